@@ -1,0 +1,9 @@
+//! The Tamis sparse tensor algebra compiler: from index notation to imperative code.
+//!
+//! The crate is pure: no unsafe code, no input or output, no threads. Modules are listed bottom
+//! layer first, which is also the order in which to read them.
+
+#![forbid(unsafe_code)]
+
+pub mod ids;
+pub mod datatype;
