@@ -6,4 +6,11 @@
 #![forbid(unsafe_code)]
 
 pub mod ids;
+
+pub mod diagnostic;
+
 pub mod datatype;
+
+pub mod algebra;
+
+pub mod ir;

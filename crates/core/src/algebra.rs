@@ -1,0 +1,347 @@
+//! Operators and what lowering may assume of them: identity, annihilator, commutativity.
+//!
+//! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
+//! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
+
+use crate::datatype::{Register, Scalar};
+use crate::ids::UserOp;
+
+/// A function of one operand.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum UnaryOp {
+    /// `-x`
+    Neg,
+    /// 1 where `x` is 0, else 0
+    Not,
+    /// absolute value
+    Abs,
+    /// square root
+    Sqrt,
+    /// cube root
+    Cbrt,
+    /// `x * x`
+    Square,
+    /// `x * x * x`
+    Cube,
+    /// e to the x
+    Exp,
+    /// natural logarithm
+    Log,
+    /// decimal logarithm
+    Log10,
+    /// sine
+    Sin,
+    /// cosine
+    Cos,
+    /// tangent
+    Tan,
+    /// inverse sine
+    Asin,
+    /// inverse cosine
+    Acos,
+    /// inverse tangent
+    Atan,
+    /// hyperbolic sine
+    Sinh,
+    /// hyperbolic cosine
+    Cosh,
+    /// hyperbolic tangent
+    Tanh,
+    /// inverse hyperbolic sine
+    Asinh,
+    /// inverse hyperbolic cosine
+    Acosh,
+    /// inverse hyperbolic tangent
+    Atanh,
+}
+
+/// An operator or function of two operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BinaryOp {
+    /// `x + y`
+    Add,
+    /// `x - y`
+    Sub,
+    /// `x * y`
+    Mul,
+    /// `x / y`; integers truncate toward zero, and `x / 0` is 0
+    Div,
+    /// the smaller; NaN if either is
+    Min,
+    /// the larger; NaN if either is
+    Max,
+    /// `x` to the power of `y`, in floating point
+    Pow,
+    /// `x - y * floor(x / y)`; for integers `x mod 0` is 0
+    Mod,
+    /// angle of the point `(y, x)`
+    Atan2,
+    /// step function: 0 below 0, `y` at 0, 1 above
+    Heaviside,
+    /// 1 where both differ from 0
+    And,
+    /// 1 where either differs from 0
+    Or,
+    /// 1 where exactly one differs from 0
+    Xor,
+    /// 1 where equal
+    Eq,
+    /// 1 where different
+    Ne,
+    /// 1 where less
+    Lt,
+    /// 1 where less or equal
+    Le,
+    /// 1 where greater
+    Gt,
+    /// 1 where greater or equal
+    Ge,
+    /// an operator that the user defined
+    User(UserOp),
+}
+
+/// An operator that combines the values of a reduction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum ReduceOp {
+    /// sum
+    Add,
+    /// product
+    Mul,
+    /// minimum
+    Min,
+    /// maximum
+    Max,
+    /// any
+    Or,
+    /// all
+    And,
+    /// a commutative and associative operator that the user defined
+    User(UserOp),
+}
+
+impl UnaryOp {
+    /// Every unary operator.
+    pub const ALL: [UnaryOp; 22] = {
+        use UnaryOp::*;
+        [
+            Neg, Not, Abs, Sqrt, Cbrt, Square, Cube, Exp, Log, Log10, Sin, Cos, Tan, Asin, Acos,
+            Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
+        ]
+    };
+
+    /// The name in index notation (`-` for [`UnaryOp::Neg`]).
+    pub fn name(self) -> &'static str {
+        use UnaryOp::*;
+        match self {
+            Neg => "-",
+            Not => "not",
+            Abs => "abs",
+            Sqrt => "sqrt",
+            Cbrt => "cbrt",
+            Square => "square",
+            Cube => "cube",
+            Exp => "exp",
+            Log => "log",
+            Log10 => "log10",
+            Sin => "sin",
+            Cos => "cos",
+            Tan => "tan",
+            Asin => "asin",
+            Acos => "acos",
+            Atan => "atan",
+            Sinh => "sinh",
+            Cosh => "cosh",
+            Tanh => "tanh",
+            Asinh => "asinh",
+            Acosh => "acosh",
+            Atanh => "atanh",
+        }
+    }
+
+    /// Whether integers have to become floating-point first.
+    pub fn needs_float(self) -> bool {
+        use UnaryOp::*;
+        !matches!(self, Neg | Not | Abs | Square | Cube)
+    }
+}
+
+impl BinaryOp {
+    /// Every built-in binary operator.
+    pub const ALL: [BinaryOp; 19] = {
+        use BinaryOp::*;
+        [
+            Add, Sub, Mul, Div, Min, Max, Pow, Mod, Atan2, Heaviside, And, Or, Xor, Eq, Ne, Lt, Le,
+            Gt, Ge,
+        ]
+    };
+
+    /// The operator sign or function name in index notation; empty for user operators, whose
+    /// name is in the program.
+    pub fn name(self) -> &'static str {
+        use BinaryOp::*;
+        match self {
+            Add => "+",
+            Sub => "-",
+            Mul => "*",
+            Div => "/",
+            Min => "min",
+            Max => "max",
+            Pow => "pow",
+            Mod => "mod",
+            Atan2 => "atan2",
+            Heaviside => "heaviside",
+            And => "and",
+            Or => "or",
+            Xor => "xor",
+            Eq => "==",
+            Ne => "!=",
+            Lt => "<",
+            Le => "<=",
+            Gt => ">",
+            Ge => ">=",
+            User(_) => "",
+        }
+    }
+
+    /// Whether integers have to become floating-point first.
+    pub fn needs_float(self) -> bool {
+        matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
+    }
+
+    /// Whether the result is a truth value.
+    pub fn is_logical(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, And | Or | Xor | Eq | Ne | Lt | Le | Gt | Ge)
+    }
+
+    /// Whether `x op y` equals `y op x`.
+    pub fn is_commutative(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
+    }
+
+    /// The constant that leaves any left operand as it is: `x op id = x`.
+    ///
+    /// Logical operators have none, since `x or 0` is 1 for every other `x` than 0.
+    pub fn right_identity(self, register: Register) -> Option<Scalar> {
+        use BinaryOp::*;
+        match self {
+            Add | Sub => Some(Scalar::I64(0).convert(register)),
+            Mul | Div => Some(Scalar::I64(1).convert(register)),
+            Min => Some(largest(register)),
+            Max => Some(smallest(register)),
+            _ => None,
+        }
+    }
+
+    /// The constant that leaves any right operand as it is: `id op x = x`.
+    pub fn left_identity(self, register: Register) -> Option<Scalar> {
+        if self.is_commutative() { self.right_identity(register) } else { None }
+    }
+
+    /// The result of `c op x` for every `x`, when the constant `c` alone decides it.
+    ///
+    /// A fill value decides as it does in sparse computing: 0 times anything is 0, infinity plus
+    /// anything is infinity, whatever the other operand turns out to be.
+    pub fn annihilated_left(self, c: Scalar) -> Option<Scalar> {
+        use BinaryOp::*;
+        match self {
+            Mul if is_zero(c) => Some(c),
+            And if is_zero(c) => Some(c),
+            Or if !is_zero(c) => Some(Scalar::I64(1).convert(c.register())),
+            Add | Sub if is_infinite(c) => Some(c),
+            Min if c == smallest(c.register()) => Some(c),
+            Max if c == largest(c.register()) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// The result of `x op c` for every `x`, when the constant `c` alone decides it.
+    pub fn annihilated_right(self, c: Scalar) -> Option<Scalar> {
+        match self {
+            BinaryOp::Sub if is_infinite(c) => Some(negated(c)),
+            BinaryOp::Sub => None,
+            _ if self.is_commutative() => self.annihilated_left(c),
+            _ => None,
+        }
+    }
+}
+
+impl ReduceOp {
+    /// Every built-in reduction.
+    pub const ALL: [ReduceOp; 6] =
+        [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max, ReduceOp::Or, ReduceOp::And];
+
+    /// The name of the reduction in index notation: `sum`, `prod`, `min`, `max`, `any`, `all`.
+    pub fn name(self) -> &'static str {
+        match self {
+            ReduceOp::Add => "sum",
+            ReduceOp::Mul => "prod",
+            ReduceOp::Min => "min",
+            ReduceOp::Max => "max",
+            ReduceOp::Or => "any",
+            ReduceOp::And => "all",
+            ReduceOp::User(_) => "",
+        }
+    }
+
+    /// The operator that combines two values.
+    pub fn binary(self) -> BinaryOp {
+        match self {
+            ReduceOp::Add => BinaryOp::Add,
+            ReduceOp::Mul => BinaryOp::Mul,
+            ReduceOp::Min => BinaryOp::Min,
+            ReduceOp::Max => BinaryOp::Max,
+            ReduceOp::Or => BinaryOp::Or,
+            ReduceOp::And => BinaryOp::And,
+            ReduceOp::User(op) => BinaryOp::User(op),
+        }
+    }
+
+    /// The result of reducing nothing; `None` for user operators, whose identity is in the program.
+    pub fn identity(self, register: Register) -> Option<Scalar> {
+        match self {
+            ReduceOp::Or => Some(Scalar::I64(0).convert(register)),
+            ReduceOp::And => Some(Scalar::I64(1).convert(register)),
+            ReduceOp::User(_) => None,
+            _ => self.binary().right_identity(register),
+        }
+    }
+}
+
+/// The largest value of a type: the identity of `min`.
+pub fn largest(register: Register) -> Scalar {
+    match register {
+        Register::Bool => Scalar::Bool(true),
+        Register::I64 => Scalar::I64(i64::MAX),
+        Register::F32 => Scalar::F32(f32::INFINITY),
+        Register::F64 => Scalar::F64(f64::INFINITY),
+    }
+}
+
+/// The smallest value of a type: the identity of `max`.
+pub fn smallest(register: Register) -> Scalar {
+    match register {
+        Register::Bool => Scalar::Bool(false),
+        Register::I64 => Scalar::I64(i64::MIN),
+        Register::F32 => Scalar::F32(f32::NEG_INFINITY),
+        Register::F64 => Scalar::F64(f64::NEG_INFINITY),
+    }
+}
+
+fn is_zero(c: Scalar) -> bool {
+    c.same_value(Scalar::I64(0).convert(c.register()))
+}
+
+fn is_infinite(c: Scalar) -> bool {
+    matches!(c.register(), Register::F32 | Register::F64) && c.as_f64().is_infinite()
+}
+
+fn negated(c: Scalar) -> Scalar {
+    match c {
+        Scalar::Bool(b) => Scalar::Bool(b),
+        Scalar::I64(x) => Scalar::I64(x.wrapping_neg()),
+        Scalar::F32(x) => Scalar::F32(-x),
+        Scalar::F64(x) => Scalar::F64(-x),
+    }
+}

@@ -1,0 +1,196 @@
+//! What a user is told when a request cannot be done: a code, the place, the reason, the way out.
+//!
+//! ```text
+//! error[unknown-format]: there is no format named csx
+//!   | A: csx
+//!   |    ^^^
+//!   = help: use csr, or write the levels: (i, j) -> (i: dense, j: compressed)
+//! ```
+
+use std::fmt;
+use std::ops::Range;
+
+macro_rules! codes {
+    ($($variant:ident $name:literal $kind:ident $doc:literal;)*) => {
+        /// What kind of thing went wrong; each has a section in `docs/errors.md`.
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+        pub enum Code {
+            $(#[doc = $doc] $variant,)*
+        }
+        impl Code {
+            /// Every code.
+            pub const ALL: &'static [Code] = &[$(Code::$variant),*];
+            /// The code as it is printed.
+            pub fn name(self) -> &'static str {
+                match self { $(Code::$variant => $name,)* }
+            }
+            /// Whether the request or its execution is at fault.
+            pub fn kind(self) -> Kind {
+                match self { $(Code::$variant => Kind::$kind,)* }
+            }
+        }
+    };
+}
+
+/// Whose fault a diagnostic is, and so the exit status of the command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// The computation or a file failed: exit status 1.
+    Execution,
+    /// The request is wrong: exit status 2.
+    Request,
+}
+
+codes! {
+    Syntax "syntax" Request "The text does not follow the grammar.";
+    UnknownFunction "unknown-function" Request "No function or operator has this name.";
+    ArgumentCount "argument-count" Request "A function got the wrong number of arguments.";
+    UnknownTensor "unknown-tensor" Request "A tensor is named that the expression does not use.";
+    UnknownVariable "unknown-variable" Request "An index variable is named that the expression does not use.";
+    OrderMismatch "order-mismatch" Request "A tensor is used with two different numbers of modes.";
+    DimensionMismatch "dimension-mismatch" Request "Two uses of an index variable have different dimensions.";
+    DimensionUnknown "dimension-unknown" Request "Nothing fixes the dimension of an index variable.";
+    DimensionTooLarge "dimension-too-large" Request "A size or a product of sizes is beyond 2^63 - 1.";
+    ImplicitReduction "implicit-reduction" Request "A variable needs an explicit reduction.";
+    BoundVariable "bound-variable" Request "A reduction names a variable that is bound already.";
+    ResultVariable "result-variable" Request "A variable on the left side is repeated or not on the right.";
+    ResultRedefined "result-redefined" Request "A name is written twice or used before it is written.";
+    UnknownFormat "unknown-format" Request "No format or level format has this name.";
+    FormatOrder "format-order" Request "A format does not fit the order of its tensor.";
+    FormatProperty "format-property" Request "A format's properties contradict each other.";
+    MissingInput "missing-input" Request "An operand has neither a file nor a generator.";
+    UnusedInput "unused-input" Request "An input is given for a tensor that takes none.";
+    TypeMismatch "type-mismatch" Request "A value does not fit the data type.";
+    UnsupportedBackend "unsupported-backend" Request "The backend is not available here.";
+    UnsupportedSchedule "unsupported-schedule" Request "The schedule cannot be applied.";
+    InvalidOption "invalid-option" Request "An option of the command line has no meaning.";
+    InvalidTensor "invalid-tensor" Execution "The arrays of a tensor break its format's promises.";
+    DuplicateEntry "duplicate-entry" Execution "A coordinate occurs twice where that was refused.";
+    OutOfMemory "out-of-memory" Execution "An array does not fit in memory.";
+    IntegerOverflow "integer-overflow" Execution "A value does not fit the result's data type.";
+    PositionOverflow "position-overflow" Execution "A position does not fit its index width.";
+    CompilerFailed "compiler-failed" Execution "The system's C compiler failed.";
+    File "file" Execution "A file cannot be read or written.";
+    Internal "internal" Execution "A mistake of Tamis itself: please report it.";
+}
+
+/// Where a diagnostic points.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Place {
+    /// A stretch of a text that the user wrote.
+    Text {
+        /// The whole text.
+        source: String,
+        /// Bytes of the text.
+        span: Range<usize>,
+    },
+    /// A line and column of a file, both from 1.
+    File {
+        /// The file as the user named it.
+        path: String,
+        /// The line, where known.
+        line: Option<u64>,
+        /// The column, where known.
+        column: Option<u64>,
+    },
+}
+
+/// A refusal: code, place, reason and way out.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// What kind of thing went wrong.
+    pub code: Code,
+    /// The reason, in one sentence.
+    pub message: String,
+    /// Where, if it can be pointed at.
+    pub place: Option<Place>,
+    /// The way out, in one sentence.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A diagnostic without place and way out yet.
+    pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, message: message.into(), place: None, help: None }
+    }
+
+    /// Points at a stretch of a text, unless a place is known already.
+    pub fn at(mut self, source: &str, span: Range<usize>) -> Diagnostic {
+        if self.place.is_none() {
+            self.place = Some(Place::Text { source: source.to_owned(), span });
+        }
+        self
+    }
+
+    /// Points into a file.
+    pub fn in_file(mut self, path: &str, line: Option<u64>, column: Option<u64>) -> Diagnostic {
+        self.place = Some(Place::File { path: path.to_owned(), line, column });
+        self
+    }
+
+    /// Says the way out.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]: ", self.code.name())?;
+        if let Some(Place::File { path, line, column }) = &self.place {
+            write!(f, "{path}:")?;
+            for number in [line, column].into_iter().flatten() {
+                write!(f, "{number}:")?;
+            }
+            f.write_str(" ")?;
+        }
+        f.write_str(&self.message)?;
+        if let Some(Place::Text { source, span }) = &self.place {
+            carets(f, source, span)?;
+        }
+        if let Some(help) = &self.help {
+            write!(f, "\n  = help: {help}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+/// The line of `source` in which `span` starts, underlined.
+fn carets(f: &mut fmt::Formatter<'_>, source: &str, span: &Range<usize>) -> fmt::Result {
+    let floor = |at: usize| (0..=at.min(source.len())).rev().find(|&k| source.is_char_boundary(k));
+    let start = floor(span.start).unwrap_or(0);
+    let line_start = source[..start].rfind('\n').map_or(0, |k| k + 1);
+    let line_end = source[start..].find('\n').map_or(source.len(), |k| start + k);
+    let end = floor(span.end).unwrap_or(0).clamp(start, line_end);
+    // Control characters (tabs, escapes) would shift the carets or reach the terminal raw.
+    let shown: String = source[line_start..line_end]
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    let pad = source[line_start..start].chars().count();
+    let width = source[start..end].chars().count().max(1);
+    write!(f, "\n  | {shown}\n  | {}{}", " ".repeat(pad), "^".repeat(width))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_diagnostic_points_at_its_place() {
+        let d = Diagnostic::new(Code::UnknownFormat, "there is no format named csx")
+            .at("A: csx", 3..6)
+            .help("use csr");
+        let text = "error[unknown-format]: there is no format named csx\n  | A: csx\n  |    ^^^\n  = help: use csr";
+        assert_eq!(d.to_string(), text);
+    }
+
+    #[test]
+    fn places_beyond_the_text_are_clamped() {
+        let d = Diagnostic::new(Code::Syntax, "end").at("a\u{e9}", 2..99);
+        assert_eq!(d.to_string(), "error[syntax]: end\n  | a\u{e9}\n  |  ^");
+    }
+}

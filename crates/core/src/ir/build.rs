@@ -1,0 +1,79 @@
+//! Short spellings for building expressions and statements.
+
+use super::{Expr, Stmt};
+use crate::algebra::BinaryOp;
+use crate::datatype::Scalar;
+use crate::ids::{Array, Var};
+
+/// An index constant.
+pub fn int(x: i64) -> Expr {
+    Expr::Const(Scalar::I64(x))
+}
+
+/// `a op b`.
+pub fn binary(op: BinaryOp, a: Expr, b: Expr) -> Expr {
+    Expr::Binary(op, Box::new(a), Box::new(b))
+}
+
+/// `a + b`, folded where one is a constant 0 index.
+pub fn add(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (Expr::Const(Scalar::I64(0)), _) => b,
+        (_, Expr::Const(Scalar::I64(0))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => int(x.wrapping_add(*y)),
+        _ => binary(BinaryOp::Add, a, b),
+    }
+}
+
+/// `a * b`, folded where one is a constant index 0 or 1.
+pub fn mul(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (Expr::Const(Scalar::I64(1)), _) | (_, Expr::Const(Scalar::I64(0))) => b,
+        (_, Expr::Const(Scalar::I64(1))) | (Expr::Const(Scalar::I64(0)), _) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => int(x.wrapping_mul(*y)),
+        _ => binary(BinaryOp::Mul, a, b),
+    }
+}
+
+/// `a < b`.
+pub fn lt(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Lt, a, b)
+}
+
+/// `a == b`.
+pub fn eq(a: Expr, b: Expr) -> Expr {
+    binary(BinaryOp::Eq, a, b)
+}
+
+/// All of the conditions, later ones evaluated only if the earlier hold.
+pub fn all(conditions: impl IntoIterator<Item = Expr>) -> Expr {
+    conditions
+        .into_iter()
+        .reduce(|a, b| Expr::AndThen(Box::new(a), Box::new(b)))
+        .unwrap_or(Expr::Const(Scalar::Bool(true)))
+}
+
+/// One element of an array.
+pub fn load(array: Array, index: Expr) -> Expr {
+    Expr::Load { array, index: Box::new(index), lanes: 1 }
+}
+
+/// `array[index] = value`.
+pub fn store(array: Array, index: Expr, value: Expr) -> Stmt {
+    Stmt::Store { array, index, value }
+}
+
+/// `var = value`.
+pub fn assign(var: Var, value: Expr) -> Stmt {
+    Stmt::Assign { var, value }
+}
+
+/// `for var in lo..hi`.
+pub fn for_loop(var: Var, lo: Expr, hi: Expr, body: Vec<Stmt>) -> Stmt {
+    Stmt::For { var, lo, hi, step: 1, body }
+}
+
+/// A block that runs only if the condition holds.
+pub fn when(cond: Expr, then: Vec<Stmt>) -> Stmt {
+    Stmt::If { cond, then, otherwise: vec![] }
+}

@@ -1,0 +1,405 @@
+//! The imperative intermediate form: what every backend and the interpreter run.
+//!
+//! # Semantics
+//!
+//! **Types.** Expressions have a [`Register`] type and a number of lanes (1 unless a vector was
+//! asked for). Arrays have a [`DataType`] of their elements. A load widens (`bool` and `i32` give
+//! `i64`; `f32` and `f64` stay); a store of an `i64` into a `bool` or `i32` array narrows, and
+//! whoever lowers has made sure that it fits (`bool`: the value is 0 or 1). Operands of an
+//! operator have the same register type and lanes; nothing converts implicitly.
+//!
+//! **Integers** are 64-bit two's complement and wrap; `x / 0` and `x mod 0` are 0;
+//! `/` truncates toward zero, `mod` floors (the sign of the divisor).
+//! **Floats** are IEEE; nothing is reassociated or contracted: [`Expr::Fma`] is the only fused
+//! multiply-add, [`Expr::Sum`] says the order in which lanes are added. `min(a, b)` is
+//! `select(a < b || a != a, a, b)` and `max(a, b)` is `select(a > b || a != a, a, b)`, so a NaN
+//! comes through. Comparisons with NaN are false but for `!=`. `square(x)` is `x * x`, `cube(x)`
+//! is `x * x * x`, float `mod` is `x - y * floor(x / y)`, `heaviside(x, y)` is
+//! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`; the other functions are the
+//! platform's libm, of the operand's precision.
+//! Comparisons and `and or xor not` of [`Register::Bool`] give `Bool`; the latter evaluate both
+//! operands. Conversion from float to `i64` truncates toward zero, saturates, and gives 0 for
+//! NaN; to `Bool` it asks `!= 0`; from `Bool` it gives 0 or 1.
+//!
+//! **Evaluation** is in the order of the text. [`Expr::Select`] evaluates both branches, so both
+//! must be safe to evaluate; conditions of [`Stmt::If`] and [`Stmt::While`] that need
+//! short-circuit evaluation use [`Expr::AndThen`].
+//!
+//! **Arrays** never alias each other. A [`Role::Input`] array is never written. Every index of a
+//! load or store lies within the array: lowering guarantees it, the interpreter checks it.
+//! A [`Role::Output`] array has a size fixed by the caller and undefined contents on entry.
+//! A [`Role::Result`] or [`Role::Local`] array is empty on entry and is allocated by
+//! [`Stmt::Reserve`]; the caller owns a result afterwards, a local one dies with the call.
+//!
+//! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
+//! [`Status`]; what was computed is void.
+
+pub mod build;
+
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::{DataType, Register, Scalar};
+use crate::ids::{Array, IdVec, Var};
+
+/// A kernel: parameters in the order of the calling convention, declarations, and a body.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function {
+    /// The name, an identifier in every backend's language.
+    pub name: String,
+    /// What the caller passes, in order.
+    pub params: Vec<Param>,
+    /// Scalar and vector variables, parameters included. Names are unique among vars and arrays.
+    pub vars: IdVec<Var, VarDecl>,
+    /// Arrays, parameters included.
+    pub arrays: IdVec<Array, ArrayDecl>,
+    /// The statements.
+    pub body: Vec<Stmt>,
+}
+
+/// One parameter.
+///
+/// In the calling convention a kernel receives a pointer to 8-byte slots: a scalar takes one slot
+/// (its bits), an array two (the address, and its length in elements; for a [`Role::Result`] the
+/// kernel updates both). Each [`Role::Local`] array takes two slots behind the parameters, in
+/// order of declaration; the caller zeroes them before and frees them after the call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Param {
+    /// A scalar by value.
+    Scalar(Var),
+    /// An array by reference.
+    Array(Array),
+}
+
+/// A scalar or vector variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VarDecl {
+    /// An identifier.
+    pub name: String,
+    /// Its type.
+    pub ty: Type,
+}
+
+/// The type of an expression.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Type {
+    /// The type of each lane.
+    pub register: Register,
+    /// 1 for a scalar; otherwise a power of two.
+    pub lanes: u16,
+}
+
+impl Type {
+    /// A scalar type.
+    pub const fn scalar(register: Register) -> Type {
+        Type { register, lanes: 1 }
+    }
+    /// The type of positions, coordinates and sizes.
+    pub const INDEX: Type = Type::scalar(Register::I64);
+    /// The type of conditions.
+    pub const BOOL: Type = Type::scalar(Register::Bool);
+}
+
+/// An array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrayDecl {
+    /// An identifier.
+    pub name: String,
+    /// The type of the elements in memory.
+    pub elem: DataType,
+    /// Who owns it and what may be done with it.
+    pub role: Role,
+}
+
+/// Who owns an array and what may be done with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The caller's, only read.
+    Input,
+    /// The caller's, of fixed size, read and written.
+    Output,
+    /// Allocated and grown by the kernel, handed to the caller.
+    Result,
+    /// Allocated and grown by the kernel, gone after the call.
+    Local,
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i64)]
+pub enum Status {
+    /// Done.
+    Ok = 0,
+    /// An array could not be allocated.
+    OutOfMemory = 1,
+    /// An integer does not fit the data type of the result.
+    IntegerOverflow = 2,
+    /// A position does not fit the index width of the result.
+    PositionOverflow = 3,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Status; 4] =
+        [Status::Ok, Status::OutOfMemory, Status::IntegerOverflow, Status::PositionOverflow];
+    /// The name in printed text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::OutOfMemory => "out_of_memory",
+            Status::IntegerOverflow => "integer_overflow",
+            Status::PositionOverflow => "position_overflow",
+        }
+    }
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// `v = value`: gives a variable its (next) value. Declared on first assignment in a scope.
+    Assign {
+        /// The variable.
+        var: Var,
+        /// Its value.
+        value: Expr,
+    },
+    /// `array[index] = value`; a vector value stores its lanes to consecutive elements.
+    Store {
+        /// Where.
+        array: Array,
+        /// The first element.
+        index: Expr,
+        /// What.
+        value: Expr,
+    },
+    /// `for var in lo..hi step step`: bounds are evaluated once; `var` is not assigned within
+    /// and has no value after the loop.
+    For {
+        /// The loop variable, an `i64`.
+        var: Var,
+        /// First value.
+        lo: Expr,
+        /// Bound, exclusive.
+        hi: Expr,
+        /// Increment, at least 1.
+        step: i64,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// Repeats while the condition holds.
+    While {
+        /// A `Bool`.
+        cond: Expr,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// One of two blocks.
+    If {
+        /// A `Bool`.
+        cond: Expr,
+        /// When it holds.
+        then: Vec<Stmt>,
+        /// When it does not; may be empty.
+        otherwise: Vec<Stmt>,
+    },
+    /// Makes a result or local array at least `len` elements long, keeping its contents (new
+    /// elements are undefined). When it must grow it at least doubles, so that appending is
+    /// linear. Fails with [`Status::OutOfMemory`] when `len` is negative or cannot be had.
+    Reserve {
+        /// The array.
+        array: Array,
+        /// The least length.
+        len: Expr,
+    },
+    /// `array[lo..hi] = value` for every element.
+    Fill {
+        /// The array.
+        array: Array,
+        /// First element.
+        lo: Expr,
+        /// End, exclusive.
+        hi: Expr,
+        /// The value.
+        value: Expr,
+    },
+    /// Sorts the records `lo..hi`, one element of each array a record, by the keys, first key
+    /// first. Stable: records with equal keys keep their order.
+    Sort {
+        /// Integer arrays to sort by.
+        keys: Vec<Array>,
+        /// Arrays that travel along.
+        carried: Vec<Array>,
+        /// First record.
+        lo: Expr,
+        /// End, exclusive.
+        hi: Expr,
+    },
+    /// Ends the call with a status.
+    Fail(Status),
+    /// A remark for the reader.
+    Comment(String),
+}
+
+/// An expression.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// A scalar constant.
+    Const(Scalar),
+    /// The value of a variable.
+    Var(Var),
+    /// `lanes` consecutive elements from `index` on, widened.
+    Load {
+        /// From where.
+        array: Array,
+        /// The first element.
+        index: Box<Expr>,
+        /// How many.
+        lanes: u16,
+    },
+    /// A function of one operand; on `Bool` only `not`.
+    Unary(UnaryOp, Box<Expr>),
+    /// An operator of two operands; never [`BinaryOp::User`]. `and or xor` take `Bool`,
+    /// comparisons give `Bool`.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// The second operand, a `Bool`, is evaluated only if the first holds.
+    AndThen(Box<Expr>, Box<Expr>),
+    /// Where the condition holds the first, else the second; both are evaluated.
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `a * b + c` rounded once; floats only.
+    Fma(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// The operand in another register type.
+    Convert(Register, Box<Expr>),
+    /// A scalar in every lane.
+    Splat(Box<Expr>, u16),
+    /// The sum of the lanes, halves first: lane `k` plus lane `k + n/2`, then again.
+    Sum(Box<Expr>),
+    /// The current length of an array in elements (of a result or local: what is reserved).
+    Len(Array),
+}
+
+impl Expr {
+    /// The same expression with `f` applied to each operand.
+    pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
+        let mut go = |e: Box<Expr>| Box::new(f(*e));
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => self,
+            Expr::Load { array, index, lanes } => Expr::Load { array, index: go(index), lanes },
+            Expr::Unary(op, a) => Expr::Unary(op, go(a)),
+            Expr::Binary(op, a, b) => Expr::Binary(op, go(a), go(b)),
+            Expr::AndThen(a, b) => Expr::AndThen(go(a), go(b)),
+            Expr::Select(c, a, b) => Expr::Select(go(c), go(a), go(b)),
+            Expr::Fma(a, b, c) => Expr::Fma(go(a), go(b), go(c)),
+            Expr::Convert(to, a) => Expr::Convert(to, go(a)),
+            Expr::Splat(a, lanes) => Expr::Splat(go(a), lanes),
+            Expr::Sum(a) => Expr::Sum(go(a)),
+        }
+    }
+
+    /// Calls `f` on each operand.
+    pub fn for_each_child<'e>(&'e self, f: &mut impl FnMut(&'e Expr)) {
+        match self {
+            Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => {}
+            Expr::Load { index: a, .. }
+            | Expr::Unary(_, a)
+            | Expr::Convert(_, a)
+            | Expr::Splat(a, _)
+            | Expr::Sum(a) => f(a),
+            Expr::Binary(_, a, b) | Expr::AndThen(a, b) => {
+                f(a);
+                f(b);
+            }
+            Expr::Select(a, b, c) | Expr::Fma(a, b, c) => {
+                f(a);
+                f(b);
+                f(c);
+            }
+        }
+    }
+
+    /// Calls `f` on this expression and everything in it, outermost first.
+    pub fn walk<'e>(&'e self, f: &mut impl FnMut(&'e Expr)) {
+        f(self);
+        self.for_each_child(&mut |e| e.walk(f));
+    }
+}
+
+impl Stmt {
+    /// The same statement with `block` applied to each nested block and `expr` to each expression
+    /// that stands directly in it.
+    pub fn map_children(
+        self,
+        expr: &mut impl FnMut(Expr) -> Expr,
+        block: &mut impl FnMut(Vec<Stmt>) -> Vec<Stmt>,
+    ) -> Stmt {
+        match self {
+            Stmt::Assign { var, value } => Stmt::Assign { var, value: expr(value) },
+            Stmt::Store { array, index, value } => {
+                Stmt::Store { array, index: expr(index), value: expr(value) }
+            }
+            Stmt::For { var, lo, hi, step, body } => {
+                Stmt::For { var, lo: expr(lo), hi: expr(hi), step, body: block(body) }
+            }
+            Stmt::While { cond, body } => Stmt::While { cond: expr(cond), body: block(body) },
+            Stmt::If { cond, then, otherwise } => {
+                Stmt::If { cond: expr(cond), then: block(then), otherwise: block(otherwise) }
+            }
+            Stmt::Reserve { array, len } => Stmt::Reserve { array, len: expr(len) },
+            Stmt::Fill { array, lo, hi, value } => {
+                Stmt::Fill { array, lo: expr(lo), hi: expr(hi), value: expr(value) }
+            }
+            Stmt::Sort { keys, carried, lo, hi } => {
+                Stmt::Sort { keys, carried, lo: expr(lo), hi: expr(hi) }
+            }
+            Stmt::Fail(_) | Stmt::Comment(_) => self,
+        }
+    }
+
+    /// The expressions that stand directly in the statement.
+    pub fn exprs(&self) -> Vec<&Expr> {
+        match self {
+            Stmt::Assign { value, .. } => vec![value],
+            Stmt::Store { index, value, .. } => vec![index, value],
+            Stmt::For { lo, hi, .. } | Stmt::Sort { lo, hi, .. } => vec![lo, hi],
+            Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
+            Stmt::Reserve { len, .. } => vec![len],
+            Stmt::Fill { lo, hi, value, .. } => vec![lo, hi, value],
+            Stmt::Fail(_) | Stmt::Comment(_) => vec![],
+        }
+    }
+
+    /// The blocks nested directly in the statement.
+    pub fn blocks(&self) -> Vec<&[Stmt]> {
+        match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            _ => vec![],
+        }
+    }
+}
+
+impl Function {
+    /// The type of an expression of this function.
+    pub fn type_of(&self, e: &Expr) -> Type {
+        match e {
+            Expr::Const(c) => Type::scalar(c.register()),
+            Expr::Var(v) => self.vars[*v].ty,
+            Expr::Load { array, lanes, .. } => {
+                Type { register: self.arrays[*array].elem.register(), lanes: *lanes }
+            }
+            Expr::Unary(_, a) => self.type_of(a),
+            Expr::Binary(op, a, _) => {
+                let ty = self.type_of(a);
+                if op.is_logical() { Type { register: Register::Bool, ..ty } } else { ty }
+            }
+            Expr::AndThen(..) => Type::BOOL,
+            Expr::Select(_, a, _) | Expr::Fma(a, _, _) => self.type_of(a),
+            Expr::Convert(to, a) => Type { register: *to, lanes: self.type_of(a).lanes },
+            Expr::Splat(a, lanes) => Type { lanes: *lanes, ..self.type_of(a) },
+            Expr::Sum(a) => Type { lanes: 1, ..self.type_of(a) },
+            Expr::Len(_) => Type::INDEX,
+        }
+    }
+
+    /// The local arrays in the order of their slots.
+    pub fn locals(&self) -> impl Iterator<Item = Array> {
+        self.arrays.enumerate().filter(|(_, a)| a.role == Role::Local).map(|(id, _)| id)
+    }
+}
