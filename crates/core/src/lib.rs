@@ -14,3 +14,9 @@ pub mod datatype;
 pub mod algebra;
 
 pub mod ir;
+
+pub mod level;
+
+pub mod format;
+
+pub mod notation;

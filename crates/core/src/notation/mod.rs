@@ -1,0 +1,203 @@
+//! Index notation: what to compute.
+//!
+//! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators; a variable absent from
+//! the left side is summed over the smallest product that holds all its uses within a term.
+//! [`parse`] reads the text, [`print`] writes it, [`build`] spells it in Rust.
+
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::datatype::Scalar;
+use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
+use std::ops::Range;
+
+/// Statements in order, and the names they use.
+#[derive(Clone, Debug, Default)]
+pub struct Program {
+    /// The text the program was read from, or its printed form; spans point into it.
+    pub source: String,
+    /// What is computed, in order.
+    pub statements: Vec<Statement>,
+    /// Every tensor that occurs.
+    pub tensors: IdVec<TensorId, TensorDecl>,
+    /// Every index variable that occurs. The same name in two statements is the same variable.
+    pub vars: IdVec<IndexVar, VarDecl>,
+    /// Operators that the user defined.
+    pub operators: IdVec<UserOp, Operator>,
+}
+
+/// A tensor by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TensorDecl {
+    /// The name as the user writes it.
+    pub name: String,
+    /// The number of modes.
+    pub order: usize,
+    /// The first place of the name.
+    pub span: Range<usize>,
+}
+
+/// An index variable by name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct VarDecl {
+    /// The name as the user writes it.
+    pub name: String,
+    /// The first place of the name.
+    pub span: Range<usize>,
+}
+
+/// An operator that the user defined, by an expression over its parameters.
+#[derive(Clone, Debug)]
+pub struct Operator {
+    /// The name of the function in index notation.
+    pub name: String,
+    /// How many operands: 1 or 2.
+    pub arity: usize,
+    /// The value, an expression over [`Expr::Param`] and literals.
+    pub body: Expr,
+    /// What the operator's algebra allows.
+    pub properties: OperatorProperties,
+}
+
+/// What lowering may assume of a user operator.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct OperatorProperties {
+    /// `x op identity = identity op x = x`; a reduction with this operator starts from it.
+    pub identity: Option<f64>,
+    /// `x op annihilator = annihilator op x = annihilator`.
+    pub annihilator: Option<f64>,
+    /// Whether `x op y = y op x`.
+    pub commutative: Commutativity,
+}
+
+/// Whether the order of operands matters.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Commutativity {
+    /// `x op y = y op x`.
+    Commutative,
+    /// The order matters.
+    #[default]
+    Ordered,
+}
+
+/// `result = value`, or `result op= value`.
+#[derive(Clone, Debug)]
+pub struct Statement {
+    /// What is written.
+    pub result: Access,
+    /// The operator of `+=`, `*=`, `min=`, ...; `None` for `=`.
+    pub accumulate: Option<ReduceOp>,
+    /// What is computed.
+    pub value: Expr,
+    /// Where the statement stands.
+    pub span: Range<usize>,
+}
+
+/// A use of a tensor: `A(i,j)`; a scalar has no indices.
+#[derive(Clone, Debug)]
+pub struct Access {
+    /// The tensor.
+    pub tensor: TensorId,
+    /// One variable per mode.
+    pub indices: Vec<IndexVar>,
+    /// Where the use stands.
+    pub span: Range<usize>,
+}
+
+/// Uses are equal wherever they stand.
+impl PartialEq for Access {
+    fn eq(&self, other: &Self) -> bool {
+        self.tensor == other.tensor && self.indices == other.indices
+    }
+}
+
+/// A value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Expr {
+    /// A number: [`Scalar::I64`] when written without point or exponent, else [`Scalar::F64`].
+    Literal(Scalar),
+    /// An element of a tensor.
+    Access(Access),
+    /// The value of an index variable, from 0.
+    Index(IndexVar),
+    /// A parameter of a user operator's body.
+    Param(usize),
+    /// A function of one operand.
+    Unary(UnaryOp, Box<Expr>),
+    /// A user operator of one operand.
+    UserUnary(UserOp, Box<Expr>),
+    /// An operator or function of two operands.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// An explicit reduction: `sum(j, ...)`.
+    Reduce {
+        /// How values are combined.
+        op: ReduceOp,
+        /// The variables it binds.
+        vars: Vec<IndexVar>,
+        /// What is combined.
+        body: Box<Expr>,
+    },
+}
+
+impl Expr {
+    /// The same expression with `f` applied to each operand.
+    pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
+        let mut go = |e: Box<Expr>| Box::new(f(*e));
+        match self {
+            Expr::Literal(_) | Expr::Access(_) | Expr::Index(_) | Expr::Param(_) => self,
+            Expr::Unary(op, a) => Expr::Unary(op, go(a)),
+            Expr::UserUnary(op, a) => Expr::UserUnary(op, go(a)),
+            Expr::Binary(op, a, b) => Expr::Binary(op, go(a), go(b)),
+            Expr::Reduce { op, vars, body } => Expr::Reduce { op, vars, body: go(body) },
+        }
+    }
+
+    /// The operands.
+    pub fn children(&self) -> Vec<&Expr> {
+        match self {
+            Expr::Literal(_) | Expr::Access(_) | Expr::Index(_) | Expr::Param(_) => vec![],
+            Expr::Unary(_, a) | Expr::UserUnary(_, a) | Expr::Reduce { body: a, .. } => vec![a],
+            Expr::Binary(_, a, b) => vec![a, b],
+        }
+    }
+
+    /// Calls `f` on this expression and everything in it, outermost first.
+    pub fn walk<'e>(&'e self, f: &mut impl FnMut(&'e Expr)) {
+        f(self);
+        for child in self.children() {
+            child.walk(f);
+        }
+    }
+
+    /// Every use of a tensor, in the order of the text.
+    pub fn accesses(&self) -> Vec<&Access> {
+        let mut found = vec![];
+        self.walk(&mut |e| {
+            if let Expr::Access(access) = e {
+                found.push(access);
+            }
+        });
+        found
+    }
+}
+
+impl Program {
+    /// The tensor of this name.
+    pub fn tensor(&self, name: &str) -> Option<TensorId> {
+        self.tensors.enumerate().find(|(_, t)| t.name == name).map(|(id, _)| id)
+    }
+
+    /// The index variable of this name.
+    pub fn var(&self, name: &str) -> Option<IndexVar> {
+        self.vars.enumerate().find(|(_, v)| v.name == name).map(|(id, _)| id)
+    }
+
+    /// The tensors that statements write, in order of their first writing.
+    pub fn results(&self) -> Vec<TensorId> {
+        let mut results = vec![];
+        for statement in &self.statements {
+            if !results.contains(&statement.result.tensor) {
+                results.push(statement.result.tensor);
+            }
+        }
+        results
+    }
+}
