@@ -20,3 +20,7 @@ pub mod level;
 pub mod format;
 
 pub mod notation;
+
+pub mod cin;
+
+pub mod iteration;

@@ -3,6 +3,8 @@
 //! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
 //! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
 
+pub mod eval;
+
 use crate::datatype::{Register, Scalar};
 use crate::ids::UserOp;
 

@@ -1,0 +1,173 @@
+//! What each operator means on constants: the one definition that folding and interpreting share,
+//! and that compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
+
+use super::{BinaryOp, UnaryOp};
+use crate::datatype::Scalar;
+
+/// The value of a function of one operand, of the operand's register type.
+pub fn unary(op: UnaryOp, x: Scalar) -> Scalar {
+    match x {
+        Scalar::Bool(b) => Scalar::Bool(if op == UnaryOp::Not { !b } else { b }),
+        Scalar::I64(x) => Scalar::I64(unary_i64(op, x)),
+        Scalar::F32(x) => Scalar::F32(unary_f32(op, x)),
+        Scalar::F64(x) => Scalar::F64(unary_f64(op, x)),
+    }
+}
+
+/// The value of an operator of two operands of one register type; comparisons of numbers give
+/// `Bool`, everything else the operands' type. `op` is not a user operator.
+pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
+    match (x, y) {
+        (Scalar::Bool(x), Scalar::Bool(y)) => Scalar::Bool(binary_bool(op, x, y)),
+        (Scalar::I64(x), Scalar::I64(y)) => match compare(op, &x, &y) {
+            Some(truth) => Scalar::Bool(truth),
+            None => Scalar::I64(binary_i64(op, x, y)),
+        },
+        (Scalar::F32(x), Scalar::F32(y)) => match compare(op, &x, &y) {
+            Some(truth) => Scalar::Bool(truth),
+            None => Scalar::F32(binary_f32(op, x, y)),
+        },
+        (Scalar::F64(x), Scalar::F64(y)) => match compare(op, &x, &y) {
+            Some(truth) => Scalar::Bool(truth),
+            None => Scalar::F64(binary_f64(op, x, y)),
+        },
+        (x, y) => binary(op, x, y.convert(x.register())),
+    }
+}
+
+fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
+    Some(match op {
+        BinaryOp::Eq => x == y,
+        BinaryOp::Ne => x != y,
+        BinaryOp::Lt => x < y,
+        BinaryOp::Le => x <= y,
+        BinaryOp::Gt => x > y,
+        BinaryOp::Ge => x >= y,
+        _ => return None,
+    })
+}
+
+fn binary_bool(op: BinaryOp, x: bool, y: bool) -> bool {
+    match op {
+        BinaryOp::And | BinaryOp::Mul | BinaryOp::Min => x & y,
+        BinaryOp::Xor | BinaryOp::Ne | BinaryOp::Sub => x ^ y,
+        BinaryOp::Eq => x == y,
+        BinaryOp::Lt => !x & y,
+        BinaryOp::Le => !x | y,
+        BinaryOp::Gt => x & !y,
+        BinaryOp::Ge => x | !y,
+        _ => x | y,
+    }
+}
+
+fn unary_i64(op: UnaryOp, x: i64) -> i64 {
+    match op {
+        UnaryOp::Neg => x.wrapping_neg(),
+        UnaryOp::Not => i64::from(x == 0),
+        UnaryOp::Abs => x.wrapping_abs(),
+        UnaryOp::Square => x.wrapping_mul(x),
+        UnaryOp::Cube => x.wrapping_mul(x).wrapping_mul(x),
+        // The remaining functions compute in floating point; lowering converts first.
+        _ => unary_f64(op, x as f64) as i64,
+    }
+}
+
+fn binary_i64(op: BinaryOp, x: i64, y: i64) -> i64 {
+    match op {
+        BinaryOp::Add => x.wrapping_add(y),
+        BinaryOp::Sub => x.wrapping_sub(y),
+        BinaryOp::Mul => x.wrapping_mul(y),
+        BinaryOp::Div if y == 0 => 0,
+        BinaryOp::Div => x.wrapping_div(y),
+        BinaryOp::Mod if y == 0 || y == -1 => 0,
+        BinaryOp::Mod => {
+            let r = x % y;
+            if r != 0 && (r < 0) != (y < 0) { r + y } else { r }
+        }
+        BinaryOp::Min => x.min(y),
+        BinaryOp::Max => x.max(y),
+        BinaryOp::Heaviside => match x.signum() {
+            0 => y,
+            sign => i64::from(sign > 0),
+        },
+        BinaryOp::And => i64::from(x != 0 && y != 0),
+        BinaryOp::Or => i64::from(x != 0 || y != 0),
+        BinaryOp::Xor => i64::from((x != 0) != (y != 0)),
+        _ => binary_f64(op, x as f64, y as f64) as i64,
+    }
+}
+
+macro_rules! float_functions {
+    ($t:ident $unary:ident $binary:ident) => {
+        fn $unary(op: UnaryOp, x: $t) -> $t {
+            match op {
+                UnaryOp::Neg => -x,
+                UnaryOp::Not => $t::from(u8::from(x == 0.0)),
+                UnaryOp::Abs => x.abs(),
+                UnaryOp::Sqrt => x.sqrt(),
+                UnaryOp::Cbrt => x.cbrt(),
+                UnaryOp::Square => x * x,
+                UnaryOp::Cube => x * x * x,
+                UnaryOp::Exp => x.exp(),
+                UnaryOp::Log => x.ln(),
+                UnaryOp::Log10 => x.log10(),
+                UnaryOp::Sin => x.sin(),
+                UnaryOp::Cos => x.cos(),
+                UnaryOp::Tan => x.tan(),
+                UnaryOp::Asin => x.asin(),
+                UnaryOp::Acos => x.acos(),
+                UnaryOp::Atan => x.atan(),
+                UnaryOp::Sinh => x.sinh(),
+                UnaryOp::Cosh => x.cosh(),
+                UnaryOp::Tanh => x.tanh(),
+                UnaryOp::Asinh => x.asinh(),
+                UnaryOp::Acosh => x.acosh(),
+                UnaryOp::Atanh => x.atanh(),
+            }
+        }
+
+        fn $binary(op: BinaryOp, x: $t, y: $t) -> $t {
+            let truth = |b: bool| $t::from(u8::from(b));
+            match op {
+                BinaryOp::Add => x + y,
+                BinaryOp::Sub => x - y,
+                BinaryOp::Mul => x * y,
+                BinaryOp::Div => x / y,
+                BinaryOp::Min => {
+                    if x < y || x.is_nan() {
+                        x
+                    } else {
+                        y
+                    }
+                }
+                BinaryOp::Max => {
+                    if x > y || x.is_nan() {
+                        x
+                    } else {
+                        y
+                    }
+                }
+                BinaryOp::Pow => x.powf(y),
+                BinaryOp::Mod => x - y * (x / y).floor(),
+                BinaryOp::Atan2 => x.atan2(y),
+                BinaryOp::Heaviside if x < 0.0 => 0.0,
+                BinaryOp::Heaviside if x == 0.0 => y,
+                BinaryOp::Heaviside if x > 0.0 => 1.0,
+                BinaryOp::Heaviside => x,
+                BinaryOp::And => truth(x != 0.0 && y != 0.0),
+                BinaryOp::Or => truth(x != 0.0 || y != 0.0),
+                BinaryOp::Xor => truth((x != 0.0) != (y != 0.0)),
+                BinaryOp::Eq => truth(x == y),
+                BinaryOp::Ne => truth(x != y),
+                BinaryOp::Lt => truth(x < y),
+                BinaryOp::Le => truth(x <= y),
+                BinaryOp::Gt => truth(x > y),
+                BinaryOp::Ge => truth(x >= y),
+                BinaryOp::User(_) => x,
+            }
+        }
+    };
+}
+
+float_functions!(f32 unary_f32 binary_f32);
+float_functions!(f64 unary_f64 binary_f64);

@@ -1,0 +1,155 @@
+//! Concrete index notation: the loops, and where temporary values live.
+//!
+//! ```text
+//! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))
+//! ```
+//!
+//! Values are [`notation::Expr`] without reductions; every literal has the statement's compute
+//! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
+
+pub mod print;
+pub mod simplify;
+
+use crate::algebra::ReduceOp;
+use crate::datatype::{DataType, Register, Scalar};
+use crate::format::Storage;
+use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
+use crate::notation::{Access, Expr, Operator};
+
+/// Kernels in the order in which they run, and the names they share.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// One kernel after another; later ones may read what earlier ones wrote.
+    pub kernels: Vec<Kernel>,
+    /// Every tensor: inputs, results, temporaries.
+    pub tensors: IdVec<TensorId, Tensor>,
+    /// Names of index variables.
+    pub vars: IdVec<IndexVar, String>,
+    /// Operators that the user defined.
+    pub operators: IdVec<UserOp, Operator>,
+}
+
+/// One statement that computes one tensor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Kernel {
+    /// The tensor that the kernel computes.
+    pub result: TensorId,
+    /// The type in which it computes.
+    pub compute: DataType,
+    /// The loops.
+    pub body: Stmt,
+}
+
+/// A tensor of a program.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Tensor {
+    /// A unique name.
+    pub name: String,
+    /// Where it lives.
+    pub storage: Storage,
+    /// What it is for.
+    pub role: Role,
+    /// The index variables whose dimensions its modes have.
+    pub modes: Vec<IndexVar>,
+}
+
+/// What a tensor is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// Given by the user: the tensor of this id in the notation.
+    Input(TensorId),
+    /// Given back to the user as the tensor of this id in the notation.
+    Result(TensorId),
+    /// Computed by one kernel for a later one.
+    Temporary,
+    /// A scalar that lives in a register.
+    Register(Scalar),
+}
+
+/// A statement.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// `forall(i, s)`: the statement for every value of the variable, in order.
+    Forall {
+        /// The variable.
+        var: IndexVar,
+        /// What is repeated.
+        body: Box<Stmt>,
+    },
+    /// `where(c, p)`: the producer computes a register, which starts at its initial value, and
+    /// the consumer reads it.
+    Where {
+        /// Reads the temporary.
+        consumer: Box<Stmt>,
+        /// Writes the temporary.
+        producer: Box<Stmt>,
+    },
+    /// `lhs = rhs` or `lhs op= rhs`.
+    Assign {
+        /// What is written.
+        lhs: Access,
+        /// How it is combined with what is there.
+        op: Option<ReduceOp>,
+        /// The value.
+        rhs: Expr,
+    },
+}
+
+impl Stmt {
+    /// `forall` over several variables, outermost first.
+    pub fn forall(vars: &[IndexVar], body: Stmt) -> Stmt {
+        vars.iter().rev().fold(body, |body, &var| Stmt::Forall { var, body: Box::new(body) })
+    }
+
+    /// The same statement with `f` applied to every value.
+    pub fn map_exprs(self, f: &mut impl FnMut(Expr) -> Expr) -> Stmt {
+        match self {
+            Stmt::Forall { var, body } => Stmt::Forall { var, body: Box::new(body.map_exprs(f)) },
+            Stmt::Where { consumer, producer } => Stmt::Where {
+                consumer: Box::new(consumer.map_exprs(f)),
+                producer: Box::new(producer.map_exprs(f)),
+            },
+            Stmt::Assign { lhs, op, rhs } => Stmt::Assign { lhs, op, rhs: f(rhs) },
+        }
+    }
+
+    /// Calls `f` on each assignment.
+    pub fn for_each_assign<'s>(
+        &'s self,
+        f: &mut impl FnMut(&'s Access, Option<ReduceOp>, &'s Expr),
+    ) {
+        match self {
+            Stmt::Forall { body, .. } => body.for_each_assign(f),
+            Stmt::Where { consumer, producer } => {
+                producer.for_each_assign(f);
+                consumer.for_each_assign(f);
+            }
+            Stmt::Assign { lhs, op, rhs } => f(lhs, *op, rhs),
+        }
+    }
+
+    /// Every use of a tensor on a right side.
+    pub fn reads(&self) -> Vec<&Access> {
+        let mut found = vec![];
+        self.for_each_assign(&mut |_, _, rhs| found.extend(rhs.accesses()));
+        found
+    }
+}
+
+impl Program {
+    /// The storage of a tensor.
+    pub fn storage(&self, tensor: TensorId) -> &Storage {
+        &self.tensors[tensor].storage
+    }
+
+    /// The constant that a reduction starts from; `None` for a user operator without one.
+    pub fn identity(&self, op: ReduceOp, register: Register) -> Option<Scalar> {
+        match op {
+            ReduceOp::User(id) => {
+                let identity = self.operators[id].properties.identity?;
+                Some(Scalar::F64(identity).convert(register))
+            }
+            _ => op.identity(register),
+        }
+    }
+}

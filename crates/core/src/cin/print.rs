@@ -1,0 +1,89 @@
+//! Concrete index notation as text: `forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))`.
+
+use super::{Program, Stmt};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::notation::{Access, Expr};
+
+/// The kernels of a program, one a line.
+pub fn program(program: &Program) -> String {
+    program.kernels.iter().map(|kernel| stmt(program, &kernel.body) + "\n").collect()
+}
+
+/// A statement on one line.
+pub fn stmt(program: &Program, s: &Stmt) -> String {
+    match s {
+        Stmt::Forall { var, body } => {
+            format!("forall({}, {})", program.vars[*var], stmt(program, body))
+        }
+        Stmt::Where { consumer, producer } => {
+            format!("where({}, {})", stmt(program, consumer), stmt(program, producer))
+        }
+        Stmt::Assign { lhs, op, rhs } => {
+            let op = op.map_or(String::new(), |op| match op {
+                ReduceOp::User(id) => format!("{} ", program.operators[id].name),
+                ReduceOp::Min | ReduceOp::Max | ReduceOp::Or | ReduceOp::And => {
+                    format!("{} ", op.binary().name()).trim_end().to_owned()
+                }
+                _ => op.binary().name().to_owned(),
+            });
+            format!("{} {op}= {}", access(program, lhs), expr(program, rhs))
+        }
+    }
+}
+
+/// A use of a tensor.
+pub fn access(program: &Program, a: &Access) -> String {
+    let name = &program.tensors[a.tensor].name;
+    if a.indices.is_empty() {
+        return name.clone();
+    }
+    let indices: Vec<&str> = a.indices.iter().map(|&v| program.vars[v].as_str()).collect();
+    format!("{name}({})", indices.join(","))
+}
+
+/// A value, with the parentheses that its operators need.
+pub fn expr(program: &Program, e: &Expr) -> String {
+    operand(program, e, 0)
+}
+
+/// `binding` is how tightly the surrounding operator binds.
+fn operand(program: &Program, e: &Expr, binding: u8) -> String {
+    let (text, own) = match e {
+        Expr::Literal(x) => (x.to_string(), 9),
+        Expr::Access(a) => (access(program, a), 9),
+        Expr::Index(v) => (program.vars[*v].clone(), 9),
+        Expr::Param(k) => (format!("#{k}"), 9),
+        Expr::Unary(UnaryOp::Neg, a) => (format!("-{}", operand(program, a, 4)), 3),
+        Expr::Unary(op, a) => (format!("{}({})", op.name(), expr(program, a)), 9),
+        Expr::UserUnary(op, a) => {
+            (format!("{}({})", program.operators[*op].name, expr(program, a)), 9)
+        }
+        Expr::Binary(op, a, b) => binary(program, *op, a, b),
+        Expr::Reduce { op, vars, body } => {
+            let vars: Vec<&str> = vars.iter().map(|&v| program.vars[v].as_str()).collect();
+            (format!("{}({}, {})", op.name(), vars.join(", "), expr(program, body)), 9)
+        }
+    };
+    if own < binding { format!("({text})") } else { text }
+}
+
+fn binary(program: &Program, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
+    let level = match op {
+        BinaryOp::Add | BinaryOp::Sub => 2,
+        BinaryOp::Mul | BinaryOp::Div => 3,
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+            let text =
+                format!("{} {} {}", operand(program, a, 2), op.name(), operand(program, b, 2));
+            return (text, 1);
+        }
+        _ => {
+            let name = match op {
+                BinaryOp::User(id) => &program.operators[id].name,
+                _ => op.name(),
+            };
+            return (format!("{name}({}, {})", expr(program, a), expr(program, b)), 9);
+        }
+    };
+    let left = operand(program, a, level);
+    (format!("{left} {} {}", op.name(), operand(program, b, level + 1)), level)
+}

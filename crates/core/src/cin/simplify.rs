@@ -1,0 +1,211 @@
+//! What a statement becomes when some of its operands are known to be at their fill values.
+//!
+//! ```text
+//! B * C + D     without C, all fills 0      D
+//! min(B, C)     without B, fill infinity    C
+//! ```
+//!
+//! Everything sparse iteration needs follows from here: the algebra of the operators and the fill
+//! values decide what is left, and whether anything is left at all.
+
+use super::{Program, Role, Stmt};
+use crate::algebra::{BinaryOp, ReduceOp, eval};
+use crate::datatype::{Register, Scalar};
+use crate::ids::TensorId;
+use crate::notation::{Access, Commutativity, Expr};
+
+/// The program's facts that simplification draws on, for one compute type.
+#[derive(Clone, Copy)]
+pub struct Facts<'p> {
+    /// Formats, fill values and operators.
+    pub program: &'p Program,
+    /// The type in which the statement computes.
+    pub register: Register,
+}
+
+impl Facts<'_> {
+    /// The fill value of a tensor in the compute type.
+    pub fn fill(&self, tensor: TensorId) -> Scalar {
+        self.program.storage(tensor).fill.convert(self.register)
+    }
+
+    /// The statement where the accesses that `absent` picks have their fill values; `None` if it
+    /// has no effect there.
+    pub fn without(&self, s: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
+        self.stmt(s.clone().map_exprs(&mut |e| self.substitute(e, absent)))
+    }
+
+    /// A value where the accesses that `absent` picks have their fill values.
+    pub fn expr_without(&self, e: &Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
+        self.expr(self.substitute(e.clone(), absent))
+    }
+
+    fn substitute(&self, e: Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
+        match e {
+            Expr::Access(a) if absent(&a) => Expr::Literal(self.fill(a.tensor)),
+            _ => e.map_children(&mut |child| self.substitute(child, absent)),
+        }
+    }
+
+    /// The statement with every value simplified; `None` if it has no effect.
+    pub fn stmt(&self, s: Stmt) -> Option<Stmt> {
+        match s {
+            Stmt::Forall { var, body } => {
+                let body = Box::new(self.stmt(*body)?);
+                Some(Stmt::Forall { var, body })
+            }
+            Stmt::Where { consumer, producer } => self.where_stmt(*consumer, *producer),
+            Stmt::Assign { lhs, op, rhs } => {
+                let rhs = self.expr(rhs);
+                match &rhs {
+                    Expr::Literal(c) if self.is_noop(&lhs, op, *c) => None,
+                    _ => Some(Stmt::Assign { lhs, op, rhs }),
+                }
+            }
+        }
+    }
+
+    fn where_stmt(&self, consumer: Stmt, producer: Stmt) -> Option<Stmt> {
+        let register = written(&producer);
+        match self.stmt(producer) {
+            Some(producer) => {
+                let consumer = Box::new(self.stmt(consumer)?);
+                Some(Stmt::Where { consumer, producer: Box::new(producer) })
+            }
+            None => {
+                let Role::Register(initial) = self.program.tensors[register].role else {
+                    return self.stmt(consumer);
+                };
+                let initial = initial.convert(self.register);
+                self.stmt(consumer.map_exprs(&mut |e| replace(e, register, initial)))
+            }
+        }
+    }
+
+    /// Whether writing the constant changes nothing, given that results start at their fill value
+    /// and accumulations at the operator's identity.
+    fn is_noop(&self, lhs: &Access, op: Option<ReduceOp>, c: Scalar) -> bool {
+        match op {
+            Some(op) => self.program.identity(op, self.register).is_some_and(|id| id.same_value(c)),
+            None => {
+                let storage = self.program.storage(lhs.tensor);
+                c.convert(storage.datatype.register()).same_value(storage.fill)
+            }
+        }
+    }
+
+    /// The value with constants folded and identities and annihilators applied, bottom up.
+    pub fn expr(&self, e: Expr) -> Expr {
+        let e = e.map_children(&mut |child| self.expr(child));
+        match e {
+            Expr::Literal(c) => Expr::Literal(c.convert(self.register)),
+            Expr::Unary(op, a) => match *a {
+                Expr::Literal(c) => Expr::Literal(eval::unary(op, c).convert(self.register)),
+                a => Expr::Unary(op, Box::new(a)),
+            },
+            Expr::UserUnary(op, a) => match *a {
+                Expr::Literal(c) => self.inline(op, &[c]),
+                a => Expr::UserUnary(op, Box::new(a)),
+            },
+            Expr::Binary(op, a, b) => self.binary(op, *a, *b),
+            other => other,
+        }
+    }
+
+    fn binary(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        match (&a, &b) {
+            (Expr::Literal(x), Expr::Literal(y)) => match op {
+                BinaryOp::User(id) => self.inline(id, &[*x, *y]),
+                _ => Expr::Literal(eval::binary(op, *x, *y).convert(self.register)),
+            },
+            (Expr::Literal(x), _) if self.left_annihilator(op, *x).is_some() => {
+                Expr::Literal(self.left_annihilator(op, *x).unwrap_or(*x))
+            }
+            (_, Expr::Literal(y)) if self.right_annihilator(op, *y).is_some() => {
+                Expr::Literal(self.right_annihilator(op, *y).unwrap_or(*y))
+            }
+            (Expr::Literal(x), _) if same(self.left_identity(op), *x) => b,
+            (_, Expr::Literal(y)) if same(self.right_identity(op), *y) => a,
+            _ => Expr::Binary(op, Box::new(a), Box::new(b)),
+        }
+    }
+
+    fn left_annihilator(&self, op: BinaryOp, c: Scalar) -> Option<Scalar> {
+        match op {
+            BinaryOp::User(id) => {
+                let annihilator = self.program.operators[id].properties.annihilator?;
+                let annihilator = Scalar::F64(annihilator).convert(self.register);
+                annihilator.same_value(c).then_some(c)
+            }
+            _ => op.annihilated_left(c),
+        }
+    }
+
+    fn right_annihilator(&self, op: BinaryOp, c: Scalar) -> Option<Scalar> {
+        match op {
+            BinaryOp::User(_) => self.left_annihilator(op, c),
+            _ => op.annihilated_right(c),
+        }
+    }
+
+    fn left_identity(&self, op: BinaryOp) -> Option<Scalar> {
+        match op {
+            BinaryOp::User(_) => self.right_identity(op),
+            _ => op.left_identity(self.register),
+        }
+    }
+
+    fn right_identity(&self, op: BinaryOp) -> Option<Scalar> {
+        match op {
+            BinaryOp::User(id) => {
+                let identity = self.program.operators[id].properties.identity?;
+                Some(Scalar::F64(identity).convert(self.register))
+            }
+            _ => op.right_identity(self.register),
+        }
+    }
+
+    /// A user operator applied to constants.
+    fn inline(&self, op: crate::ids::UserOp, args: &[Scalar]) -> Expr {
+        let body = self.program.operators[op].body.clone();
+        self.expr(with_params(body, &|k| Expr::Literal(args[k])))
+    }
+
+    /// Whether the operands of an operator may be exchanged.
+    pub fn is_commutative(&self, op: BinaryOp) -> bool {
+        match op {
+            BinaryOp::User(id) => {
+                self.program.operators[id].properties.commutative == Commutativity::Commutative
+            }
+            _ => op.is_commutative(),
+        }
+    }
+}
+
+/// An operator's body with its parameters replaced.
+pub fn with_params(body: Expr, value: &dyn Fn(usize) -> Expr) -> Expr {
+    match body {
+        Expr::Param(k) => value(k),
+        _ => body.map_children(&mut |child| with_params(child, value)),
+    }
+}
+
+/// The tensor that a statement computes.
+pub fn written(s: &Stmt) -> TensorId {
+    match s {
+        Stmt::Forall { body, .. } => written(body),
+        Stmt::Where { consumer, .. } => written(consumer),
+        Stmt::Assign { lhs, .. } => lhs.tensor,
+    }
+}
+
+fn replace(e: Expr, tensor: TensorId, value: Scalar) -> Expr {
+    match e {
+        Expr::Access(a) if a.tensor == tensor => Expr::Literal(value),
+        _ => e.map_children(&mut |child| replace(child, tensor, value)),
+    }
+}
+
+fn same(constant: Option<Scalar>, c: Scalar) -> bool {
+    constant.is_some_and(|k| k.same_value(c))
+}

@@ -1,0 +1,86 @@
+//! The iteration lattice of one `forall`: which combinations of sparse operands need a case.
+//!
+//! ```text
+//! a(i) = b(i) * c(i) + d(i)
+//!     {b, c, d}   b * c + d
+//!     {b, c}      b * c
+//!     {d}         d
+//! ```
+//!
+//! A point is a set of operands that have a value at a coordinate, with what the statement becomes
+//! there. Points below it lack operands. Combinations that leave nothing to do have no point
+//! (The Tensor Algebra Compiler, section 5: merge lattices, here built from the algebra of the
+//! operators instead of from a list of them).
+
+use crate::cin::Stmt;
+use crate::cin::simplify::Facts;
+use crate::notation::Access;
+use std::collections::BTreeMap;
+
+/// A set of iterators, as the bits of their places in the list given to [`Lattice::build`].
+pub type Set = u64;
+
+/// One combination of operands.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Point {
+    /// The operands that have a value.
+    pub present: Set,
+    /// What is left of the statement.
+    pub body: Stmt,
+}
+
+/// The points, more operands first.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Lattice {
+    /// Never two with the same set.
+    pub points: Vec<Point>,
+}
+
+impl Lattice {
+    /// The lattice of a statement whose `iterators` are the accesses that are sparse at the
+    /// variable in question.
+    pub fn build(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Lattice {
+        let all: Set = (1u64 << iterators.len()) - 1;
+        let mut bodies: BTreeMap<Set, Stmt> = BTreeMap::new();
+        let mut frontier: Vec<(Set, Stmt)> =
+            facts.stmt(body.clone()).into_iter().map(|s| (all, s)).collect();
+        while let Some((present, stmt)) = frontier.pop() {
+            if bodies.contains_key(&present) {
+                continue;
+            }
+            for (k, iterator) in iterators.iter().enumerate() {
+                let smaller = present & !(1 << k);
+                if smaller != present && !bodies.contains_key(&smaller) {
+                    let rest = facts.without(&stmt, &|a| a == iterator);
+                    frontier.extend(rest.map(|s| (smaller, s)));
+                }
+            }
+            bodies.insert(present, stmt);
+        }
+        Lattice { points: simplify(bodies) }
+    }
+
+    /// Whether every coordinate of the dimension has to be visited.
+    pub fn is_universal(&self) -> bool {
+        self.points.last().is_some_and(|p| p.present == 0)
+    }
+
+    /// The points that may hold while only the iterators of `present` are left.
+    pub fn below(&self, present: Set) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(move |p| p.present & !present == 0)
+    }
+}
+
+/// Drops each point that does the same as a smaller one, and sorts by size.
+fn simplify(bodies: BTreeMap<Set, Stmt>) -> Vec<Point> {
+    let covered = |present: Set, body: &Stmt| {
+        bodies.iter().any(|(&q, other)| q != present && q & !present == 0 && other == body)
+    };
+    let mut points: Vec<Point> = bodies
+        .iter()
+        .filter(|&(&present, body)| !covered(present, body))
+        .map(|(&present, body)| Point { present, body: body.clone() })
+        .collect();
+    points.sort_by_key(|p| (std::cmp::Reverse(p.present.count_ones()), p.present));
+    points
+}

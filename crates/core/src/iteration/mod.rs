@@ -1,0 +1,3 @@
+//! Iteration: which coordinates of an index variable have to be visited.
+
+pub mod lattice;
