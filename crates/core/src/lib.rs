@@ -24,3 +24,5 @@ pub mod notation;
 pub mod cin;
 
 pub mod iteration;
+
+pub mod lower;

@@ -62,8 +62,12 @@ impl Append for Compressed {
         vec![store(level.pos(), add(parent, int(1)), end)]
     }
 
-    fn append_parent(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt> {
-        vec![Stmt::Reserve { array: level.pos(), len: add(parents, int(1)) }]
+    fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
+        let (lo, hi) = (add(lo, int(1)), add(hi, int(1)));
+        vec![
+            Stmt::Reserve { array: level.pos(), len: hi.clone() },
+            Stmt::Fill { array: level.pos(), lo, hi, value: int(0) },
+        ]
     }
 
     fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt> {

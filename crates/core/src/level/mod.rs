@@ -60,10 +60,12 @@ impl LevelArrays {
     fn size(&self) -> Expr {
         Expr::Var(self.size)
     }
-    fn pos(&self) -> Array {
+    /// The positions array of a level that has one.
+    pub fn pos(&self) -> Array {
         self.pos.expect("the level format declared a positions array")
     }
-    fn crd(&self) -> Array {
+    /// The coordinates array of a level that has one.
+    pub fn crd(&self) -> Array {
         self.crd.expect("the level format declared a coordinates array")
     }
 }
@@ -141,9 +143,9 @@ pub trait Append {
     /// `append_edges(p_{k-1}, pend_k)`: all children of a parent are stored, up to `end`.
     fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt>;
 
-    /// A new parent position will follow, so room for its edges is needed; only called where the
-    /// number of parents is not known beforehand.
-    fn append_parent(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
+    /// New parent positions `lo..hi` follow all others, so room for their edges is needed, which
+    /// are empty at first; only called where the number of parents is not known beforehand.
+    fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
     /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
     /// is a free loop variable.
@@ -155,6 +157,11 @@ pub trait Append {
 pub struct LevelKind(&'static dyn LevelFormat);
 
 impl LevelKind {
+    /// The level format itself.
+    pub fn format(self) -> &'static dyn LevelFormat {
+        self.0
+    }
+
     /// The level format of this name.
     pub fn parse(name: &str) -> Option<LevelKind> {
         REGISTRY.into_iter().find(|kind| kind.name() == name)

@@ -1,0 +1,237 @@
+//! The loops of a lattice: which operands are walked together, and the cases at a coordinate.
+//!
+//! ```text
+//! {b, c}, {b}, {c}          while both are live:  both / only b / only c
+//!                           rest of b
+//!                           rest of c
+//! ```
+//!
+//! One iterator is a counted loop over its positions; every coordinate of the dimension is a
+//! counted loop over coordinates, with the sparse operands asked whether they are there.
+
+use super::forall::{At, Iterator, Loop};
+use super::{Code, Lowerer};
+use crate::algebra::BinaryOp;
+use crate::datatype::Register;
+use crate::ids::Var;
+use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
+use crate::ir::{Expr, Stmt, Type};
+use crate::iteration::lattice::{Point, Set};
+
+impl Lowerer<'_> {
+    pub(super) fn merge(&mut self, nest: &Loop<'_>) -> Code {
+        if nest.lattice.points.is_empty() {
+            return Code::nothing();
+        }
+        if nest.lattice.is_universal() {
+            return self.universe(nest);
+        }
+        let mut stmts = vec![];
+        let mut started: Set = 0;
+        for point in &nest.lattice.points {
+            if point.present.count_ones() == 1 {
+                stmts.push(self.walk(nest, point, started));
+            } else {
+                stmts.extend(self.start(nest, point.present & !started));
+                stmts.push(self.together(nest, point));
+            }
+            started |= point.present;
+        }
+        Code { stmts, covers: false }
+    }
+
+    /// A counted loop over the positions of one operand, from where an earlier loop left off if
+    /// there was one.
+    fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Stmt {
+        let it = &nest.iterators[point.present.trailing_zeros() as usize];
+        let (lo, hi, position) = if point.present & started == 0 {
+            let bounds = it.bounds();
+            (bounds.lo, bounds.hi, it.position)
+        } else {
+            let rest = format!("{}_rest", self.name_of(it.position));
+            (Expr::Var(it.position), Expr::Var(self.end(it)), self.temp(&rest))
+        };
+        let coordinate = assign(nest.index, it.coordinate(position));
+        let body = self.case(nest, &[(it, position)], &point.body).stmts;
+        Stmt::For { var: position, lo, hi, step: 1, body: [vec![coordinate], body].concat() }
+    }
+
+    /// Sets positions to the beginnings of their segments.
+    fn start(&mut self, nest: &Loop<'_>, fresh: Set) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        for it in nest.members(fresh) {
+            let bounds = it.bounds();
+            stmts.push(assign(it.position, bounds.lo));
+            stmts.push(assign(self.end(it), bounds.hi));
+        }
+        stmts
+    }
+
+    /// Walks several operands while all are live.
+    fn together(&mut self, nest: &Loop<'_>, point: &Point) -> Stmt {
+        let mut live = vec![];
+        let mut body = vec![];
+        let mut coordinates = vec![];
+        for it in nest.members(point.present) {
+            live.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
+            let coordinate = self.coordinate_var(nest, it);
+            body.push(assign(coordinate, it.coordinate(it.position)));
+            coordinates.push(coordinate);
+        }
+        let rest = match coordinates[..] {
+            [a, b] => self.two(nest, point, a, b),
+            _ => self.many(nest, point, &coordinates),
+        };
+        body.extend(rest);
+        Stmt::While { cond: all(live), body }
+    }
+
+    /// Two operands: both, only the first, only the second.
+    fn two(&mut self, nest: &Loop<'_>, point: &Point, a: Var, b: Var) -> Vec<Stmt> {
+        let first = 1 << point.present.trailing_zeros();
+        let second = point.present & !first;
+        let both = self.advancing(nest, point.present, a);
+        let only_first = self.advancing(nest, first, a);
+        let only_second = self.advancing(nest, second, b);
+        vec![Stmt::If {
+            cond: eq(Expr::Var(a), Expr::Var(b)),
+            then: both,
+            otherwise: vec![Stmt::If {
+                cond: lt(Expr::Var(a), Expr::Var(b)),
+                then: only_first,
+                otherwise: only_second,
+            }],
+        }]
+    }
+
+    /// The case in which exactly these operands are at the coordinate, which moves them on.
+    fn advancing(&mut self, nest: &Loop<'_>, present: Set, coordinate: Var) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        if let Some(point) = nest.lattice.below(present).next() {
+            stmts.push(assign(nest.index, Expr::Var(coordinate)));
+            stmts.extend(self.case(nest, &nest.at(point.present), &point.body).stmts);
+        }
+        for it in nest.members(present) {
+            stmts.push(assign(it.position, add(Expr::Var(it.position), int(1))));
+        }
+        stmts
+    }
+
+    /// Three operands or more: the least coordinate, and which operands are at it.
+    fn many(&mut self, nest: &Loop<'_>, point: &Point, coordinates: &[Var]) -> Vec<Stmt> {
+        let least = coordinates.iter().map(|&c| Expr::Var(c));
+        let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(0));
+        let mut stmts = vec![assign(nest.index, least)];
+        let mut flags = vec![];
+        for (it, &coordinate) in nest.members(point.present).zip(coordinates) {
+            let here = eq(Expr::Var(coordinate), Expr::Var(nest.index));
+            flags.push((it, self.flag(it), here));
+        }
+        for (_, flag, here) in &flags {
+            stmts.push(assign(*flag, here.clone()));
+        }
+        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
+        stmts.extend(self.cases(nest, point.present, &flag_of).stmts);
+        for (it, flag, _) in &flags {
+            let step = Expr::Convert(Register::I64, Box::new(Expr::Var(*flag)));
+            stmts.push(assign(it.position, add(Expr::Var(it.position), step)));
+        }
+        stmts
+    }
+
+    /// Every coordinate of the dimension.
+    fn universe(&mut self, nest: &Loop<'_>) -> Code {
+        let every = nest.lattice.points.iter().fold(0, |set, p| set | p.present);
+        let mut stmts = self.start(nest, every);
+        let mut body = vec![];
+        let mut flags = vec![];
+        for it in nest.members(every) {
+            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+            let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
+            let flag = self.flag(it);
+            body.push(assign(flag, all([live, here])));
+            flags.push((it, flag));
+        }
+        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
+        let cases = self.cases(nest, every, &flag_of);
+        body.extend(cases.stmts);
+        for (it, flag) in &flags {
+            let step = Expr::Convert(Register::I64, Box::new(Expr::Var(*flag)));
+            body.push(assign(it.position, add(Expr::Var(it.position), step)));
+        }
+        let hi = Expr::Var(self.dim(nest.var));
+        stmts.push(Stmt::For { var: nest.index, lo: int(0), hi, step: 1, body });
+        Code { stmts, covers: cases.covers }
+    }
+
+    /// The points below a set as a chain of conditions, more operands first.
+    fn cases(
+        &mut self,
+        nest: &Loop<'_>,
+        present: Set,
+        flag_of: &dyn Fn(&Iterator) -> Option<Var>,
+    ) -> Code {
+        let mut covers = true;
+        let mut arms = vec![];
+        for point in nest.lattice.below(present) {
+            let at = nest.at(point.present);
+            let code = self.case(nest, &at, &point.body);
+            covers &= code.covers;
+            let flags = at.iter().filter_map(|(it, _)| flag_of(it));
+            arms.push((point.present, all(flags.map(Expr::Var)), code.stmts));
+        }
+        covers &= nest.lattice.is_universal();
+        let mut chain = vec![];
+        for (present, cond, then) in arms.into_iter().rev() {
+            chain = match (present, chain.is_empty()) {
+                (0, _) => then,
+                (_, true) => vec![when(cond, then)],
+                (_, false) => vec![Stmt::If { cond, then, otherwise: chain }],
+            };
+        }
+        Code { stmts: chain, covers }
+    }
+
+    /// The variable `pA2_end` for the end of an operand's segment.
+    fn end(&mut self, it: &Iterator) -> Var {
+        let name = format!("{}_end", self.name_of(it.position));
+        *self.ends.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))
+    }
+
+    /// The variable `jA` for the coordinate at an operand's position.
+    fn coordinate_var(&mut self, nest: &Loop<'_>, it: &Iterator) -> Var {
+        let tensor = &self.program.tensors[it.access.tensor].name;
+        let name = format!("{}{tensor}", self.name_of(nest.index));
+        *self.coordinates.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))
+    }
+
+    /// The variable that says whether an operand is at the coordinate.
+    fn flag(&mut self, it: &Iterator) -> Var {
+        let name = format!("at_{}", self.name_of(it.position));
+        *self.flags.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::BOOL))
+    }
+}
+
+impl Iterator {
+    fn bounds(&self) -> crate::level::Bounds {
+        let bounds = self.kind.pos_bounds(&self.arrays, self.parent.clone());
+        bounds.expect("a level that is not full can be iterated")
+    }
+
+    fn coordinate(&self, position: Var) -> Expr {
+        let coordinate = self.kind.pos_access(&self.arrays, Expr::Var(position));
+        coordinate.expect("a level that is not full has coordinates")
+    }
+}
+
+impl Loop<'_> {
+    /// The iterators of a set.
+    fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
+        self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
+    }
+
+    /// The iterators of a set at their positions.
+    fn at(&self, set: Set) -> Vec<At<'_>> {
+        self.members(set).map(|it| (it, it.position)).collect()
+    }
+}

@@ -1,0 +1,245 @@
+//! Lowering: a kernel of concrete index notation becomes an imperative function.
+//!
+//! ```text
+//! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))
+//!
+//! for i in 0..y1_size {
+//!   t = 0.0
+//!   for pA2 in A2_pos[i]..A2_pos[i + 1] {
+//!     j = A2_crd[pA2]
+//!     t = fma(A_vals[pA2], x_vals[j], t)
+//!   }
+//!   y_vals[i] = t
+//! }
+//! ```
+//!
+//! Per `forall` an iteration lattice: one loop per point, one case per sub-point, recurse (The
+//! Tensor Algebra Compiler, section 6). Level functions give the code; no level format is named.
+//! Lowering is total: an operand whose levels cannot be iterated in loop order is searched, a
+//! result that is not written in order is staged, so every statement has code, and [`crate::legalise`]
+//! only chooses what is fast.
+
+mod append;
+mod forall;
+mod function;
+mod merge;
+mod resolve;
+mod result;
+mod signature;
+mod stage;
+mod value;
+
+pub use signature::{Binding, Lowered};
+
+use crate::cin::simplify::Facts;
+use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::ids::{Id, IndexVar, TensorId, Var};
+use crate::ir;
+use crate::ir::build::assign;
+use crate::level::LevelArrays;
+use crate::notation::Access;
+use function::Builder;
+use result::Plan;
+use std::collections::BTreeMap;
+
+/// The function that computes a kernel, and what its parameters stand for.
+pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
+    let facts = Facts { program, register: kernel.compute.register() };
+    let mut lowerer = Lowerer {
+        program,
+        kernel,
+        facts,
+        builder: Builder::new(name),
+        tensors: BTreeMap::new(),
+        dims: BTreeMap::new(),
+        vars: BTreeMap::new(),
+        registers: BTreeMap::new(),
+        positions: BTreeMap::new(),
+        ends: BTreeMap::new(),
+        coordinates: BTreeMap::new(),
+        flags: BTreeMap::new(),
+        params: vec![],
+        plan: Plan::Full,
+    };
+    let body = lowerer.kernel();
+    signature::finish(lowerer.builder, body)
+}
+
+/// What lowering one kernel looks up: declarations made so far and the plan for the result.
+struct Lowerer<'p> {
+    program: &'p Program,
+    kernel: &'p Kernel,
+    facts: Facts<'p>,
+    builder: Builder,
+    tensors: BTreeMap<TensorId, TensorArrays>,
+    dims: BTreeMap<IndexVar, Var>,
+    vars: BTreeMap<IndexVar, Var>,
+    registers: BTreeMap<TensorId, Var>,
+    positions: BTreeMap<(TensorId, Vec<IndexVar>, usize), Var>,
+    /// Per position variable: the end of its segment, the coordinate there, whether it is current.
+    ends: BTreeMap<Var, Var>,
+    coordinates: BTreeMap<Var, Var>,
+    flags: BTreeMap<Var, Var>,
+    /// What the parameters of the user operator being inlined are.
+    params: Vec<Var>,
+    plan: Plan,
+}
+
+/// The arrays of a tensor under their generated names.
+#[derive(Clone)]
+struct TensorArrays {
+    levels: Vec<LevelArrays>,
+    vals: crate::ids::Array,
+}
+
+/// What is known at a place of the loop nest.
+#[derive(Clone, Default)]
+struct Scope {
+    /// Index variables with a value, and the variable that holds it.
+    bound: BTreeMap<IndexVar, Var>,
+    /// How far each access has descended its levels.
+    reached: Vec<(Access, Reached)>,
+    /// How far the loops have descended the levels that the result stores in order.
+    result: Reached,
+}
+
+/// The levels of an access that are behind, and the position at the last of them.
+#[derive(Clone)]
+struct Reached {
+    levels: usize,
+    position: ir::Expr,
+}
+
+/// Code, and whether it gives every element of the result a value.
+struct Code {
+    stmts: Vec<ir::Stmt>,
+    covers: bool,
+}
+
+impl Default for Reached {
+    fn default() -> Self {
+        Reached { levels: 0, position: ir::build::int(0) }
+    }
+}
+
+impl Code {
+    fn nothing() -> Code {
+        Code { stmts: vec![], covers: false }
+    }
+}
+
+impl Scope {
+    fn reached(&self, access: &Access) -> Reached {
+        let known = self.reached.iter().find(|(a, _)| a == access);
+        known.map_or(Reached::default(), |(_, r)| r.clone())
+    }
+
+    fn reach(&mut self, access: &Access, levels: usize, position: ir::Expr) {
+        self.reached.retain(|(a, _)| a != access);
+        self.reached.push((access.clone(), Reached { levels, position }));
+    }
+}
+
+impl Lowerer<'_> {
+    fn kernel(&mut self) -> Vec<ir::Stmt> {
+        let body = self.facts.stmt(self.kernel.body.clone());
+        self.plan = result::plan(self.program, self.kernel);
+        let scope = Scope::default();
+        let code = match &body {
+            Some(body) => match self.staged_from() {
+                Some(0) => self.staged(0, ir::build::int(0), body, scope),
+                _ => self.resolved(body, scope),
+            },
+            None => Code::nothing(),
+        };
+        let mut stmts = self.scalar_operands(body.as_ref());
+        stmts.extend(self.before_result(code.covers));
+        stmts.extend(code.stmts);
+        stmts.extend(self.after_result());
+        stmts
+    }
+
+    fn stmt(&mut self, s: &Stmt, scope: &Scope) -> Code {
+        match s {
+            Stmt::Forall { var, body } => self.forall(*var, body, scope),
+            Stmt::Where { consumer, producer } => self.where_stmt(consumer, producer, scope),
+            Stmt::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, scope),
+        }
+    }
+
+    fn where_stmt(&mut self, consumer: &Stmt, producer: &Stmt, scope: &Scope) -> Code {
+        let tensor = crate::cin::simplify::written(producer);
+        let Role::Register(initial) = self.program.tensors[tensor].role else {
+            unreachable!("the producer of a where writes a register");
+        };
+        let var = self.register(tensor);
+        let initial = initial.convert(self.facts.register);
+        let mut stmts = vec![assign(var, ir::Expr::Const(initial))];
+        stmts.extend(self.resolved(producer, scope.clone()).stmts);
+        let consumer = self.resolved(consumer, scope.clone());
+        stmts.extend(consumer.stmts);
+        Code { stmts, covers: consumer.covers }
+    }
+
+    /// The variable that holds a register tensor.
+    fn register(&mut self, tensor: TensorId) -> Var {
+        if let Some(&var) = self.registers.get(&tensor) {
+            return var;
+        }
+        let name = self.program.tensors[tensor].name.clone();
+        let var = self.builder.var(&name, ir::Type::scalar(self.facts.register));
+        self.registers.insert(tensor, var);
+        var
+    }
+
+    /// The variable that holds the value of an index variable.
+    fn index(&mut self, var: IndexVar) -> Var {
+        if let Some(&known) = self.vars.get(&var) {
+            return known;
+        }
+        let name = self.program.vars[var].clone();
+        let fresh = self.builder.var(&name, ir::Type::INDEX);
+        self.vars.insert(var, fresh);
+        fresh
+    }
+
+    /// The parameter with the dimension of an index variable: the size of a level that stores it.
+    fn dim(&mut self, var: IndexVar) -> Var {
+        if let Some(&known) = self.dims.get(&var) {
+            return known;
+        }
+        let uses = self.kernel_tensors();
+        let found = uses.into_iter().find_map(|t| {
+            let mode = self.program.tensors[t].modes.iter().position(|&m| m == var)?;
+            Some((t, self.program.storage(t).format.level_of(Id::new(mode))))
+        });
+        let (tensor, level) = found.expect("every index variable is a mode of some tensor");
+        let fresh = self.builder.size(&self.program.tensors[tensor].name, tensor, level);
+        self.dims.insert(var, fresh);
+        fresh
+    }
+
+    /// The tensors to take dimensions from: the kernel's own first, then all others.
+    fn kernel_tensors(&self) -> Vec<TensorId> {
+        let mut tensors: Vec<TensorId> =
+            self.kernel.body.reads().iter().map(|a| a.tensor).collect();
+        tensors.push(self.kernel.result);
+        tensors.extend(self.program.tensors.ids());
+        tensors
+    }
+
+    /// The arrays of a tensor, declared on first use.
+    fn arrays(&mut self, tensor: TensorId) -> TensorArrays {
+        if let Some(known) = self.tensors.get(&tensor) {
+            return known.clone();
+        }
+        let program = self.program;
+        let t = &program.tensors[tensor];
+        let sizes: Vec<Var> =
+            t.storage.format.levels().iter().map(|l| self.dim(t.modes[l.mode.index()])).collect();
+        let is_result = tensor == self.kernel.result;
+        let arrays = self.builder.tensor(tensor, t, &sizes, is_result);
+        self.tensors.insert(tensor, arrays.clone());
+        arrays
+    }
+}

@@ -1,0 +1,159 @@
+//! Values: an expression of index notation becomes one of the imperative form.
+//!
+//! Every operand is converted to the statement's compute type, comparisons to 1 or 0 of it, and
+//! user operators are replaced by their bodies.
+
+use super::{Lowerer, Scope};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::cin::{Role, Stmt};
+use crate::datatype::{Register, Scalar};
+use crate::ids::{Array, UserOp, Var};
+use crate::ir::build::{assign, binary, int, load};
+use crate::ir::{self, Expr};
+use crate::notation;
+
+impl Lowerer<'_> {
+    /// Loads operands of order 0 once, before everything else.
+    pub(super) fn scalar_operands(&mut self, body: Option<&Stmt>) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        for access in body.map(super::resolve::distinct).unwrap_or_default() {
+            let tensor = &self.program.tensors[access.tensor];
+            if access.indices.is_empty() && !matches!(tensor.role, Role::Register(_)) {
+                let vals = self.arrays(access.tensor).vals;
+                let value = self.loaded(vals, int(0));
+                let var = self.register(access.tensor);
+                stmts.push(assign(var, value));
+            }
+        }
+        stmts
+    }
+
+    /// The value of an expression in the compute type; what has to run before goes to `prefix`.
+    pub(super) fn value(
+        &mut self,
+        e: &notation::Expr,
+        scope: &Scope,
+        prefix: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let register = self.facts.register;
+        match e {
+            notation::Expr::Literal(c) => Expr::Const(c.convert(register)),
+            notation::Expr::Access(access) if access.indices.is_empty() => {
+                Expr::Var(self.register(access.tensor))
+            }
+            notation::Expr::Access(access) => {
+                let vals = self.arrays(access.tensor).vals;
+                self.loaded(vals, scope.reached(access).position)
+            }
+            notation::Expr::Index(v) => convert(register, Expr::Var(scope.bound[v])),
+            notation::Expr::Unary(UnaryOp::Not, a) => {
+                let a = self.truth(a, scope, prefix);
+                convert(register, Expr::Unary(UnaryOp::Not, Box::new(a)))
+            }
+            notation::Expr::Unary(op, a) => {
+                Expr::Unary(*op, Box::new(self.value(a, scope, prefix)))
+            }
+            notation::Expr::UserUnary(op, a) => self.user(*op, &[a], scope, prefix),
+            notation::Expr::Binary(BinaryOp::User(op), a, b) => {
+                self.user(*op, &[a, b], scope, prefix)
+            }
+            notation::Expr::Binary(op, ..) if op.is_logical() => {
+                convert(register, self.truth(e, scope, prefix))
+            }
+            notation::Expr::Binary(op, a, b) => {
+                let a = self.value(a, scope, prefix);
+                binary(*op, a, self.value(b, scope, prefix))
+            }
+            notation::Expr::Param(k) => Expr::Var(self.params[*k]),
+            notation::Expr::Reduce { .. } => unreachable!("legalisation leaves no reductions"),
+        }
+    }
+
+    /// Whether an expression differs from 0.
+    fn truth(&mut self, e: &notation::Expr, scope: &Scope, prefix: &mut Vec<ir::Stmt>) -> Expr {
+        use BinaryOp::{And, Or, Xor};
+        match e {
+            notation::Expr::Binary(op @ (And | Or | Xor), a, b) => {
+                let a = self.truth(a, scope, prefix);
+                binary(*op, a, self.truth(b, scope, prefix))
+            }
+            notation::Expr::Binary(op, a, b) if op.is_logical() => {
+                let a = self.value(a, scope, prefix);
+                binary(*op, a, self.value(b, scope, prefix))
+            }
+            notation::Expr::Unary(UnaryOp::Not, a) => {
+                Expr::Unary(UnaryOp::Not, Box::new(self.truth(a, scope, prefix)))
+            }
+            _ => Expr::Convert(Register::Bool, Box::new(self.value(e, scope, prefix))),
+        }
+    }
+
+    /// A user operator's body; operands get variables, since the body may use them repeatedly.
+    fn user(
+        &mut self,
+        op: UserOp,
+        args: &[&notation::Expr],
+        scope: &Scope,
+        prefix: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let values: Vec<Expr> = args.iter().map(|a| self.value(a, scope, prefix)).collect();
+        self.inlined(op, values, prefix)
+    }
+
+    fn inlined(&mut self, op: UserOp, values: Vec<Expr>, prefix: &mut Vec<ir::Stmt>) -> Expr {
+        let operator = &self.program.operators[op];
+        let ty = ir::Type::scalar(self.facts.register);
+        let mut params: Vec<Var> = vec![];
+        for (k, value) in values.into_iter().enumerate() {
+            let var = self.builder.var(&format!("{}_{k}", operator.name), ty);
+            prefix.push(assign(var, value));
+            params.push(var);
+        }
+        let outer = std::mem::replace(&mut self.params, params);
+        let value = self.value(&operator.body, &Scope::default(), prefix);
+        self.params = outer;
+        value
+    }
+
+    /// `old op value` in the compute type, for reductions.
+    pub(super) fn combined(
+        &mut self,
+        op: ReduceOp,
+        old: Expr,
+        value: Expr,
+        prefix: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let float = matches!(self.facts.register, Register::F32 | Register::F64);
+        match (op, value) {
+            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b)) if float => {
+                Expr::Fma(a, b, Box::new(old))
+            }
+            (ReduceOp::Or | ReduceOp::And, value) => {
+                let truth = |e| Expr::Convert(Register::Bool, Box::new(e));
+                convert(self.facts.register, binary(op.binary(), truth(old), truth(value)))
+            }
+            (ReduceOp::User(id), value) => self.inlined(id, vec![old, value], prefix),
+            (op, value) => binary(op.binary(), old, value),
+        }
+    }
+
+    /// An element of an array in the compute type.
+    pub(super) fn loaded(&self, vals: Array, position: Expr) -> Expr {
+        let from = self.builder.arrays[vals].elem.register();
+        let element = load(vals, position);
+        if from == self.facts.register { element } else { convert(self.facts.register, element) }
+    }
+
+    /// A constant of the compute type.
+    pub(super) fn constant(&self, c: Scalar) -> Expr {
+        Expr::Const(c.convert(self.facts.register))
+    }
+}
+
+fn convert(to: Register, e: Expr) -> Expr {
+    match (&e, to) {
+        (Expr::Const(c), _) => Expr::Const(c.convert(to)),
+        (Expr::Var(_), Register::I64) => e,
+        _ => Expr::Convert(to, Box::new(e)),
+    }
+}
