@@ -2,7 +2,19 @@
 //!
 //! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators; a variable absent from
 //! the left side is summed over the smallest product that holds all its uses within a term.
-//! [`parse`] reads the text, [`print`] writes it, [`build`] spells it in Rust.
+//! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it,
+//! Rust, and [`make_explicit`] writes the sums out.
+
+mod check;
+mod lex;
+mod parse;
+mod print;
+mod reductions;
+mod syntax;
+mod words;
+
+pub use parse::{parse, parse_with};
+pub use reductions::make_explicit;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;
