@@ -6,8 +6,8 @@
 
 use super::lex::is_name;
 use super::words::builtin;
-use super::{Commutativity, Expr, Operator, Program};
-use crate::algebra::BinaryOp;
+use super::{Commutativity, Expr, Operator, Program, Statement};
+use crate::algebra::{BinaryOp, ReduceOp};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::Id;
 use std::ops::Range;
@@ -73,6 +73,26 @@ pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
         written[tensor] = true;
     }
     Ok(())
+}
+
+/// A variable as a value stands in some access or `sum(j, ...)` too, or `min(j, ...)` and the like are read as
+/// functions of a scalar.
+pub(super) fn indexed(program: &Program, statement: &Statement) -> Result<(), Diagnostic> {
+    use ReduceOp::{Add, And, Max, Min, Mul, Or, User};
+    let mut indices = statement.result.indices.clone();
+    let mut values = vec![];
+    statement.value.walk(&mut |e| match e {
+        Expr::Access(access) => indices.extend(&access.indices),
+        Expr::Index(var) => values.push(*var),
+        Expr::Reduce { op: Min | Max | User(_), vars, .. } => values.extend(vars),
+        Expr::Reduce { op: Add | Mul | Or | And, vars, .. } => indices.extend(vars),
+        _ => {}
+    });
+    let Some(var) = values.into_iter().find(|var| !indices.contains(var)) else { return Ok(()) };
+    let name = &program.vars[var].name;
+    let message = format!("{name} is not an index of any tensor in the statement");
+    let help = format!("use it as an index, so that its dimension is known: a({name})");
+    Err(Diagnostic::new(Code::DimensionUnknown, message).help(help))
 }
 
 /// A user operator combines values in any order only if it is declared so.

@@ -2,9 +2,10 @@
 //!
 //! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators; a variable absent from
 //! the left side is summed over the smallest product that holds all its uses within a term.
-//! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it,
+//! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it, [`build()`] spells it in
 //! Rust, and [`make_explicit`] writes the sums out.
 
+mod build;
 mod check;
 mod lex;
 mod parse;
@@ -13,7 +14,9 @@ mod reductions;
 mod syntax;
 mod words;
 
+pub use build::{Builder, Function, Operand, Tensor, Term, Var, build};
 pub use parse::{parse, parse_with};
+pub use print::Shown;
 pub use reductions::make_explicit;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};

@@ -225,7 +225,7 @@ impl<'t> Resolver<'t> {
     fn not_an_index(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> Diagnostic {
         let function = self.text(name);
         let nearest = words::nearest(function, &self.program.operators);
-        let applied = args.iter().any(|arg| has_call(arg)) || args.iter().all(is_number);
+        let applied = args.iter().any(has_call) || args.iter().all(is_number);
         if applied || (nearest.is_some() && !self.tensors.contains_key(function)) {
             let message = format!("there is no function named {function}");
             let help = match nearest {
