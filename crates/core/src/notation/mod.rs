@@ -12,6 +12,8 @@ mod parse;
 mod print;
 mod reductions;
 mod syntax;
+#[cfg(test)]
+mod tests;
 mod words;
 
 pub use build::{Builder, Function, Operand, Tensor, Term, Var, build};
