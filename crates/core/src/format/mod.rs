@@ -1,9 +1,19 @@
 //! Formats: where a tensor lives, as a map from modes to levels and a level format per level.
 //!
-//! `(i, j) -> (i: dense, j: compressed)` is CSR. [`parse`] reads names (`csr`), the arrow form
+//! `(i, j) -> (i: dense, j: compressed)` is CSR. [`parse()`] reads names (`csr`), the arrow form
 //! and taco's letters (`ds:1,0`); what prints is a name or the arrow form.
 
-use crate::datatype::{DataType, IndexWidth, Scalar};
+mod named;
+mod parse;
+mod print;
+#[cfg(test)]
+mod tests;
+
+pub use named::{NAMED, NamedFormat};
+pub use parse::parse;
+
+use crate::datatype::{DataType, IndexWidth, Register, Scalar};
+use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Level, Mode};
 use crate::level::LevelKind;
 
@@ -95,4 +105,44 @@ impl Storage {
         let fill = Scalar::I64(0).convert(datatype.register());
         Storage { format, datatype, fill, pos: IndexWidth::I32, crd: IndexWidth::I32 }
     }
+}
+
+impl FormatSpec {
+    /// A format about whose element types nothing was written.
+    pub fn of(format: Format) -> FormatSpec {
+        FormatSpec { format, datatype: None, fill: None, pos: None, crd: None }
+    }
+
+    /// The storage, with what was not written taken from here: the data type, fill 0 and 32-bit
+    /// positions and coordinates. The fill value has to be a value of the data type.
+    pub fn resolve(&self, datatype: DataType) -> Result<Storage, Diagnostic> {
+        let usual = Storage::of(self.format.clone(), self.datatype.unwrap_or(datatype));
+        let fill = match self.fill {
+            Some(fill) => fill_value(fill, usual.datatype)?,
+            None => usual.fill,
+        };
+        let (pos, crd) = (self.pos.unwrap_or(usual.pos), self.crd.unwrap_or(usual.crd));
+        Ok(Storage { fill, pos, crd, ..usual })
+    }
+}
+
+/// A constant in the register type of a data type, if an array of that type can hold it.
+fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
+    let value = fill.convert(datatype.register());
+    let held = match datatype {
+        DataType::Bool => matches!(value, Scalar::I64(0 | 1)),
+        DataType::I32 => i32::try_from(value.as_i64()).is_ok(),
+        DataType::F32 => value.as_f64().is_finite() || !fill.as_f64().is_finite(),
+        DataType::I64 | DataType::F64 => true,
+    };
+    // The second condition: 2^63 as a float saturates to an integer that converts back to it.
+    let exact = datatype.is_float()
+        || fill.register() == Register::I64
+        || (value.as_f64() == fill.as_f64() && value != Scalar::I64(i64::MAX));
+    if held && exact {
+        return Ok(value);
+    }
+    let message = format!("the fill value {fill} is not a value of {datatype}");
+    let help = "choose a value that fits, or a wider data type: {f64}";
+    Err(Diagnostic::new(Code::TypeMismatch, message).help(help))
 }

@@ -2,7 +2,24 @@
 //!
 //! `y(i) = A(i,j) * x(j)` names tensors, index variables and operators; a variable absent from
 //! the left side is summed over the smallest product that holds all its uses within a term.
-//! [`parse`] reads the text, [`print`] writes it, [`build`] spells it in Rust.
+//! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it, [`build()`] spells it in
+//! Rust, and [`make_explicit`] writes the sums out.
+
+mod build;
+mod check;
+mod lex;
+mod parse;
+mod print;
+mod reductions;
+mod syntax;
+#[cfg(test)]
+mod tests;
+mod words;
+
+pub use build::{Builder, Function, Operand, Tensor, Term, Var, build};
+pub use parse::{parse, parse_with};
+pub use print::Shown;
+pub use reductions::make_explicit;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;

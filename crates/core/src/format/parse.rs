@@ -1,0 +1,390 @@
+//! Text to [`FormatSpec`].
+//!
+//! ```text
+//! spec   = format [ "{" [ part { "," part } ] "}" ]
+//! format = name
+//!        | "(" [ mode { "," mode } ] ")" "->" "(" [ mode ":" level { "," mode ":" level } ] ")"
+//!        | letter { letter } [ ":" number { "," number } ]       d dense, s compressed (taco's)
+//! part   = type | "fill" ":" number | ("pos" | "crd") ":" ("i32" | "i64")
+//! ```
+
+use super::named::{NAMED, NamedFormat};
+use super::{Format, FormatSpec, LevelSpec};
+use crate::datatype::{DataType, IndexWidth, Scalar};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ids::{Id, Mode};
+use crate::level::{COMPRESSED, DENSE, LevelKind, REGISTRY};
+use std::ops::Range;
+
+/// Reads a format for a tensor of this order, or of the order that the text says.
+///
+/// ```
+/// let spec = tamis_core::format::parse("ds:1,0{f32}", None).unwrap();
+/// assert_eq!(spec.to_string(), "csc{f32}");
+/// ```
+pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic> {
+    let mut reader = Reader { text, at: 0 };
+    reader.blank();
+    let start = reader.at;
+    let format = match reader.peek() {
+        Some('(') => reader.arrow()?,
+        _ => reader.word_form(order)?,
+    };
+    let span = start..text[..reader.at].trim_end().len();
+    if let Some(order) = order
+        && order != format.order()
+    {
+        return Err(reader.wrong_order(span, format.order(), order));
+    }
+    let mut spec = FormatSpec { format, datatype: None, fill: None, pos: None, crd: None };
+    if reader.eat("{") {
+        reader.braces(&mut spec)?;
+    }
+    match reader.peek() {
+        None => Ok(spec),
+        Some(_) => Err(reader.unexpected("the end of the format", EXAMPLE)),
+    }
+}
+
+const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compressed)";
+const BRACES: &str = "braces are written {f32, fill: 0, pos: i64, crd: i32}";
+
+/// A place in the text. Blanks are skipped after everything that is read.
+struct Reader<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Reader<'t> {
+    fn rest(&self) -> &'t str {
+        &self.text[self.at..]
+    }
+
+    fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    fn blank(&mut self) {
+        self.at = self.text.len() - self.rest().trim_start().len();
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        let found = self.rest().starts_with(sign);
+        if found {
+            self.at += sign.len();
+            self.blank();
+        }
+        found
+    }
+
+    fn expect(&mut self, sign: &str, help: &str) -> Result<(), Diagnostic> {
+        match self.eat(sign) {
+            true => Ok(()),
+            false => Err(self.unexpected(sign, help)),
+        }
+    }
+
+    /// The characters up to the first that does not belong, and where they stand.
+    fn take(&mut self, belongs: impl Fn(char) -> bool) -> (&'t str, Range<usize>) {
+        let rest = self.rest();
+        let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
+        let span = self.at..self.at + length;
+        self.at += length;
+        self.blank();
+        (&rest[..length], span)
+    }
+
+    fn name(&mut self, wanted: &str, help: &str) -> Result<(&'t str, Range<usize>), Diagnostic> {
+        match self.peek() {
+            Some(c) if c == '_' || c.is_alphabetic() => {
+                Ok(self.take(|c| c == '_' || c.is_alphanumeric()))
+            }
+            _ => Err(self.unexpected(wanted, help)),
+        }
+    }
+
+    fn refuse(&self, code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, message).at(self.text, span)
+    }
+
+    fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
+        let (found, length) = match self.peek() {
+            None => ("the end of the text".to_owned(), 0),
+            Some(c) if c.is_control() => ("a control character".to_owned(), c.len_utf8()),
+            Some(c) => (c.to_string(), c.len_utf8()),
+        };
+        let span = self.at..self.at + length;
+        self.refuse(Code::Syntax, span, format!("expected {wanted}, found {found}")).help(help)
+    }
+
+    /// A name or taco's letters.
+    fn word_form(&mut self, order: Option<usize>) -> Result<Format, Diagnostic> {
+        let (word, span) = self.take(|c| c == '-' || c == '_' || c.is_alphanumeric());
+        if word.is_empty() {
+            return Err(self.unexpected("a format", EXAMPLE));
+        }
+        if let Some(named) = NamedFormat::find(word) {
+            return self.named(named, span, order);
+        }
+        if word.chars().all(|c| "dsuqcp".contains(c)) {
+            return self.letters(word, span);
+        }
+        let names: Vec<&str> = NAMED.iter().map(|named| named.name).collect();
+        let help = match NamedFormat::find(&word.to_lowercase()) {
+            Some(named) => format!("write {}", named.name),
+            None => format!(
+                "the named formats are {}; or write the levels: (i, j) -> (i: dense, j: compressed)",
+                names.join(", ")
+            ),
+        };
+        let message = format!("there is no format named {word}");
+        Err(self.refuse(Code::UnknownFormat, span, message).help(help))
+    }
+
+    fn named(
+        &self,
+        named: &NamedFormat,
+        span: Range<usize>,
+        order: Option<usize>,
+    ) -> Result<Format, Diagnostic> {
+        let Some(order) = order.or(named.order()) else {
+            let message = format!("{} suits any order, and nothing says which", named.name);
+            let help = "write the levels: (i, j) -> (i: dense, j: compressed)";
+            return Err(self.refuse(Code::FormatOrder, span, message).help(help));
+        };
+        let stored = named.order().unwrap_or(0);
+        named.for_order(order).ok_or_else(|| self.wrong_order(span, stored, order))
+    }
+
+    fn wrong_order(&self, span: Range<usize>, stored: usize, order: usize) -> Diagnostic {
+        let modes = |n: usize| match n {
+            0 => "no modes".to_owned(),
+            1 => "1 mode".to_owned(),
+            n => format!("{n} modes"),
+        };
+        let format = &self.text[span.clone()];
+        let message =
+            format!("{format} stores {}, but the tensor has {}", modes(stored), modes(order));
+        let fits = NAMED.iter().filter(|named| named.for_order(order).is_some());
+        let fits: Vec<&str> = fits.map(|named| named.name).collect();
+        let help = format!("formats for {} are {}", modes(order), fits.join(", "));
+        self.refuse(Code::FormatOrder, span, message).help(help)
+    }
+
+    fn letters(&mut self, word: &str, span: Range<usize>) -> Result<Format, Diagnostic> {
+        let mut kinds = vec![];
+        for (k, letter) in word.chars().enumerate() {
+            kinds.push(match letter {
+                'd' => DENSE,
+                's' => COMPRESSED,
+                _ => {
+                    let at = span.start + k..span.start + k + 1;
+                    let message = format!("there is no level format with the letter {letter}");
+                    let help = "the letters are d (dense) and s (compressed)";
+                    return Err(self.refuse(Code::UnknownFormat, at, message).help(help));
+                }
+            });
+        }
+        if !self.eat(":") {
+            return Ok(Format::in_order(kinds));
+        }
+        let start = self.at;
+        let mut modes: Vec<usize> = vec![];
+        loop {
+            let (digits, at) = self.take(|c| c.is_ascii_digit());
+            let help = "after the letters, each level has the number of its mode: ds:1,0";
+            let Ok(mode) = digits.parse() else {
+                return Err(match digits.is_empty() {
+                    true => self.unexpected("the number of a mode", help),
+                    false => self.refuse(Code::Syntax, at, "the number is too large").help(help),
+                });
+            };
+            if mode >= kinds.len() || modes.contains(&mode) || modes.len() == kinds.len() {
+                let message = format!("the modes of {word} are the numbers from 0, each once");
+                return Err(self.refuse(Code::FormatOrder, at, message).help(help));
+            }
+            modes.push(mode);
+            if !self.eat(",") {
+                break;
+            }
+        }
+        let spec = |(&mode, &kind)| LevelSpec { mode: Mode::new(mode), kind };
+        let levels: Vec<LevelSpec> = modes.iter().zip(&kinds).map(spec).collect();
+        let message = format!("{word} has {} levels, each of which stores a mode", kinds.len());
+        let help = "write one number per letter, as in ds:1,0";
+        let whole = levels.len() == kinds.len();
+        whole
+            .then_some(levels)
+            .and_then(Format::new)
+            .ok_or_else(|| self.refuse(Code::FormatOrder, start..self.at, message).help(help))
+    }
+
+    /// `(i, j) -> (i: dense, j: compressed)`.
+    fn arrow(&mut self) -> Result<Format, Diagnostic> {
+        let modes = self.modes()?;
+        self.expect("->", EXAMPLE)?;
+        let start = self.at;
+        let mut levels: Vec<LevelSpec> = vec![];
+        self.expect("(", EXAMPLE)?;
+        while !self.eat(")") {
+            if !levels.is_empty() {
+                self.expect(",", "levels are separated by , and end with )")?;
+            }
+            let (mode, span) = self.stored_mode(&modes)?;
+            if levels.iter().any(|level| level.mode == mode) {
+                let message =
+                    format!("the mode {} is stored by two levels", &self.text[span.clone()]);
+                let help = "each mode is stored by one level";
+                return Err(self.refuse(Code::FormatOrder, span, message).help(help));
+            }
+            levels.push(LevelSpec { mode, kind: self.level_kind()? });
+        }
+        let span = start..self.text[..self.at].trim_end().len();
+        let missing = (0..modes.len()).find(|&m| levels.iter().all(|l| l.mode.index() != m));
+        let name = missing.and_then(|m| modes.get(m)).copied().unwrap_or_default();
+        Format::new(levels).filter(|format| format.order() == modes.len()).ok_or_else(|| {
+            let message = format!("no level stores the mode {name}");
+            let help = format!("add a level, such as {name}: compressed");
+            self.refuse(Code::FormatOrder, span, message).help(help)
+        })
+    }
+
+    fn modes(&mut self) -> Result<Vec<&'t str>, Diagnostic> {
+        let mut modes: Vec<&str> = vec![];
+        self.expect("(", EXAMPLE)?;
+        while !self.eat(")") {
+            if !modes.is_empty() {
+                self.expect(",", "modes are separated by , and end with )")?;
+            }
+            let (mode, span) = self.name("the name of a mode", EXAMPLE)?;
+            if modes.contains(&mode) {
+                let message = format!("the mode {mode} is named twice");
+                let help = "every mode has a name of its own";
+                return Err(self.refuse(Code::FormatOrder, span, message).help(help));
+            }
+            modes.push(mode);
+        }
+        Ok(modes)
+    }
+
+    /// The mode before the colon of a level.
+    fn stored_mode(&mut self, modes: &[&str]) -> Result<(Mode, Range<usize>), Diagnostic> {
+        let one_mode = "each level stores one mode, as in (i, j) -> (i: dense, j: compressed)";
+        if self.peek() == Some('#') {
+            let message = "levels of slots are not known";
+            return Err(self
+                .refuse(Code::UnknownFormat, self.at..self.at + 1, message)
+                .help(one_mode));
+        }
+        let (name, span) = self.name("the name of a mode", one_mode)?;
+        if self.rest().starts_with(['/', '%', '-', '+', '*']) {
+            let message = "levels that store a function of modes are not known";
+            let span = span.start..self.at + 1;
+            return Err(self.refuse(Code::UnknownFormat, span, message).help(one_mode));
+        }
+        self.expect(":", one_mode)?;
+        match modes.iter().position(|&mode| mode == name) {
+            Some(mode) => Ok((Mode::new(mode), span)),
+            None => {
+                let message = format!("{name} is not a mode of this format");
+                let help = match modes.is_empty() {
+                    true => "name the modes before the arrow".to_owned(),
+                    false => format!("the modes are {}", modes.join(", ")),
+                };
+                Err(self.refuse(Code::FormatOrder, span, message).help(help))
+            }
+        }
+    }
+
+    fn level_kind(&mut self) -> Result<LevelKind, Diagnostic> {
+        let names: Vec<&str> = REGISTRY.iter().map(|kind| kind.name()).collect();
+        let help = format!("the level formats are {}", names.join(", "));
+        let (name, span) = self.name("a level format", &help)?;
+        let Some(kind) = LevelKind::parse(name) else {
+            let message = format!("there is no level format named {name}");
+            return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
+        };
+        if self.peek() == Some('(') {
+            let message = format!("the level format {name} takes no properties");
+            let span = span.start..self.at + 1;
+            return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
+        }
+        Ok(kind)
+    }
+
+    /// The parts in braces, of which the first has been read.
+    fn braces(&mut self, spec: &mut FormatSpec) -> Result<(), Diagnostic> {
+        let mut first = true;
+        let mut fill_at = None;
+        while !self.eat("}") {
+            if !first {
+                self.expect(",", BRACES)?;
+            }
+            first = false;
+            let (name, span) = self.name("a type, fill, pos or crd", BRACES)?;
+            let twice = match name {
+                "fill" => {
+                    self.expect(":", BRACES)?;
+                    let (fill, at) = self.fill()?;
+                    fill_at = Some(at);
+                    spec.fill.replace(fill).is_some()
+                }
+                "pos" => spec.pos.replace(self.width()?).is_some(),
+                "crd" => spec.crd.replace(self.width()?).is_some(),
+                _ => spec.datatype.replace(self.datatype(name, &span)?).is_some(),
+            };
+            if twice {
+                let message = "the braces say this twice";
+                return Err(self.refuse(Code::Syntax, span, message).help("keep one of the two"));
+            }
+        }
+        match (fill_at, spec.datatype) {
+            (Some(at), Some(datatype)) => {
+                spec.resolve(datatype).map(|_| ()).map_err(|d| d.at(self.text, at))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn datatype(&self, name: &str, span: &Range<usize>) -> Result<DataType, Diagnostic> {
+        DataType::parse(name).ok_or_else(|| {
+            let names: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
+            let message = format!("there is no data type named {name}");
+            let help = format!("the data types are {}", names.join(", "));
+            self.refuse(Code::UnknownFormat, span.clone(), message).help(help)
+        })
+    }
+
+    fn width(&mut self) -> Result<IndexWidth, Diagnostic> {
+        self.expect(":", BRACES)?;
+        let (name, span) = self.name("a width", BRACES)?;
+        let widths = [IndexWidth::I32, IndexWidth::I64];
+        widths.into_iter().find(|width| width.datatype().name() == name).ok_or_else(|| {
+            let message = format!("{name} is not a width of positions or coordinates");
+            self.refuse(Code::UnknownFormat, span, message).help("the widths are i32 and i64")
+        })
+    }
+
+    fn fill(&mut self) -> Result<(Scalar, Range<usize>), Diagnostic> {
+        let (text, span) = self.take(|c| c.is_alphanumeric() || "+-.".contains(c));
+        let bare = text.trim_start_matches(['+', '-']);
+        let number = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        let scalar = match text {
+            "true" => Some(Scalar::I64(1)),
+            "false" => Some(Scalar::I64(0)),
+            _ if number || matches!(bare, "inf" | "nan") => {
+                let integer = text.parse().map(Scalar::I64).ok();
+                integer.or_else(|| text.parse().map(Scalar::F64).ok())
+            }
+            _ => None,
+        };
+        match scalar {
+            Some(scalar) => Ok((scalar, span)),
+            None => {
+                let message = "the fill value is not a number";
+                let help = "fill values are numbers, inf, -inf, nan, true or false";
+                Err(self.refuse(Code::Syntax, span, message).help(help))
+            }
+        }
+    }
+}

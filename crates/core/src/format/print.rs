@@ -1,0 +1,59 @@
+//! Formats to text: a name where there is one, else the arrow form; reading it gives them back.
+
+use super::{Format, FormatSpec, Storage};
+use crate::datatype::{DataType, IndexWidth};
+use crate::ids::{Id, Mode};
+use std::fmt::{self, Display};
+
+/// `csr`, or `(i, j) -> (j: dense, i: compressed)`.
+impl Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(name) = self.name() {
+            return f.write_str(name);
+        }
+        let modes: Vec<String> = (0..self.order()).map(|m| mode_name(Mode::new(m))).collect();
+        let levels: Vec<String> = self
+            .levels()
+            .iter()
+            .map(|l| format!("{}: {}", mode_name(l.mode), l.kind.name()))
+            .collect();
+        write!(f, "({}) -> ({})", modes.join(", "), levels.join(", "))
+    }
+}
+
+/// The format, and in braces what the user wrote of types and widths.
+impl Display for FormatSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut parts = vec![];
+        parts.extend(self.datatype.map(|t| t.to_string()));
+        parts.extend(self.fill.map(|fill| format!("fill: {fill}")));
+        parts.extend(self.pos.map(|width| format!("pos: {}", width.datatype())));
+        parts.extend(self.crd.map(|width| format!("crd: {}", width.datatype())));
+        write!(f, "{}", self.format)?;
+        match parts.is_empty() {
+            true => Ok(()),
+            false => write!(f, "{{{}}}", parts.join(", ")),
+        }
+    }
+}
+
+/// The format, and in braces what differs from `f64`, fill 0 and 32-bit widths.
+impl Display for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let usual = Storage::of(self.format.clone(), self.datatype);
+        let spec = FormatSpec {
+            format: self.format.clone(),
+            datatype: (self.datatype != DataType::F64).then_some(self.datatype),
+            fill: (self.fill != usual.fill).then_some(self.fill),
+            pos: (self.pos != IndexWidth::I32).then_some(self.pos),
+            crd: (self.crd != IndexWidth::I32).then_some(self.crd),
+        };
+        spec.fmt(f)
+    }
+}
+
+/// `i`, `j`, `k`, `l`, `m`, `n`, then `i6`, `i7` and so on.
+fn mode_name(mode: Mode) -> String {
+    let letter = ["i", "j", "k", "l", "m", "n"].get(mode.index());
+    letter.map_or_else(|| format!("i{}", mode.index()), |&name| name.to_owned())
+}

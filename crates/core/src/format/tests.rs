@@ -1,0 +1,253 @@
+//! Reading and printing formats.
+
+use super::{Format, FormatSpec, LevelSpec, Storage, parse};
+use crate::datatype::{DataType, IndexWidth, Scalar};
+use crate::ids::{Id, Mode};
+use crate::level::REGISTRY;
+
+/// What a text reads as, for a tensor of some order; and what that prints reads as the same.
+fn check(text: &str, order: impl Into<Option<usize>>, expect: &str) {
+    let spec = parse(text, order.into()).unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(spec.to_string(), expect, "{text}");
+    assert_eq!(parse(expect, Some(spec.format.order())).unwrap(), spec);
+}
+
+fn refused(text: &str, order: impl Into<Option<usize>>, expect: &str) {
+    let diagnostic = parse(text, order.into()).unwrap_err();
+    assert_eq!(diagnostic.to_string(), expect, "{text}");
+}
+
+#[test]
+fn names() {
+    check("csr", 2, "csr");
+    check(" csc ", None, "csc");
+    check("dense", 1, "dense");
+    check("dense", 3, "dense");
+    check("dense", 0, "dense");
+    check("scalar", 0, "dense");
+    check("sparse", None, "sparse");
+    check("sv", 1, "sparse");
+    check("sparse-vector", 1, "sparse");
+    check("csf", 3, "csf");
+    check("csf", 2, "dcsr");
+    check("csf", 1, "sparse");
+    check("dcsc", 2, "dcsc");
+}
+
+#[test]
+fn levels() {
+    check("(i, j) -> (i: dense, j: compressed)", 2, "csr");
+    check("(row,col)->(col:dense,row:compressed)", None, "csc");
+    check("() -> ()", None, "dense");
+    check("(i) -> (i: compressed)", None, "sparse");
+    let arrow = "(i, j, k) -> (k: compressed, i: dense, j: compressed)";
+    check(arrow, 3, arrow);
+    let arrow = "(i, j, k, l, m, n, i6) -> (i6: compressed, i: dense, j: dense, k: dense, l: dense, m: dense, n: dense)";
+    check(arrow, 7, arrow);
+}
+
+#[test]
+fn letters() {
+    check("ds", None, "csr");
+    check("ds:0,1", 2, "csr");
+    check("ds:1,0", 2, "csc");
+    check("ss : 1, 0", 2, "dcsc");
+    check("d", None, "dense");
+    check("sss", 3, "csf");
+    check("dss:2,0,1", 3, "(i, j, k) -> (k: dense, i: compressed, j: compressed)");
+}
+
+#[test]
+fn braces() {
+    check("csr{f32}", 2, "csr{f32}");
+    check("csr { }", 2, "csr");
+    check("dense{f64, fill: inf}", 1, "dense{f64, fill: inf}");
+    check("csr{crd: i32, pos: i64, i64}", 2, "csr{i64, pos: i64, crd: i32}");
+    check("ds:1,0{fill: -0.5}", 2, "csc{fill: -0.5}");
+    check("csr{bool, fill: true}", 2, "csr{bool, fill: 1}");
+    check("csr{fill: -inf}", 2, "csr{fill: -inf}");
+    check("csr{fill: nan}", 2, "csr{fill: nan}");
+    check("csr{fill: 1e-300}", 2, "csr{fill: 1e-300}");
+}
+
+#[test]
+fn every_format_of_two_level_formats_reads_back() {
+    for order in 0..4 {
+        for choice in 0..REGISTRY.len().pow(order) {
+            for rotation in 0..order.max(1) {
+                let spec = |k: u32| LevelSpec {
+                    mode: Mode::new(((k + rotation) % order) as usize),
+                    kind: REGISTRY[choice / REGISTRY.len().pow(k) % REGISTRY.len()],
+                };
+                let format = Format::new((0..order).map(spec).collect()).unwrap();
+                let text = format.to_string();
+                assert_eq!(parse(&text, Some(order as usize)).unwrap().format, format, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn storage_prints_what_differs_from_the_usual() {
+    let csr = || parse("csr", None).unwrap().format;
+    assert_eq!(Storage::of(csr(), DataType::F64).to_string(), "csr");
+    assert_eq!(Storage::of(csr(), DataType::Bool).to_string(), "csr{bool}");
+    let wide = Storage {
+        fill: Scalar::F64(f64::INFINITY),
+        pos: IndexWidth::I64,
+        ..Storage::of(csr(), DataType::F64)
+    };
+    assert_eq!(wide.to_string(), "csr{fill: inf, pos: i64}");
+    let again = parse(&wide.to_string(), None).unwrap().resolve(DataType::F64).unwrap();
+    assert_eq!(again, wide);
+}
+
+#[test]
+fn a_spec_resolves_to_a_storage() {
+    let resolve = |text: &str| parse(text, None).unwrap().resolve(DataType::I32);
+    assert_eq!(resolve("csr{fill: 7}").unwrap().fill, Scalar::I64(7));
+    assert_eq!(resolve("csr{fill: 2.0}").unwrap().fill, Scalar::I64(2));
+    assert_eq!(resolve("csr{f32, fill: 0.1}").unwrap().fill, Scalar::F32(0.1));
+    let usual = FormatSpec::of(Format::in_order([])).resolve(DataType::F64).unwrap();
+    assert_eq!(usual, Storage::of(Format::in_order([]), DataType::F64));
+    for text in ["csr{fill: 0.5}", "csr{fill: inf}", "csr{fill: 3000000000}", "csr{fill: nan}"] {
+        assert_eq!(resolve(text).unwrap_err().code.name(), "type-mismatch", "{text}");
+    }
+}
+
+#[test]
+fn unknown_formats_are_refused() {
+    refused(
+        "coo",
+        2,
+        "error[unknown-format]: there is no format named coo\n  | coo\n  | ^^^\n  = help: the named \
+         formats are dense, sparse, csr, csc, dcsr, dcsc, csf; or write the levels: (i, j) -> (i: \
+         dense, j: compressed)",
+    );
+    refused(
+        "CSR",
+        2,
+        "error[unknown-format]: there is no format named CSR\n  | CSR\n  | ^^^\n  = help: write csr",
+    );
+    refused(
+        "(i, j) -> (i: compressed, j: singleton)",
+        2,
+        "error[unknown-format]: there is no level format named singleton\n  | (i, j) -> (i: \
+         compressed, j: singleton)\n  |                              ^^^^^^^^^\n  = help: the level \
+         formats are dense, compressed",
+    );
+    refused(
+        "su",
+        2,
+        "error[unknown-format]: there is no level format with the letter u\n  | su\n  |  ^\n  = \
+         help: the letters are d (dense) and s (compressed)",
+    );
+    refused(
+        "csr{f16}",
+        2,
+        "error[unknown-format]: there is no data type named f16\n  | csr{f16}\n  |     ^^^\n  = \
+         help: the data types are bool, i32, i64, f32, f64",
+    );
+    for text in [
+        "ell",
+        "dia",
+        "bcsr(4,4)",
+        "(i, j) -> (i/4: dense, j: dense)",
+        "(i) -> (#i: dense)",
+        "(i, j) -> (i: compressed(nonunique), j: dense)",
+        "csr{pos: i16}",
+        "uq",
+    ] {
+        let diagnostic = parse(text, Some(2)).unwrap_err();
+        assert_eq!(diagnostic.code.name(), "unknown-format", "{text}: {diagnostic}");
+        assert!(diagnostic.help.is_some() && diagnostic.place.is_some(), "{text}");
+    }
+}
+
+#[test]
+fn formats_of_the_wrong_order_are_refused() {
+    refused(
+        "csr{f32}",
+        3,
+        "error[format-order]: csr stores 2 modes, but the tensor has 3 modes\n  | csr{f32}\n  | ^^^\n  \
+         = help: formats for 3 modes are dense, csf",
+    );
+    refused(
+        "(i, j) -> (i: dense, i: dense)",
+        2,
+        "error[format-order]: the mode i is stored by two levels\n  | (i, j) -> (i: dense, i: dense)\n  \
+         |                      ^\n  = help: each mode is stored by one level",
+    );
+    refused(
+        "(i, j) -> (i: dense)",
+        2,
+        "error[format-order]: no level stores the mode j\n  | (i, j) -> (i: dense)\n  |           \
+         ^^^^^^^^^^\n  = help: add a level, such as j: compressed",
+    );
+    refused(
+        "(i, j) -> (i: dense, k: dense)",
+        2,
+        "error[format-order]: k is not a mode of this format\n  | (i, j) -> (i: dense, k: dense)\n  \
+         |                      ^\n  = help: the modes are i, j",
+    );
+    for (text, order) in [
+        ("ds:0", 2),
+        ("ds:0,0", 2),
+        ("ds:0,2", 2),
+        ("ds:0,1,2", 2),
+        ("ds", 3),
+        ("csf", 0),
+        ("(i, i) -> (i: dense)", 2),
+        ("(i) -> (i: dense)", 2),
+        ("sparse", 2),
+        ("csr", 0),
+    ] {
+        let diagnostic = parse(text, Some(order)).unwrap_err();
+        assert_eq!(diagnostic.code.name(), "format-order", "{text}: {diagnostic}");
+    }
+    assert_eq!(parse("dense", None).unwrap_err().code.name(), "format-order");
+}
+
+#[test]
+fn other_texts_are_refused() {
+    refused(
+        "csr csc",
+        2,
+        "error[syntax]: expected the end of the format, found c\n  | csr csc\n  |     ^\n  = help: \
+         formats are written csr, or (i, j) -> (i: dense, j: compressed)",
+    );
+    refused(
+        "csr{f32, fill: one}",
+        2,
+        "error[syntax]: the fill value is not a number\n  | csr{f32, fill: one}\n  |                \
+         ^^^\n  = help: fill values are numbers, inf, -inf, nan, true or false",
+    );
+    refused(
+        "csr{i32, fill: 0.5}",
+        2,
+        "error[type-mismatch]: the fill value 0.5 is not a value of i32\n  | csr{i32, fill: 0.5}\n  \
+         |                ^^^\n  = help: choose a value that fits, or a wider data type: {f64}",
+    );
+    for text in [
+        "",
+        "{f32}",
+        "csr{",
+        "csr{f32",
+        "csr{f32 f64}",
+        "csr{f32, f64}",
+        "csr{fill}",
+        "csr}",
+        "(i, j)",
+        "(i, j) ->",
+        "(i, j -> (i: dense)",
+        "(i) -> (i dense)",
+        "(i) -> (i: dense",
+        "ds:",
+        "ds:x",
+        "ds:99999999999999999999999",
+        "\u{0}",
+        "(1) -> (1: dense)",
+    ] {
+        assert_eq!(parse(text, None).unwrap_err().code.name(), "syntax", "{text}");
+    }
+}

@@ -1,0 +1,149 @@
+//! Rules that the grammar does not express, each with its advice.
+//!
+//! The left side names each variable once; a reduction names none that is bound already; a tensor
+//! is overwritten once, before anything reads it; a user operator is an expression over its own
+//! parameters, and reduces only where order does not matter.
+
+use super::lex::is_name;
+use super::words::builtin;
+use super::{Commutativity, Expr, Operator, Program, Statement};
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ids::Id;
+use std::ops::Range;
+
+/// The left side names each variable once.
+pub(super) fn result_variables(
+    source: &str,
+    indices: impl Iterator<Item = Range<usize>>,
+) -> Result<(), Diagnostic> {
+    let mut seen = vec![];
+    for span in indices {
+        let name = &source[span.clone()];
+        if seen.contains(&name) {
+            let message = format!("the left side names {name} twice");
+            let help = format!(
+                "use two variables; a diagonal is written A({name},j) = ({name} == j) * ..."
+            );
+            return Err(Diagnostic::new(Code::ResultVariable, message).at(source, span).help(help));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
+/// A reduction names no variable that the left side or another reduction around it binds.
+pub(super) fn bound_twice(source: &str, span: &Range<usize>) -> Diagnostic {
+    let name = &source[span.clone()];
+    let message = format!("{name} is bound already, by the left side or by a reduction around");
+    let diagnostic = Diagnostic::new(Code::BoundVariable, message).at(source, span.clone());
+    diagnostic.help("reduce over another variable")
+}
+
+/// A tensor is overwritten once, before any other statement reads or accumulates into it.
+pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
+    let refuse = |message: String, span: &Range<usize>, help: String| {
+        let diagnostic = Diagnostic::new(Code::ResultRedefined, message);
+        Err(diagnostic.at(&program.source, span.clone()).help(help))
+    };
+    // Per tensor: the first reading by a statement before it was written, and whether it was.
+    let mut read = vec![None; program.tensors.len()];
+    let mut written = vec![false; program.tensors.len()];
+    for statement in &program.statements {
+        let result = &statement.result;
+        let tensor = result.tensor.index();
+        let name = &program.tensors[result.tensor].name;
+        if let Some(span) = &read[tensor]
+            && !written[tensor]
+        {
+            let message = format!("{name} is read before the statement that writes it");
+            let help = format!("write {name} first, or give one of the two another name");
+            return refuse(message, span, help);
+        }
+        if written[tensor] && statement.accumulate.is_none() {
+            let message = format!("{name} is overwritten by a second statement");
+            let help = format!("accumulate with {name} += ..., or use another name");
+            return refuse(message, &result.span, help);
+        }
+        for access in statement.value.accesses() {
+            if access.tensor != result.tensor {
+                read[access.tensor.index()].get_or_insert(access.span.clone());
+            }
+        }
+        written[tensor] = true;
+    }
+    Ok(())
+}
+
+/// A variable as a value stands in some access or `sum(j, ...)` too, or `min(j, ...)` and the like are read as
+/// functions of a scalar.
+pub(super) fn indexed(program: &Program, statement: &Statement) -> Result<(), Diagnostic> {
+    use ReduceOp::{Add, And, Max, Min, Mul, Or, User};
+    let mut indices = statement.result.indices.clone();
+    let mut values = vec![];
+    statement.value.walk(&mut |e| match e {
+        Expr::Access(access) => indices.extend(&access.indices),
+        Expr::Index(var) => values.push(*var),
+        Expr::Reduce { op: Min | Max | User(_), vars, .. } => values.extend(vars),
+        Expr::Reduce { op: Add | Mul | Or | And, vars, .. } => indices.extend(vars),
+        _ => {}
+    });
+    let Some(var) = values.into_iter().find(|var| !indices.contains(var)) else { return Ok(()) };
+    let name = &program.vars[var].name;
+    let message = format!("{name} is not an index of any tensor in the statement");
+    let help = format!("use it as an index, so that its dimension is known: a({name})");
+    Err(Diagnostic::new(Code::DimensionUnknown, message).help(help))
+}
+
+/// A user operator combines values in any order only if it is declared so.
+pub(super) fn combines(
+    source: &str,
+    span: &Range<usize>,
+    operator: &Operator,
+) -> Result<(), Diagnostic> {
+    let name = &operator.name;
+    let (message, help) = if operator.arity != 2 {
+        let message = format!("{name} takes one argument and cannot combine values");
+        (message, "reduce with an operator of two arguments")
+    } else if operator.properties.commutative == Commutativity::Ordered {
+        let message = format!("{name} is not declared commutative and cannot combine values");
+        (message, "declare it commutative if it is")
+    } else if operator.properties.identity.is_none() {
+        (format!("{name} has no identity to start from"), "declare its identity")
+    } else {
+        return Ok(());
+    };
+    Err(Diagnostic::new(Code::ArgumentCount, message).at(source, span.clone()).help(help))
+}
+
+/// A user operator has a name of its own and a body over its parameters.
+pub(super) fn operator(operator: &Operator, others: &[Operator]) -> Result<(), Diagnostic> {
+    let name = &operator.name;
+    let refuse = |code, message: String, help: &str| Err(Diagnostic::new(code, message).help(help));
+    if !is_name(name) {
+        let message = format!("{name:?} cannot be the name of an operator");
+        return refuse(Code::Syntax, message, "a name is made of letters, digits and _");
+    }
+    if builtin(name).is_some() || others.iter().any(|other| other.name == *name) {
+        let message = format!("there is already a function named {name}");
+        return refuse(Code::Syntax, message, "choose another name for the operator");
+    }
+    if !(1..=2).contains(&operator.arity) {
+        let message = format!("the operator {name} takes {} operands", operator.arity);
+        return refuse(Code::ArgumentCount, message, "operators take one or two");
+    }
+    let mut foreign = false;
+    operator.body.walk(&mut |e| {
+        foreign |= match e {
+            Expr::Param(k) => *k >= operator.arity,
+            Expr::Literal(_) | Expr::Unary(..) => false,
+            Expr::Binary(op, ..) => matches!(op, BinaryOp::User(_)),
+            Expr::Access(_) | Expr::Index(_) | Expr::UserUnary(..) | Expr::Reduce { .. } => true,
+        };
+    });
+    if foreign {
+        let message = format!("the operator {name} uses more than its operands and numbers");
+        return refuse(Code::Syntax, message, "build its value from its operands and functions");
+    }
+    Ok(())
+}

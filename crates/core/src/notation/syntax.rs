@@ -1,0 +1,328 @@
+//! Tokens to statements whose names have no meaning yet.
+//!
+//! ```text
+//! program    = statement { (";" | newline) statement }
+//! statement  = target ("=" | "+=" | "*=" | name "=") expression
+//! expression = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
+//! sum        = product { ("+" | "-") product }
+//! product    = factor { ("*" | "/") factor }
+//! factor     = "-" factor | number | name [ "(" [ expression { "," expression } ] ")" ]
+//!            | "(" expression ")"
+//! ```
+
+use super::lex::{Kind, Token, lex};
+use crate::algebra::BinaryOp;
+use crate::datatype::Scalar;
+use crate::diagnostic::{Code, Diagnostic};
+use std::ops::Range;
+
+/// How deep an expression may be nested, and how many operands a chain may have: everything that
+/// walks an expression recurses, and must not exhaust the stack.
+pub(super) const MAX_DEPTH: usize = 200;
+
+/// How many statements a program may have.
+const MAX_STATEMENTS: usize = 1000;
+
+/// A statement as it is written.
+#[derive(Debug)]
+pub(super) struct RawStatement {
+    /// A [`Node::Name`] or [`Node::Call`].
+    pub target: Raw,
+    /// The sign or name before `=`, if any.
+    pub accumulate: Option<Range<usize>>,
+    pub value: Raw,
+    pub span: Range<usize>,
+}
+
+/// An expression as it is written.
+#[derive(Debug)]
+pub(super) struct Raw {
+    pub node: Node,
+    pub span: Range<usize>,
+    /// A bound of the depth of the tree.
+    height: usize,
+}
+
+/// What an expression is made of.
+#[derive(Debug)]
+pub(super) enum Node {
+    Number(Scalar),
+    Name,
+    Call {
+        name: Range<usize>,
+        args: Vec<Raw>,
+    },
+    /// Parentheses: kept since `min((j), 2)` takes the smaller, `min(j, 2)` reduces.
+    Group(Box<Raw>),
+    Negate(Box<Raw>),
+    Binary(BinaryOp, Box<Raw>, Box<Raw>),
+}
+
+/// Reads the statements of a text; at least one.
+pub(super) fn statements(source: &str) -> Result<Vec<RawStatement>, Diagnostic> {
+    let mut parser = Parser { source, tokens: lex(source)?, at: 0, depth: 0 };
+    let mut statements = vec![];
+    loop {
+        while parser.kind() == Kind::Separator {
+            parser.at += 1;
+        }
+        if parser.kind() == Kind::End {
+            break;
+        }
+        if statements.len() == MAX_STATEMENTS {
+            let message = format!("a program has at most {MAX_STATEMENTS} statements");
+            return Err(parser.refuse(parser.span(), &message, "split it into several programs"));
+        }
+        statements.push(parser.statement()?);
+    }
+    if statements.is_empty() {
+        let help = "write a statement: y(i) = A(i,j) * x(j)";
+        return Err(parser.refuse(0..source.len(), "there is no statement", help));
+    }
+    Ok(statements)
+}
+
+struct Parser<'t> {
+    source: &'t str,
+    tokens: Vec<Token>,
+    at: usize,
+    depth: usize,
+}
+
+impl Parser<'_> {
+    fn kind(&self) -> Kind {
+        self.tokens[self.at].kind
+    }
+
+    fn span(&self) -> Range<usize> {
+        self.tokens[self.at].span.clone()
+    }
+
+    fn next_is(&self, sign: &str) -> bool {
+        matches!(self.kind(), Kind::Sign(s) if s == sign)
+    }
+
+    fn eat(&mut self, sign: &str) -> bool {
+        let found = self.next_is(sign);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// The operator of the next token, if it is one of these.
+    fn operator(&self, of: &[BinaryOp]) -> Option<BinaryOp> {
+        of.iter().copied().find(|op| self.next_is(op.name()))
+    }
+
+    fn refuse(&self, span: Range<usize>, message: &str, help: &str) -> Diagnostic {
+        Diagnostic::new(Code::Syntax, message).at(self.source, span).help(help)
+    }
+
+    /// The next token is not what the grammar wants.
+    fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
+        let found = match self.kind() {
+            Kind::End => "the end of the text".to_owned(),
+            Kind::Separator => "the end of the statement".to_owned(),
+            _ => self.source[self.span()].to_owned(),
+        };
+        self.refuse(self.span(), &format!("expected {wanted}, found {found}"), help)
+    }
+
+    fn statement(&mut self) -> Result<RawStatement, Diagnostic> {
+        let start = self.span().start;
+        let example = "a statement is written y(i) = A(i,j) * x(j)";
+        if self.kind() != Kind::Name {
+            return Err(self.unexpected("the tensor to compute", example));
+        }
+        let target = self.named()?;
+        let accumulate = self.assignment()?;
+        let value = self.expression()?;
+        match self.kind() {
+            Kind::End | Kind::Separator => {}
+            Kind::Sign("=") => {
+                let help = "equality is written ==; one statement assigns once";
+                return Err(self.unexpected("an operator or the end of the statement", help));
+            }
+            _ => {
+                let help = "operators are + - * / == != < <= > >=; statements are separated by ;";
+                return Err(self.unexpected("an operator or the end of the statement", help));
+            }
+        }
+        let span = start..value.span.end;
+        Ok(RawStatement { target, accumulate, value, span })
+    }
+
+    /// `=`, or what stands before it in `+=`, `min=`.
+    fn assignment(&mut self) -> Result<Option<Range<usize>>, Diagnostic> {
+        let span = self.span();
+        match self.kind() {
+            Kind::Sign("=") => {
+                self.at += 1;
+                Ok(None)
+            }
+            Kind::Sign("+=" | "*=") => {
+                self.at += 1;
+                Ok(Some(span.start..span.end - 1))
+            }
+            Kind::Name if self.tokens[self.at + 1].kind == Kind::Sign("=") => {
+                self.at += 2;
+                Ok(Some(span))
+            }
+            Kind::Sign("-=") => Err(self.unexpected("=", "write y(i) += -(...)")),
+            Kind::Sign("/=") => Err(self.unexpected("=", "write y(i) *= 1 / (...)")),
+            Kind::Sign("[") => Err(self.bracket()),
+            _ => Err(self.unexpected("=", "assignments are = += *= min= max= or= and=")),
+        }
+    }
+
+    fn expression(&mut self) -> Result<Raw, Diagnostic> {
+        use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
+        const COMPARISONS: [BinaryOp; 6] = [Eq, Ne, Lt, Le, Gt, Ge];
+        let left = self.sum()?;
+        let Some(op) = self.operator(&COMPARISONS) else { return Ok(left) };
+        self.at += 1;
+        let right = self.sum()?;
+        if self.operator(&COMPARISONS).is_some() {
+            let help = "write and(a < b, b < c), or parentheses";
+            return Err(self.refuse(self.span(), "comparisons do not chain", help));
+        }
+        self.binary(op, left, right)
+    }
+
+    fn sum(&mut self) -> Result<Raw, Diagnostic> {
+        let mut left = self.product()?;
+        while let Some(op) = self.operator(&[BinaryOp::Add, BinaryOp::Sub]) {
+            self.at += 1;
+            let right = self.product()?;
+            left = self.binary(op, left, right)?;
+        }
+        Ok(left)
+    }
+
+    fn product(&mut self) -> Result<Raw, Diagnostic> {
+        let mut left = self.factor()?;
+        while let Some(op) = self.operator(&[BinaryOp::Mul, BinaryOp::Div]) {
+            self.at += 1;
+            let right = self.factor()?;
+            left = self.binary(op, left, right)?;
+        }
+        Ok(left)
+    }
+
+    fn factor(&mut self) -> Result<Raw, Diagnostic> {
+        self.depth += 1;
+        if self.depth > MAX_DEPTH {
+            return Err(self.too_deep(self.span()));
+        }
+        let factor = match self.kind() {
+            Kind::Name => self.named(),
+            Kind::Integer(_) | Kind::Float(_) => self.number(1),
+            Kind::Sign("-") => self.negation(),
+            Kind::Sign("(") => self.group(),
+            Kind::Sign("+") => Err(self.unexpected("a value", "a plus sign needs a left operand")),
+            _ => Err(self.unexpected("a value", "values are numbers, A(i,j), i, or (...)")),
+        };
+        self.depth -= 1;
+        factor
+    }
+
+    /// A minus sign belongs to a number that follows, so that every number can be written.
+    fn negation(&mut self) -> Result<Raw, Diagnostic> {
+        let start = self.span().start;
+        self.at += 1;
+        if matches!(self.kind(), Kind::Integer(_) | Kind::Float(_)) {
+            let number = self.number(-1)?;
+            return Ok(Raw { span: start..number.span.end, ..number });
+        }
+        let operand = self.factor()?;
+        let (span, height) = (start..operand.span.end, operand.height + 1);
+        self.bounded(Raw { node: Node::Negate(Box::new(operand)), span, height })
+    }
+
+    fn group(&mut self) -> Result<Raw, Diagnostic> {
+        let start = self.span().start;
+        self.at += 1;
+        let inner = self.expression()?;
+        self.close()?;
+        let span = start..self.tokens[self.at - 1].span.end;
+        let height = inner.height;
+        Ok(Raw { node: Node::Group(Box::new(inner)), span, height })
+    }
+
+    fn close(&mut self) -> Result<(), Diagnostic> {
+        match self.eat(")") {
+            true => Ok(()),
+            false => Err(self.unexpected("an operator or )", "a parenthesis is not closed")),
+        }
+    }
+
+    fn number(&mut self, sign: i64) -> Result<Raw, Diagnostic> {
+        let span = self.span();
+        let scalar = match self.kind() {
+            Kind::Integer(x) => match i64::try_from(i128::from(x) * i128::from(sign)) {
+                Ok(x) => Scalar::I64(x),
+                Err(_) => {
+                    let help = "write it with a point";
+                    return Err(self.refuse(span, "the integer is beyond 2^63 - 1", help));
+                }
+            },
+            Kind::Float(x) => Scalar::F64(if sign < 0 { -x } else { x }),
+            _ => return Err(self.unexpected("a number", "numbers are written 2, 0.5 or 1e-3")),
+        };
+        self.at += 1;
+        Ok(Raw { node: Node::Number(scalar), span, height: 1 })
+    }
+
+    /// A name, and what it is applied to.
+    fn named(&mut self) -> Result<Raw, Diagnostic> {
+        let name = self.span();
+        self.at += 1;
+        if self.next_is("[") {
+            return Err(self.bracket());
+        }
+        if !self.eat("(") {
+            return Ok(Raw { node: Node::Name, span: name, height: 1 });
+        }
+        let mut args = vec![];
+        if !self.eat(")") {
+            args.push(self.expression()?);
+            while self.eat(",") {
+                args.push(self.expression()?);
+            }
+            self.close()?;
+        }
+        let span = name.start..self.tokens[self.at - 1].span.end;
+        // Functions of many arguments become chains as long as their lists of arguments.
+        let height = args.len() + args.iter().map(|a| a.height).max().unwrap_or(0) + 1;
+        self.bounded(Raw { node: Node::Call { name, args }, span, height })
+    }
+
+    /// A square bracket after a name: a slice, or an access in the style of other languages.
+    fn bracket(&self) -> Diagnostic {
+        let rest = &self.tokens[self.at + 1..];
+        let inside = rest.iter().take_while(|t| t.kind != Kind::Sign("]"));
+        let slice = |t: &Token| matches!(t.kind, Kind::Sign(":" | "{"));
+        if inside.clone().any(slice) {
+            let help = "use the whole mode, or cut the tensor before";
+            return self.refuse(self.span(), "slices of an index variable are not known", help);
+        }
+        self.refuse(self.span(), "indices stand in parentheses", "write A(i,j)")
+    }
+
+    fn binary(&self, op: BinaryOp, left: Raw, right: Raw) -> Result<Raw, Diagnostic> {
+        let span = left.span.start..right.span.end;
+        let height = 1 + left.height.max(right.height);
+        self.bounded(Raw { node: Node::Binary(op, Box::new(left), Box::new(right)), span, height })
+    }
+
+    fn bounded(&self, raw: Raw) -> Result<Raw, Diagnostic> {
+        match raw.height > MAX_DEPTH {
+            true => Err(self.too_deep(raw.span)),
+            false => Ok(raw),
+        }
+    }
+
+    fn too_deep(&self, span: Range<usize>) -> Diagnostic {
+        let message = format!("the expression is nested more than {MAX_DEPTH} deep");
+        self.refuse(span, &message, "split it into several statements")
+    }
+}
