@@ -38,6 +38,13 @@ impl Item {
         let article = if name.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
         format!("{article} {name}")
     }
+
+    fn with_value(self, value: i128) -> String {
+        match self {
+            Item::Mode(mode) => format!("coordinate {value} of mode {mode}"),
+            _ => format!("{self} {value}"),
+        }
+    }
 }
 
 /// A place in a text.
@@ -115,7 +122,10 @@ impl<'a> Cursor<'a> {
     /// The field here, empty at the end of a line, without moving.
     pub fn field(&self) -> &'a [u8] {
         let rest = &self.text[self.at..];
-        let length = rest.iter().position(|b| b.is_ascii_whitespace()).unwrap_or(rest.len());
+        let length = rest
+            .iter()
+            .position(|b| matches!(b, b' ' | b'\t' | b'\r' | b'\n'))
+            .unwrap_or(rest.len());
         &rest[..length]
     }
 
@@ -175,16 +185,21 @@ impl<'a> Cursor<'a> {
             self.at += field.len();
             return Ok(value as u64 - 1);
         }
+        let named = item.with_value(value);
         if value < 1 {
-            let message = format!("{item} {value} is below 1");
-            return Err(self.flaw(FileErrorCode::Range, message, "coordinates in files start at 1"));
+            let message = format!("{named} is below 1");
+            return Err(self.flaw(
+                FileErrorCode::Range,
+                message,
+                "coordinates in files start at 1",
+            ));
         }
         let (message, help) = if dim == LARGEST {
             let help = "coordinates are below 2^63";
-            (format!("{item} {value} is too large"), help.to_string())
+            (format!("{named} is too large"), help.to_string())
         } else {
             let help = format!("coordinates run from 1 to {dim}: correct the entry or the header");
-            (format!("{item} {value} is beyond the dimension {dim}"), help)
+            (format!("{named} is beyond the dimension {dim}"), help)
         };
         Err(self.flaw(FileErrorCode::Range, message, help))
     }
@@ -299,11 +314,14 @@ impl<'a> Cursor<'a> {
         let mut line = self.clone();
         let mut found = 0;
         let mut surplus = None;
-        while !line.take_field().is_empty() {
-            found += 1;
-            if found == expected + 1 {
+        line.skip_blanks();
+        while !line.field().is_empty() {
+            if found == expected {
                 surplus = Some(line.at);
             }
+            found += 1;
+            line.take_field();
+            line.skip_blanks();
         }
         if found == expected || flaw.code != FileErrorCode::Syntax {
             return flaw;

@@ -18,23 +18,23 @@
 
 #![forbid(unsafe_code)]
 
-mod error;
 mod coordinates;
-mod header;
-mod number;
 mod cursor;
-mod triplets;
-mod text;
-mod matrix_market;
-mod rutherford_boeing;
-mod frostt;
-mod save;
+mod error;
 mod file;
+mod frostt;
+mod header;
+mod matrix_market;
+mod number;
+mod rutherford_boeing;
+mod save;
+mod text;
+mod triplets;
 
 pub use coordinates::{Coordinates, Values};
 pub use error::{FileError, FileErrorCode};
 pub use file::{read, write};
-pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 pub use frostt::{read_frostt, write_frostt};
+pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};

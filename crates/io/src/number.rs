@@ -76,7 +76,8 @@ pub(crate) fn float(field: &[u8]) -> Option<f64> {
     if let Ok(value) = text.parse() {
         return Some(value);
     }
-    let starts_number = field.first().is_some_and(|b| matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-'));
+    let starts_number =
+        field.first().is_some_and(|b| matches!(b, b'0'..=b'9' | b'.' | b'+' | b'-'));
     if !starts_number || !text.contains(['d', 'D']) {
         return None;
     }

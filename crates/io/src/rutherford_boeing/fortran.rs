@@ -86,7 +86,8 @@ impl<'a, 'c> Fields<'a, 'c> {
                 let field = self.line[from..to].trim_ascii();
                 self.taken += 1;
                 if !field.is_empty() {
-                    let lead = self.line[from..to].len() - self.line[from..to].trim_ascii_start().len();
+                    let lead =
+                        self.line[from..to].len() - self.line[from..to].trim_ascii_start().len();
                     return Ok((field, self.start + from + lead));
                 }
                 if self.line[from..].trim_ascii().is_empty() {
