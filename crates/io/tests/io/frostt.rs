@@ -71,7 +71,7 @@ fn extended_header_must_hold() {
     let expect = "error[file-syntax]: t:2:3: expected a number of entries, found the end of the line\n  \
                   help: correct this line of the file";
     check("# extended FROSTT format\n2 \n", expect);
-    let expect = "error[file-truncated]: t:3:1: the line of dimensions is missing\n  \
+    let expect = "error[file-truncated]: t:4:1: the line of dimensions is missing\n  \
                   help: the file may be incomplete: fetch it again, or correct its header";
     check("# extended FROSTT format\n2 3\n\n", expect);
 }
