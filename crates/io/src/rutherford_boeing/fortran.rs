@@ -60,53 +60,63 @@ fn skip_decimals(text: &mut &[u8]) {
 }
 
 /// The fields of some lines in one format, one after the other.
+///
+/// Some programs write fields narrower than they announce. It shows when a field of the announced
+/// width holds a blank between two numbers; the fields of such a line are what blanks separate.
 pub(super) struct Fields<'a, 'c> {
     cursor: &'c mut Cursor<'a>,
     format: Format,
-    line: &'a [u8],
-    /// Where the line starts in the text.
-    start: usize,
-    /// How many fields of the line are taken.
-    taken: usize,
+    /// What is left of the line.
+    rest: &'a [u8],
+    /// Where the rest starts in the text.
+    at: usize,
+    is_aligned: bool,
 }
 
 impl<'a, 'c> Fields<'a, 'c> {
     pub fn new(cursor: &'c mut Cursor<'a>, format: Format) -> Fields<'a, 'c> {
-        Fields { start: cursor.at(), cursor, format, line: &[], taken: format.repeat }
+        Fields { at: cursor.at(), cursor, format, rest: &[], is_aligned: true }
     }
 
     /// The next field without the blanks around it, and where it is.
     ///
     /// A line may be shorter than its format; the fields that it lacks are in the next.
     pub fn next(&mut self, what: &str) -> Parsed<(&'a [u8], usize)> {
-        loop {
-            let from = self.taken.saturating_mul(self.format.width);
-            if self.taken < self.format.repeat && from < self.line.len() {
-                let to = from.saturating_add(self.format.width).min(self.line.len());
-                let field = self.line[from..to].trim_ascii();
-                self.taken += 1;
-                if !field.is_empty() {
-                    let lead =
-                        self.line[from..to].len() - self.line[from..to].trim_ascii_start().len();
-                    return Ok((field, self.start + from + lead));
-                }
-                if self.line[from..].trim_ascii().is_empty() {
-                    self.taken = self.format.repeat;
-                    continue;
-                }
-                let message = format!("expected {what}, found a blank field");
-                let help = "a field is as wide as the format in line 4 says";
-                return Err(Flaw::new(FileErrorCode::Syntax, self.start + from, message, help));
-            }
+        while self.rest.trim_ascii().is_empty() {
             if self.cursor.remaining() == 0 {
                 let message = format!("expected {what}, found the end of the file");
                 let help = "the file may be incomplete: fetch it again, or correct its header";
                 return Err(self.cursor.flaw(FileErrorCode::Truncated, message, help));
             }
-            self.start = self.cursor.at();
-            self.line = self.cursor.rest_of_line();
-            self.taken = 0;
+            self.start_line();
         }
+        let blanks = self.rest.len() - self.rest.trim_ascii_start().len();
+        let end = if self.is_aligned {
+            self.format.width.min(self.rest.len())
+        } else {
+            blanks + word_length(&self.rest[blanks..])
+        };
+        let (field, rest) = self.rest.split_at(end);
+        let at = self.at + blanks;
+        (self.rest, self.at) = (rest, self.at + end);
+        if blanks >= end {
+            let message = format!("expected {what}, found a blank field");
+            let help = "a field is as wide as the format in line 4 says";
+            return Err(Flaw::new(FileErrorCode::Syntax, at, message, help));
+        }
+        Ok((field.trim_ascii(), at))
+    }
+
+    fn start_line(&mut self) {
+        self.at = self.cursor.at();
+        let line = self.cursor.rest_of_line();
+        // What stands behind the fields of the format is no number.
+        let length = self.format.repeat.saturating_mul(self.format.width).min(line.len());
+        self.rest = &line[..length];
+        self.is_aligned = self.rest.chunks(self.format.width).all(|field| {
+            let field = field.trim_ascii();
+            word_length(field) == field.len()
+        });
     }
 
     /// The next field as an integer from `least` to `most`.
@@ -123,6 +133,11 @@ impl<'a, 'c> Fields<'a, 'c> {
             None => Err(not_a_number(what, field, at)),
         }
     }
+}
+
+/// The length of the text up to its first blank.
+fn word_length(text: &[u8]) -> usize {
+    text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len())
 }
 
 /// The flaw that a field is not what it should be.

@@ -22,7 +22,7 @@ pub fn read_rutherford_boeing(text: &[u8], path: &Path) -> Result<File, FileErro
 
 /// The lines before the pointers.
 struct Preamble {
-    title: String,
+    comments: Vec<String>,
     field: Field,
     symmetry: Symmetry,
     rows: u64,
@@ -48,13 +48,13 @@ fn read_text(text: &[u8]) -> Parsed<File> {
         field: preamble.field,
         symmetry: preamble.symmetry,
         stored: preamble.stored as usize,
-        comments: vec![preamble.title],
+        comments: preamble.comments,
     };
     Ok(File { coordinates, header })
 }
 
 fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
-    let title = String::from_utf8_lossy(cursor.rest_of_line()).trim().to_string();
+    let comments = title_and_key(cursor.rest_of_line());
     cursor.count("number of lines")?;
     for name in ["number of pointer lines", "number of index lines", "number of value lines"] {
         cursor.count(name)?;
@@ -80,7 +80,17 @@ fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
     }
     check_room(&sizes, cursor, columns, stored)?;
     let values = Some(values).filter(|_| has_values);
-    Ok(Preamble { title, field, symmetry, rows, columns, stored, pointers, indices, values })
+    Ok(Preamble { comments, field, symmetry, rows, columns, stored, pointers, indices, values })
+}
+
+/// The title, which is 72 bytes wide, and the key behind it, unless they are blank.
+fn title_and_key(line: &[u8]) -> Vec<String> {
+    let (title, key) = line.split_at(line.len().min(72));
+    [title, key]
+        .map(|text| String::from_utf8_lossy(text).trim().to_string())
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect()
 }
 
 fn read_type(cursor: &mut Cursor) -> Parsed<(Field, Symmetry)> {

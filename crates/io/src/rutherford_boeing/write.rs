@@ -78,9 +78,12 @@ impl Column {
 impl<'a> Sorted<'a> {
     fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Sorted<'a> {
         let mut matrix = Sorted { coordinates, rows, columns, entries: Vec::new() };
-        let mut entries: Vec<usize> = (0..coordinates.vals.len()).collect();
-        entries.sort_by_key(|&entry| (matrix.column(entry), matrix.row(entry)));
-        matrix.entries = entries;
+        // The keys stand beside the entry numbers: looking them up would miss the cache each time.
+        let mut keys: Vec<(u64, u64, usize)> = (0..coordinates.vals.len())
+            .map(|entry| (matrix.column(entry), matrix.row(entry), entry))
+            .collect();
+        keys.sort_unstable();
+        matrix.entries = keys.into_iter().map(|(_, _, entry)| entry).collect();
         matrix
     }
 
@@ -130,9 +133,8 @@ impl<'a> Sorted<'a> {
         let index_format = format!("({}I{})", indices.repeat, indices.width);
         let value_format = format!("({}{letter}{}{decimals})", values.repeat, values.width);
         format!(
-            "{title:<72}{:<8}\n{:14}{:14}{:14}{:14}\n{field}{symmetry}a{:11}{:14}{:14}{:14}{:14}\n\
+            "{title:<80}\n{:14}{:14}{:14}{:14}\n{field}{symmetry}a{:11}{:14}{:14}{:14}{:14}\n\
              {pointer_format:<16}{index_format:<16}{value_format:<20}\n",
-            "tamis",
             counts.iter().sum::<u64>(),
             counts[0],
             counts[1],

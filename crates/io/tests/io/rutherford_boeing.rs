@@ -62,6 +62,13 @@ fn kinds() {
 }
 
 #[test]
+fn fields_narrower_than_announced() {
+    let body = "(3I2)           (3I2)           (3E8.1)\n 1 4\n 1 2 3\n 1.0E0 -2.0E0 3.0E0\n";
+    let expect = "3x1 Real General, 3 stored: 1,1=1.0 2,1=-2.0 3,1=3.0";
+    check(&file("rra", "3 1 3", body), expect);
+}
+
+#[test]
 fn right_hand_sides_are_left_out() {
     let text = "title\n             5             1             1             1             1\n\
                 RUA                        1             1             1             0\n\
