@@ -53,8 +53,9 @@ struct Sorted<'a> {
     coordinates: &'a Coordinates,
     rows: u64,
     columns: u64,
-    /// Entry numbers by column, then row.
-    entries: Vec<usize>,
+    /// Column, row and number of every entry, sorted: looking up the first two by the third would
+    /// miss the cache each time.
+    entries: Vec<(u64, u64, usize)>,
 }
 
 /// So many fields of so many bytes in each line.
@@ -77,22 +78,12 @@ impl Column {
 
 impl<'a> Sorted<'a> {
     fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Sorted<'a> {
-        let mut matrix = Sorted { coordinates, rows, columns, entries: Vec::new() };
-        // The keys stand beside the entry numbers: looking them up would miss the cache each time.
-        let mut keys: Vec<(u64, u64, usize)> = (0..coordinates.vals.len())
-            .map(|entry| (matrix.column(entry), matrix.row(entry), entry))
+        let crd = |mode: usize, entry: usize| coordinates.crds.get(mode).map_or(0, |c| c[entry]);
+        let mut entries: Vec<(u64, u64, usize)> = (0..coordinates.vals.len())
+            .map(|entry| (crd(1, entry), crd(0, entry), entry))
             .collect();
-        keys.sort_unstable();
-        matrix.entries = keys.into_iter().map(|(_, _, entry)| entry).collect();
-        matrix
-    }
-
-    fn row(&self, entry: usize) -> u64 {
-        self.coordinates.crds.first().map_or(0, |crd| crd[entry])
-    }
-
-    fn column(&self, entry: usize) -> u64 {
-        self.coordinates.crds.get(1).map_or(0, |crd| crd[entry])
+        entries.sort_unstable();
+        Sorted { coordinates, rows, columns, entries }
     }
 
     fn write(&self, out: &mut dyn Write, title: &str) -> io::Result<()> {
@@ -103,13 +94,13 @@ impl<'a> Sorted<'a> {
         let mut text = self.header(title, &pointers, &indices, &values).into_bytes();
         let mut position = 0;
         let starts = (0..=self.columns).map(|column| {
-            while position < self.entries.len() && self.column(self.entries[position]) < column {
+            while position < self.entries.len() && self.entries[position].0 < column {
                 position += 1;
             }
             (position + 1).to_string()
         });
         write_fields(out, &mut text, &pointers, starts)?;
-        let rows = self.entries.iter().map(|&entry| (self.row(entry) + 1).to_string());
+        let rows = self.entries.iter().map(|&(_, row, _)| (row + 1).to_string());
         write_fields(out, &mut text, &indices, rows)?;
         write_fields(out, &mut text, &values, self.value_fields())?;
         out.write_all(&text)
@@ -153,35 +144,40 @@ impl<'a> Sorted<'a> {
     }
 
     fn value_column(&self) -> Column {
-        // Sign, digit, point, 16 decimals, E-308, and a blank: 17 digits read back exactly.
+        // Sign, digit, point, 16 decimals, E-308, and a blank: the longest of the shortest texts that read back exactly.
         let width = self.integer_fields().map(|field| field.len() + 1).max().unwrap_or(25);
         Column { repeat: (80 / width).max(1), width }
     }
 
     /// The values if they are integers, else nothing.
     fn integer_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
-        let entries = self.entries.iter();
+        let entries = self.entries.iter().map(|&(_, _, entry)| entry);
         match &self.coordinates.vals {
-            Values::Bool(v) => Box::new(entries.map(|&e| u8::from(v[e] != 0).to_string())),
-            Values::I32(v) => Box::new(entries.map(|&e| v[e].to_string())),
-            Values::I64(v) => Box::new(entries.map(|&e| v[e].to_string())),
+            Values::Bool(v) => Box::new(entries.map(|e| u8::from(v[e] != 0).to_string())),
+            Values::I32(v) => Box::new(entries.map(|e| v[e].to_string())),
+            Values::I64(v) => Box::new(entries.map(|e| v[e].to_string())),
             _ => Box::new(std::iter::empty()),
         }
     }
 
     fn value_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
-        let entries = self.entries.iter();
+        let entries = self.entries.iter().map(|&(_, _, entry)| entry);
         match &self.coordinates.vals {
-            Values::F32(v) => Box::new(entries.map(|&e| float_field(v[e].into()))),
-            Values::F64(v) => Box::new(entries.map(|&e| float_field(v[e]))),
-            Values::C128(v) => Box::new(entries.flat_map(|&e| v[e]).map(float_field)),
+            Values::F32(v) => Box::new(entries.map(|e| float_field(v[e].into()))),
+            Values::F64(v) => Box::new(entries.map(|e| float_field(v[e]))),
+            Values::C128(v) => Box::new(entries.flat_map(|e| v[e]).map(float_field)),
             _ => self.integer_fields(),
         }
     }
 }
 
 fn float_field(value: f64) -> String {
-    format!("{value:.16E}")
+    let text = format!("{value:E}");
+    match text.split_once('E') {
+        // Fortran takes digits without a point for decimals.
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
+    }
 }
 
 fn write_fields(
