@@ -111,3 +111,51 @@ pub(crate) fn complex(field: &[u8]) -> Option<[f64; 2]> {
         None => Some([0.0, float(body)?]),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The short way agrees with the standard library to the bit, and stops where the number ends.
+    fn check(text: &str) {
+        let Some((value, end)) = leading_float(text.as_bytes(), 0) else { return };
+        assert_eq!(Ok(value.to_bits()), text[..end].parse().map(f64::to_bits), "{text}");
+        let next = text.as_bytes().get(end);
+        assert!(!next.is_some_and(u8::is_ascii_digit), "{text}");
+    }
+
+    #[test]
+    fn short_way_is_exact() {
+        for text in ["0", "-0", "1e22", "1e23", "9007199254740993", "5.", ".5", "1.2.3", "1e5e5"] {
+            check(text);
+        }
+        let mut state = 1u64;
+        for _ in 0..100_000 {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            let mantissa = (state >> 8) >> (state % 50);
+            let whole = mantissa / 1000;
+            check(&format!("{whole}.{:03}", mantissa % 1000));
+            check(&format!("-{mantissa}e{}", (state >> 50) as i64 % 50 - 25));
+            check(&format!("{:?}", f64::from_bits(state)));
+        }
+    }
+
+    #[test]
+    fn short_way_takes_what_files_hold() {
+        for text in ["1", "-17", "0.5", "123.4567", "1e-3", "2.5E+10", ".25", "4."] {
+            assert!(leading_float(text.as_bytes(), 0).is_some(), "{text}");
+        }
+    }
+
+    #[test]
+    fn complex_numbers() {
+        let check = |text: &str, expect| assert_eq!(complex(text.as_bytes()), expect, "{text}");
+        check("1.5+2j", Some([1.5, 2.0]));
+        check("-1e-3-2E+5J", Some([-1e-3, -2e5]));
+        check("-4i", Some([0.0, -4.0]));
+        check("3", Some([3.0, 0.0]));
+        check("j", None);
+        check("1+j", None);
+        check("1+2jj", None);
+    }
+}

@@ -8,6 +8,7 @@ mod random;
 mod round_trip;
 mod rutherford_boeing;
 mod saving;
+mod shipped;
 
 use std::fs;
 use std::path::{Path, PathBuf};

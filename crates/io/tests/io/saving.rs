@@ -41,6 +41,18 @@ fn a_link_stays_a_link() {
     assert_eq!(read(&folder.file("a.tns")).unwrap().coordinates, tensor(1));
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_device_is_an_error() {
+    let folder = Folder::new("full");
+    for name in ["a.mtx", "b.mtx.gz"] {
+        std::os::unix::fs::symlink("/dev/full", folder.file(name)).unwrap();
+        let error = write(&folder.file(name), &tensor(2), &WriteOptions::default()).unwrap_err();
+        assert_eq!(error.code, FileErrorCode::NotWritable);
+        assert!(error.help.contains("free some space"), "{error}");
+    }
+}
+
 #[test]
 fn gzip_is_recognised_by_content_and_may_have_members() {
     let folder = Folder::new("gzip");
