@@ -1,0 +1,49 @@
+//! A tensor as a list of coordinates and values.
+
+/// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
+/// and what pack takes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Coordinates {
+    /// The dimension of each mode.
+    pub dims: Vec<u64>,
+    /// The zero-based coordinates: one vector per mode, each as long as the values.
+    pub crds: Vec<Vec<u64>>,
+    /// The values.
+    pub vals: Values,
+}
+
+/// The values of a tensor, in their own type.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// Truth values, 0 or 1.
+    Bool(Vec<u8>),
+    /// 32-bit integers.
+    I32(Vec<i32>),
+    /// 64-bit integers.
+    I64(Vec<i64>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+    /// Double precision complex numbers, real part first.
+    C128(Vec<[f64; 2]>),
+}
+
+impl Values {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Bool(v) => v.len(),
+            Values::I32(v) => v.len(),
+            Values::I64(v) => v.len(),
+            Values::F32(v) => v.len(),
+            Values::F64(v) => v.len(),
+            Values::C128(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

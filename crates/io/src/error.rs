@@ -1,0 +1,157 @@
+//! What can go wrong with a file: a code, the place, the reason and a way out.
+//!
+//! Readers work on bytes and raise a [`Flaw`], which knows a byte offset only; turning it into a
+//! [`FileError`] finds the line and column, so that the fast path counts no lines.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// The kind of a [`FileError`]; the name is stable.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum FileErrorCode {
+    /// The file cannot be opened or read.
+    NotReadable,
+    /// The file cannot be created or written.
+    NotWritable,
+    /// The name does not tell a known file format.
+    UnknownFormat,
+    /// The compressed data is damaged or not gzip.
+    Compression,
+    /// Something else stands where a number or keyword is expected.
+    Syntax,
+    /// A line has too few or too many fields.
+    Ragged,
+    /// A number is outside of what it may be.
+    Range,
+    /// The file ends before everything that its header announces.
+    Truncated,
+    /// What the file describes does not fit into memory.
+    TooLarge,
+    /// The file is well formed but of a kind that is not read or written.
+    Unsupported,
+    /// The file format cannot hold a tensor of this order.
+    Order,
+}
+
+impl FileErrorCode {
+    /// Every code.
+    pub const ALL: [FileErrorCode; 11] = [
+        FileErrorCode::NotReadable,
+        FileErrorCode::NotWritable,
+        FileErrorCode::UnknownFormat,
+        FileErrorCode::Compression,
+        FileErrorCode::Syntax,
+        FileErrorCode::Ragged,
+        FileErrorCode::Range,
+        FileErrorCode::Truncated,
+        FileErrorCode::TooLarge,
+        FileErrorCode::Unsupported,
+        FileErrorCode::Order,
+    ];
+
+    /// The stable name, as printed.
+    pub fn name(self) -> &'static str {
+        match self {
+            FileErrorCode::NotReadable => "file-not-readable",
+            FileErrorCode::NotWritable => "file-not-writable",
+            FileErrorCode::UnknownFormat => "file-unknown-format",
+            FileErrorCode::Compression => "file-compression",
+            FileErrorCode::Syntax => "file-syntax",
+            FileErrorCode::Ragged => "file-ragged",
+            FileErrorCode::Range => "file-range",
+            FileErrorCode::Truncated => "file-truncated",
+            FileErrorCode::TooLarge => "file-too-large",
+            FileErrorCode::Unsupported => "file-unsupported",
+            FileErrorCode::Order => "file-order",
+        }
+    }
+}
+
+/// Why a file could not be read or written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct FileError {
+    /// The kind of error.
+    pub code: FileErrorCode,
+    /// The file.
+    pub path: PathBuf,
+    /// The line, from 1; of the decompressed text where the file is compressed.
+    pub line: Option<u64>,
+    /// The byte within the line, from 1.
+    pub column: Option<u64>,
+    /// The reason.
+    pub message: String,
+    /// The way out.
+    pub help: String,
+}
+
+impl FileError {
+    /// An error that concerns the file as a whole.
+    pub(crate) fn whole(
+        code: FileErrorCode,
+        path: &Path,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> FileError {
+        FileError {
+            code,
+            path: path.to_path_buf(),
+            line: None,
+            column: None,
+            message: message.into(),
+            help: help.into(),
+        }
+    }
+}
+
+impl fmt::Display for FileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "error[{}]: {}", self.code.name(), self.path.display())?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        write!(f, ": {}\n  help: {}", self.message, self.help)
+    }
+}
+
+impl std::error::Error for FileError {}
+
+/// An error at a byte of the text; boxed by the readers so that success stays small.
+#[derive(Debug)]
+pub(crate) struct Flaw {
+    pub code: FileErrorCode,
+    pub at: usize,
+    pub message: String,
+    pub help: String,
+}
+
+/// What readers return.
+pub(crate) type Parsed<T> = Result<T, Box<Flaw>>;
+
+impl Flaw {
+    pub fn new(
+        code: FileErrorCode,
+        at: usize,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Box<Flaw> {
+        Box::new(Flaw { code, at, message: message.into(), help: help.into() })
+    }
+
+    /// The flaw with its place found in the text.
+    pub fn locate(self, path: &Path, text: &[u8]) -> FileError {
+        let before = &text[..self.at.min(text.len())];
+        let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
+        let lines = before.iter().filter(|&&b| b == b'\n').count();
+        FileError {
+            code: self.code,
+            path: path.to_path_buf(),
+            line: Some(lines as u64 + 1),
+            column: Some((before.len() - line_start) as u64 + 1),
+            message: self.message,
+            help: self.help,
+        }
+    }
+}

@@ -1,0 +1,28 @@
+//! The FROSTT tensor format, `.tns`: one entry per line, its one-based coordinates and its value.
+//!
+//! ```text
+//! # dims: 3 4 5          optional: the dimensions; otherwise the largest coordinates
+//! 1 1 1 0.5
+//! 3 4 2 4
+//! ```
+//!
+//! A tensor of order 0 is one line with the value. A truth value is 0 or 1, a complex number
+//! `1.5+2j`. Comments start with `#`.
+//!
+//! The extended format, which MLIR writes, has two lines before the entries: the order and the
+//! number of entries, then the dimensions; its complex numbers are two fields. A file is taken as
+//! extended if it has no `# dims:` comment and either a comment says `extended FROSTT format`, or
+//! - its first line is two numbers, an order of at least 1 and a count,
+//! - its second line is as many numbers as the order says,
+//! - its third line has one field more than that, or two; or there is none and the count is 0.
+//!
+//! A plain file never looks like that, save for a vector of two entries whose first line is `2 0`;
+//! a `# dims:` line makes it plain.
+//!
+//! Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
+
+mod read;
+mod write;
+
+pub use read::read_frostt;
+pub use write::write_frostt;

@@ -1,0 +1,56 @@
+//! Coordinates to FROSTT text.
+
+use crate::coordinates::Coordinates;
+use crate::error::FileError;
+use crate::header::WriteOptions;
+use crate::save::not_writable;
+use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Writes a tensor as plain FROSTT text; `path` names the file in errors.
+///
+/// The first line gives the dimensions; floats are the shortest text that reads back exactly. A
+/// tensor of order 0 is its value alone, 0 if it has none, without comments.
+///
+/// # Errors
+/// When writing fails.
+pub fn write_frostt(
+    out: &mut dyn Write,
+    path: &Path,
+    coordinates: &Coordinates,
+    options: &WriteOptions,
+) -> Result<(), FileError> {
+    write_text(out, coordinates, options).map_err(|error| not_writable(path, &error))
+}
+
+fn write_text(
+    out: &mut dyn Write,
+    coordinates: &Coordinates,
+    options: &WriteOptions,
+) -> io::Result<()> {
+    let mut text = Vec::with_capacity(CHUNK * 2);
+    if !coordinates.dims.is_empty() {
+        text.extend_from_slice(b"# dims:");
+        for &dim in &coordinates.dims {
+            text.push(b' ');
+            push_integer(&mut text, dim);
+        }
+        text.push(b'\n');
+        for line in options.comments.iter().flat_map(|comment| comment.lines()) {
+            write_to(&mut text, format_args!("# {line}\n"));
+        }
+    } else if coordinates.vals.is_empty() {
+        text.extend_from_slice(b"0\n");
+    }
+    for entry in 0..coordinates.vals.len() {
+        for crd in &coordinates.crds {
+            push_integer(&mut text, crd[entry] + 1);
+            text.push(b' ');
+        }
+        push_value(&mut text, &coordinates.vals, entry, ComplexText::OneField);
+        text.push(b'\n');
+        flush_chunk(out, &mut text)?;
+    }
+    out.write_all(&text)
+}

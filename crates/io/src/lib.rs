@@ -1,0 +1,40 @@
+//! Readers and writers of sparse tensor files: Matrix Market, Rutherford-Boeing and FROSTT.
+//!
+//! Files become [`Coordinates`], a list of coordinates and values, and back. Whatever the bytes of
+//! a file, reading gives coordinates or a [`FileError`] that names the line and column; a file
+//! that is written appears under its name complete or not at all. The crate knows no kernel.
+//!
+//! ```
+//! use tamis_io::{Values, read_frostt};
+//!
+//! let file = read_frostt(b"# dims: 2 3\n1 1 0.5\n2 3 4\n", "small.tns".as_ref())?;
+//! assert_eq!(file.coordinates.dims, [2, 3]);
+//! assert_eq!(file.coordinates.crds, [[0, 1], [0, 2]]);
+//! assert_eq!(file.coordinates.vals, Values::F64(vec![0.5, 4.0]));
+//! # Ok::<(), tamis_io::FileError>(())
+//! ```
+//!
+//! Modules are listed bottom layer first, which is also the order in which to read them.
+
+#![forbid(unsafe_code)]
+
+mod coordinates;
+mod cursor;
+mod error;
+mod file;
+mod frostt;
+mod header;
+mod matrix_market;
+mod number;
+mod rutherford_boeing;
+mod save;
+mod text;
+mod triplets;
+
+pub use coordinates::{Coordinates, Values};
+pub use error::{FileError, FileErrorCode};
+pub use file::{read, write};
+pub use frostt::{read_frostt, write_frostt};
+pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
+pub use matrix_market::{read_matrix_market, write_matrix_market};
+pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};

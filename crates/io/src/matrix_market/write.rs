@@ -1,0 +1,150 @@
+//! Coordinates to Matrix Market text.
+
+use crate::coordinates::{Coordinates, Values};
+use crate::error::{FileError, FileErrorCode};
+use crate::header::{Layout, WriteOptions};
+use crate::save::not_writable;
+use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
+use crate::triplets::reserved;
+use std::io::Write;
+use std::path::Path;
+
+/// Writes a matrix as Matrix Market text; `path` names the file in errors.
+///
+/// The symmetry is `general`; the field is `integer` for integers and truth values, `real` or
+/// `complex` otherwise. A vector becomes a single column, an order-0 tensor a 1 by 1 matrix. In
+/// the array layout, duplicates are added and absent entries are zero.
+///
+/// # Errors
+/// When the tensor has more than two modes, or writing fails.
+pub fn write_matrix_market(
+    out: &mut dyn Write,
+    path: &Path,
+    coordinates: &Coordinates,
+    options: &WriteOptions,
+) -> Result<(), FileError> {
+    let shape = Shape::of(coordinates, path)?;
+    let mut text = Vec::with_capacity(CHUNK * 2);
+    let (layout, field) = (layout_name(options.layout), field_name(&coordinates.vals));
+    write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} general\n"));
+    for line in options.comments.iter().flat_map(|comment| comment.lines()) {
+        write_to(&mut text, format_args!("% {line}\n"));
+    }
+    write_to(&mut text, format_args!("{} {}", shape.rows, shape.columns));
+    let written = match options.layout {
+        Layout::Coordinate => {
+            write_to(&mut text, format_args!(" {}\n", coordinates.vals.len()));
+            write_entries(out, text, coordinates)
+        }
+        Layout::Array => {
+            text.push(b'\n');
+            write_values(out, text, &shape.dense(coordinates, path)?)
+        }
+    };
+    written.map_err(|error| not_writable(path, &error))
+}
+
+/// The tensor seen as a matrix.
+struct Shape {
+    rows: u64,
+    columns: u64,
+}
+
+impl Shape {
+    fn of(coordinates: &Coordinates, path: &Path) -> Result<Shape, FileError> {
+        match coordinates.dims[..] {
+            [] => Ok(Shape { rows: 1, columns: 1 }),
+            [rows] => Ok(Shape { rows, columns: 1 }),
+            [rows, columns] => Ok(Shape { rows, columns }),
+            _ => {
+                let order = coordinates.dims.len();
+                let message = format!("Matrix Market holds matrices, the tensor has order {order}");
+                Err(FileError::whole(FileErrorCode::Order, path, message, "write a .tns file"))
+            }
+        }
+    }
+
+    /// All values of the matrix, in column-major order.
+    fn dense(&self, coordinates: &Coordinates, path: &Path) -> Result<Values, FileError> {
+        let size = u128::from(self.rows) * u128::from(self.columns);
+        let length = usize::try_from(size).unwrap_or(usize::MAX);
+        let place = |entry: usize| {
+            let column = coordinates.crds.get(1).map_or(0, |c| c[entry]);
+            let row = coordinates.crds.first().map_or(0, |c| c[entry]);
+            (column * self.rows + row) as usize
+        };
+        let dense = match &coordinates.vals {
+            Values::Bool(v) => scatter(v, length, place, |a, b| a | b).map(Values::Bool),
+            Values::I32(v) => scatter(v, length, place, i32::wrapping_add).map(Values::I32),
+            Values::I64(v) => scatter(v, length, place, i64::wrapping_add).map(Values::I64),
+            Values::F32(v) => scatter(v, length, place, |a, b| a + b).map(Values::F32),
+            Values::F64(v) => scatter(v, length, place, |a, b| a + b).map(Values::F64),
+            Values::C128(v) => {
+                let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
+                scatter(v, length, place, add).map(Values::C128)
+            }
+        };
+        dense.ok_or_else(|| {
+            let message = format!("an array of {size} values does not fit into memory");
+            let help = "write only the stored entries";
+            FileError::whole(FileErrorCode::TooLarge, path, message, help)
+        })
+    }
+}
+
+/// The values added at their places among `length` zeros; `None` where memory is too small.
+fn scatter<T: Copy + Default>(
+    values: &[T],
+    length: usize,
+    place: impl Fn(usize) -> usize,
+    add: impl Fn(T, T) -> T,
+) -> Option<Vec<T>> {
+    let mut dense: Vec<T> = reserved(length, 0).ok()?;
+    dense.resize(length, T::default());
+    for (entry, &value) in values.iter().enumerate() {
+        let place = place(entry);
+        dense[place] = add(dense[place], value);
+    }
+    Some(dense)
+}
+
+fn layout_name(layout: Layout) -> &'static str {
+    match layout {
+        Layout::Coordinate => "coordinate",
+        Layout::Array => "array",
+    }
+}
+
+fn field_name(values: &Values) -> &'static str {
+    match values {
+        Values::Bool(_) | Values::I32(_) | Values::I64(_) => "integer",
+        Values::F32(_) | Values::F64(_) => "real",
+        Values::C128(_) => "complex",
+    }
+}
+
+fn write_entries(
+    out: &mut dyn Write,
+    mut text: Vec<u8>,
+    coordinates: &Coordinates,
+) -> std::io::Result<()> {
+    for entry in 0..coordinates.vals.len() {
+        for mode in 0..2 {
+            push_integer(&mut text, coordinates.crds.get(mode).map_or(1, |crd| crd[entry] + 1));
+            text.push(b' ');
+        }
+        push_value(&mut text, &coordinates.vals, entry, ComplexText::TwoFields);
+        text.push(b'\n');
+        flush_chunk(out, &mut text)?;
+    }
+    out.write_all(&text)
+}
+
+fn write_values(out: &mut dyn Write, mut text: Vec<u8>, values: &Values) -> std::io::Result<()> {
+    for position in 0..values.len() {
+        push_value(&mut text, values, position, ComplexText::TwoFields);
+        text.push(b'\n');
+        flush_chunk(out, &mut text)?;
+    }
+    out.write_all(&text)
+}

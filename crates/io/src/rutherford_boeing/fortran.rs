@@ -1,0 +1,149 @@
+//! Fortran formats such as `(26I3)` or `(1P,5D16.8)`, and fields of fixed width.
+//!
+//! A scale factor and the number of decimals are read but not applied: numbers in these files
+//! carry a decimal point or an exponent, and the programs that write them without mean them as
+//! they stand.
+
+use crate::cursor::{Cursor, shown};
+use crate::error::{FileErrorCode, Flaw, Parsed};
+
+/// So many fields of so many bytes in each line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Format {
+    pub repeat: usize,
+    pub width: usize,
+}
+
+impl Format {
+    /// The meaning of a format with its parentheses.
+    pub fn parse(text: &[u8]) -> Option<Format> {
+        let (mut repeat, mut number, mut found) = (1usize, None::<usize>, None);
+        let mut rest = text;
+        while let Some((&byte, after)) = rest.split_first() {
+            rest = after;
+            match byte.to_ascii_uppercase() {
+                digit @ b'0'..=b'9' => {
+                    let digit = usize::from(digit - b'0');
+                    number = Some(number.unwrap_or(0).checked_mul(10)?.checked_add(digit)?);
+                }
+                b'P' => number = None,
+                b'(' => repeat = repeat.checked_mul(number.take().unwrap_or(1))?,
+                b'I' | b'E' | b'D' | b'F' | b'G' if found.is_none() => {
+                    repeat = repeat.checked_mul(number.take().unwrap_or(1))?;
+                    let width = leading_number(&mut rest)?;
+                    skip_decimals(&mut rest);
+                    found = Some(Format { repeat, width });
+                }
+                b' ' | b',' | b')' | b'+' | b'-' => {}
+                _ => return None,
+            }
+        }
+        found.filter(|format| format.repeat > 0 && format.width > 0 && number.is_none())
+    }
+}
+
+fn leading_number(text: &mut &[u8]) -> Option<usize> {
+    let length = text.iter().position(|b| !b.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(length);
+    *text = rest;
+    std::str::from_utf8(digits).ok()?.parse().ok()
+}
+
+/// Moves over the `.18` and `E3` of `E26.18E3`.
+fn skip_decimals(text: &mut &[u8]) {
+    for mark in [b'.', b'E'] {
+        if text.first().is_some_and(|b| b.to_ascii_uppercase() == mark) {
+            *text = &text[1..];
+            let _ = leading_number(text);
+        }
+    }
+}
+
+/// The fields of some lines in one format, one after the other.
+///
+/// Some programs write fields narrower than they announce. It shows when a field of the announced
+/// width holds a blank between two numbers; the fields of such a line are what blanks separate.
+pub(super) struct Fields<'a, 'c> {
+    cursor: &'c mut Cursor<'a>,
+    format: Format,
+    /// What is left of the line.
+    rest: &'a [u8],
+    /// Where the rest starts in the text.
+    at: usize,
+    is_aligned: bool,
+}
+
+impl<'a, 'c> Fields<'a, 'c> {
+    pub fn new(cursor: &'c mut Cursor<'a>, format: Format) -> Fields<'a, 'c> {
+        Fields { at: cursor.at(), cursor, format, rest: &[], is_aligned: true }
+    }
+
+    /// The next field without the blanks around it, and where it is.
+    ///
+    /// A line may be shorter than its format; the fields that it lacks are in the next.
+    pub fn next(&mut self, what: &str) -> Parsed<(&'a [u8], usize)> {
+        while self.rest.trim_ascii().is_empty() {
+            if self.cursor.remaining() == 0 {
+                let message = format!("expected {what}, found the end of the file");
+                let help = "the file may be incomplete: fetch it again, or correct its header";
+                return Err(self.cursor.flaw(FileErrorCode::Truncated, message, help));
+            }
+            self.start_line();
+        }
+        let blanks = self.rest.len() - self.rest.trim_ascii_start().len();
+        let end = if self.is_aligned {
+            self.format.width.min(self.rest.len())
+        } else {
+            blanks + word_length(&self.rest[blanks..])
+        };
+        let (field, rest) = self.rest.split_at(end);
+        let at = self.at + blanks;
+        (self.rest, self.at) = (rest, self.at + end);
+        if blanks >= end {
+            let message = format!("expected {what}, found a blank field");
+            let help = "a field is as wide as the format in line 4 says";
+            return Err(Flaw::new(FileErrorCode::Syntax, at, message, help));
+        }
+        Ok((field.trim_ascii(), at))
+    }
+
+    fn start_line(&mut self) {
+        self.at = self.cursor.at();
+        let line = self.cursor.rest_of_line();
+        // What stands behind the fields of the format is no number.
+        let length = self.format.repeat.saturating_mul(self.format.width).min(line.len());
+        self.rest = &line[..length];
+        self.is_aligned = self.rest.chunks(self.format.width).all(|field| {
+            let field = field.trim_ascii();
+            word_length(field) == field.len()
+        });
+    }
+
+    /// The next field as an integer from `least` to `most`.
+    pub fn integer(&mut self, what: &str, least: i64, most: i64) -> Parsed<i64> {
+        let (field, at) = self.next(what)?;
+        let number = std::str::from_utf8(field).ok().and_then(|text| text.parse::<i64>().ok());
+        match number {
+            Some(value) if (least..=most).contains(&value) => Ok(value),
+            Some(value) => {
+                let message = format!("{what} {value} is not from {least} to {most}");
+                let help = "correct this number or the header";
+                Err(Flaw::new(FileErrorCode::Range, at, message, help))
+            }
+            None => Err(not_a_number(what, field, at)),
+        }
+    }
+}
+
+/// The length of the text up to its first blank.
+fn word_length(text: &[u8]) -> usize {
+    text.iter().position(u8::is_ascii_whitespace).unwrap_or(text.len())
+}
+
+/// The flaw that a field is not what it should be.
+#[cold]
+pub(super) fn not_a_number(what: &str, field: &[u8], at: usize) -> Box<Flaw> {
+    let message = format!("expected {what}, found {}", shown(field));
+    let help = "a field is as wide as the format in line 4 says";
+    Flaw::new(FileErrorCode::Syntax, at, message, help)
+}

@@ -1,0 +1,243 @@
+//! Rutherford-Boeing text to coordinates.
+
+use super::fortran::{Fields, Format, not_a_number};
+use crate::coordinates::Coordinates;
+use crate::cursor::Cursor;
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
+use crate::number;
+use crate::triplets::{Entry, One, Triplets, reserved};
+use std::path::Path;
+
+/// Reads a matrix from Rutherford-Boeing or Harwell-Boeing text; `path` names the file in errors.
+///
+/// Symmetric, skew-symmetric and hermitian matrices are expanded; explicit zeros are kept. A
+/// pattern reads as ones.
+///
+/// # Errors
+/// When the text is not such a file, contradicts its own header, or holds an elemental matrix.
+pub fn read_rutherford_boeing(text: &[u8], path: &Path) -> Result<File, FileError> {
+    read_text(text).map_err(|flaw| flaw.locate(path, text))
+}
+
+/// The lines before the pointers.
+struct Preamble {
+    comments: Vec<String>,
+    field: Field,
+    symmetry: Symmetry,
+    rows: u64,
+    columns: u64,
+    stored: u64,
+    pointers: Format,
+    indices: Format,
+    values: Option<Format>,
+}
+
+fn read_text(text: &[u8]) -> Parsed<File> {
+    let mut cursor = Cursor::new(text);
+    let preamble = read_preamble(&mut cursor)?;
+    let coordinates = match preamble.field {
+        Field::Real => read_entries::<f64>(&mut cursor, &preamble)?,
+        Field::Integer => read_entries::<i64>(&mut cursor, &preamble)?,
+        Field::Pattern => read_entries::<One>(&mut cursor, &preamble)?,
+        Field::Complex => read_entries::<[f64; 2]>(&mut cursor, &preamble)?,
+    };
+    let header = Header {
+        format: FileFormat::RutherfordBoeing,
+        layout: Layout::Coordinate,
+        field: preamble.field,
+        symmetry: preamble.symmetry,
+        stored: preamble.stored as usize,
+        comments: preamble.comments,
+    };
+    Ok(File { coordinates, header })
+}
+
+fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
+    let comments = title_and_key(cursor.rest_of_line());
+    cursor.count("number of lines")?;
+    for name in ["number of pointer lines", "number of index lines", "number of value lines"] {
+        cursor.count(name)?;
+    }
+    cursor.skip_blanks();
+    let right_sides = if cursor.field().is_empty() { 0 } else { cursor.count("lines")? };
+    cursor.end_of_line()?;
+    let (field, symmetry) = read_type(cursor)?;
+    let sizes = cursor.clone();
+    let rows = cursor.count("number of rows")?;
+    let columns = cursor.count("number of columns")?;
+    let stored = cursor.count("number of entries")?;
+    cursor.rest_of_line();
+    if symmetry != Symmetry::General && rows != columns {
+        let message = format!("a {rows} by {columns} matrix cannot be {symmetry}");
+        let help = "only a square matrix has a symmetry: correct its type";
+        return Err(sizes.flaw(FileErrorCode::Range, message, help));
+    }
+    let has_values = field != Field::Pattern;
+    let [pointers, indices, values] = read_formats(cursor, has_values)?;
+    if right_sides > 0 {
+        cursor.rest_of_line();
+    }
+    check_room(&sizes, cursor, columns, stored)?;
+    let values = Some(values).filter(|_| has_values);
+    Ok(Preamble { comments, field, symmetry, rows, columns, stored, pointers, indices, values })
+}
+
+/// The title, which is 72 bytes wide, and the key behind it, unless they are blank.
+fn title_and_key(line: &[u8]) -> Vec<String> {
+    let (title, key) = line.split_at(line.len().min(72));
+    [title, key]
+        .map(|text| String::from_utf8_lossy(text).trim().to_string())
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .collect()
+}
+
+fn read_type(cursor: &mut Cursor) -> Parsed<(Field, Symmetry)> {
+    cursor.skip_blanks();
+    let start = cursor.clone();
+    let letters = cursor.take_field().to_ascii_lowercase();
+    let [field, symmetry, form] = letters[..] else {
+        return Err(start.unexpected("a matrix type such as \"rua\""));
+    };
+    let field = match field {
+        b'r' => Field::Real,
+        b'c' => Field::Complex,
+        b'i' => Field::Integer,
+        b'p' | b'q' => Field::Pattern,
+        _ => return Err(start.unexpected("a matrix type that starts with r, c, i, p or q")),
+    };
+    let symmetry = match symmetry {
+        b's' => Symmetry::Symmetric,
+        b'u' | b'r' => Symmetry::General,
+        b'h' => Symmetry::Hermitian,
+        b'z' => Symmetry::SkewSymmetric,
+        _ => return Err(start.unexpected("a matrix type with s, u, h, z or r in the middle")),
+    };
+    match (form, field, symmetry) {
+        (b'a', Field::Pattern, Symmetry::SkewSymmetric) => {
+            let message = "a matrix without values cannot be skew-symmetric";
+            Err(start.flaw(FileErrorCode::Unsupported, message, "correct its type in line 3"))
+        }
+        (b'a', ..) => Ok((field, symmetry)),
+        (b'e', ..) => {
+            let help = "assemble its elements first, and store it as a matrix of type ..a";
+            Err(start.flaw(FileErrorCode::Unsupported, "elemental matrices are not read", help))
+        }
+        _ => Err(start.unexpected("a matrix type that ends in a or e")),
+    }
+}
+
+/// The formats of pointers, row numbers and values; of values any where there are none.
+fn read_formats(cursor: &mut Cursor, has_values: bool) -> Parsed<[Format; 3]> {
+    let start = cursor.at();
+    let line = cursor.rest_of_line();
+    let mut formats = [Format { repeat: 1, width: 1 }; 3];
+    let mut at = 0;
+    for format in &mut formats[..2 + usize::from(has_values)] {
+        let open = line[at..].iter().position(|&b| b == b'(').map_or(line.len(), |p| at + p);
+        let length = closing_parenthesis(&line[open..]);
+        *format = Format::parse(&line[open..open + length]).ok_or_else(|| {
+            let message = "expected three Fortran formats of one kind of number each";
+            let help = "line 4 is such as: (26I3)          (26I3)          (3E26.18)";
+            Flaw::new(FileErrorCode::Syntax, start + open, message, help)
+        })?;
+        at = open + length;
+    }
+    Ok(formats)
+}
+
+/// The length of the text up to the parenthesis that closes the one at its start.
+fn closing_parenthesis(text: &[u8]) -> usize {
+    let mut depth = 0usize;
+    for (at, byte) in text.iter().enumerate() {
+        match byte {
+            b'(' => depth += 1,
+            b')' if depth <= 1 => return at + 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
+}
+
+/// Refuses sizes that the rest of the file cannot hold, before memory is reserved for them.
+fn check_room(sizes: &Cursor, cursor: &Cursor, columns: u64, stored: u64) -> Parsed<()> {
+    let numbers = u128::from(columns) + 1 + u128::from(stored);
+    if numbers <= cursor.remaining() as u128 {
+        return Ok(());
+    }
+    let message = format!(
+        "the header announces {columns} columns and {stored} entries, more than the file has room for"
+    );
+    let help = "the file may be incomplete: fetch it again, or correct its header";
+    Err(sizes.flaw(FileErrorCode::Truncated, message, help))
+}
+
+fn read_entries<V: FixedEntry>(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Coordinates> {
+    let pointers = read_pointers(cursor, preamble)?;
+    let stored = preamble.stored as usize;
+    let mut rows: Vec<u64> = reserved(stored, cursor.at())?;
+    let mut fields = Fields::new(cursor, preamble.indices);
+    for _ in 0..stored {
+        rows.push(fields.integer("row number", 1, preamble.rows as i64)? as u64 - 1);
+    }
+    let format = preamble.values.unwrap_or(preamble.indices);
+    let mut triplets = Triplets::<V>::with_room(stored, preamble.symmetry, cursor.at())?;
+    let mut fields = Fields::new(cursor, format);
+    for (column, ends) in pointers.windows(2).enumerate() {
+        for &row in &rows[ends[0]..ends[1]] {
+            triplets.push(row, column as u64, V::read_fixed(&mut fields)?);
+        }
+    }
+    Ok(triplets.finish(preamble.rows, preamble.columns))
+}
+
+/// Where each column starts among the entries, from 0; one number more than columns.
+fn read_pointers(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Vec<usize>> {
+    let mut pointers = reserved(preamble.columns as usize + 1, cursor.at())?;
+    let last = preamble.stored as i64 + 1;
+    let mut fields = Fields::new(cursor, preamble.pointers);
+    let mut least = 1;
+    for column in 0..=preamble.columns {
+        // The first pointer is 1 and the last closes the entries, so that none is left out.
+        let most = if column == 0 { 1 } else { last };
+        let at_least = if column == preamble.columns { last.max(least) } else { least };
+        least = fields.integer("column pointer", at_least, most)?;
+        pointers.push(least as usize - 1);
+    }
+    Ok(pointers)
+}
+
+/// A kind of value in fields of fixed width.
+trait FixedEntry: Entry {
+    fn read_fixed(fields: &mut Fields) -> Parsed<Self>;
+}
+
+impl FixedEntry for One {
+    fn read_fixed(_: &mut Fields) -> Parsed<One> {
+        Ok(One)
+    }
+}
+
+impl FixedEntry for f64 {
+    fn read_fixed(fields: &mut Fields) -> Parsed<f64> {
+        let (field, at) = fields.next("a number")?;
+        match number::leading_float(field, 0) {
+            Some((value, end)) if end == field.len() => Ok(value),
+            _ => number::fortran_float(field).ok_or_else(|| not_a_number("a number", field, at)),
+        }
+    }
+}
+
+impl FixedEntry for i64 {
+    fn read_fixed(fields: &mut Fields) -> Parsed<i64> {
+        fields.integer("integer", i64::MIN, i64::MAX)
+    }
+}
+
+impl FixedEntry for [f64; 2] {
+    fn read_fixed(fields: &mut Fields) -> Parsed<[f64; 2]> {
+        Ok([f64::read_fixed(fields)?, f64::read_fixed(fields)?])
+    }
+}

@@ -1,0 +1,203 @@
+//! Coordinates to Rutherford-Boeing text.
+
+use crate::coordinates::{Coordinates, Values};
+use crate::error::{FileError, FileErrorCode};
+use crate::header::WriteOptions;
+use crate::save::not_writable;
+use crate::text::{flush_chunk, write_to};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// The most columns that are written: the format spends a number on each, empty or not.
+const MOST_COLUMNS: u64 = 1 << 31;
+
+/// Writes a matrix as Rutherford-Boeing text, unsymmetric and assembled; `path` names the file in
+/// errors.
+///
+/// Columns follow one another, each sorted by row; duplicates are kept. The first comment is the
+/// title. A vector becomes a single column.
+///
+/// # Errors
+/// When the tensor has more than two modes or very many columns, or writing fails.
+pub fn write_rutherford_boeing(
+    out: &mut dyn Write,
+    path: &Path,
+    coordinates: &Coordinates,
+    options: &WriteOptions,
+) -> Result<(), FileError> {
+    let (rows, columns) = match coordinates.dims[..] {
+        [] => (1, 1),
+        [rows] => (rows, 1),
+        [rows, columns] => (rows, columns),
+        _ => {
+            let order = coordinates.dims.len();
+            let message = format!("Rutherford-Boeing holds matrices, the tensor has order {order}");
+            return Err(FileError::whole(FileErrorCode::Order, path, message, "write a .tns file"));
+        }
+    };
+    if columns > MOST_COLUMNS {
+        let message = format!("{columns} columns make a Rutherford-Boeing file too large");
+        let help = "write a .mtx file, which takes no room for empty columns";
+        return Err(FileError::whole(FileErrorCode::TooLarge, path, message, help));
+    }
+    let matrix = Sorted::of(coordinates, rows, columns);
+    matrix.write(out, title(options)).map_err(|error| not_writable(path, &error))
+}
+
+fn title(options: &WriteOptions) -> &str {
+    options.comments.first().and_then(|comment| comment.lines().next()).unwrap_or("Tamis")
+}
+
+/// The entries of a matrix in the order of the file.
+struct Sorted<'a> {
+    coordinates: &'a Coordinates,
+    rows: u64,
+    columns: u64,
+    /// Column, row and number of every entry, sorted: looking up the first two by the third would
+    /// miss the cache each time.
+    entries: Vec<(u64, u64, usize)>,
+}
+
+/// So many fields of so many bytes in each line.
+struct Column {
+    repeat: usize,
+    width: usize,
+}
+
+impl Column {
+    fn lines(&self, numbers: u64) -> u64 {
+        numbers.div_ceil(self.repeat as u64)
+    }
+
+    /// Lines of up to 80 bytes of integers up to this one.
+    fn of_integers(largest: u64) -> Column {
+        let width = largest.to_string().len() + 1;
+        Column { repeat: (80 / width).max(1), width }
+    }
+}
+
+impl<'a> Sorted<'a> {
+    fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Sorted<'a> {
+        let crd = |mode: usize, entry: usize| coordinates.crds.get(mode).map_or(0, |c| c[entry]);
+        let mut entries: Vec<(u64, u64, usize)> = (0..coordinates.vals.len())
+            .map(|entry| (crd(1, entry), crd(0, entry), entry))
+            .collect();
+        entries.sort_unstable();
+        Sorted { coordinates, rows, columns, entries }
+    }
+
+    fn write(&self, out: &mut dyn Write, title: &str) -> io::Result<()> {
+        let stored = self.entries.len() as u64;
+        let pointers = Column::of_integers(stored + 1);
+        let indices = Column::of_integers(self.rows);
+        let values = self.value_column();
+        let mut text = self.header(title, &pointers, &indices, &values).into_bytes();
+        let mut position = 0;
+        let starts = (0..=self.columns).map(|column| {
+            while position < self.entries.len() && self.entries[position].0 < column {
+                position += 1;
+            }
+            (position + 1).to_string()
+        });
+        write_fields(out, &mut text, &pointers, starts)?;
+        let rows = self.entries.iter().map(|&(_, row, _)| (row + 1).to_string());
+        write_fields(out, &mut text, &indices, rows)?;
+        write_fields(out, &mut text, &values, self.value_fields())?;
+        out.write_all(&text)
+    }
+
+    fn header(&self, title: &str, pointers: &Column, indices: &Column, values: &Column) -> String {
+        let stored = self.entries.len() as u64;
+        let counts = [
+            pointers.lines(self.columns + 1),
+            indices.lines(stored),
+            values.lines(stored * self.parts() as u64),
+        ];
+        let (field, letter, decimals) = match self.coordinates.vals {
+            Values::Bool(_) | Values::I32(_) | Values::I64(_) => ('i', 'I', ""),
+            Values::F32(_) | Values::F64(_) => ('r', 'E', ".16"),
+            Values::C128(_) => ('c', 'E', ".16"),
+        };
+        let symmetry = if self.rows == self.columns { 'u' } else { 'r' };
+        let title: String = title.chars().filter(char::is_ascii).take(72).collect();
+        let pointer_format = format!("({}I{})", pointers.repeat, pointers.width);
+        let index_format = format!("({}I{})", indices.repeat, indices.width);
+        let value_format = format!("({}{letter}{}{decimals})", values.repeat, values.width);
+        format!(
+            "{title:<80}\n{:14}{:14}{:14}{:14}\n{field}{symmetry}a{:11}{:14}{:14}{:14}{:14}\n\
+             {pointer_format:<16}{index_format:<16}{value_format:<20}\n",
+            counts.iter().sum::<u64>(),
+            counts[0],
+            counts[1],
+            counts[2],
+            "",
+            self.rows,
+            self.columns,
+            stored,
+            0
+        )
+    }
+
+    /// How many numbers a value has.
+    fn parts(&self) -> usize {
+        if matches!(self.coordinates.vals, Values::C128(_)) { 2 } else { 1 }
+    }
+
+    fn value_column(&self) -> Column {
+        // Sign, digit, point, 16 decimals, E-308, and a blank: the longest of the shortest texts that read back exactly.
+        let width = self.integer_fields().map(|field| field.len() + 1).max().unwrap_or(25);
+        Column { repeat: (80 / width).max(1), width }
+    }
+
+    /// The values if they are integers, else nothing.
+    fn integer_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        let entries = self.entries.iter().map(|&(_, _, entry)| entry);
+        match &self.coordinates.vals {
+            Values::Bool(v) => Box::new(entries.map(|e| u8::from(v[e] != 0).to_string())),
+            Values::I32(v) => Box::new(entries.map(|e| v[e].to_string())),
+            Values::I64(v) => Box::new(entries.map(|e| v[e].to_string())),
+            _ => Box::new(std::iter::empty()),
+        }
+    }
+
+    fn value_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
+        let entries = self.entries.iter().map(|&(_, _, entry)| entry);
+        match &self.coordinates.vals {
+            Values::F32(v) => Box::new(entries.map(|e| float_field(v[e].into()))),
+            Values::F64(v) => Box::new(entries.map(|e| float_field(v[e]))),
+            Values::C128(v) => Box::new(entries.flat_map(|e| v[e]).map(float_field)),
+            _ => self.integer_fields(),
+        }
+    }
+}
+
+fn float_field(value: f64) -> String {
+    let text = format!("{value:E}");
+    match text.split_once('E') {
+        // Fortran takes digits without a point for decimals.
+        Some((digits, exponent)) if !digits.contains('.') => format!("{digits}.0E{exponent}"),
+        _ => text,
+    }
+}
+
+fn write_fields(
+    out: &mut dyn Write,
+    text: &mut Vec<u8>,
+    column: &Column,
+    fields: impl Iterator<Item = String>,
+) -> io::Result<()> {
+    let mut in_line = 0;
+    for field in fields {
+        write_to(text, format_args!("{field:>width$}", width = column.width));
+        in_line += 1;
+        if in_line == column.repeat {
+            text.push(b'\n');
+            in_line = 0;
+            flush_chunk(out, text)?;
+        }
+    }
+    if in_line > 0 {
+        text.push(b'\n');
+    }
+    Ok(())
+}

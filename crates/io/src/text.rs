@@ -1,0 +1,91 @@
+//! Numbers to text: the shortest that reads back exactly.
+
+use crate::coordinates::Values;
+use std::fmt::Debug;
+use std::io::Write;
+
+/// Appends an integer.
+pub(crate) fn push_integer(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
+}
+
+/// Appends a float: `3`, `0.5`, `1e300`, `inf`, `NaN`.
+pub(crate) fn push_float(out: &mut Vec<u8>, value: impl Debug) {
+    // Debug, unlike Display, writes large and small numbers with an exponent.
+    write_to(out, format_args!("{value:?}"));
+    if out.ends_with(b".0") {
+        out.truncate(out.len() - 2);
+    }
+}
+
+/// Appends formatted text.
+pub(crate) fn write_to(out: &mut Vec<u8>, text: std::fmt::Arguments) {
+    // Writing to a vector cannot fail.
+    let _ = out.write_fmt(text);
+}
+
+/// How a complex number is written.
+#[derive(Clone, Copy)]
+pub(crate) enum ComplexText {
+    /// `1.5 2`
+    TwoFields,
+    /// `1.5+2j`
+    OneField,
+}
+
+/// Appends the value at `position`.
+pub(crate) fn push_value(
+    out: &mut Vec<u8>,
+    values: &Values,
+    position: usize,
+    complex: ComplexText,
+) {
+    match values {
+        Values::Bool(v) => push_integer(out, u64::from(v[position] != 0)),
+        Values::I32(v) => write_to(out, format_args!("{}", v[position])),
+        Values::I64(v) => write_to(out, format_args!("{}", v[position])),
+        Values::F32(v) => push_float(out, v[position]),
+        Values::F64(v) => push_float(out, v[position]),
+        Values::C128(v) => push_complex(out, v[position], complex),
+    }
+}
+
+fn push_complex(out: &mut Vec<u8>, [re, im]: [f64; 2], complex: ComplexText) {
+    push_float(out, re);
+    match complex {
+        ComplexText::TwoFields => {
+            out.push(b' ');
+            push_float(out, im);
+        }
+        ComplexText::OneField => {
+            if im.is_nan() || im.is_sign_positive() {
+                out.push(b'+');
+            }
+            push_float(out, im);
+            out.push(b'j');
+        }
+    }
+}
+
+/// Bytes of text that are gathered before they are written.
+pub(crate) const CHUNK: usize = 1 << 15;
+
+/// Writes the text if enough has been gathered.
+pub(crate) fn flush_chunk(out: &mut dyn Write, text: &mut Vec<u8>) -> std::io::Result<()> {
+    if text.len() < CHUNK {
+        return Ok(());
+    }
+    out.write_all(text)?;
+    text.clear();
+    Ok(())
+}

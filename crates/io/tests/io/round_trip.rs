@@ -1,0 +1,175 @@
+//! What is written reads back the same, whatever the format, the values and the compression.
+
+use crate::Folder;
+use crate::random::Random;
+use tamis_io::{Coordinates, Layout, Values, WriteOptions, read, write};
+
+/// Floats that are hard to write or read.
+const HARD: [f64; 10] = [
+    0.0,
+    -0.0,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    f64::MAX,
+    f64::MIN_POSITIVE,
+    5e-324,
+    0.1 + 0.2,
+    9007199254740993.0,
+];
+
+fn random_float(random: &mut Random) -> f64 {
+    match random.below(4) {
+        0 => HARD[random.below(HARD.len())],
+        1 => random.below(100) as f64,
+        2 => random.next() as f64 / 1e9,
+        _ => f64::from_bits(random.next() << 32 | random.next() >> 8),
+    }
+}
+
+fn random_values(random: &mut Random, kind: usize, length: usize) -> Values {
+    let mut fill = |next: &mut dyn FnMut(&mut Random)| (0..length).for_each(|_| next(random));
+    match kind {
+        0 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(r.below(2) as u8));
+            Values::Bool(v)
+        }
+        1 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(r.next() as i32));
+            Values::I32(v)
+        }
+        2 => {
+            let mut v = vec![];
+            fill(&mut |r| v.push((r.next() << 40 ^ r.next()) as i64));
+            Values::I64(v)
+        }
+        3 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(random_float(r) as f32));
+            Values::F32(v)
+        }
+        4 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(random_float(r)));
+            Values::F64(v)
+        }
+        _ => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push([random_float(r), random_float(r)]));
+            Values::C128(v)
+        }
+    }
+}
+
+fn random_tensor(random: &mut Random, order: usize, kind: usize) -> Coordinates {
+    let length = if order == 0 { 1 } else { random.below(60) };
+    let dims: Vec<u64> = (0..order).map(|_| 1 + random.below(9) as u64).collect();
+    let crds = dims
+        .iter()
+        .map(|&dim| (0..length).map(|_| random.below(dim as usize) as u64).collect())
+        .collect();
+    Coordinates { dims, crds, vals: random_values(random, kind, length) }
+}
+
+/// The entries as coordinates and bits, where every NaN is the same and integers are floats if
+/// the format has no integers.
+fn bits(tensor: &Coordinates, has_integers: bool, single: bool) -> Vec<(Vec<u64>, [u64; 2])> {
+    let float = |x: f64| {
+        let x = if single { f64::from(x as f32) } else { x };
+        if x.is_nan() { f64::NAN.to_bits() } else { x.to_bits() }
+    };
+    let integer = |x: i64| if has_integers { x as u64 } else { float(x as f64) };
+    let values: Vec<[u64; 2]> = match &tensor.vals {
+        Values::Bool(v) => v.iter().map(|&x| [integer(x.into()), 0]).collect(),
+        Values::I32(v) => v.iter().map(|&x| [integer(x.into()), 0]).collect(),
+        Values::I64(v) => v.iter().map(|&x| [integer(x), 0]).collect(),
+        Values::F32(v) => v.iter().map(|&x| [float(x.into()), 0]).collect(),
+        Values::F64(v) => v.iter().map(|&x| [float(x), 0]).collect(),
+        Values::C128(v) => v.iter().map(|&[re, im]| [float(re), float(im)]).collect(),
+    };
+    let crds = |entry: usize| tensor.crds.iter().map(|crd| crd[entry]).collect();
+    values.into_iter().enumerate().map(|(entry, value)| (crds(entry), value)).collect()
+}
+
+fn check(folder: &Folder, tensor: &Coordinates, name: &str) {
+    let path = folder.file(name);
+    let options = WriteOptions { comments: vec!["of a test".into()], ..Default::default() };
+    write(&path, tensor, &options).unwrap();
+    let back = read(&path).unwrap();
+    let is_frostt = name.contains(".tns");
+    let single = matches!(tensor.vals, Values::F32(_));
+    let mut expect = bits(tensor, !is_frostt, single);
+    if name.contains(".rb") {
+        expect.sort_by_key(|(crds, _)| (crds[1], crds[0]));
+    }
+    assert_eq!(back.coordinates.dims, tensor.dims);
+    assert_eq!(bits(&back.coordinates, !is_frostt, single), expect, "{name} {tensor:?}");
+    let has_comments = !is_frostt || !tensor.dims.is_empty();
+    assert_eq!(back.header.comments.len(), usize::from(has_comments));
+}
+
+#[test]
+fn every_format_and_type() {
+    let folder = Folder::new("round-trip");
+    let mut random = Random(1);
+    for round in 0..40 {
+        for kind in 0..6 {
+            let matrix = random_tensor(&mut random, 2, kind);
+            for name in ["a.mtx", "a.mtx.gz", "a.rb", "a.rb.gz", "a.tns", "a.tns.gz"] {
+                check(&folder, &matrix, name);
+            }
+            check(&folder, &random_tensor(&mut random, round % 6, kind), "a.tns");
+        }
+    }
+}
+
+#[test]
+fn vectors_and_scalars_are_matrices_of_one_column() {
+    let folder = Folder::new("columns");
+    let vector =
+        Coordinates { dims: vec![4], crds: vec![vec![3, 1]], vals: Values::F64(vec![2.0, 5.0]) };
+    let scalar = Coordinates { dims: vec![], crds: vec![], vals: Values::F64(vec![2.5]) };
+    for name in ["v.mtx", "v.rb"] {
+        write(&folder.file(name), &vector, &WriteOptions::default()).unwrap();
+        let back = read(&folder.file(name)).unwrap().coordinates;
+        assert_eq!((back.dims, back.vals.len()), (vec![4, 1], 2));
+        write(&folder.file(name), &scalar, &WriteOptions::default()).unwrap();
+        let back = read(&folder.file(name)).unwrap().coordinates;
+        assert_eq!((back.dims, back.vals), (vec![1, 1], Values::F64(vec![2.5])));
+    }
+}
+
+#[test]
+fn array_layout_adds_duplicates() {
+    let folder = Folder::new("array");
+    let tensor = Coordinates {
+        dims: vec![2, 2],
+        crds: vec![vec![1, 1, 0], vec![0, 0, 1]],
+        vals: Values::I64(vec![2, 3, 7]),
+    };
+    let options = WriteOptions { layout: Layout::Array, ..Default::default() };
+    write(&folder.file("a.mtx"), &tensor, &options).unwrap();
+    let text = std::fs::read_to_string(folder.file("a.mtx")).unwrap();
+    assert_eq!(text, "%%MatrixMarket matrix array integer general\n2 2\n0\n5\n7\n0\n");
+}
+
+#[test]
+fn text_is_short_and_exact() {
+    let folder = Folder::new("text");
+    let tensor = Coordinates {
+        dims: vec![3, 4],
+        crds: vec![vec![0, 2, 1], vec![3, 0, 1]],
+        vals: Values::F64(vec![3.0, 0.1, -1e300]),
+    };
+    write(&folder.file("a.tns"), &tensor, &WriteOptions::default()).unwrap();
+    let text = std::fs::read_to_string(folder.file("a.tns")).unwrap();
+    assert_eq!(text, "# dims: 3 4\n1 4 3\n3 1 0.1\n2 2 -1e300\n");
+    let scalar = Coordinates { dims: vec![], crds: vec![], vals: Values::C128(vec![[1.5, -2.0]]) };
+    write(&folder.file("a.tns"), &scalar, &WriteOptions::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.file("a.tns")).unwrap(), "1.5-2j\n");
+    let scalar = Coordinates { dims: vec![], crds: vec![], vals: Values::I32(vec![]) };
+    write(&folder.file("a.tns"), &scalar, &WriteOptions::default()).unwrap();
+    assert_eq!(std::fs::read_to_string(folder.file("a.tns")).unwrap(), "0\n");
+}
