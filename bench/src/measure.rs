@@ -87,22 +87,18 @@ pub fn race(
             runners[(turn + round) % count].turn(effort).rest();
         }
     }
-    let entry = |(runner, contender): (Runner, &Box<dyn Contender>)| Entry {
-        name: contender.name(),
-        role: contender.role(),
-        outcome: runner.finish(),
-    };
     Race {
         operation: problem.operation,
         input: problem.input,
         description,
         bytes: problem.operand_bytes() + result_bytes,
-        entries: runners.into_iter().zip(contenders).map(entry).collect(),
+        entries: runners.into_iter().map(Runner::finish).collect(),
     }
 }
 
 /// A contender in the course of a race.
 struct Runner<'a> {
+    contender: &'a dyn Contender,
     state: Result<Box<dyn Prepared + 'a>, Outcome>,
     warm_up: f64,
     times: Vec<f64>,
@@ -111,7 +107,7 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn start(contender: &'a dyn Contender, problem: &'a Problem) -> Self {
         let state = contender.prepare(problem).map_err(Outcome::Absent);
-        Self { state, warm_up: 0.0, times: Vec::new() }
+        Self { contender, state, warm_up: 0.0, times: Vec::new() }
     }
 
     /// Runs once; the first result of a race becomes the reference for the others.
@@ -155,10 +151,11 @@ impl<'a> Runner<'a> {
         }
     }
 
-    fn finish(self) -> Outcome {
-        match self.state {
+    fn finish(self) -> Entry {
+        let outcome = match self.state {
             Ok(_) => Outcome::Seconds(self.times),
             Err(outcome) => outcome,
-        }
+        };
+        Entry { name: self.contender.name(), role: self.contender.role(), outcome }
     }
 }
