@@ -1,7 +1,8 @@
 /* C(i,j) = A(i,j) + B(i,j) and C(i,j) = A(i,j) * B(i,j), everything in CSR.
  *
- * Two-pointer merges without branches in the loop: on real patterns the branch on which side is ahead
- * is a coin toss. The caller gives room for every possible nonzero; the count comes back.
+ * Two-pointer merges with branches. Without them (comparisons as numbers, both sides loaded) random patterns
+ * take 0.6 of the time and regular ones, which the processor predicts, 1.8 times as long. The caller gives
+ * room for every possible nonzero, so one pass does; the count comes back.
  */
 #include "hand.h"
 
@@ -15,20 +16,9 @@ int64_t hand_add(int64_t rows, const int32_t *a_pos, const int32_t *a_crd, const
         const int64_t p_end = a_pos[i + 1], q_end = b_pos[i + 1];
         while (p < p_end && q < q_end) {
             const int32_t ja = a_crd[p], jb = b_crd[q];
-            const uint64_t in_a = -(uint64_t)(ja <= jb), in_b = -(uint64_t)(jb <= ja);
-            uint64_t bits_a, bits_b;
-            double a, b;
-            memcpy(&bits_a, a_vals + p, 8);
-            memcpy(&bits_b, b_vals + q, 8);
-            bits_a &= in_a;
-            bits_b &= in_b;
-            memcpy(&a, &bits_a, 8);
-            memcpy(&b, &bits_b, 8);
-            c_crd[n] = ja < jb ? ja : jb;
-            c_vals[n] = a + b;
-            p -= (int64_t)in_a;
-            q -= (int64_t)in_b;
-            n++;
+            if (ja == jb) c_crd[n] = ja, c_vals[n++] = a_vals[p++] + b_vals[q++];
+            else if (ja < jb) c_crd[n] = ja, c_vals[n++] = a_vals[p++];
+            else c_crd[n] = jb, c_vals[n++] = b_vals[q++];
         }
         for (; p < p_end; p++, n++) c_crd[n] = a_crd[p], c_vals[n] = a_vals[p];
         for (; q < q_end; q++, n++) c_crd[n] = b_crd[q], c_vals[n] = b_vals[q];
@@ -47,11 +37,9 @@ int64_t hand_hadamard(int64_t rows, const int32_t *a_pos, const int32_t *a_crd,
         const int64_t p_end = a_pos[i + 1], q_end = b_pos[i + 1];
         while (p < p_end && q < q_end) {
             const int32_t ja = a_crd[p], jb = b_crd[q];
-            c_crd[n] = ja;
-            c_vals[n] = a_vals[p] * b_vals[q];
-            n += ja == jb;
-            p += ja <= jb;
-            q += jb <= ja;
+            if (ja == jb) c_crd[n] = ja, c_vals[n++] = a_vals[p++] * b_vals[q++];
+            else if (ja < jb) p++;
+            else q++;
         }
         c_pos[i + 1] = (int32_t)n;
     }

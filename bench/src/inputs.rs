@@ -90,10 +90,20 @@ pub fn matrix(name: &str) -> Option<Csr> {
         "lap2d_1000" => stencil([1000, 1000, 1]),
         "lap3d_100" => stencil([100, 100, 100]),
         "fem60k" => blocks([25, 25, 32], 3),
-        "rmat17" => power_law(17, 16),
-        "uni500k" => uniform(500_000, 500_000, 8),
+        "rmat17" => power_law(17, 16, 3),
+        "uni500k" => uniform(500_000, 8, 5),
         _ => return None,
     })
+}
+
+/// A second operand for element-wise operations on the matrix of that name: another draw of a random
+/// matrix; of a structured one, the columns moved by one, so that the patterns overlap in part.
+pub fn second(name: &str, first: &Csr) -> Csr {
+    match name {
+        "rmat17" => power_law(17, 16, 23),
+        "uni500k" => uniform(500_000, 8, 25),
+        _ => shifted(first),
+    }
 }
 
 /// The 3-tensor of that name, or `None` when there is none.
@@ -111,9 +121,8 @@ pub fn dense(rows: usize, cols: usize, seed: u64) -> Dense {
     Dense { rows, cols, vals: Aligned::from_fn(rows * cols, || rng.value()) }
 }
 
-/// A second operand for element-wise operations: `a` with every column moved one to the right, cyclically,
-/// and new values. Rows overlap in part, as patterns from one application do.
-pub fn shifted(a: &Csr) -> Csr {
+/// `a` with every column moved one to the right, cyclically, and new values.
+fn shifted(a: &Csr) -> Csr {
     let mut rng = Rng::new(77);
     let mut crd: Vec<i32> = a.crd.iter().map(|&j| (j + 1) % a.cols as i32).collect();
     for row in a.pos.windows(2) {
@@ -161,9 +170,9 @@ fn blocks(grid: [usize; 3], dofs: usize) -> Csr {
 }
 
 /// R-MAT with the Graph500 probabilities (0.57, 0.19, 0.19, 0.05); edges drawn twice count once.
-fn power_law(scale: u32, per_row: usize) -> Csr {
+fn power_law(scale: u32, per_row: usize, seed: u64) -> Csr {
     let n = 1usize << scale;
-    let mut rng = Rng::new(3);
+    let mut rng = Rng::new(seed);
     let keys = (0..n * per_row)
         .map(|_| {
             (0..scale).fold(0u64, |edge, _| {
@@ -178,14 +187,14 @@ fn power_law(scale: u32, per_row: usize) -> Csr {
             })
         })
         .collect();
-    csr_from_keys(n, n, keys, 4)
+    csr_from_keys(n, n, keys, seed + 1)
 }
 
 /// Uniformly random coordinates, about `per_row` to a row.
-fn uniform(rows: usize, cols: usize, per_row: usize) -> Csr {
-    let mut rng = Rng::new(5);
-    let keys = (0..rows * per_row).map(|_| key(rng.below(rows), rng.below(cols))).collect();
-    csr_from_keys(rows, cols, keys, 6)
+fn uniform(n: usize, per_row: usize, seed: u64) -> Csr {
+    let mut rng = Rng::new(seed);
+    let keys = (0..n * per_row).map(|_| key(rng.below(n), rng.below(n))).collect();
+    csr_from_keys(n, n, keys, seed + 1)
 }
 
 /// A tensor of exactly `nnz` distinct coordinates, each mode drawn by `draw`.
@@ -267,17 +276,15 @@ fn neighbours(at: [usize; 3], grid: [usize; 3]) -> impl Iterator<Item = usize> {
 pub struct Rng(u64);
 
 impl Rng {
-    /// A generator whose whole sequence follows from the seed.
+    /// A generator whose whole sequence follows from the seed. The seed is scrambled: counting seeds would
+    /// otherwise give one sequence from neighbouring starts.
     pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        Self(scramble(!seed))
     }
 
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        scramble(self.0)
     }
 
     /// Uniform in `[0, 1)`.
@@ -302,6 +309,12 @@ impl Rng {
     }
 }
 
+fn scramble(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -317,7 +330,8 @@ mod tests {
 
     #[test]
     fn generators_give_sorted_rows() {
-        let small = [stencil([4, 3, 1]), stencil([3, 3, 3]), blocks([3, 3, 2], 3), power_law(6, 4)];
+        let small =
+            [stencil([4, 3, 1]), stencil([3, 3, 3]), blocks([3, 3, 2], 3), power_law(6, 4, 1)];
         for a in small {
             check_csr(&a);
             check_csr(&shifted(&a));

@@ -9,6 +9,7 @@ mod hand;
 mod inputs;
 mod limits;
 mod measure;
+mod pages;
 mod peers_python;
 mod peers_rust;
 mod problem;
@@ -24,8 +25,8 @@ use std::process::ExitCode;
 use contender::Contender;
 use limits::Limits;
 use measure::{Effort, Race};
+use pages::Pages;
 use problem::{Input, OPERATIONS, Operation, Problem};
-use process::Pages;
 use report::Report;
 
 const USAGE: &str = "\
@@ -50,7 +51,7 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match process::enter(options.pages, &arguments).and_then(|()| run(&options)) {
+    match run(&options) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => {
             eprintln!("results disagree");
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
 
 /// Runs the benchmark; whether all results agreed.
 fn run(options: &Options) -> Result<bool, String> {
+    options.pages.adopt();
     let core = process::pin_to_one_core()?;
     let work = WorkDirectory::create()?;
     let contenders = contenders(&work.path);

@@ -1,7 +1,7 @@
 //! SciPy, in a process of its own that runs `bench/peers.py` in a virtual environment made on first use.
 //!
 //! Operands travel as raw little-endian files; commands and times as lines over pipes. The process inherits
-//! this one's core and page policy, and sleeps while others are timed.
+//! this one's core, follows its page policy, and sleeps while others are timed.
 
 use std::cell::RefCell;
 use std::fs;
@@ -11,6 +11,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::contender::{Absent, Contender, Prepared, Role};
 use crate::inputs::{Csf3, Csr, Dense};
+use crate::pages::Pages;
 use crate::problem::{Operands, Output, Problem};
 
 const PACKAGES: [&str; 2] = ["numpy", "scipy"];
@@ -108,6 +109,7 @@ impl Worker {
         let mut child = Command::new(python)
             .arg(script)
             .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"].map(|k| (k, "1")))
+            .envs([Pages::current().for_numpy()])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

@@ -190,7 +190,7 @@ impl Problem {
                 Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
             }
             (Operation::Spadd | Operation::Hadamard, Input::Matrix(a)) => {
-                Operands::TwoMatrices { b: inputs::shifted(&a), a }
+                Operands::TwoMatrices { b: inputs::second(name, &a), a }
             }
             (Operation::Sddmm(k), Input::Matrix(b)) => Operands::Sampled {
                 c: inputs::dense(b.rows, k, 13),
