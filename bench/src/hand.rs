@@ -1,0 +1,270 @@
+//! The hand-written kernels of `bench/hand/*.c`: compiled by the system's C compiler when the benchmark
+//! starts, loaded, and raced as the yardstick. The only file here with unsafe code.
+//!
+//! Results are allocated freshly for every run, on cache lines, without being cleared first: the kernels
+//! write every element.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libloading::Library;
+
+use crate::contender::{Absent, Contender, Prepared, Role, in_process};
+use crate::inputs::{Csf3, Csr, Dense};
+use crate::problem::{Operands, Operation, Output, Problem, RANK};
+
+const SOURCES: [&str; 5] = ["spmv.c", "spmm.c", "merge.c", "tensor.c", "sddmm.c"];
+const FLAGS: [&str; 6] = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-w"];
+
+/// The kernels, or why there are none.
+pub struct Hand {
+    kernels: Result<Kernels, String>,
+}
+
+type Index = *const i32;
+type Number = *const f64;
+type Merge = unsafe extern "C" fn(
+    i64,
+    Index,
+    Index,
+    Number,
+    Index,
+    Index,
+    Number,
+    *mut i32,
+    *mut i32,
+    *mut f64,
+) -> i64;
+
+/// The functions of the library, with the signatures of the C sources.
+struct Kernels {
+    spmv: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
+    spmm: unsafe extern "C" fn(i64, i64, Index, Index, Number, Number, *mut f64),
+    add: Merge,
+    hadamard: Merge,
+    ttv: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
+    ttm32: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
+    mttkrp32:
+        unsafe extern "C" fn(i64, Index, Index, Index, Index, Number, Number, Number, *mut f64),
+    sddmm32: unsafe extern "C" fn(i64, Index, Index, Number, Number, Number, *mut f64),
+    sddmm128: unsafe extern "C" fn(i64, Index, Index, Number, Number, Number, *mut f64),
+    /// Keeps the functions above mapped.
+    _library: Library,
+}
+
+impl Hand {
+    /// Compiles and loads the kernels; `work` is a directory for the library.
+    pub fn compile(work: &Path) -> Self {
+        Self { kernels: build(work).and_then(|library| Kernels::load(&library)) }
+    }
+}
+
+impl Contender for Hand {
+    fn name(&self) -> String {
+        "hand".into()
+    }
+
+    fn role(&self) -> Role {
+        Role::Hand
+    }
+
+    fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        let kernels = self.kernels.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
+        match &problem.operands {
+            Operands::MatrixVector { a, x } => {
+                in_process(|| Ok(kernels.spmv(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
+            }
+            Operands::MatrixDense { a, x } => {
+                in_process(|| Ok(kernels.spmm(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
+            }
+            Operands::TwoMatrices { a, b } => {
+                let merge = match problem.operation {
+                    Operation::Spadd => kernels.add,
+                    _ => kernels.hadamard,
+                };
+                in_process(
+                    move || Ok(merged(merge, a, b)),
+                    |(pos, crd, vals)| Output { pos, crd, vals },
+                )
+            }
+            Operands::TensorVector { b, c } => {
+                in_process(|| Ok(kernels.tensor(kernels.ttv, b, c, 1)), Sparse::output)
+            }
+            Operands::TensorMatrix { b, c } => {
+                in_process(|| Ok(kernels.tensor(kernels.ttm32, b, c, RANK)), Sparse::output)
+            }
+            Operands::TensorTwoMatrices { b, c, d } => in_process(
+                || Ok(kernels.mttkrp(b, c, d)),
+                |(vals, n)| Output::dense(flat(&vals, n)),
+            ),
+            Operands::Sampled { b, c, d } => {
+                in_process(|| Ok(kernels.sddmm(b, c, d)), Sparse::output)
+            }
+        }
+    }
+}
+
+fn build(work: &Path) -> Result<PathBuf, String> {
+    let library = work.join("libhand.so");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("hand");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let made = Command::new(&compiler)
+        .args(FLAGS)
+        .args(SOURCES.map(|name| sources.join(name)))
+        .arg("-o")
+        .arg(&library)
+        .output()
+        .map_err(|e| format!("no C compiler: {compiler}: {e}"))?;
+    if made.status.success() {
+        Ok(library)
+    } else {
+        Err(format!("{compiler} failed: {}", String::from_utf8_lossy(&made.stderr)))
+    }
+}
+
+impl Kernels {
+    fn load(path: &Path) -> Result<Self, String> {
+        // SAFETY: the library was compiled from this package's sources, which run nothing on loading;
+        // each symbol has the type under which `hand/*.c` defines it.
+        let loaded = unsafe {
+            Library::new(path).and_then(|library| {
+                Ok(Self {
+                    spmv: *library.get(b"hand_spmv")?,
+                    spmm: *library.get(b"hand_spmm")?,
+                    add: *library.get(b"hand_add")?,
+                    hadamard: *library.get(b"hand_hadamard")?,
+                    ttv: *library.get(b"hand_ttv")?,
+                    ttm32: *library.get(b"hand_ttm32")?,
+                    mttkrp32: *library.get(b"hand_mttkrp32")?,
+                    sddmm32: *library.get(b"hand_sddmm32")?,
+                    sddmm128: *library.get(b"hand_sddmm128")?,
+                    _library: library,
+                })
+            })
+        };
+        loaded.map_err(|e| format!("loading {}: {e}", path.display()))
+    }
+
+    fn spmv(&self, a: &Csr, x: &Dense) -> (Vec<Line>, usize) {
+        let y = fill(a.rows, |y| {
+            let (pos, crd, vals) = (a.pos.as_ptr(), a.crd.as_ptr(), a.vals.as_ptr());
+            // SAFETY: a valid CSR matrix, x has a.cols elements and y room for a.rows, all written.
+            unsafe { (self.spmv)(a.rows as i64, pos, crd, vals, x.vals.as_ptr(), y) }
+        });
+        (y, a.rows)
+    }
+
+    fn spmm(&self, a: &Csr, x: &Dense) -> (Vec<Line>, usize) {
+        let len = a.rows * x.cols;
+        let y = fill(len, |y| {
+            let (pos, crd, vals) = (a.pos.as_ptr(), a.crd.as_ptr(), a.vals.as_ptr());
+            let (rows, cols) = (a.rows as i64, x.cols as i64);
+            // SAFETY: a valid CSR matrix, x is a.cols by cols (a multiple of 32), y rows by cols, all written.
+            unsafe { (self.spmm)(rows, cols, pos, crd, vals, x.vals.as_ptr(), y) }
+        });
+        (y, len)
+    }
+
+    fn tensor(
+        &self,
+        kernel: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
+        b: &Csf3,
+        c: &Dense,
+        width: usize,
+    ) -> Sparse {
+        let fibers = b.crd1.len();
+        let vals = fill(fibers * width, |out| {
+            let (pos, crd, vals) = (b.pos2.as_ptr(), b.crd2.as_ptr(), b.vals.as_ptr());
+            // SAFETY: the fibers of a valid tensor, c is b.dims[2] by width, out fibers by width, all written.
+            unsafe { kernel(fibers as i64, pos, crd, vals, c.vals.as_ptr(), out) }
+        });
+        Sparse { pos: b.pos1.clone(), crd: b.crd1.clone(), vals, len: fibers * width }
+    }
+
+    fn mttkrp(&self, b: &Csf3, c: &Dense, d: &Dense) -> (Vec<Line>, usize) {
+        let len = b.dims[0] * RANK;
+        let out = fill(len, |out| {
+            let (pos1, crd1) = (b.pos1.as_ptr(), b.crd1.as_ptr());
+            let (pos2, crd2, vals) = (b.pos2.as_ptr(), b.crd2.as_ptr(), b.vals.as_ptr());
+            let (c, d) = (c.vals.as_ptr(), d.vals.as_ptr());
+            // SAFETY: a valid tensor without empty fibers, c and d are b.dims[1] and b.dims[2] by RANK,
+            // out b.dims[0] by RANK, all written.
+            unsafe { (self.mttkrp32)(b.dims[0] as i64, pos1, crd1, pos2, crd2, vals, c, d, out) }
+        });
+        (out, len)
+    }
+
+    fn sddmm(&self, b: &Csr, c: &Dense, d: &Dense) -> Sparse {
+        let kernel = if c.cols == 32 { self.sddmm32 } else { self.sddmm128 };
+        let vals = fill(b.vals.len(), |out| {
+            let (pos, crd, vals) = (b.pos.as_ptr(), b.crd.as_ptr(), b.vals.as_ptr());
+            // SAFETY: a valid CSR matrix, c and d have its rows and columns by k (32 or 128, and the
+            // kernel is the one for k), out has a place per nonzero, all written.
+            unsafe { kernel(b.rows as i64, pos, crd, vals, c.vals.as_ptr(), d.vals.as_ptr(), out) }
+        });
+        Sparse { pos: b.pos.clone(), crd: b.crd.clone(), vals, len: b.vals.len() }
+    }
+}
+
+/// The sum or product of two matrices: room for every possible nonzero, untouched beyond those there are.
+fn merged(merge: Merge, a: &Csr, b: &Csr) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+    let most = a.vals.len() + b.vals.len();
+    let (mut pos, mut crd) = (Vec::with_capacity(a.rows + 1), Vec::with_capacity(most));
+    let mut vals = Vec::with_capacity(most);
+    // SAFETY: two valid CSR matrices of the same dimensions; the kernel writes a.rows + 1 positions and as
+    // many coordinates and values as it returns, at most one per nonzero of a and b (and at most one
+    // beyond them is never started, since a step writes only while both rows have elements left).
+    unsafe {
+        let nnz = merge(
+            a.rows as i64,
+            a.pos.as_ptr(),
+            a.crd.as_ptr(),
+            a.vals.as_ptr(),
+            b.pos.as_ptr(),
+            b.crd.as_ptr(),
+            b.vals.as_ptr(),
+            pos.as_mut_ptr(),
+            crd.as_mut_ptr(),
+            vals.as_mut_ptr(),
+        ) as usize;
+        pos.set_len(a.rows + 1);
+        crd.set_len(nnz);
+        vals.set_len(nnz);
+    }
+    (pos, crd, vals)
+}
+
+/// A cache line of numbers: a vector of them is aligned as the kernels like it.
+#[repr(C, align(64))]
+struct Line([f64; 8]);
+
+/// Room for `len` numbers, which `write` must write, every one.
+fn fill(len: usize, write: impl FnOnce(*mut f64)) -> Vec<Line> {
+    let lines = len.div_ceil(8);
+    let mut room: Vec<Line> = Vec::with_capacity(lines);
+    if let Some(last) = room.spare_capacity_mut()[..lines].last_mut() {
+        last.write(Line([0.0; 8]));
+    }
+    write(room.as_mut_ptr().cast());
+    // SAFETY: `write` has written the first `len` numbers, and the rest of the last line is zero.
+    unsafe { room.set_len(lines) };
+    room
+}
+
+fn flat(lines: &[Line], len: usize) -> Vec<f64> {
+    lines.iter().flat_map(|line| line.0).take(len).collect()
+}
+
+/// A sparse result whose values are on cache lines.
+struct Sparse {
+    pos: Vec<i32>,
+    crd: Vec<i32>,
+    vals: Vec<Line>,
+    len: usize,
+}
+
+impl Sparse {
+    fn output(self) -> Output {
+        Output { vals: flat(&self.vals, self.len), pos: self.pos, crd: self.crd }
+    }
+}

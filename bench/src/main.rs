@@ -1,0 +1,221 @@
+//! Tamis beside its peers, a specialist's kernels and the limits of the machine, in one run.
+//!
+//! Inputs are generated, every contender computes every operation it has, results are compared, and medians
+//! are printed as a table. `README.md` says what is fair about it and how to read it.
+
+mod bars;
+mod contender;
+mod hand;
+mod inputs;
+mod limits;
+mod measure;
+mod pages;
+mod peers_python;
+mod peers_rust;
+mod problem;
+mod process;
+mod report;
+mod tamis_contender;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use contender::Contender;
+use limits::Limits;
+use measure::{Effort, Race};
+use pages::Pages;
+use problem::{Input, OPERATIONS, Operation, Problem};
+use report::Report;
+
+const USAGE: &str = "\
+usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--pages huge|small] [--save]
+
+  --quick    few repetitions: a first impression
+  --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
+  --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, uni1000 zipf5m
+  --pages    the pages that everybody's arrays lie on (default: huge)
+  --save     write bench/out/<date>.json and bench/out/latest.md";
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
+    let options = match Options::parse(&arguments) {
+        Ok(Some(options)) => options,
+        Ok(None) => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        Err(message) => {
+            eprintln!("{message}\n{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match run(&options) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => {
+            eprintln!("results disagree");
+            ExitCode::FAILURE
+        }
+        Err(message) => {
+            eprintln!("{message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Runs the benchmark; whether all results agreed.
+fn run(options: &Options) -> Result<bool, String> {
+    options.pages.adopt();
+    let core = process::pin_to_one_core()?;
+    let work = WorkDirectory::create()?;
+    let contenders = contenders(&work.path);
+    let limits = Limits::measure();
+    let races = race_all(options, &contenders);
+    let mut bars = bars::of_races(&races, &limits);
+    bars.extend(tamis_contender::other_bars());
+    let conditions = vec![
+        ("processor", format!("{}, core {core}", process::processor())),
+        ("pages", options.pages.describe()),
+        ("effort", format!("{:?}", options.effort)),
+        ("Rust code", rust_target().into()),
+    ];
+    let report = Report { conditions, limits, races, bars };
+    println!("{}", report.markdown());
+    if options.save {
+        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+        let path = report.save(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+        eprintln!("saved {}", path.display());
+    }
+    Ok(report.agrees())
+}
+
+fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
+    let mut all: Vec<Box<dyn Contender>> = vec![Box::new(hand::Hand::compile(work))];
+    all.extend(tamis_contender::contenders());
+    all.push(Box::new(peers_rust::Sprs));
+    all.push(Box::new(peers_rust::Faer));
+    all.push(Box::new(peers_rust::Nalgebra));
+    all.push(Box::new(peers_python::SciPy::start(work)));
+    all
+}
+
+fn race_all(options: &Options, contenders: &[Box<dyn Contender>]) -> Vec<Race> {
+    let mut inputs = BTreeMap::new();
+    let mut races = Vec::new();
+    for operation in options.operations() {
+        for &name in operation.inputs().iter().filter(|name| options.wants_input(name)) {
+            let input = inputs.entry(name).or_insert_with(|| Input::generate(name));
+            let Some(input) = input else { continue };
+            let Some(problem) = Problem::new(operation, name, input) else { continue };
+            eprintln!("{operation} {name}");
+            races.push(measure::race(&problem, input.describe(), contenders, options.effort));
+        }
+    }
+    races
+}
+
+/// Peers written in Rust are at the mercy of the flags this program was compiled with.
+fn rust_target() -> &'static str {
+    match (cfg!(target_feature = "avx512f"), cfg!(target_feature = "avx2")) {
+        (true, _) => "compiled for AVX-512",
+        (_, true) => "compiled for AVX2",
+        _ => {
+            "compiled for the baseline of the architecture (RUSTFLAGS=-Ctarget-cpu=native for more)"
+        }
+    }
+}
+
+/// What the command line asks for.
+struct Options {
+    effort: Effort,
+    only: Vec<String>,
+    inputs: Vec<String>,
+    pages: Pages,
+    save: bool,
+}
+
+impl Options {
+    /// `None` when only help is wanted.
+    fn parse(arguments: &[OsString]) -> Result<Option<Self>, String> {
+        let mut options = Self {
+            effort: Effort::FULL,
+            only: Vec::new(),
+            inputs: Vec::new(),
+            pages: Pages::Huge,
+            save: false,
+        };
+        let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
+        while let Some(argument) = rest.next() {
+            let mut value = || rest.next().ok_or(format!("{argument} wants a value"));
+            match argument.as_ref() {
+                "--quick" => options.effort = Effort::QUICK,
+                "--save" => options.save = true,
+                "--only" => options.only = list(&value()?),
+                "--inputs" => options.inputs = list(&value()?),
+                "--pages" => options.pages = pages(&value()?)?,
+                "--help" | "-h" => return Ok(None),
+                _ => return Err(format!("unknown argument {argument}")),
+            }
+        }
+        options.check()?;
+        Ok(Some(options))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let unknown = |only: &&String| !OPERATIONS.iter().any(|o| o.to_string().starts_with(*only));
+        if let Some(only) = self.only.iter().find(unknown) {
+            return Err(format!("no operation begins with {only}"));
+        }
+        let known = |name: &String| {
+            inputs::MATRICES.contains(&name.as_str()) || inputs::TENSORS.contains(&name.as_str())
+        };
+        match self.inputs.iter().find(|name| !known(name)) {
+            Some(name) => Err(format!("there is no input {name}")),
+            None => Ok(()),
+        }
+    }
+
+    fn operations(&self) -> impl Iterator<Item = Operation> {
+        OPERATIONS.into_iter().filter(|operation| {
+            let name = operation.to_string();
+            self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
+        })
+    }
+
+    fn wants_input(&self, name: &str) -> bool {
+        self.inputs.is_empty() || self.inputs.iter().any(|input| input == name)
+    }
+}
+
+fn list(text: &str) -> Vec<String> {
+    text.split(',').map(str::to_string).collect()
+}
+
+fn pages(text: &str) -> Result<Pages, String> {
+    match text {
+        "huge" => Ok(Pages::Huge),
+        "small" => Ok(Pages::Small),
+        _ => Err(format!("--pages is huge or small, not {text}")),
+    }
+}
+
+/// A temporary directory that goes when the run ends.
+struct WorkDirectory {
+    path: PathBuf,
+}
+
+impl WorkDirectory {
+    fn create() -> Result<Self, String> {
+        let path = std::env::temp_dir().join(format!("tamis-bench-{}", std::process::id()));
+        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for WorkDirectory {
+    fn drop(&mut self) {
+        // Nothing can be done about a temporary directory that will not go.
+        let _ = std::fs::remove_dir_all(&self.path);
+    }
+}

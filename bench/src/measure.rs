@@ -1,0 +1,161 @@
+//! One race: every contender prepares the same problem, the results are compared, and only then are those
+//! that agree timed, in rounds, so that whatever disturbs the machine disturbs them all.
+
+use crate::contender::{Absent, Contender, Prepared, Role};
+use crate::problem::{Operation, Output, Problem};
+
+/// How long to measure.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// Rounds, in each of which every contender has a turn.
+    pub rounds: usize,
+    /// Runs in a turn: the first finds caches as the previous contender left them.
+    pub burst: usize,
+    /// A contender has no more turns once it has used up so many seconds.
+    pub seconds: f64,
+}
+
+impl Effort {
+    /// For numbers to be quoted.
+    pub const FULL: Self = Self { rounds: 7, burst: 3, seconds: 4.0 };
+    /// For a first impression.
+    pub const QUICK: Self = Self { rounds: 2, burst: 2, seconds: 0.4 };
+}
+
+/// The outcome of a race.
+pub struct Race {
+    /// What was computed.
+    pub operation: Operation,
+    /// On which input.
+    pub input: &'static str,
+    /// The sparse input, for people.
+    pub description: String,
+    /// Bytes of operands and result, each of which must cross the memory bus once.
+    pub bytes: usize,
+    /// One entry per contender, in the order given.
+    pub entries: Vec<Entry>,
+}
+
+/// How one contender did.
+pub struct Entry {
+    /// Its name.
+    pub name: String,
+    /// What it is compared as.
+    pub role: Role,
+    /// Its times, or why there are none.
+    pub outcome: Outcome,
+}
+
+/// Times, or why there are none.
+pub enum Outcome {
+    /// Seconds of each run, in order.
+    Seconds(Vec<f64>),
+    /// It did not take part.
+    Absent(Absent),
+    /// It failed, or its result differs from the first contender's that had one.
+    Wrong(String),
+}
+
+impl Entry {
+    /// The median of its times.
+    pub fn median(&self) -> Option<f64> {
+        let Outcome::Seconds(times) = &self.outcome else { return None };
+        let mut times = times.clone();
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied()
+    }
+}
+
+/// Prepares, compares and times.
+pub fn race(
+    problem: &Problem,
+    description: String,
+    contenders: &[Box<dyn Contender>],
+    effort: Effort,
+) -> Race {
+    let mut runners = Vec::new();
+    let mut reference = None;
+    for contender in contenders {
+        let mut runner = Runner::start(contender.as_ref(), problem);
+        runner.compare(&mut reference);
+        runners.push(runner);
+    }
+    let result_bytes = reference.map_or(0, |output: Output| output.bytes());
+    let count = runners.len();
+    for round in 0..effort.rounds {
+        for turn in 0..count {
+            runners[(turn + round) % count].turn(effort).rest();
+        }
+    }
+    Race {
+        operation: problem.operation,
+        input: problem.input,
+        description,
+        bytes: problem.operand_bytes() + result_bytes,
+        entries: runners.into_iter().map(Runner::finish).collect(),
+    }
+}
+
+/// A contender in the course of a race.
+struct Runner<'a> {
+    contender: &'a dyn Contender,
+    state: Result<Box<dyn Prepared + 'a>, Outcome>,
+    warm_up: f64,
+    times: Vec<f64>,
+}
+
+impl<'a> Runner<'a> {
+    fn start(contender: &'a dyn Contender, problem: &'a Problem) -> Self {
+        let state = contender.prepare(problem).map_err(Outcome::Absent);
+        Self { contender, state, warm_up: 0.0, times: Vec::new() }
+    }
+
+    /// Runs once; the first result of a race becomes the reference for the others.
+    fn compare(&mut self, reference: &mut Option<Output>) {
+        let Ok(prepared) = &mut self.state else { return };
+        let computed = prepared.run().and_then(|seconds| {
+            self.warm_up = seconds;
+            prepared.output()
+        });
+        let verdict = computed.and_then(|output| match reference {
+            None => {
+                *reference = Some(output);
+                Ok(())
+            }
+            Some(first) => first.difference(&output).map_or(Ok(()), Err),
+        });
+        if let Err(why) = verdict {
+            self.state = Err(Outcome::Wrong(why));
+        }
+        self.rest();
+    }
+
+    fn turn(&mut self, effort: Effort) -> &mut Self {
+        for _ in 0..effort.burst {
+            let Ok(prepared) = &mut self.state else { break };
+            let spent: f64 = self.times.iter().sum();
+            if spent > 0.0 && spent + self.warm_up > effort.seconds {
+                break;
+            }
+            match prepared.run() {
+                Ok(seconds) => self.times.push(seconds),
+                Err(why) => self.state = Err(Outcome::Wrong(why)),
+            }
+        }
+        self
+    }
+
+    fn rest(&mut self) {
+        if let Ok(prepared) = &mut self.state {
+            prepared.rest();
+        }
+    }
+
+    fn finish(self) -> Entry {
+        let outcome = match self.state {
+            Ok(_) => Outcome::Seconds(self.times),
+            Err(outcome) => outcome,
+        };
+        Entry { name: self.contender.name(), role: self.contender.role(), outcome }
+    }
+}

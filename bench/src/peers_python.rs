@@ -1,0 +1,261 @@
+//! SciPy, in a process of its own that runs `bench/peers.py` in a virtual environment made on first use.
+//!
+//! Operands travel as raw little-endian files; commands and times as lines over pipes. The process inherits
+//! this one's core, follows its page policy, and sleeps while others are timed.
+
+use std::cell::RefCell;
+use std::fs;
+use std::io::{self, BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+
+use crate::contender::{Absent, Contender, Prepared, Role};
+use crate::inputs::{Csf3, Csr, Dense};
+use crate::pages::Pages;
+use crate::problem::{Operands, Output, Problem};
+
+const PACKAGES: [&str; 2] = ["numpy", "scipy"];
+
+/// SciPy, or why there is none.
+pub struct SciPy {
+    worker: Result<RefCell<Worker>, String>,
+    version: String,
+    exchange: PathBuf,
+}
+
+impl SciPy {
+    /// Starts the worker, making the virtual environment first where it does not exist; operands and
+    /// results are exchanged through a directory under `work`.
+    pub fn start(work: &Path) -> Self {
+        let exchange = work.join("exchange");
+        let worker = fs::create_dir_all(&exchange)
+            .map_err(|e| e.to_string())
+            .and_then(|()| environment())
+            .and_then(|python| Worker::start(&python));
+        match worker.and_then(|mut worker| Ok((worker.ask("versions")?, worker))) {
+            Ok((versions, worker)) => {
+                let version = versions.split(' ').next_back().unwrap_or_default().to_string();
+                Self { worker: Ok(RefCell::new(worker)), version, exchange }
+            }
+            Err(why) => Self { worker: Err(why), version: String::new(), exchange },
+        }
+    }
+}
+
+impl Contender for SciPy {
+    fn name(&self) -> String {
+        format!("scipy {}", self.version).trim_end().into()
+    }
+
+    fn role(&self) -> Role {
+        Role::Peer
+    }
+
+    fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        let worker = self.worker.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
+        write_operands(&self.exchange, &problem.operands)
+            .map_err(|e| Absent::NotAvailable(e.to_string()))?;
+        let command = format!("prepare {} {}", problem.operation, self.exchange.display());
+        let answer = worker.borrow_mut().ask(&command);
+        clear(&self.exchange);
+        match answer.map_err(Absent::NotAvailable)?.as_str() {
+            "none" => Err(Absent::NoOperation),
+            _ => Ok(Box::new(Ready { worker, exchange: &self.exchange })),
+        }
+    }
+}
+
+struct Ready<'a> {
+    worker: &'a RefCell<Worker>,
+    exchange: &'a Path,
+}
+
+impl Prepared for Ready<'_> {
+    fn run(&mut self) -> Result<f64, String> {
+        let seconds = self.worker.borrow_mut().ask("run")?;
+        seconds.parse().map_err(|e| format!("{seconds}: {e}"))
+    }
+
+    fn output(&mut self) -> Result<Output, String> {
+        self.worker.borrow_mut().ask(&format!("save {}", self.exchange.display()))?;
+        let output = read_output(self.exchange).map_err(|e| e.to_string());
+        clear(self.exchange);
+        output
+    }
+
+    fn rest(&mut self) {
+        // A worker that is gone has forgotten everything.
+        let _ = self.worker.borrow_mut().ask("rest");
+    }
+}
+
+impl Drop for Ready<'_> {
+    fn drop(&mut self) {
+        // A worker that is gone has released everything.
+        let _ = self.worker.borrow_mut().ask("release");
+    }
+}
+
+/// The Python process; it ends when its standard input is closed.
+struct Worker {
+    child: Child,
+    commands: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Worker {
+    fn start(python: &Path) -> Result<Self, String> {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers.py");
+        let mut child = Command::new(python)
+            .arg(script)
+            .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"].map(|k| (k, "1")))
+            .envs([Pages::current().for_numpy()])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(|e| format!("{}: {e}", python.display()))?;
+        let commands = child.stdin.take();
+        let answers = child.stdout.take().ok_or("the worker has no standard output")?;
+        Ok(Self { child, commands, answers: BufReader::new(answers) })
+    }
+
+    /// Sends a command; what follows `ok`, or the word `none`.
+    fn ask(&mut self, command: &str) -> Result<String, String> {
+        let mut answer = String::new();
+        let mut exchange = || {
+            writeln!(self.commands.as_mut().ok_or(io::ErrorKind::BrokenPipe)?, "{command}")?;
+            self.answers.read_line(&mut answer)
+        };
+        exchange().map_err(|e| format!("python: {e}"))?;
+        match answer.trim_end().split_once(' ').unwrap_or((answer.trim_end(), "")) {
+            ("ok", rest) => Ok(rest.into()),
+            ("none", _) => Ok("none".into()),
+            ("error", why) => Err(why.into()),
+            _ => Err(format!("python ended at `{command}`")),
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.commands = None;
+        // Nothing is left to tell it; waiting only keeps it from becoming a zombie.
+        let _ = self.child.wait();
+    }
+}
+
+/// The interpreter of the virtual environment, which is made when it is missing or incomplete.
+fn environment() -> Result<PathBuf, String> {
+    let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv");
+    let python = home.join("bin/python");
+    if succeeds(Command::new(&python).args(["-c", "import numpy, scipy.sparse"])).is_ok() {
+        return Ok(python);
+    }
+    eprintln!("making {} with {}", home.display(), PACKAGES.join(" and "));
+    succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
+    succeeds(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+    Ok(python)
+}
+
+fn succeeds(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|e| format!("{name}: {e}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let text = [done.stdout, done.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    Err(format!("{name}: {}", text.trim().lines().next_back().unwrap_or("failed")))
+}
+
+fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
+    match operands {
+        Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
+            write_csr(to, "a", a)?;
+            write_dense(to, "x", x)
+        }
+        Operands::TwoMatrices { a, b } => {
+            write_csr(to, "a", a)?;
+            write_csr(to, "b", b)
+        }
+        Operands::TensorVector { b, c } | Operands::TensorMatrix { b, c } => {
+            write_tensor(to, "b", b)?;
+            write_dense(to, "c", c)
+        }
+        Operands::TensorTwoMatrices { b, c, d } => {
+            write_tensor(to, "b", b)?;
+            write_dense(to, "c", c)?;
+            write_dense(to, "d", d)
+        }
+        Operands::Sampled { b, c, d } => {
+            write_csr(to, "b", b)?;
+            write_dense(to, "c", c)?;
+            write_dense(to, "d", d)
+        }
+    }
+}
+
+fn write_csr(to: &Path, name: &str, a: &Csr) -> io::Result<()> {
+    write_shape(to, name, &[a.rows, a.cols])?;
+    write_index(to, &format!("{name}.pos.i32"), &a.pos)?;
+    write_index(to, &format!("{name}.crd.i32"), &a.crd)?;
+    write_numbers(to, &format!("{name}.vals.f64"), &a.vals)
+}
+
+fn write_tensor(to: &Path, name: &str, b: &Csf3) -> io::Result<()> {
+    write_shape(to, name, &b.dims)?;
+    let parts = [("pos1", &b.pos1), ("crd1", &b.crd1), ("pos2", &b.pos2), ("crd2", &b.crd2)];
+    for (part, index) in parts {
+        write_index(to, &format!("{name}.{part}.i32"), index)?;
+    }
+    write_numbers(to, &format!("{name}.vals.f64"), &b.vals)
+}
+
+fn write_dense(to: &Path, name: &str, x: &Dense) -> io::Result<()> {
+    write_shape(to, name, &[x.rows, x.cols])?;
+    write_numbers(to, &format!("{name}.vals.f64"), &x.vals)
+}
+
+fn write_shape(to: &Path, name: &str, shape: &[usize]) -> io::Result<()> {
+    let bytes = shape.iter().flat_map(|&n| (n as i64).to_le_bytes());
+    write_file(&to.join(format!("{name}.shape.i64")), bytes)
+}
+
+fn write_index(to: &Path, name: &str, index: &[i32]) -> io::Result<()> {
+    write_file(&to.join(name), index.iter().flat_map(|i| i.to_le_bytes()))
+}
+
+fn write_numbers(to: &Path, name: &str, numbers: &[f64]) -> io::Result<()> {
+    write_file(&to.join(name), numbers.iter().flat_map(|v| v.to_le_bytes()))
+}
+
+fn write_file(path: &Path, mut bytes: impl Iterator<Item = u8>) -> io::Result<()> {
+    let mut file = fs::File::create(path)?;
+    let mut chunk = Vec::with_capacity(1 << 20);
+    loop {
+        chunk.clear();
+        chunk.extend(bytes.by_ref().take(1 << 20));
+        if chunk.is_empty() {
+            return Ok(());
+        }
+        file.write_all(&chunk)?;
+    }
+}
+
+fn read_output(from: &Path) -> io::Result<Output> {
+    let index = |name: &str| match fs::read(from.join(name)) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        bytes => bytes.map(|b| b.as_chunks().0.iter().map(|&i| i32::from_le_bytes(i)).collect()),
+    };
+    let vals = fs::read(from.join("vals.f64"))?;
+    let vals = vals.as_chunks().0.iter().map(|&v| f64::from_le_bytes(v)).collect();
+    Ok(Output { pos: index("pos.i32")?, crd: index("crd.i32")?, vals })
+}
+
+/// Empties the exchange: operands may be gigabytes.
+fn clear(exchange: &Path) {
+    for entry in fs::read_dir(exchange).into_iter().flatten().flatten() {
+        // A file that stays is overwritten by the next exchange.
+        let _ = fs::remove_file(entry.path());
+    }
+}

@@ -1,0 +1,278 @@
+//! What is computed: an operation with its operands, and the result in a form that can be compared.
+//!
+//! In index notation, with A(i,j) and 3-tensors stored as in [`crate::inputs`] and dense operands row-major:
+//!
+//! | operation | meaning | result |
+//! |---|---|---|
+//! | spmv | `y(i) = A(i,j) * x(j)` | dense |
+//! | spmm32, 64, 128 | `Y(i,k) = A(i,j) * X(j,k)` | dense, row-major |
+//! | spadd | `C(i,j) = A(i,j) + B(i,j)` | CSR |
+//! | hadamard | `C(i,j) = A(i,j) * B(i,j)` | CSR |
+//! | ttv | `A(i,j) = B(i,j,k) * c(k)` | CSR, the fibers of B |
+//! | ttm32 | `A(i,j,r) = B(i,j,k) * C(k,r)` | (dense, compressed, dense), the fibers of B |
+//! | mttkrp32 | `A(i,r) = B(i,k,l) * C(k,r) * D(l,r)` | dense, row-major |
+//! | sddmm32, 128 | `A(i,j) = B(i,j) * C(i,k) * D(j,k)` | CSR, the pattern of B |
+
+use std::fmt;
+use std::rc::Rc;
+
+use crate::inputs::{self, Csf3, Csr, Dense};
+
+/// The rank of TTM and MTTKRP.
+pub const RANK: usize = 32;
+
+/// One operation; the number is its count of dense columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// Sparse matrix times vector.
+    Spmv,
+    /// Sparse matrix times dense matrix of so many columns.
+    Spmm(usize),
+    /// Sparse plus sparse.
+    Spadd,
+    /// Sparse times sparse, element by element.
+    Hadamard,
+    /// 3-tensor times vector in its last mode.
+    Ttv,
+    /// 3-tensor times matrix in its last mode.
+    Ttm,
+    /// Matricised tensor times Khatri-Rao product.
+    Mttkrp,
+    /// Sampled dense-dense product with so many inner columns.
+    Sddmm(usize),
+}
+
+/// Every operation, in the order of the report.
+pub const OPERATIONS: [Operation; 11] = [
+    Operation::Spmv,
+    Operation::Spmm(32),
+    Operation::Spmm(64),
+    Operation::Spmm(128),
+    Operation::Spadd,
+    Operation::Hadamard,
+    Operation::Ttv,
+    Operation::Ttm,
+    Operation::Mttkrp,
+    Operation::Sddmm(32),
+    Operation::Sddmm(128),
+];
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Spmv => write!(f, "spmv"),
+            Self::Spmm(columns) => write!(f, "spmm{columns}"),
+            Self::Spadd => write!(f, "spadd"),
+            Self::Hadamard => write!(f, "hadamard"),
+            Self::Ttv => write!(f, "ttv"),
+            Self::Ttm => write!(f, "ttm{RANK}"),
+            Self::Mttkrp => write!(f, "mttkrp{RANK}"),
+            Self::Sddmm(k) => write!(f, "sddmm{k}"),
+        }
+    }
+}
+
+impl Operation {
+    /// The inputs it is run on.
+    pub fn inputs(self) -> &'static [&'static str] {
+        match self {
+            Self::Ttv | Self::Ttm | Self::Mttkrp => &inputs::TENSORS,
+            _ => &inputs::MATRICES,
+        }
+    }
+}
+
+/// An operation with all its operands.
+pub struct Problem {
+    /// What is computed.
+    pub operation: Operation,
+    /// The name of the sparse input.
+    pub input: &'static str,
+    /// The numbers.
+    pub operands: Operands,
+}
+
+/// Operands by the shape of the problem; letters as in the table at the top.
+pub enum Operands {
+    /// SpMV.
+    MatrixVector {
+        /// The sparse matrix A.
+        a: Rc<Csr>,
+        /// The vector x, a matrix of one column.
+        x: Dense,
+    },
+    /// SpMM.
+    MatrixDense {
+        /// The sparse matrix A.
+        a: Rc<Csr>,
+        /// The dense matrix X.
+        x: Dense,
+    },
+    /// Addition and Hadamard product.
+    TwoMatrices {
+        /// The first matrix.
+        a: Rc<Csr>,
+        /// The second matrix, of the same dimensions.
+        b: Csr,
+    },
+    /// TTV.
+    TensorVector {
+        /// The tensor B.
+        b: Rc<Csf3>,
+        /// The vector c, a matrix of one column.
+        c: Dense,
+    },
+    /// TTM.
+    TensorMatrix {
+        /// The tensor B.
+        b: Rc<Csf3>,
+        /// The matrix C.
+        c: Dense,
+    },
+    /// MTTKRP.
+    TensorTwoMatrices {
+        /// The tensor B.
+        b: Rc<Csf3>,
+        /// The matrix C, over mode 1.
+        c: Dense,
+        /// The matrix D, over mode 2.
+        d: Dense,
+    },
+    /// SDDMM.
+    Sampled {
+        /// The sparse matrix B.
+        b: Rc<Csr>,
+        /// The dense matrix C, over the rows of B.
+        c: Dense,
+        /// The dense matrix D, over the columns of B.
+        d: Dense,
+    },
+}
+
+/// A sparse input that several operations share.
+#[derive(Clone)]
+pub enum Input {
+    /// A matrix.
+    Matrix(Rc<Csr>),
+    /// A 3-tensor.
+    Tensor(Rc<Csf3>),
+}
+
+impl Input {
+    /// Generates the input of that name.
+    pub fn generate(name: &str) -> Option<Self> {
+        inputs::matrix(name)
+            .map(|a| Self::Matrix(Rc::new(a)))
+            .or_else(|| inputs::tensor(name).map(|b| Self::Tensor(Rc::new(b))))
+    }
+
+    /// Dimensions and number of nonzeros, for people.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Matrix(a) => format!("{} x {}, {} nonzeros", a.rows, a.cols, a.vals.len()),
+            Self::Tensor(b) => {
+                let [i, j, k] = b.dims;
+                let (fibers, nnz) = (b.crd1.len(), b.vals.len());
+                format!("{i} x {j} x {k}, {nnz} nonzeros in {fibers} fibers")
+            }
+        }
+    }
+}
+
+impl Problem {
+    /// Makes the dense operands for an operation on an input; `None` when they do not go together.
+    pub fn new(operation: Operation, name: &'static str, input: &Input) -> Option<Self> {
+        let operands = match (operation, input.clone()) {
+            (Operation::Spmv, Input::Matrix(a)) => {
+                Operands::MatrixVector { x: inputs::dense(a.cols, 1, 11), a }
+            }
+            (Operation::Spmm(columns), Input::Matrix(a)) => {
+                Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
+            }
+            (Operation::Spadd | Operation::Hadamard, Input::Matrix(a)) => {
+                Operands::TwoMatrices { b: inputs::second(name, &a), a }
+            }
+            (Operation::Sddmm(k), Input::Matrix(b)) => Operands::Sampled {
+                c: inputs::dense(b.rows, k, 13),
+                d: inputs::dense(b.cols, k, 14),
+                b,
+            },
+            (Operation::Ttv, Input::Tensor(b)) => {
+                Operands::TensorVector { c: inputs::dense(b.dims[2], 1, 15), b }
+            }
+            (Operation::Ttm, Input::Tensor(b)) => {
+                Operands::TensorMatrix { c: inputs::dense(b.dims[2], RANK, 16), b }
+            }
+            (Operation::Mttkrp, Input::Tensor(b)) => Operands::TensorTwoMatrices {
+                c: inputs::dense(b.dims[1], RANK, 17),
+                d: inputs::dense(b.dims[2], RANK, 18),
+                b,
+            },
+            _ => return None,
+        };
+        Some(Self { operation, input: name, operands })
+    }
+
+    /// Bytes of all operands: each has to be read at least once.
+    pub fn operand_bytes(&self) -> usize {
+        match &self.operands {
+            Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
+                csr_bytes(a) + 8 * x.vals.len()
+            }
+            Operands::TwoMatrices { a, b } => csr_bytes(a) + csr_bytes(b),
+            Operands::TensorVector { b, c } | Operands::TensorMatrix { b, c } => {
+                csf_bytes(b) + 8 * c.vals.len()
+            }
+            Operands::TensorTwoMatrices { b, c, d } => {
+                csf_bytes(b) + 8 * (c.vals.len() + d.vals.len())
+            }
+            Operands::Sampled { b, c, d } => csr_bytes(b) + 8 * (c.vals.len() + d.vals.len()),
+        }
+    }
+}
+
+fn csr_bytes(a: &Csr) -> usize {
+    4 * (a.pos.len() + a.crd.len()) + 8 * a.vals.len()
+}
+
+fn csf_bytes(b: &Csf3) -> usize {
+    4 * (b.pos1.len() + b.crd1.len() + b.pos2.len() + b.crd2.len()) + 8 * b.vals.len()
+}
+
+/// A result: `pos` and `crd` are empty for dense ones. Sparse ones are rows as in CSR, with one value
+/// (or [`RANK`] values, for TTM) to a coordinate.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Row positions.
+    pub pos: Vec<i32>,
+    /// Coordinates, sorted within a row.
+    pub crd: Vec<i32>,
+    /// Values; dense results row-major.
+    pub vals: Vec<f64>,
+}
+
+impl Output {
+    /// A dense result.
+    pub fn dense(vals: Vec<f64>) -> Self {
+        Self { vals, ..Self::default() }
+    }
+
+    /// Bytes of the result: each has to be written at least once.
+    pub fn bytes(&self) -> usize {
+        4 * (self.pos.len() + self.crd.len()) + 8 * self.vals.len()
+    }
+
+    /// Where the two differ, if they do: patterns exactly, values by more than 1e-9 of themselves.
+    pub fn difference(&self, other: &Self) -> Option<String> {
+        let sizes = |o: &Self| (o.pos.len(), o.crd.len(), o.vals.len());
+        if sizes(self) != sizes(other) {
+            return Some(format!("sizes {:?} and {:?}", sizes(self), sizes(other)));
+        }
+        if self.pos != other.pos || self.crd != other.crd {
+            return Some("the patterns differ".into());
+        }
+        let close = |x: f64, y: f64| (x - y).abs() <= 1e-9 * x.abs().max(y.abs());
+        let at = self.vals.iter().zip(&other.vals).position(|(&x, &y)| !close(x, y))?;
+        Some(format!("value {at}: {} and {}", self.vals[at], other.vals[at]))
+    }
+}
