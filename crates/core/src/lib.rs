@@ -25,4 +25,6 @@ pub mod cin;
 
 pub mod iteration;
 
+pub mod legalise;
+
 pub mod lower;

@@ -108,6 +108,12 @@ impl Facts<'_> {
                 a => Expr::UserUnary(op, Box::new(a)),
             },
             Expr::Binary(op, a, b) => self.binary(op, *a, *b),
+            Expr::Reduce { op, vars, body } => match *body {
+                Expr::Literal(c) if same(self.program.identity(op, self.register), c) => {
+                    Expr::Literal(c)
+                }
+                body => Expr::Reduce { op, vars, body: Box::new(body) },
+            },
             other => other,
         }
     }

@@ -12,7 +12,7 @@
 use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::cin::Stmt;
-use crate::ids::{Array, TensorId, Var};
+use crate::ids::Var;
 use crate::ir::build::{add, assign, int, lt, mul, when};
 use crate::ir::{self, Expr};
 use crate::level::Append;
@@ -197,10 +197,5 @@ impl Lowerer<'_> {
             next[k] = Some(var);
         }
         var
-    }
-
-    /// The values array of a tensor.
-    pub(super) fn vals(&mut self, tensor: TensorId) -> Array {
-        self.arrays(tensor).vals
     }
 }

@@ -4,7 +4,7 @@ use super::TensorArrays;
 use super::signature::Binding;
 use crate::cin::Tensor;
 use crate::datatype::DataType;
-use crate::ids::{Array, Id, IdVec, Level, TensorId, Var};
+use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use crate::ir::{ArrayDecl, Param, Role, Type, VarDecl};
 use crate::level::{LevelArrays, Part};
 use std::collections::BTreeSet;
@@ -41,11 +41,11 @@ impl Builder {
         self.arrays.push(ArrayDecl { name, elem, role: Role::Local })
     }
 
-    /// The parameter with the size of a level.
-    pub(super) fn size(&mut self, tensor_name: &str, tensor: TensorId, level: Level) -> Var {
-        let var = self.var(&format!("{tensor_name}{}_size", level.index() + 1), Type::INDEX);
-        self.params.push((Param::Scalar(var), Binding::Size { tensor, level }));
-        var
+    /// The parameter with the dimension of an index variable.
+    pub(super) fn size(&mut self, name: &str, var: IndexVar) -> Var {
+        let size = self.var(name, Type::INDEX);
+        self.params.push((Param::Scalar(size), Binding::Dimension(var)));
+        size
     }
 
     /// The parameters of a tensor.

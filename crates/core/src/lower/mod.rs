@@ -203,29 +203,28 @@ impl Lowerer<'_> {
         fresh
     }
 
-    /// The parameter with the dimension of an index variable: the size of a level that stores it.
+    /// The parameter with the dimension of an index variable, named `A2_size` after a level that
+    /// stores it.
     fn dim(&mut self, var: IndexVar) -> Var {
         if let Some(&known) = self.dims.get(&var) {
             return known;
         }
-        let uses = self.kernel_tensors();
-        let found = uses.into_iter().find_map(|t| {
-            let mode = self.program.tensors[t].modes.iter().position(|&m| m == var)?;
-            Some((t, self.program.storage(t).format.level_of(Id::new(mode))))
-        });
-        let (tensor, level) = found.expect("every index variable is a mode of some tensor");
-        let fresh = self.builder.size(&self.program.tensors[tensor].name, tensor, level);
+        let result = &self.program.tensors[self.kernel.result];
+        let written = (self.kernel.result, result.modes.as_slice());
+        let reads = self.kernel.body.reads();
+        let uses = reads.iter().map(|a| (a.tensor, a.indices.as_slice())).chain([written]);
+        let name = uses
+            .filter_map(|(tensor, vars)| {
+                let mode = vars.iter().position(|&v| v == var)?;
+                let tensor = &self.program.tensors[tensor];
+                let level = tensor.storage.format.level_of(Id::new(mode)).index();
+                Some(format!("{}{}_size", tensor.name, level + 1))
+            })
+            .next()
+            .unwrap_or_else(|| format!("{}_size", self.program.vars[var]));
+        let fresh = self.builder.size(&name, var);
         self.dims.insert(var, fresh);
         fresh
-    }
-
-    /// The tensors to take dimensions from: the kernel's own first, then all others.
-    fn kernel_tensors(&self) -> Vec<TensorId> {
-        let mut tensors: Vec<TensorId> =
-            self.kernel.body.reads().iter().map(|a| a.tensor).collect();
-        tensors.push(self.kernel.result);
-        tensors.extend(self.program.tensors.ids());
-        tensors
     }
 
     /// The arrays of a tensor, declared on first use.

@@ -5,7 +5,7 @@ use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Id, IndexVar, Var};
-use crate::ir::build::{add, assign, binary, int, load, mul, store, when};
+use crate::ir::build::{add, assign, binary, int, mul, store, when};
 use crate::ir::{self, Expr, Status};
 use crate::notation::{self, Access};
 
@@ -242,11 +242,6 @@ impl Lowerer<'_> {
     /// `var = var + 1`.
     pub(super) fn advance(&self, var: Var) -> ir::Stmt {
         assign(var, add(Expr::Var(var), int(1)))
-    }
-
-    /// An element widened to an index.
-    pub(super) fn coordinate_at(&self, array: Array, position: Expr) -> Expr {
-        load(array, position)
     }
 }
 

@@ -1,7 +1,7 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
 use super::function::Builder;
-use crate::ids::{Array, Id, IdVec, Level, TensorId, Var};
+use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use crate::ir::{Expr, Function, Param, Role, Stmt};
 use crate::level::Part;
 
@@ -17,13 +17,8 @@ pub struct Lowered {
 /// What a parameter stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Binding {
-    /// The dimension that a level stores.
-    Size {
-        /// The tensor.
-        tensor: TensorId,
-        /// The level.
-        level: Level,
-    },
+    /// The dimension of an index variable.
+    Dimension(IndexVar),
     /// An array of a level.
     Level {
         /// The tensor.

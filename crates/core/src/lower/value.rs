@@ -6,7 +6,7 @@
 use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::{Role, Stmt};
-use crate::datatype::{Register, Scalar};
+use crate::datatype::Register;
 use crate::ids::{Array, UserOp, Var};
 use crate::ir::build::{assign, binary, int, load};
 use crate::ir::{self, Expr};
@@ -142,11 +142,6 @@ impl Lowerer<'_> {
         let from = self.builder.arrays[vals].elem.register();
         let element = load(vals, position);
         if from == self.facts.register { element } else { convert(self.facts.register, element) }
-    }
-
-    /// A constant of the compute type.
-    pub(super) fn constant(&self, c: Scalar) -> Expr {
-        Expr::Const(c.convert(self.facts.register))
     }
 }
 

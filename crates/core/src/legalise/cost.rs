@@ -1,0 +1,206 @@
+//! What a loop order costs: a count of iterations from dimensions and guesses of sparsity.
+//!
+//! The walk mirrors lowering: at each loop some operands are iterated, some located, some searched;
+//! the algebra tells whether every coordinate has to be visited. Weights are in units of one
+//! multiply-add on cached data; they only have to rank orders.
+
+use super::order::distinct;
+use super::{Legaliser, Task};
+use crate::ids::{Id, IndexVar};
+use crate::notation::{Access, Expr};
+
+/// A dimension that nobody knows.
+const DIMENSION: f64 = 1000.0;
+/// Entries below one position of a compressed level.
+const FAN_OUT: f64 = 16.0;
+/// A binary search.
+const SEARCH: f64 = 15.0;
+/// Adding an entry to a list and sorting it.
+const STAGE: f64 = 25.0;
+/// Copying an entry of an operand into another order.
+const CONVERT: f64 = 40.0;
+/// Touching a dense operand across its innermost level.
+const STRIDE: f64 = 3.0;
+/// A contiguous dense iteration, which vectorises, relative to one that does not.
+const CONTIGUOUS: f64 = 0.3;
+
+/// A task with some operands imagined in another order.
+pub(super) struct Operands<'l> {
+    pub(super) legaliser: &'l Legaliser<'l>,
+    pub(super) task: &'l Task,
+    /// Operands to convert, with the variables of their levels afterwards.
+    pub(super) converted: Vec<(Access, Vec<IndexVar>)>,
+}
+
+/// The walk's state.
+pub(super) struct Estimate<'o> {
+    operands: &'o Operands<'o>,
+    bound: Vec<IndexVar>,
+    /// Levels descended, per distinct access.
+    reached: Vec<(Access, usize)>,
+    /// Iterations of the present loop.
+    trips: f64,
+    cost: f64,
+}
+
+impl Estimate<'_> {
+    /// The cost of a task's loops in this order.
+    pub(super) fn of(operands: &Operands<'_>, vars: &[IndexVar]) -> f64 {
+        let task = operands.task;
+        let body = match &task.value {
+            Expr::Reduce { body, .. } => body,
+            value => value,
+        };
+        let reached = distinct(&task.value).into_iter().map(|a| (a, 0)).collect();
+        let mut estimate = Estimate { operands, bound: vec![], reached, trips: 1.0, cost: 0.0 };
+        estimate.descend();
+        let mut universal = false;
+        for &var in vars {
+            universal = estimate.enter(var, body);
+        }
+        estimate.inner_reductions(body);
+        estimate.leaf(vars, universal);
+        estimate.cost + estimate.conversions()
+    }
+
+    /// One loop; says whether it visits every coordinate.
+    fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
+        let iterated: Vec<(Access, f64)> = self
+            .reached
+            .iter()
+            .filter(|(a, k)| self.level(a, *k) == Some((var, false)))
+            .map(|(a, k)| (a.clone(), self.fan_out(*k, var)))
+            .collect();
+        let universal = iterated.is_empty() || !self.nothing_without(body, &iterated);
+        let trips = if universal {
+            self.dimension(var)
+        } else if iterated.iter().any(|it| !self.nothing_without(body, std::slice::from_ref(it))) {
+            iterated.iter().map(|(_, n)| n).sum()
+        } else {
+            iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min)
+        };
+        self.trips *= trips.max(1.0);
+        self.cost += self.trips;
+        self.bound.push(var);
+        for (access, k) in &mut self.reached {
+            if iterated.iter().any(|(a, _)| a == access) {
+                *k += 1;
+            }
+        }
+        self.descend();
+        universal
+    }
+
+    /// Descends the levels whose variable is bound: by arithmetic, or by a search.
+    fn descend(&mut self) {
+        for at in 0..self.reached.len() {
+            loop {
+                let (access, k) = self.reached[at].clone();
+                match self.level(&access, k) {
+                    Some((var, full)) if self.bound.contains(&var) => {
+                        self.cost += if full { 0.0 } else { SEARCH * self.trips };
+                        self.reached[at].1 += 1;
+                    }
+                    _ => break,
+                }
+            }
+        }
+    }
+
+    /// Reductions that stay inside the value, with loops of their own.
+    fn inner_reductions(&mut self, e: &Expr) {
+        if let Expr::Reduce { vars, body, .. } = e {
+            let (trips, bound) = (self.trips, self.bound.len());
+            let reached = self.reached.clone();
+            for &var in vars {
+                self.enter(var, body);
+            }
+            self.inner_reductions(body);
+            (self.trips, self.reached) = (trips, reached);
+            self.bound.truncate(bound);
+            return;
+        }
+        e.children().into_iter().for_each(|child| self.inner_reductions(child));
+    }
+
+    /// The assignment in the innermost loop.
+    fn leaf(&mut self, vars: &[IndexVar], universal: bool) {
+        let legaliser = self.operands.legaliser;
+        let task = self.operands.task;
+        let order = legaliser.storage_order(task);
+        let levels = legaliser.program.storage(task.result).format.levels();
+        let appended = levels.iter().rposition(|l| !l.kind.properties().full);
+        if let Some(last) = appended
+            && !vars.starts_with(&order[..=last])
+        {
+            self.cost += STAGE * self.trips;
+        }
+        let Some(&inner) = vars.last() else { return };
+        let strided = |order: &[IndexVar]| order.contains(&inner) && order.last() != Some(&inner);
+        let mut strides = usize::from(appended.is_none() && strided(&order));
+        for (access, _) in self.reached.iter().filter(|(a, _)| legaliser.is_full(a)) {
+            strides += usize::from(strided(&legaliser.level_vars(access)));
+        }
+        self.cost += self.trips * STRIDE * strides as f64;
+        if universal && strides == 0 {
+            self.cost -= self.trips * (1.0 - CONTIGUOUS);
+        }
+    }
+
+    fn conversions(&self) -> f64 {
+        let entries = |access: &Access| -> f64 {
+            let vars = self.operands.legaliser.level_vars(access);
+            let levels = self.operands.legaliser.program.storage(access.tensor).format.levels();
+            let per_level =
+                levels.iter().zip(vars).enumerate().map(|(k, (level, var))| {
+                    match level.kind.properties().full {
+                        true => self.dimension(var),
+                        false => self.fan_out(k, var),
+                    }
+                });
+            per_level.product()
+        };
+        self.operands.converted.iter().map(|(a, _)| CONVERT * entries(a)).sum()
+    }
+
+    /// The variable of a level of an access, and whether the level is full.
+    fn level(&self, access: &Access, k: usize) -> Option<(IndexVar, bool)> {
+        if let Some((_, vars)) = self.operands.converted.iter().find(|(a, _)| a == access) {
+            return vars.get(k).map(|&v| (v, false));
+        }
+        let levels = self.operands.legaliser.program.storage(access.tensor).format.levels();
+        let level = levels.get(k)?;
+        Some((access.indices[level.mode.index()], level.kind.properties().full))
+    }
+
+    /// Whether the value is without effect where none of these operands has an entry.
+    fn nothing_without(&self, body: &Expr, operands: &[(Access, f64)]) -> bool {
+        let task = self.operands.task;
+        let legaliser = self.operands.legaliser;
+        let facts = legaliser.facts(task.compute);
+        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
+        let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
+        let nothing = match &task.value {
+            Expr::Reduce { op, .. } => legaliser.program.identity(*op, facts.register),
+            _ => Some(facts.fill(task.result)),
+        };
+        nothing.is_some_and(|n| n.same_value(c))
+    }
+
+    fn dimension(&self, var: IndexVar) -> f64 {
+        self.operands.legaliser.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+    }
+
+    fn fan_out(&self, level: usize, var: IndexVar) -> f64 {
+        let dimension = self.dimension(var);
+        if level == 0 { dimension.powf(0.8) } else { FAN_OUT.min(dimension) }
+    }
+}
+
+impl Legaliser<'_> {
+    /// The variables of an access in the order of its levels.
+    pub(super) fn level_vars(&self, access: &Access) -> Vec<IndexVar> {
+        let levels = self.program.storage(access.tensor).format.levels();
+        levels.iter().map(|l| access.indices[l.mode.index()]).collect()
+    }
+}

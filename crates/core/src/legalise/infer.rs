@@ -1,0 +1,89 @@
+//! Formats and fill values of results and temporaries that nobody chose.
+//!
+//! A result is sparse where the statement has nothing to do without its sparse operands. Modes
+//! that only dense operands index stay dense; the outermost level is dense too unless some operand
+//! lists its coordinates, so that `csr` operands give `csr` results.
+
+use super::Legaliser;
+use crate::datatype::{DataType, Scalar};
+use crate::format::{Format, Storage};
+use crate::ids::{Id, IndexVar};
+use crate::level::{COMPRESSED, DENSE, LevelKind};
+use crate::notation::Expr;
+
+/// The largest outermost level, in coordinates, that is dense without being asked for.
+const DENSE_LIMIT: u64 = 1 << 26;
+
+impl Legaliser<'_> {
+    /// The value where no sparse operand has an entry, if it is a constant.
+    fn constant_background(&self, value: &Expr, compute: DataType) -> Option<Scalar> {
+        let absent = |a: &crate::notation::Access| !self.is_full(a);
+        match self.facts(compute).expr_without(value, &absent) {
+            Expr::Literal(c) => Some(c),
+            _ => None,
+        }
+    }
+
+    /// The fill value of a result that does not say.
+    pub(super) fn inferred_fill(
+        &self,
+        value: &Expr,
+        compute: DataType,
+        datatype: DataType,
+    ) -> Scalar {
+        let zero = Scalar::I64(0).convert(datatype.register());
+        let Some(c) = self.constant_background(value, compute) else { return zero };
+        let fill = c.convert(datatype.register());
+        let fits = match (datatype, fill) {
+            (DataType::I32, Scalar::I64(x)) => i32::try_from(x).is_ok(),
+            (DataType::Bool, Scalar::I64(x)) => x == 0 || x == 1,
+            _ => true,
+        };
+        if fits { fill } else { zero }
+    }
+
+    /// The storage of a result or temporary that nobody chose.
+    pub(super) fn inferred_storage(
+        &self,
+        value: &Expr,
+        vars: &[IndexVar],
+        compute: DataType,
+        datatype: DataType,
+    ) -> Storage {
+        let sparse = self.constant_background(value, compute).is_some();
+        let mut kinds: Vec<LevelKind> = vars
+            .iter()
+            .map(|&v| if sparse && self.is_constrained(value, v) { COMPRESSED } else { DENSE })
+            .collect();
+        if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
+            && !self.is_listed(value, var)
+            && self.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
+        {
+            *first = DENSE;
+        }
+        let mut storage = Storage::of(Format::in_order(kinds), datatype);
+        storage.fill = self.inferred_fill(value, compute, datatype);
+        storage.pos = self.request.width;
+        storage.crd = self.request.width;
+        storage
+    }
+
+    /// Whether some sparse operand indexes a variable.
+    fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
+        value.accesses().iter().any(|a| !self.is_full(a) && a.indices.contains(&var))
+    }
+
+    /// Whether some operand lists the coordinates of a variable in its outermost level.
+    fn is_listed(&self, value: &Expr, var: IndexVar) -> bool {
+        value.accesses().iter().any(|a| {
+            let levels = self.program.storage(a.tensor).format.levels();
+            levels
+                .first()
+                .is_some_and(|l| !l.kind.properties().full && a.indices[l.mode.index()] == var)
+        })
+    }
+
+    pub(super) fn is_full(&self, access: &crate::notation::Access) -> bool {
+        self.program.storage(access.tensor).format.is_full()
+    }
+}

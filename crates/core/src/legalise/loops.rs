@@ -1,0 +1,121 @@
+//! The loops of a task: concrete index notation in the chosen order.
+//!
+//! Reductions whose loops are innermost sum into a register; reductions inside a larger expression
+//! get a register each, computed as soon as their variables are bound.
+
+use super::order::Order;
+use super::{Legaliser, Task, types};
+use crate::algebra::ReduceOp;
+use crate::cin::{Role, Stmt};
+use crate::datatype::{DataType, Scalar};
+use crate::format::{Format, Storage};
+use crate::ids::{IndexVar, TensorId};
+use crate::notation::{Access, Expr};
+
+/// A statement that computes a register, and after how many of the surrounding loops it can run.
+type Producer = (usize, Stmt);
+
+impl Legaliser<'_> {
+    /// The loops of a task; operands to convert become kernels of their own first.
+    pub(super) fn loops(&mut self, task: &Task) -> Stmt {
+        let is_copy = matches!(task.value, Expr::Access(_));
+        let order = self.best_order(task, is_copy);
+        let value = self.convert(task.value.clone(), &order, task);
+        let Order { vars, .. } = order;
+        let (op, reduced, body) = match value {
+            Expr::Reduce { op, vars, body } => (Some(op), vars, *body),
+            value => (None, vec![], value),
+        };
+        let inner = vars.iter().rev().take_while(|v| reduced.contains(v)).count();
+        let (outer, trailing) = vars.split_at(vars.len() - inner);
+        let mut producers = vec![];
+        let body = self.registers(body, &vars, task.compute, &mut producers);
+        let result = self.access(task.result, &task.vars);
+        let outer_op = op.filter(|_| outer.iter().any(|v| reduced.contains(v)));
+        let Some(op) = op.filter(|_| inner > 0) else {
+            return nest(&vars, producers, Stmt::Assign { lhs: result, op: outer_op, rhs: body });
+        };
+        let sum = self.register(Some(op), task.compute);
+        let accumulate = Stmt::Assign { lhs: self.access(sum, &[]), op: Some(op), rhs: body };
+        let (early, late): (Vec<Producer>, Vec<Producer>) =
+            producers.into_iter().partition(|(depth, _)| *depth <= outer.len());
+        let late = late.into_iter().map(|(depth, s)| (depth - outer.len(), s)).collect();
+        let rhs = Expr::Access(self.access(sum, &[]));
+        let innermost = Stmt::Where {
+            consumer: Box::new(Stmt::Assign { lhs: result, op: outer_op, rhs }),
+            producer: Box::new(nest(trailing, late, accumulate)),
+        };
+        nest(outer, early, innermost)
+    }
+
+    /// Replaces each reduction of a value inside loops over `vars` by a register.
+    fn registers(
+        &mut self,
+        e: Expr,
+        vars: &[IndexVar],
+        compute: DataType,
+        producers: &mut Vec<Producer>,
+    ) -> Expr {
+        let Expr::Reduce { op, vars: reduced, body } = e else {
+            return e.map_children(&mut |child| self.registers(child, vars, compute, producers));
+        };
+        let free = Expr::Reduce { op, vars: reduced.clone(), body: body.clone() }.free_vars();
+        let depth = vars.iter().rposition(|v| free.contains(v)).map_or(0, |last| last + 1);
+        let order = self.inner_order(&reduced, &body);
+        let mut within = vec![];
+        let loops: Vec<IndexVar> = vars[..depth].iter().chain(&order).copied().collect();
+        let body = self.registers(*body, &loops, compute, &mut within);
+        let (early, late): (Vec<Producer>, Vec<Producer>) =
+            within.into_iter().partition(|(at, _)| *at <= depth);
+        let late = late.into_iter().map(|(at, s)| (at - depth, s)).collect();
+        let register = self.register(Some(op), compute);
+        let assign = Stmt::Assign { lhs: self.access(register, &[]), op: Some(op), rhs: body };
+        producers.push((depth, nest(&order, late, assign)));
+        producers.extend(early);
+        Expr::Access(self.access(register, &[]))
+    }
+
+    /// The order of the loops of an inner reduction: the one with the fewest operands against it.
+    fn inner_order(&self, reduced: &[IndexVar], body: &Expr) -> Vec<IndexVar> {
+        let accesses: Vec<Access> = super::order::distinct(body);
+        let against = |order: &Vec<IndexVar>| {
+            accesses.iter().filter(|a| self.against_inner(a, order)).count()
+        };
+        let orders = super::order::topological(reduced, &[]);
+        orders.into_iter().min_by_key(against).unwrap_or_else(|| reduced.to_vec())
+    }
+
+    /// Whether an access meets the variables of an inner reduction in another order than stored.
+    fn against_inner(&self, access: &Access, order: &[IndexVar]) -> bool {
+        let places: Vec<usize> = self
+            .level_vars(access)
+            .iter()
+            .filter_map(|v| order.iter().position(|w| w == v))
+            .collect();
+        places.windows(2).any(|pair| pair[0] > pair[1])
+    }
+
+    /// A new register that a reduction starts from its identity.
+    fn register(&mut self, op: Option<ReduceOp>, compute: DataType) -> TensorId {
+        let register = compute.register();
+        let identity = op.and_then(|op| self.program.identity(op, register));
+        let initial = identity.unwrap_or(Scalar::I64(0).convert(register));
+        let storage = Storage::of(Format::in_order([]), types::accumulator(compute));
+        self.declare("s", storage, Role::Register(initial), vec![])
+    }
+}
+
+/// The loops around a statement, with each producer where its variables are bound. Producers that
+/// come later in the list are computed first where the depth is the same.
+fn nest(vars: &[IndexVar], producers: Vec<Producer>, leaf: Stmt) -> Stmt {
+    let mut stmt = leaf;
+    for depth in (0..=vars.len()).rev() {
+        for (_, producer) in producers.iter().filter(|(d, _)| *d == depth) {
+            stmt = Stmt::Where { consumer: Box::new(stmt), producer: Box::new(producer.clone()) };
+        }
+        if depth > 0 {
+            stmt = Stmt::Forall { var: vars[depth - 1], body: Box::new(stmt) };
+        }
+    }
+    stmt
+}

@@ -1,0 +1,219 @@
+//! Legalisation: index notation becomes kernels whose loops suit how the tensors are stored.
+//!
+//! ```text
+//! C(i,j) = A(i,j) + B(j,i)          A, B, C: csr
+//!
+//! forall(j, forall(i, B2(i,j) = B(j,i)))
+//! forall(i, forall(j, C(i,j) = A(i,j) + B2(i,j)))
+//! ```
+//!
+//! Sums become explicit, element types and fill values are inferred, and each statement is split
+//! into as many kernels as pay off: reductions that no common loop order suits, merges of too many
+//! operands, and operands worth storing in another order become temporaries. Lowering would
+//! accept any order of loops; here the cheap one is chosen.
+
+mod cost;
+mod infer;
+mod loops;
+mod order;
+mod split;
+mod types;
+
+use crate::cin::simplify::Facts;
+use crate::cin::{Kernel, Program, Role, Tensor};
+use crate::datatype::{DataType, IndexWidth};
+use crate::diagnostic::{Code, Diagnostic};
+use crate::format::{Format, FormatSpec, Storage};
+use crate::ids::{IdVec, IndexVar, TensorId};
+use crate::notation::{self, Access, Expr};
+use std::collections::BTreeMap;
+
+/// What to compile: a program, how its operands are stored, and what is wanted of its results.
+#[derive(Clone, Debug)]
+pub struct Request<'p> {
+    /// The statements.
+    pub program: &'p notation::Program,
+    /// The storage of every tensor that has a value beforehand.
+    pub inputs: BTreeMap<TensorId, Storage>,
+    /// The formats of results, where the user says.
+    pub results: BTreeMap<TensorId, FormatSpec>,
+    /// The element type of results whose format does not say.
+    pub datatype: Option<DataType>,
+    /// Dimensions, as far as known; they only guide choices and may be rounded.
+    pub dims: BTreeMap<IndexVar, u64>,
+    /// The width of positions and coordinates of results and temporaries.
+    pub width: IndexWidth,
+}
+
+/// The kernels of a program.
+pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
+    let explicit = notation::make_explicit(request.program)?;
+    let mut l = Legaliser {
+        request,
+        program: Program {
+            kernels: vec![],
+            tensors: IdVec::new(),
+            vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
+            operators: explicit.operators.clone(),
+        },
+        current: BTreeMap::new(),
+    };
+    let results = explicit.results();
+    for (id, decl) in explicit.tensors.enumerate() {
+        if let Some(storage) = request.inputs.get(&id) {
+            let modes = first_access(&explicit, id).map_or(vec![], |a| a.indices.clone());
+            let suffix = if results.contains(&id) { "_old" } else { "" };
+            let name = format!("{}{suffix}", decl.name);
+            let tensor = l.declare(&name, storage.clone(), Role::Input(id), modes);
+            l.current.insert(id, tensor);
+        }
+    }
+    for statement in &explicit.statements {
+        l.statement(&explicit, statement)?;
+    }
+    Ok(l.program)
+}
+
+/// The program under construction.
+struct Legaliser<'r> {
+    request: &'r Request<'r>,
+    program: Program,
+    /// The tensor that holds the present value of each tensor of the notation.
+    current: BTreeMap<TensorId, TensorId>,
+}
+
+/// One tensor to compute: `result(vars) = value`.
+struct Task {
+    result: TensorId,
+    vars: Vec<IndexVar>,
+    value: Expr,
+    compute: DataType,
+}
+
+impl Legaliser<'_> {
+    fn statement(
+        &mut self,
+        source: &notation::Program,
+        statement: &notation::Statement,
+    ) -> Result<(), Diagnostic> {
+        let id = statement.result.tensor;
+        let value = self.with_previous(source, statement)?;
+        let spec = self.request.results.get(&id);
+        let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
+        let compute = types::compute_type(&self.program, &value, wanted);
+        let datatype = wanted.unwrap_or(compute);
+        let value = self.facts(compute).expr(value);
+        let vars = &statement.result.indices;
+        let storage = match spec {
+            Some(spec) => {
+                let mut storage = spec.resolve(datatype)?;
+                storage.pos = spec.pos.unwrap_or(self.request.width);
+                storage.crd = spec.crd.unwrap_or(self.request.width);
+                if spec.fill.is_none() {
+                    storage.fill = self.inferred_fill(&value, compute, datatype);
+                }
+                storage
+            }
+            None => self.inferred_storage(&value, vars, compute, datatype),
+        };
+        let name = source.tensors[id].name.clone();
+        let result = self.declare(&name, storage, Role::Result(id), vars.clone());
+        self.compute(Task { result, vars: vars.clone(), value, compute });
+        self.current.insert(id, result);
+        Ok(())
+    }
+
+    /// The right side with the tensors' present values, and the result's own for `op=`.
+    fn with_previous(
+        &self,
+        source: &notation::Program,
+        statement: &notation::Statement,
+    ) -> Result<Expr, Diagnostic> {
+        let value = self.present(source, statement.value.clone())?;
+        let Some(op) = statement.accumulate else { return Ok(value) };
+        let Some(&tensor) = self.current.get(&statement.result.tensor) else { return Ok(value) };
+        let old = Expr::Access(Access { tensor, ..statement.result.clone() });
+        Ok(Expr::Binary(op.binary(), Box::new(old), Box::new(value)))
+    }
+
+    /// A value with every tensor of the notation replaced by the one that holds its present value.
+    fn present(&self, source: &notation::Program, e: Expr) -> Result<Expr, Diagnostic> {
+        if let Expr::Access(access) = e {
+            let Some(&tensor) = self.current.get(&access.tensor) else {
+                let name = &source.tensors[access.tensor].name;
+                return Err(Diagnostic::new(
+                    Code::MissingInput,
+                    format!("{name} is read, but has no value"),
+                )
+                .at(&source.source, access.span)
+                .help(format!("give {name} a value: a file, a generator or a tensor")));
+            };
+            return Ok(Expr::Access(Access { tensor, ..access }));
+        }
+        let mut failure = None;
+        let e = e.map_children(&mut |child| match self.present(source, child) {
+            Ok(child) => child,
+            Err(diagnostic) => {
+                failure.get_or_insert(diagnostic);
+                Expr::Literal(crate::datatype::Scalar::I64(0))
+            }
+        });
+        failure.map_or(Ok(e), Err)
+    }
+
+    /// A new tensor under a name that no other has.
+    fn declare(
+        &mut self,
+        name: &str,
+        storage: Storage,
+        role: Role,
+        modes: Vec<IndexVar>,
+    ) -> TensorId {
+        let taken = |name: &str| self.program.tensors.iter().any(|t| t.name == name);
+        let mut unique = name.to_owned();
+        let mut k = 1;
+        while taken(&unique) {
+            k += 1;
+            unique = format!("{name}_{k}");
+        }
+        self.program.tensors.push(Tensor { name: unique, storage, role, modes })
+    }
+
+    fn facts(&self, compute: DataType) -> Facts<'_> {
+        Facts { program: &self.program, register: compute.register() }
+    }
+
+    /// The kernels that compute a tensor, temporaries first.
+    fn compute(&mut self, task: Task) {
+        let task = self.split(task);
+        let body = self.loops(&task);
+        self.program.kernels.push(Kernel { result: task.result, compute: task.compute, body });
+    }
+
+    /// A temporary that holds a value for every combination of `vars`, as an operand.
+    fn temporary(
+        &mut self,
+        name: &str,
+        format: Option<Format>,
+        vars: Vec<IndexVar>,
+        value: Expr,
+        compute: DataType,
+    ) -> Expr {
+        let datatype = types::accumulator(compute);
+        let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
+        if let Some(format) = format {
+            storage.format = format;
+        }
+        let tensor = self.declare(name, storage, Role::Temporary, vars.clone());
+        self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
+        Expr::Access(Access { tensor, indices: vars, span: 0..0 })
+    }
+}
+
+fn first_access(program: &notation::Program, tensor: TensorId) -> Option<Access> {
+    program.statements.iter().find_map(|s| {
+        let accesses = s.value.accesses();
+        let found = accesses.into_iter().find(|a| a.tensor == tensor).cloned();
+        found.or_else(|| (s.result.tensor == tensor).then(|| s.result.clone()))
+    })
+}

@@ -1,0 +1,172 @@
+//! Splitting one task into several: what is computed beforehand into temporaries.
+//!
+//! Three reasons: a reduction inside a larger expression that suits other loops than the rest; a
+//! merge of so many sparse operands that the cases of its lattice would be too many; a result that
+//! cannot hold intermediate sums.
+
+use super::{Legaliser, Task, types};
+use crate::cin::Role;
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// The largest number of lattice points of one merge: all combinations of six operands.
+const MAX_POINTS: usize = 64;
+
+impl Legaliser<'_> {
+    /// The task with the parts worth computing beforehand replaced by temporaries.
+    pub(super) fn split(&mut self, task: Task) -> Task {
+        let compute = task.compute;
+        let order = self.storage_order(&task);
+        let value = match task.value {
+            Expr::Reduce { op, vars, body } => {
+                let outer: Vec<IndexVar> = order.iter().chain(&vars).copied().collect();
+                let body = self.hoist_reductions(*body, &outer, compute);
+                Expr::Reduce { op, vars, body: Box::new(body) }
+            }
+            value => self.hoist_reductions(value, &order, compute),
+        };
+        let value = self.narrow(value, &order, compute);
+        self.accumulate_elsewhere(Task { value, ..task })
+    }
+
+    /// The variables of a result in the order of its levels.
+    pub(super) fn storage_order(&self, task: &Task) -> Vec<IndexVar> {
+        use crate::ids::Id;
+        let levels = self.program.storage(task.result).format.levels();
+        levels.iter().map(|l| task.vars[l.mode.index()]).collect()
+    }
+
+    /// Replaces each reduction that does not fit into loops over `outer` by a temporary.
+    fn hoist_reductions(
+        &mut self,
+        e: Expr,
+        outer: &[IndexVar],
+        compute: crate::datatype::DataType,
+    ) -> Expr {
+        let Expr::Reduce { op, vars, body } = e else {
+            return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));
+        };
+        let inner: Vec<IndexVar> = outer.iter().chain(&vars).copied().collect();
+        let reduction = Expr::Reduce { op, vars, body };
+        let free = reduction.free_vars();
+        let used: Vec<IndexVar> = outer.iter().copied().filter(|v| free.contains(v)).collect();
+        let prefix = outer.starts_with(&used);
+        if (prefix || used.len() == outer.len()) && self.fits_within(&reduction, &used) {
+            let Expr::Reduce { op, vars, body } = reduction else { return reduction };
+            let body = self.hoist_reductions(*body, &inner, compute);
+            return Expr::Reduce { op, vars, body: Box::new(body) };
+        }
+        self.temporary("t", None, used, reduction, compute)
+    }
+
+    /// Whether the operands of a reduction can be read in storage order when the loops over
+    /// `outer` are around its own.
+    fn fits_within(&self, reduction: &Expr, outer: &[IndexVar]) -> bool {
+        use crate::ids::Id;
+        reduction.accesses().iter().all(|access| {
+            let mut below_inner = false;
+            self.program.storage(access.tensor).format.levels().iter().all(|level| {
+                let is_outer = outer.contains(&access.indices[level.mode.index()]);
+                let fits = level.kind.properties().full || !is_outer || !below_inner;
+                below_inner |= !is_outer;
+                fits
+            })
+        })
+    }
+
+    /// Replaces parts of a value until no merge has too many lattice points.
+    fn narrow(
+        &mut self,
+        value: Expr,
+        order: &[IndexVar],
+        compute: crate::datatype::DataType,
+    ) -> Expr {
+        let mut value = value;
+        while self.points(&value) > MAX_POINTS {
+            let mut done = false;
+            let narrowed = self.narrow_once(value.clone(), order, compute, &mut done);
+            if !done {
+                break;
+            }
+            value = narrowed;
+        }
+        value
+    }
+
+    /// Replaces the first operand tree, from the left, with as many points as one merge may have.
+    fn narrow_once(
+        &mut self,
+        e: Expr,
+        order: &[IndexVar],
+        compute: crate::datatype::DataType,
+        done: &mut bool,
+    ) -> Expr {
+        let points = self.points(&e);
+        if *done || points <= 1 {
+            return e;
+        }
+        let fits = points <= MAX_POINTS && !matches!(e, Expr::Access(_));
+        if fits && e.free_vars().iter().all(|v| order.contains(v)) {
+            *done = true;
+            let free = e.free_vars();
+            let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
+            return self.temporary("t", None, vars, e, compute);
+        }
+        match e {
+            Expr::Reduce { op, vars, body } => {
+                let inner: Vec<IndexVar> = order.iter().chain(&vars).copied().collect();
+                let body = self.narrow_once(*body, &inner, compute, done);
+                Expr::Reduce { op, vars, body: Box::new(body) }
+            }
+            e => e.map_children(&mut |child| self.narrow_once(child, order, compute, done)),
+        }
+    }
+
+    /// An upper bound of the lattice points of a value: what annihilates meets, all else joins.
+    fn points(&self, e: &Expr) -> usize {
+        match e {
+            Expr::Access(a) if self.is_full(a) => 0,
+            Expr::Access(_) => 1,
+            Expr::Binary(crate::algebra::BinaryOp::Mul, a, b) => {
+                let (a, b) = (self.points(a), self.points(b));
+                if a == 0 || b == 0 { a.max(b) } else { a.saturating_mul(b) }
+            }
+            _ => {
+                let children = e.children();
+                let join = |n: usize, m: usize| (n + 1).saturating_mul(m + 1) - 1;
+                children.iter().fold(0, |n, child| join(n, self.points(child)))
+            }
+        }
+    }
+
+    /// Makes the task a copy of a temporary where the result itself cannot hold partial sums: it
+    /// starts at another value than the reduction, or its elements are narrower.
+    fn accumulate_elsewhere(&mut self, task: Task) -> Task {
+        let Expr::Reduce { op, vars, .. } = &task.value else { return task };
+        let storage = self.program.storage(task.result);
+        let register = task.compute.register();
+        let identity = self.program.identity(*op, register);
+        let same_start = storage.format.is_full()
+            || identity.is_some_and(|id| id.same_value(storage.fill.convert(register)));
+        let wide = storage.datatype == types::accumulator(task.compute);
+        if (same_start && wide) || self.reduces_innermost(&task, vars) {
+            return task;
+        }
+        let order = self.storage_order(&task);
+        let format = (storage.datatype, &self.program.tensors[task.result].role);
+        debug_assert!(!matches!(format.1, Role::Input(_)), "inputs are not computed");
+        let value = self.temporary("t", None, order, task.value, task.compute);
+        Task { value, ..task }
+    }
+
+    /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
+    fn reduces_innermost(&self, task: &Task, vars: &[IndexVar]) -> bool {
+        let order = self.best_order(task, true).vars;
+        order.iter().skip(order.len() - vars.len()).all(|v| vars.contains(v))
+    }
+
+    /// A use of a tensor.
+    pub(super) fn access(&self, tensor: crate::ids::TensorId, vars: &[IndexVar]) -> Access {
+        Access { tensor, indices: vars.to_vec(), span: 0..0 }
+    }
+}
