@@ -2,7 +2,7 @@
  *
  * Scalar with four accumulators: gathers lose to scalar loads on every machine measured, and four chains
  * hide the latency of the addition. Short rows would only pay for joining the chains. The streams of A are
- * prefetched far ahead: the processor's own prefetching stops at page ends and left 40 % of the stencil's
+ * prefetched far ahead: the processor's own prefetching stops at page ends and left half of the stencil's
  * time waiting.
  */
 #include "hand.h"
