@@ -1,6 +1,5 @@
 //! Files by name: the format comes from the extension, compression from the content.
 
-use crate::coordinates::Coordinates;
 use crate::error::{FileError, FileErrorCode};
 use crate::header::{File, FileFormat, Layout, WriteOptions};
 use crate::{frostt, matrix_market, rutherford_boeing, save};
@@ -9,6 +8,7 @@ use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{self, Read, Write};
 use std::path::Path;
+use tamis_runtime::Coordinates;
 
 /// The first bytes of gzip data.
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];

@@ -1,8 +1,8 @@
 //! What a file says about itself, beside its entries.
 
-use crate::coordinates::Coordinates;
 use std::fmt;
 use std::path::Path;
+use tamis_runtime::Coordinates;
 
 /// A file format, told by the extension of the name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

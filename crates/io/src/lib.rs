@@ -18,7 +18,6 @@
 
 #![forbid(unsafe_code)]
 
-mod coordinates;
 mod cursor;
 mod error;
 mod file;
@@ -31,10 +30,10 @@ mod save;
 mod text;
 mod triplets;
 
-pub use coordinates::{Coordinates, Values};
 pub use error::{FileError, FileErrorCode};
 pub use file::{read, write};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
+pub use tamis_runtime::{Coordinates, Values};

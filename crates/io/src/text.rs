@@ -1,8 +1,8 @@
 //! Numbers to text: the shortest that reads back exactly.
 
-use crate::coordinates::Values;
 use std::fmt::Debug;
 use std::io::Write;
+use tamis_runtime::Values;
 
 /// Appends an integer.
 pub(crate) fn push_integer(out: &mut Vec<u8>, mut value: u64) {

@@ -1,9 +1,9 @@
 //! Entries of a matrix file, gathered while reading: symmetric entries appear in full.
 
-use crate::coordinates::{Coordinates, Values};
 use crate::cursor::Cursor;
 use crate::error::{FileErrorCode, Flaw, Parsed};
 use crate::header::Symmetry;
+use tamis_runtime::{Coordinates, Values};
 
 /// A kind of value in a matrix file.
 pub(crate) trait Entry: Copy {

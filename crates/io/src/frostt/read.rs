@@ -1,12 +1,12 @@
 //! FROSTT text to coordinates.
 
-use crate::coordinates::{Coordinates, Values};
 use crate::cursor::{Cursor, Item, LARGEST};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::number;
 use crate::triplets::reserved;
 use std::path::Path;
+use tamis_runtime::{Coordinates, Values};
 
 /// Reads a tensor from FROSTT text, plain or extended; `path` names the file in errors.
 ///

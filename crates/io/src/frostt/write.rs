@@ -1,12 +1,12 @@
 //! Coordinates to FROSTT text.
 
-use crate::coordinates::Coordinates;
 use crate::error::FileError;
 use crate::header::WriteOptions;
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::{self, Write};
 use std::path::Path;
+use tamis_runtime::Coordinates;
 
 /// Writes a tensor as plain FROSTT text; `path` names the file in errors.
 ///

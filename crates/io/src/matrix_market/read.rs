@@ -1,11 +1,11 @@
 //! Matrix Market text to coordinates.
 
-use crate::coordinates::Coordinates;
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::triplets::{Entry, One, Triplets, too_large};
 use std::path::Path;
+use tamis_runtime::Coordinates;
 
 /// Reads a matrix from Matrix Market text; `path` names the file in errors.
 ///

@@ -1,6 +1,5 @@
 //! Coordinates to Matrix Market text.
 
-use crate::coordinates::{Coordinates, Values};
 use crate::error::{FileError, FileErrorCode};
 use crate::header::{Layout, WriteOptions};
 use crate::save::not_writable;
@@ -8,6 +7,7 @@ use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, wri
 use crate::triplets::reserved;
 use std::io::Write;
 use std::path::Path;
+use tamis_runtime::{Coordinates, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///

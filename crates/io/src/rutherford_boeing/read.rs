@@ -1,13 +1,13 @@
 //! Rutherford-Boeing text to coordinates.
 
 use super::fortran::{Fields, Format, not_a_number};
-use crate::coordinates::Coordinates;
 use crate::cursor::Cursor;
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::number;
 use crate::triplets::{Entry, One, Triplets, reserved};
 use std::path::Path;
+use tamis_runtime::Coordinates;
 
 /// Reads a matrix from Rutherford-Boeing or Harwell-Boeing text; `path` names the file in errors.
 ///

@@ -1,12 +1,12 @@
 //! Coordinates to Rutherford-Boeing text.
 
-use crate::coordinates::{Coordinates, Values};
 use crate::error::{FileError, FileErrorCode};
 use crate::header::WriteOptions;
 use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
 use std::io::{self, Write};
 use std::path::Path;
+use tamis_runtime::{Coordinates, Values};
 
 /// The most columns that are written: the format spends a number on each, empty or not.
 const MOST_COLUMNS: u64 = 1 << 31;

@@ -1,5 +1,8 @@
 //! A tensor as a list of coordinates and values.
 
+use crate::memory::{Buffer, Element};
+use tamis_core::datatype::DataType;
+
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,6 +33,20 @@ pub enum Values {
 }
 
 impl Values {
+    /// The elements of an array.
+    pub fn copied(buffer: &Buffer) -> Values {
+        fn copy<T: Element>(buffer: &Buffer) -> Vec<T> {
+            buffer.as_slice().map(<[T]>::to_vec).unwrap_or_default()
+        }
+        match buffer.datatype() {
+            DataType::Bool => Values::Bool(copy(buffer)),
+            DataType::I32 => Values::I32(copy(buffer)),
+            DataType::I64 => Values::I64(copy(buffer)),
+            DataType::F32 => Values::F32(copy(buffer)),
+            DataType::F64 => Values::F64(copy(buffer)),
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {

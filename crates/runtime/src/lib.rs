@@ -1,0 +1,12 @@
+//! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
+
+pub mod coordinates;
+pub mod memory;
+pub mod pack;
+mod sort;
+pub mod tensor;
+
+pub use coordinates::{Coordinates, Values};
+pub use memory::{Buffer, Element};
+pub use pack::{Duplicates, pack};
+pub use tensor::{LevelData, Tensor};

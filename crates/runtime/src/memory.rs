@@ -1,0 +1,253 @@
+//! Arrays in memory, each owned by exactly one side, and the page policy of large ones.
+//!
+//! Results of 4 MiB and more are aligned to 2 MiB and offered to the system for huge pages: adding
+//! sparse matrices is page faults otherwise. Kernels of every backend grow their results by
+//! [`reserve`] or its like in C; all of it is the C library's memory, freed by `free`.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+use std::sync::{Arc, OnceLock};
+use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::diagnostic::{Code, Diagnostic};
+
+/// From this size on memory is aligned to, and offered for, huge pages.
+const HUGE_FROM: usize = 4 << 20;
+const HUGE_PAGE: usize = 2 << 20;
+
+/// A Rust type that an array can hold.
+pub trait Element: Copy + Send + Sync + 'static {
+    /// The data type of such elements.
+    const DATATYPE: DataType;
+}
+
+macro_rules! elements {
+    ($($t:ty: $d:ident),*) => {$(
+        impl Element for $t {
+            const DATATYPE: DataType = DataType::$d;
+        }
+    )*};
+}
+
+// A bool is one byte, 0 or 1, and is handled as such.
+elements!(f64: F64, f32: F32, i64: I64, i32: I32, u8: Bool);
+
+/// An array of elements of one data type. Cloning shares the memory.
+#[derive(Clone)]
+pub struct Buffer {
+    address: *const u8,
+    len: usize,
+    datatype: DataType,
+    /// Kept for its drop.
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+// SAFETY: the memory is never written after construction, but by kernels that own it alone, and
+// the owner is itself Send and Sync.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
+/// Memory of the C library.
+struct Malloc(*mut c_void);
+
+// SAFETY: the pointer is owned by this value alone and only freed.
+unsafe impl Send for Malloc {}
+// SAFETY: as above; nothing is read through it.
+unsafe impl Sync for Malloc {}
+
+impl Drop for Malloc {
+    fn drop(&mut self) {
+        // SAFETY: the pointer came from the malloc family and is freed once.
+        unsafe { libc::free(self.0) }
+    }
+}
+
+impl Buffer {
+    /// Takes a vector over, without copying.
+    pub fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
+        let (address, len) = (data.as_ptr().cast(), data.len());
+        Buffer { address, len, datatype: T::DATATYPE, _owner: Arc::new(data) }
+    }
+
+    /// Borrows foreign memory, kept alive by `owner`.
+    ///
+    /// # Safety
+    /// `address` points to `len` aligned elements of `datatype` that stay valid and unchanged as
+    /// long as `owner` lives.
+    pub unsafe fn from_foreign(
+        address: *const u8,
+        len: usize,
+        datatype: DataType,
+        owner: Arc<dyn Any + Send + Sync>,
+    ) -> Buffer {
+        Buffer { address, len, datatype, _owner: owner }
+    }
+
+    /// Takes over memory of the malloc family, which is freed with the last clone.
+    ///
+    /// # Safety
+    /// `address` is null with `len` 0, or came from the malloc family, is owned by the caller
+    /// alone and holds `len` elements of `datatype`.
+    pub unsafe fn from_malloc(address: *mut u8, len: usize, datatype: DataType) -> Buffer {
+        let start = if address.is_null() { aligned_nothing() } else { address.cast_const() };
+        Buffer { address: start, len, datatype, _owner: Arc::new(Malloc(address.cast())) }
+    }
+
+    /// Zeroed memory.
+    pub fn zeroed(datatype: DataType, len: usize) -> Result<Buffer, Diagnostic> {
+        let address = allocate(datatype, len)?;
+        let bytes = len * datatype.size();
+        if !address.is_null() {
+            // SAFETY: the allocation has this many bytes.
+            unsafe { libc::memset(address.cast(), 0, bytes) };
+        }
+        // SAFETY: just allocated by the malloc family, with room for `len` elements.
+        Ok(unsafe { Buffer::from_malloc(address, len, datatype) })
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The type of the elements.
+    pub fn datatype(&self) -> DataType {
+        self.datatype
+    }
+
+    /// The first element's address.
+    pub fn address(&self) -> *const u8 {
+        self.address
+    }
+
+    /// Bytes of the elements.
+    pub fn bytes(&self) -> usize {
+        self.len * self.datatype.size()
+    }
+
+    /// The same memory, seen only up to `len` elements.
+    pub fn truncated(mut self, len: usize) -> Buffer {
+        self.len = self.len.min(len);
+        self
+    }
+
+    /// The elements, if they are of this type.
+    pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
+        if T::DATATYPE != self.datatype {
+            return None;
+        }
+        // SAFETY: the constructors guarantee `len` valid elements of the data type at `address`.
+        Some(unsafe { std::slice::from_raw_parts(self.address.cast(), self.len) })
+    }
+
+    /// An element in its register type.
+    pub fn get(&self, at: usize) -> Scalar {
+        fn pick<T: Element>(buffer: &Buffer, at: usize) -> T {
+            buffer.as_slice::<T>().expect("the data type was matched")[at]
+        }
+        match self.datatype {
+            DataType::Bool => Scalar::I64(i64::from(pick::<u8>(self, at))),
+            DataType::I32 => Scalar::I64(i64::from(pick::<i32>(self, at))),
+            DataType::I64 => Scalar::I64(pick(self, at)),
+            DataType::F32 => Scalar::F32(pick(self, at)),
+            DataType::F64 => Scalar::F64(pick(self, at)),
+        }
+    }
+
+    /// An integer element, widened; 0 for elements that are not integers.
+    pub fn index(&self, at: usize) -> i64 {
+        match self.get(at) {
+            Scalar::I64(x) => x,
+            _ => 0,
+        }
+    }
+}
+
+impl fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let shown: Vec<String> = (0..self.len.min(16)).map(|k| self.get(k).to_string()).collect();
+        let more = if self.len > 16 { ", .." } else { "" };
+        write!(f, "{}[{}{more}]", self.datatype, shown.join(", "))
+    }
+}
+
+/// An address that is aligned for every element type and never read.
+fn aligned_nothing() -> *const u8 {
+    std::ptr::without_provenance(64)
+}
+
+/// Uninitialised memory for so many elements under the page policy; null for none.
+///
+/// The error says how much was needed.
+pub fn allocate(datatype: DataType, len: usize) -> Result<*mut u8, Diagnostic> {
+    let bytes = len.checked_mul(datatype.size()).filter(|&b| b <= isize::MAX as usize);
+    let address = bytes.map_or(std::ptr::null_mut(), |bytes| {
+        // SAFETY: a null old address with 0 old bytes is a fresh allocation.
+        unsafe { reserve(std::ptr::null_mut(), 0, bytes) }
+    });
+    if address.is_null() && len > 0 {
+        return Err(out_of_memory(len as f64 * datatype.size() as f64));
+    }
+    Ok(address)
+}
+
+/// The diagnostic for an allocation of so many bytes that failed.
+pub fn out_of_memory(bytes: f64) -> Diagnostic {
+    let message = format!("an array of {:.3} GB does not fit in memory", bytes / 1e9);
+    Diagnostic::new(Code::OutOfMemory, message)
+        .help("store the result in a sparse format, or work on a smaller part")
+}
+
+/// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
+fn physical_memory() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        // SAFETY: sysconf only reads system facts.
+        let (pages, size) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        match (usize::try_from(pages), usize::try_from(size)) {
+            (Ok(pages), Ok(size)) => pages.saturating_mul(size),
+            _ => usize::MAX,
+        }
+    })
+}
+
+/// Moves `old_bytes` at `old` to memory of at least `new_bytes`; null on failure, when the old
+/// memory stays as it was, or when there is nothing to hold.
+///
+/// # Safety
+/// `old` is null with `old_bytes` 0, or memory of the malloc family with at least `old_bytes`.
+pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut u8 {
+    if new_bytes == 0 {
+        return std::ptr::null_mut();
+    }
+    if new_bytes < HUGE_FROM {
+        // SAFETY: `old` is null or of the malloc family, as the caller promises.
+        return unsafe { libc::realloc(old.cast(), new_bytes) }.cast();
+    }
+    if new_bytes > physical_memory() {
+        return std::ptr::null_mut();
+    }
+    let mut fresh: *mut c_void = std::ptr::null_mut();
+    // SAFETY: the alignment is a power of two and a multiple of the pointer size.
+    if unsafe { libc::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
+        return std::ptr::null_mut();
+    }
+    // SAFETY: the range was just allocated; the advice changes no contents. The copy stays within
+    // both allocations, and `old` is freed once.
+    unsafe {
+        #[cfg(target_os = "linux")]
+        libc::madvise(fresh, new_bytes, libc::MADV_HUGEPAGE);
+        if !old.is_null() {
+            libc::memcpy(fresh, old.cast(), old_bytes.min(new_bytes));
+            libc::free(old.cast());
+        }
+    }
+    fresh.cast()
+}
