@@ -28,3 +28,7 @@ pub mod iteration;
 pub mod legalise;
 
 pub mod lower;
+
+pub mod transform;
+
+pub mod pipeline;

@@ -3,7 +3,7 @@
 pub mod coordinates;
 pub mod memory;
 pub mod pack;
-mod sort;
+pub mod sort;
 pub mod tensor;
 
 pub use coordinates::{Coordinates, Values};

@@ -102,3 +102,83 @@ impl Target {
         self.0.wrapping_add(place)
     }
 }
+
+/// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
+///
+/// Each array is an address and the size of its elements, 1, 4 or 8 bytes; keys are integers from
+/// 0 of 4 or 8 bytes.
+///
+/// # Safety
+/// The arrays are readable and writable in `lo..hi` and do not overlap.
+pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usize) {
+    let len = hi - lo;
+    let columns: Vec<Vec<u64>> = arrays[..keys]
+        .iter()
+        // SAFETY: the caller promises readable elements.
+        .map(|&[address, size]| (lo..hi).map(|k| unsafe { read(address, size, k) }).collect())
+        .collect();
+    let views: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
+    let bounds: Vec<u64> =
+        views.iter().map(|c| c.iter().max().map_or(0, |m| m.saturating_add(1))).collect();
+    let order = match len {
+        0..=INSERTION_UP_TO => insertion(&views, len),
+        _ => sorted_order(&views, &bounds, len),
+    };
+    let Some(order) = order else { return };
+    for &[address, size] in arrays {
+        // SAFETY: the caller promises readable and writable elements.
+        unsafe {
+            let old: Vec<u64> = (lo..hi).map(|k| read(address, size, k)).collect();
+            for (k, &from) in order.iter().enumerate() {
+                write(address, size, lo + k, old[from as usize]);
+            }
+        }
+    }
+}
+
+/// Up to this length, insertion beats counting.
+const INSERTION_UP_TO: usize = 48;
+
+fn insertion(keys: &[&[u64]], len: usize) -> Option<Vec<u32>> {
+    let less = |a: u32, b: u32| {
+        let of = |n: u32| keys.iter().map(move |k| k[n as usize]);
+        of(a).lt(of(b))
+    };
+    let mut order: Vec<u32> = (0..len as u32).collect();
+    let mut moved = false;
+    for k in 1..len {
+        let mut at = k;
+        while at > 0 && less(order[at], order[at - 1]) {
+            order.swap(at, at - 1);
+            at -= 1;
+            moved = true;
+        }
+    }
+    moved.then_some(order)
+}
+
+/// # Safety
+/// Element `k` of the array is readable.
+unsafe fn read(address: u64, size: u64, k: usize) -> u64 {
+    // SAFETY: the caller promises so.
+    unsafe {
+        match size {
+            1 => u64::from(*(address as *const u8).add(k)),
+            4 => u64::from(*(address as *const u32).add(k)),
+            _ => *(address as *const u64).add(k),
+        }
+    }
+}
+
+/// # Safety
+/// Element `k` of the array is writable.
+unsafe fn write(address: u64, size: u64, k: usize, bits: u64) {
+    // SAFETY: the caller promises so.
+    unsafe {
+        match size {
+            1 => *(address as *mut u8).add(k) = bits as u8,
+            4 => *(address as *mut u32).add(k) = bits as u32,
+            _ => *(address as *mut u64).add(k) = bits,
+        }
+    }
+}

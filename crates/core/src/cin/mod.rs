@@ -142,6 +142,11 @@ impl Program {
         &self.tensors[tensor].storage
     }
 
+    /// The name of the tensor that a kernel computes.
+    pub fn name(&self, kernel: &Kernel) -> &str {
+        &self.tensors[kernel.result].name
+    }
+
     /// The constant that a reduction starts from; `None` for a user operator without one.
     pub fn identity(&self, op: ReduceOp, register: Register) -> Option<Scalar> {
         match op {

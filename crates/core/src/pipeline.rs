@@ -1,0 +1,51 @@
+//! The compiler on one page.
+
+use crate::cin;
+use crate::diagnostic::Diagnostic;
+use crate::legalise::{Request, legalise};
+use crate::lower::{Lowered, lower};
+use crate::transform::{Target, transform};
+
+/// A program, ready for a backend.
+#[derive(Clone, Debug)]
+pub struct Compiled {
+    /// The kernels as concrete index notation, and the tensors they share.
+    pub program: cin::Program,
+    /// The kernels as functions, in the order in which they run.
+    pub functions: Vec<Lowered>,
+}
+
+/// What happens on the way from notation to functions; `explain`, timing and tests watch it.
+pub enum Stage<'s> {
+    /// The kernels were chosen.
+    Legalised(&'s cin::Program),
+    /// A kernel became a function.
+    Lowered(&'s Lowered),
+    /// The function was improved for the target.
+    Transformed(&'s Lowered),
+}
+
+/// Compiles a program to functions of the imperative form.
+pub fn compile(request: &Request<'_>, target: Target) -> Result<Compiled, Diagnostic> {
+    compile_watched(request, target, &mut |_| {})
+}
+
+/// Compiles a program, showing every stage to `watch`.
+pub fn compile_watched(
+    request: &Request<'_>,
+    target: Target,
+    watch: &mut dyn FnMut(Stage<'_>),
+) -> Result<Compiled, Diagnostic> {
+    let program = legalise(request)?;
+    watch(Stage::Legalised(&program));
+    let mut functions = vec![];
+    for kernel in &program.kernels {
+        let lowered = lower(&program, kernel, &format!("compute_{}", program.name(kernel)));
+        watch(Stage::Lowered(&lowered));
+        let Lowered { function, bindings } = lowered;
+        let lowered = Lowered { function: transform(function, target), bindings };
+        watch(Stage::Transformed(&lowered));
+        functions.push(lowered);
+    }
+    Ok(Compiled { program, functions })
+}

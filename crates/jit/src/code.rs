@@ -1,0 +1,67 @@
+//! Executable memory.
+
+use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
+use tamis_core::ir::Status;
+
+/// A compiled function; its memory is freed on drop.
+pub struct Code {
+    address: *mut libc::c_void,
+    mapped: usize,
+}
+
+// SAFETY: the memory is executable and never written again.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+impl Code {
+    /// Makes machine code executable.
+    pub(crate) fn new(code: &[u8]) -> Result<Code, Diagnostic> {
+        let mapped = code.len().next_multiple_of(4096).max(4096);
+        // SAFETY: an anonymous mapping touches no other memory.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                mapped,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+                -1,
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(refused());
+        }
+        let owned = Code { address, mapped };
+        // SAFETY: the mapping is writable, fresh and at least as long as the code.
+        let protected = unsafe {
+            std::ptr::copy_nonoverlapping(code.as_ptr(), address.cast(), code.len());
+            libc::mprotect(address, mapped, libc::PROT_READ | libc::PROT_EXEC)
+        };
+        if protected == 0 { Ok(owned) } else { Err(refused()) }
+    }
+
+    /// Calls the function.
+    ///
+    /// # Safety
+    /// `slots` follows the calling convention of [`tamis_core::ir::Param`] for the function that
+    /// was compiled, and its arrays are as long as the function's code assumes.
+    pub unsafe fn call(&self, slots: &mut [u64]) -> Status {
+        // SAFETY: the memory holds a function of this signature, as `compile` made it.
+        let function: extern "C" fn(*mut u64) -> i64 = unsafe { std::mem::transmute(self.address) };
+        let status = function(slots.as_mut_ptr());
+        Status::ALL.into_iter().find(|s| *s as i64 == status).unwrap_or(Status::OutOfMemory)
+    }
+}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        // SAFETY: the mapping is owned by this value and unmapped once.
+        unsafe { libc::munmap(self.address, self.mapped) };
+    }
+}
+
+fn refused() -> Diagnostic {
+    Diagnostic::new(DiagnosticCode::UnsupportedBackend, "the system refuses executable memory")
+        .help("use --backend c or --backend interp")
+}

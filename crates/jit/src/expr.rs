@@ -1,0 +1,415 @@
+//! Expressions, each a list of machine values: one, or several for wide vectors.
+
+use crate::stmt::{Translator, machine_type};
+use crate::vector::Lanes;
+use crate::{internal, support};
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
+use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::{Array, Id};
+use tamis_core::ir::{self, Expr};
+
+impl Translator<'_> {
+    /// The value of a scalar expression.
+    pub(crate) fn scalar(&mut self, e: &Expr) -> Result<Value, Diagnostic> {
+        Ok(self.expr(e)?[0])
+    }
+
+    /// The machine values of an expression.
+    pub(crate) fn expr(&mut self, e: &Expr) -> Result<Vec<Value>, Diagnostic> {
+        Ok(match e {
+            Expr::Const(c) => vec![self.constant(*c)],
+            Expr::Var(v) => {
+                let variables = self.vars[v.index()].clone();
+                variables.into_iter().map(|v| self.b.use_var(v)).collect()
+            }
+            Expr::Load { array, index, lanes } => self.load(*array, index, *lanes)?,
+            Expr::Unary(op, a) => {
+                let register = self.function.type_of(a).register;
+                let a = self.expr(a)?;
+                a.into_iter().map(|a| self.unary(*op, register, a)).collect::<Result<_, _>>()?
+            }
+            Expr::Binary(op, a, b) => {
+                let register = self.function.type_of(a).register;
+                let (a, b) = (self.expr(a)?, self.expr(b)?);
+                let pairs = a.into_iter().zip(b);
+                pairs.map(|(a, b)| self.binary(*op, register, a, b)).collect::<Result<_, _>>()?
+            }
+            Expr::AndThen(a, b) => vec![self.and_then(a, b)?],
+            Expr::Select(c, a, b) => self.select(c, a, b)?,
+            Expr::Fma(a, b, c) => {
+                let register = self.function.type_of(a).register;
+                let (a, b, c) = (self.expr(a)?, self.expr(b)?, self.expr(c)?);
+                let triples = a.into_iter().zip(b).zip(c);
+                triples.map(|((a, b), c)| self.fma(register, a, b, c)).collect()
+            }
+            Expr::Convert(to, a) => {
+                let from = self.function.type_of(a);
+                if from.lanes > 1 {
+                    return Err(internal("a conversion of vectors".to_owned()));
+                }
+                let value = self.scalar(a)?;
+                vec![self.convert(value, from.register, *to)]
+            }
+            Expr::Splat(a, lanes) => {
+                let ty = ir::Type { lanes: *lanes, ..self.function.type_of(a) };
+                let Lanes { ty, parts } = Lanes::of(ty)?;
+                let value = self.scalar(a)?;
+                vec![self.b.ins().splat(ty, value); parts]
+            }
+            Expr::Sum(a) => vec![self.sum(a)?],
+            Expr::Len(array) => vec![self.b.use_var(self.arrays[array.index()].1)],
+        })
+    }
+
+    fn constant(&mut self, c: Scalar) -> Value {
+        match c {
+            Scalar::Bool(b) => self.b.ins().iconst(types::I8, i64::from(b)),
+            Scalar::I64(x) => self.b.ins().iconst(types::I64, x),
+            Scalar::F32(x) => self.b.ins().f32const(x),
+            Scalar::F64(x) => self.b.ins().f64const(x),
+        }
+    }
+
+    fn load(&mut self, array: Array, index: &Expr, lanes: u16) -> Result<Vec<Value>, Diagnostic> {
+        let elem = self.function.arrays[array].elem;
+        let index = self.scalar(index)?;
+        let address = self.element(array, index);
+        if lanes > 1 {
+            let ty = ir::Type { register: elem.register(), lanes };
+            let Lanes { ty, parts } = Lanes::of(ty)?;
+            if elem.register() == Register::I64 && elem != DataType::I64 {
+                return Err(internal("a vector load that widens".to_owned()));
+            }
+            let mut flags = MemFlagsData::new();
+            flags.set_notrap();
+            let part = |k: usize| 16 * k as i32;
+            return Ok((0..parts)
+                .map(|k| self.b.ins().load(ty, flags, address, part(k)))
+                .collect());
+        }
+        let flags = MemFlagsData::trusted();
+        Ok(vec![match elem {
+            DataType::Bool => self.b.ins().uload8(types::I64, flags, address, 0),
+            DataType::I32 => self.b.ins().sload32(flags, address, 0),
+            _ => self.b.ins().load(machine_type(elem.register()), flags, address, 0),
+        }])
+    }
+
+    fn and_then(&mut self, a: &Expr, b: &Expr) -> Result<Value, Diagnostic> {
+        let (second, after) = (self.b.create_block(), self.b.create_block());
+        self.b.append_block_param(after, types::I8);
+        let a = self.scalar(a)?;
+        self.b.ins().brif(a, second, &[], after, &[a.into()]);
+        self.b.switch_to_block(second);
+        let b = self.scalar(b)?;
+        self.b.ins().jump(after, &[b.into()]);
+        self.b.switch_to_block(after);
+        Ok(self.b.block_params(after)[0])
+    }
+
+    fn select(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Vec<Value>, Diagnostic> {
+        if self.function.type_of(c).lanes > 1 {
+            return Err(internal("a selection by lanes".to_owned()));
+        }
+        let (c, a, b) = (self.scalar(c)?, self.expr(a)?, self.expr(b)?);
+        Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(c, a, b)).collect())
+    }
+
+    fn fma(&mut self, register: Register, a: Value, b: Value, c: Value) -> Value {
+        let scalar = self.b.func.dfg.value_type(a).is_float();
+        if scalar && !has_fma() {
+            let f = support::fma(register == Register::F64);
+            let ty = machine_type(register);
+            return self.call(f, &[a, b, c], Some(ty)).unwrap_or(c);
+        }
+        self.b.ins().fma(a, b, c)
+    }
+
+    /// The sum of the lanes, halves first.
+    fn sum(&mut self, a: &Expr) -> Result<Value, Diagnostic> {
+        let register = self.function.type_of(a).register;
+        let mut parts = self.expr(a)?;
+        while parts.len() > 1 {
+            let half = parts.len() / 2;
+            let (low, high) = parts.split_at(half);
+            parts = low.iter().zip(high).map(|(&l, &h)| self.add(register, l, h)).collect();
+        }
+        let vector = self.b.func.dfg.value_type(parts[0]);
+        let mut lanes: Vec<Value> = (0..vector.lane_count())
+            .map(|k| match vector.is_vector() {
+                true => self.b.ins().extractlane(parts[0], k as u8),
+                false => parts[0],
+            })
+            .collect();
+        while lanes.len() > 1 {
+            let half = lanes.len() / 2;
+            let (low, high) = lanes.split_at(half);
+            lanes = low.iter().zip(high).map(|(&l, &h)| self.add(register, l, h)).collect();
+        }
+        Ok(lanes[0])
+    }
+
+    fn add(&mut self, register: Register, a: Value, b: Value) -> Value {
+        match register {
+            Register::F32 | Register::F64 => self.b.ins().fadd(a, b),
+            _ => self.b.ins().iadd(a, b),
+        }
+    }
+
+    fn unary(&mut self, op: UnaryOp, register: Register, a: Value) -> Result<Value, Diagnostic> {
+        Ok(match (op, register) {
+            (UnaryOp::Not, Register::Bool) => self.b.ins().icmp_imm_u(IntCC::Equal, a, 0),
+            (UnaryOp::Neg, Register::I64) => self.b.ins().ineg(a),
+            (UnaryOp::Abs, Register::I64) => self.b.ins().iabs(a),
+            (UnaryOp::Square, _) => self.mul(register, a, a),
+            (UnaryOp::Cube, _) => {
+                let square = self.mul(register, a, a);
+                self.mul(register, square, a)
+            }
+            (UnaryOp::Neg, Register::F32 | Register::F64) => self.b.ins().fneg(a),
+            (UnaryOp::Abs, Register::F32 | Register::F64) => self.b.ins().fabs(a),
+            (UnaryOp::Sqrt, Register::F32 | Register::F64) => self.b.ins().sqrt(a),
+            (op, Register::F64) => self.math(support::unary(op), &[a], types::F64)?,
+            (op, Register::F32) => self.math(support::unary32(op), &[a], types::F32)?,
+            (op, register) => {
+                return Err(internal(format!("{} of {register:?}", op.name())));
+            }
+        })
+    }
+
+    fn math(&mut self, f: Option<usize>, args: &[Value], ty: Type) -> Result<Value, Diagnostic> {
+        let vector = self.b.func.dfg.value_type(args[0]).is_vector();
+        let called = f.filter(|_| !vector).and_then(|f| self.call(f, args, Some(ty)));
+        called.ok_or_else(|| internal("a function without code".to_owned()))
+    }
+
+    fn mul(&mut self, register: Register, a: Value, b: Value) -> Value {
+        match register {
+            Register::F32 | Register::F64 => self.b.ins().fmul(a, b),
+            _ => self.b.ins().imul(a, b),
+        }
+    }
+
+    fn binary(
+        &mut self,
+        op: BinaryOp,
+        register: Register,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, Diagnostic> {
+        match register {
+            Register::Bool => self.binary_bool(op, a, b),
+            Register::I64 => self.binary_int(op, a, b),
+            Register::F32 | Register::F64 => self.binary_float(op, register, a, b),
+        }
+    }
+
+    fn binary_bool(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Diagnostic> {
+        Ok(match op {
+            BinaryOp::And => self.b.ins().band(a, b),
+            BinaryOp::Or => self.b.ins().bor(a, b),
+            BinaryOp::Xor => self.b.ins().bxor(a, b),
+            _ => match int_condition(op) {
+                Some(condition) => self.b.ins().icmp(unsigned(condition), a, b),
+                None => return Err(internal(format!("{} of Bool", op.name()))),
+            },
+        })
+    }
+
+    fn binary_int(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Diagnostic> {
+        if let Some(condition) = int_condition(op) {
+            return Ok(self.b.ins().icmp(condition, a, b));
+        }
+        Ok(match op {
+            BinaryOp::Add => self.b.ins().iadd(a, b),
+            BinaryOp::Sub => self.b.ins().isub(a, b),
+            BinaryOp::Mul => self.b.ins().imul(a, b),
+            BinaryOp::Div => self.divide(a, b),
+            BinaryOp::Mod => self.modulo(a, b),
+            BinaryOp::Min => self.b.ins().smin(a, b),
+            BinaryOp::Max => self.b.ins().smax(a, b),
+            BinaryOp::Heaviside => {
+                let zero = self.b.ins().icmp_imm_s(IntCC::Equal, a, 0);
+                let positive = self.b.ins().icmp_imm_s(IntCC::SignedGreaterThan, a, 0);
+                let step = self.b.ins().uextend(types::I64, positive);
+                self.b.ins().select(zero, b, step)
+            }
+            _ => return Err(internal(format!("{} of I64", op.name()))),
+        })
+    }
+
+    /// Division that never traps: by 0 gives 0, the least integer by -1 wraps.
+    fn divide(&mut self, a: Value, b: Value) -> Value {
+        if let Some(shift) = self.power_of_two(b) {
+            // Rounds toward zero: negative dividends are raised by the divisor less one.
+            let sign = self.b.ins().sshr_imm_u(a, 63);
+            let low = self.b.ins().band_imm_s(sign, (1i64 << shift) - 1);
+            let raised = self.b.ins().iadd(a, low);
+            return self.b.ins().sshr_imm_u(raised, i64::from(shift));
+        }
+        let (zero, safe) = self.safe_divisor(b);
+        let quotient = self.b.ins().sdiv(a, safe);
+        let negated = self.b.ins().ineg(a);
+        let minus = self.b.ins().icmp_imm_s(IntCC::Equal, b, -1);
+        let quotient = self.b.ins().select(minus, negated, quotient);
+        let none = self.b.ins().iconst(types::I64, 0);
+        self.b.ins().select(zero, none, quotient)
+    }
+
+    /// The remainder with the sign of the divisor; 0 by 0.
+    fn modulo(&mut self, a: Value, b: Value) -> Value {
+        let (_, safe) = self.safe_divisor(b);
+        let rest = self.b.ins().srem(a, safe);
+        let none = self.b.ins().iconst(types::I64, 0);
+        let signs = self.b.ins().bxor(rest, b);
+        let differ = self.b.ins().icmp_imm_s(IntCC::SignedLessThan, signs, 0);
+        let some = self.b.ins().icmp_imm_s(IntCC::NotEqual, rest, 0);
+        let fix = self.b.ins().band(differ, some);
+        let raised = self.b.ins().iadd(rest, b);
+        let rest = self.b.ins().select(fix, raised, rest);
+        let next = self.b.ins().iadd_imm_s(b, 1);
+        let trivial = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, next, 1);
+        self.b.ins().select(trivial, none, rest)
+    }
+
+    /// Whether a divisor is 0, and the divisor with 0 and -1 replaced by 1.
+    fn safe_divisor(&mut self, b: Value) -> (Value, Value) {
+        let zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
+        let next = self.b.ins().iadd_imm_s(b, 1);
+        // 0 and -1 become 1 and 0, which no other divisor does.
+        let trivial = self.b.ins().icmp_imm_u(IntCC::UnsignedLessThanOrEqual, next, 1);
+        let one = self.b.ins().iconst(types::I64, 1);
+        (zero, self.b.ins().select(trivial, one, b))
+    }
+
+    /// The exponent of a constant that is a power of two from 2 on.
+    fn power_of_two(&self, value: Value) -> Option<u32> {
+        use cranelift_codegen::ir::{InstructionData, ValueDef};
+        let ValueDef::Result(inst, _) = self.b.func.dfg.value_def(value) else { return None };
+        let InstructionData::UnaryImm { imm, .. } = self.b.func.dfg.insts[inst] else {
+            return None;
+        };
+        let constant = u64::try_from(imm.bits()).ok()?;
+        (constant >= 2 && constant.is_power_of_two()).then(|| constant.trailing_zeros())
+    }
+
+    fn binary_float(
+        &mut self,
+        op: BinaryOp,
+        register: Register,
+        a: Value,
+        b: Value,
+    ) -> Result<Value, Diagnostic> {
+        let scalar = self.b.func.dfg.value_type(a).is_float();
+        if let (Some(condition), true) = (float_condition(op), scalar) {
+            return Ok(self.b.ins().fcmp(condition, a, b));
+        }
+        Ok(match op {
+            BinaryOp::Add => self.b.ins().fadd(a, b),
+            BinaryOp::Sub => self.b.ins().fsub(a, b),
+            BinaryOp::Mul => self.b.ins().fmul(a, b),
+            BinaryOp::Div => self.b.ins().fdiv(a, b),
+            BinaryOp::Min => self.extreme(FloatCC::LessThan, a, b),
+            BinaryOp::Max => self.extreme(FloatCC::GreaterThan, a, b),
+            BinaryOp::Heaviside if scalar => self.heaviside(register, a, b),
+            op if register == Register::F64 => {
+                self.math(support::binary(op), &[a, b], types::F64)?
+            }
+            op => self.math(support::binary32(op), &[a, b], types::F32)?,
+        })
+    }
+
+    /// `select(a < b || a != a, a, b)` and its mirror image; lanes by mask.
+    fn extreme(&mut self, condition: FloatCC, a: Value, b: Value) -> Value {
+        let better = self.b.ins().fcmp(condition, a, b);
+        let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
+        let first = self.b.ins().bor(better, nan);
+        let ty = self.b.func.dfg.value_type(a);
+        if !ty.is_vector() {
+            return self.b.ins().select(first, a, b);
+        }
+        let mask_type = self.b.func.dfg.value_type(first);
+        let mut flags = MemFlagsData::new();
+        flags.set_endianness(cranelift_codegen::ir::Endianness::Little);
+        let (x, y) =
+            (self.b.ins().bitcast(mask_type, flags, a), self.b.ins().bitcast(mask_type, flags, b));
+        let chosen = self.b.ins().bitselect(first, x, y);
+        self.b.ins().bitcast(ty, flags, chosen)
+    }
+
+    fn heaviside(&mut self, register: Register, a: Value, b: Value) -> Value {
+        let (zero, one) = match register {
+            Register::F32 => (self.b.ins().f32const(0.0), self.b.ins().f32const(1.0)),
+            _ => (self.b.ins().f64const(0.0), self.b.ins().f64const(1.0)),
+        };
+        let positive = self.b.ins().fcmp(FloatCC::GreaterThan, a, zero);
+        let step = self.b.ins().select(positive, one, a);
+        let equal = self.b.ins().fcmp(FloatCC::Equal, a, zero);
+        let step = self.b.ins().select(equal, b, step);
+        let negative = self.b.ins().fcmp(FloatCC::LessThan, a, zero);
+        self.b.ins().select(negative, zero, step)
+    }
+
+    fn convert(&mut self, a: Value, from: Register, to: Register) -> Value {
+        use Register::{Bool, F32, F64, I64};
+        match (from, to) {
+            (Bool, Bool) | (I64, I64) | (F32, F32) | (F64, F64) => a,
+            (Bool, I64) => self.b.ins().uextend(types::I64, a),
+            (Bool, F32 | F64) => {
+                let a = self.b.ins().uextend(types::I64, a);
+                self.b.ins().fcvt_from_sint(machine_type(to), a)
+            }
+            (I64, F32 | F64) => self.b.ins().fcvt_from_sint(machine_type(to), a),
+            (F32 | F64, I64) => self.b.ins().fcvt_to_sint_sat(types::I64, a),
+            (F32, F64) => self.b.ins().fpromote(types::F64, a),
+            (F64, F32) => self.b.ins().fdemote(types::F32, a),
+            (I64, Bool) => self.b.ins().icmp_imm_s(IntCC::NotEqual, a, 0),
+            (F32 | F64, Bool) => {
+                let zero = match from {
+                    F32 => self.b.ins().f32const(0.0),
+                    _ => self.b.ins().f64const(0.0),
+                };
+                self.b.ins().fcmp(FloatCC::NotEqual, a, zero)
+            }
+        }
+    }
+}
+
+/// Whether the machine has a fused multiply-add instruction.
+pub(crate) fn has_fma() -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return std::arch::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    return true;
+}
+
+fn int_condition(op: BinaryOp) -> Option<IntCC> {
+    Some(match op {
+        BinaryOp::Eq => IntCC::Equal,
+        BinaryOp::Ne => IntCC::NotEqual,
+        BinaryOp::Lt => IntCC::SignedLessThan,
+        BinaryOp::Le => IntCC::SignedLessThanOrEqual,
+        BinaryOp::Gt => IntCC::SignedGreaterThan,
+        BinaryOp::Ge => IntCC::SignedGreaterThanOrEqual,
+        _ => return None,
+    })
+}
+
+fn unsigned(condition: IntCC) -> IntCC {
+    condition.unsigned()
+}
+
+fn float_condition(op: BinaryOp) -> Option<FloatCC> {
+    Some(match op {
+        BinaryOp::Eq => FloatCC::Equal,
+        BinaryOp::Ne => FloatCC::NotEqual,
+        BinaryOp::Lt => FloatCC::LessThan,
+        BinaryOp::Le => FloatCC::LessThanOrEqual,
+        BinaryOp::Gt => FloatCC::GreaterThan,
+        BinaryOp::Ge => FloatCC::GreaterThanOrEqual,
+        _ => return None,
+    })
+}

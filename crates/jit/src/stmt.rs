@@ -1,0 +1,367 @@
+//! Statements: control flow, stores, and calls into the support functions.
+
+use crate::support;
+use crate::vector::Lanes;
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type,
+    Value, types,
+};
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use tamis_core::datatype::{DataType, Register};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::{Array, Id, Var};
+use tamis_core::ir::{self, Param, Role, Status, Stmt};
+
+/// One function on its way to Cranelift's form.
+pub(crate) struct Translator<'f> {
+    pub(crate) function: &'f ir::Function,
+    pub(crate) b: FunctionBuilder<'f>,
+    pub(crate) isa: &'f OwnedTargetIsa,
+    /// Per variable one machine variable, or several for vectors wider than the machine's.
+    pub(crate) vars: Vec<Vec<Variable>>,
+    /// Address and length of each array.
+    pub(crate) arrays: Vec<(Variable, Variable)>,
+    /// The byte offset of each array's slots.
+    slots: Vec<i32>,
+    /// The address of the slots.
+    base: Value,
+    /// Returns its parameter.
+    exit: Block,
+}
+
+/// Translates a whole function.
+pub(crate) fn translate(
+    function: &ir::Function,
+    mut b: FunctionBuilder<'_>,
+    isa: &OwnedTargetIsa,
+) -> Result<(), Diagnostic> {
+    let entry = b.create_block();
+    b.append_block_params_for_function_params(entry);
+    b.switch_to_block(entry);
+    let exit = b.create_block();
+    b.append_block_param(exit, types::I64);
+    let base = b.block_params(entry)[0];
+    let vars = function
+        .vars
+        .iter()
+        .map(|v| Lanes::of(v.ty).map(|lanes| lanes.declare(&mut b)))
+        .collect::<Result<_, _>>()?;
+    let arrays =
+        function.arrays.iter().map(|_| (b.declare_var(types::I64), b.declare_var(types::I64)));
+    let arrays = arrays.collect();
+    let slots = vec![0; function.arrays.len()];
+    let mut t = Translator { function, b, isa, vars, arrays, slots, base, exit };
+    t.prologue();
+    t.block(&function.body)?;
+    let ok = t.b.ins().iconst(types::I64, 0);
+    t.b.ins().jump(exit, &[ok.into()]);
+    t.b.switch_to_block(exit);
+    let status = t.b.block_params(exit)[0];
+    t.b.ins().return_(&[status]);
+    t.b.seal_all_blocks();
+    let config = isa.frontend_config();
+    t.b.finalize(config);
+    Ok(())
+}
+
+impl Translator<'_> {
+    /// Loads the parameters from the slots.
+    fn prologue(&mut self) {
+        let flags = MemFlagsData::trusted();
+        let mut offset = 0;
+        for param in self.function.params.clone() {
+            match param {
+                Param::Scalar(var) => {
+                    let ty = machine_type(self.function.vars[var].ty.register);
+                    let value = self.b.ins().load(ty, flags, self.base, offset);
+                    self.b.def_var(self.vars[var.index()][0], value);
+                    offset += 8;
+                }
+                Param::Array(array) => {
+                    self.slots[array.index()] = offset;
+                    self.reload(array);
+                    offset += 16;
+                }
+            }
+        }
+        for array in self.function.locals().collect::<Vec<_>>() {
+            self.slots[array.index()] = offset;
+            self.reload(array);
+            offset += 16;
+        }
+    }
+
+    /// Takes an array's address and length from its slots.
+    fn reload(&mut self, array: Array) {
+        let (address, len) = self.arrays[array.index()];
+        let offset = self.slots[array.index()];
+        let flags = MemFlagsData::trusted();
+        let value = self.b.ins().load(types::I64, flags, self.base, offset);
+        self.b.def_var(address, value);
+        if matches!(self.function.arrays[array].role, Role::Result | Role::Local) {
+            let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
+            self.b.def_var(len, value);
+        } else {
+            let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
+            self.b.def_var(len, value);
+        }
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) -> Result<(), Diagnostic> {
+        stmts.iter().try_for_each(|s| self.stmt(s))
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> Result<(), Diagnostic> {
+        match s {
+            Stmt::Assign { var, value } => {
+                let values = self.expr(value)?;
+                self.assign(*var, &values);
+            }
+            Stmt::Store { array, index, value } => self.store(*array, index, value)?,
+            Stmt::For { var, lo, hi, step, body } => self.for_loop(*var, lo, hi, *step, body)?,
+            Stmt::While { cond, body } => self.while_loop(cond, body)?,
+            Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
+            Stmt::Reserve { array, len } => self.reserve(*array, len)?,
+            Stmt::Fill { array, lo, hi, value } => self.fill(*array, lo, hi, value)?,
+            Stmt::Sort { keys, carried, lo, hi } => self.sort(keys, carried, lo, hi)?,
+            Stmt::Fail(status) => self.fail(*status),
+            Stmt::Comment(_) => {}
+        }
+        Ok(())
+    }
+
+    fn assign(&mut self, var: Var, values: &[Value]) {
+        for (&variable, &value) in self.vars[var.index()].clone().iter().zip(values) {
+            self.b.def_var(variable, value);
+        }
+    }
+
+    fn store(
+        &mut self,
+        array: Array,
+        index: &ir::Expr,
+        value: &ir::Expr,
+    ) -> Result<(), Diagnostic> {
+        let elem = self.function.arrays[array].elem;
+        let values = self.expr(value)?;
+        let index = self.scalar(index)?;
+        let address = self.element(array, index);
+        let flags = MemFlagsData::trusted();
+        if values.len() > 1 || self.function.type_of(value).lanes > 1 {
+            // Vectors need not be aligned to their own size.
+            let mut unaligned = MemFlagsData::new();
+            unaligned.set_notrap();
+            for (k, value) in values.into_iter().enumerate() {
+                self.b.ins().store(unaligned, value, address, 16 * k as i32);
+            }
+            return Ok(());
+        }
+        let value = values[0];
+        match elem {
+            DataType::Bool => self.b.ins().istore8(flags, value, address, 0),
+            DataType::I32 => self.b.ins().istore32(flags, value, address, 0),
+            _ => self.b.ins().store(flags, value, address, 0),
+        };
+        Ok(())
+    }
+
+    /// A counted loop with its test at the bottom.
+    fn for_loop(
+        &mut self,
+        var: Var,
+        lo: &ir::Expr,
+        hi: &ir::Expr,
+        step: i64,
+        body: &[Stmt],
+    ) -> Result<(), Diagnostic> {
+        let (lo, hi) = (self.scalar(lo)?, self.scalar(hi)?);
+        let variable = self.vars[var.index()][0];
+        self.b.def_var(variable, lo);
+        let (top, after) = (self.b.create_block(), self.b.create_block());
+        let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
+        self.b.ins().brif(some, top, &[], after, &[]);
+        self.b.switch_to_block(top);
+        self.block(body)?;
+        let i = self.b.use_var(variable);
+        let next = self.b.ins().iadd_imm_s(i, step);
+        self.b.def_var(variable, next);
+        let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+        self.b.ins().brif(more, top, &[], after, &[]);
+        self.b.switch_to_block(after);
+        Ok(())
+    }
+
+    fn while_loop(&mut self, cond: &ir::Expr, body: &[Stmt]) -> Result<(), Diagnostic> {
+        let (top, after) = (self.b.create_block(), self.b.create_block());
+        self.jump_if(cond, top, after)?;
+        self.b.switch_to_block(top);
+        self.block(body)?;
+        self.jump_if(cond, top, after)?;
+        self.b.switch_to_block(after);
+        Ok(())
+    }
+
+    fn branch(
+        &mut self,
+        cond: &ir::Expr,
+        then: &[Stmt],
+        otherwise: &[Stmt],
+    ) -> Result<(), Diagnostic> {
+        let (yes, after) = (self.b.create_block(), self.b.create_block());
+        let no = if otherwise.is_empty() { after } else { self.b.create_block() };
+        self.jump_if(cond, yes, no)?;
+        self.b.switch_to_block(yes);
+        self.block(then)?;
+        self.b.ins().jump(after, &[]);
+        if no != after {
+            self.b.switch_to_block(no);
+            self.block(otherwise)?;
+            self.b.ins().jump(after, &[]);
+        }
+        self.b.switch_to_block(after);
+        Ok(())
+    }
+
+    /// Jumps on a condition; later parts of a conjunction are evaluated only if needed.
+    fn jump_if(&mut self, cond: &ir::Expr, yes: Block, no: Block) -> Result<(), Diagnostic> {
+        if let ir::Expr::AndThen(a, b) = cond {
+            let second = self.b.create_block();
+            self.jump_if(a, second, no)?;
+            self.b.switch_to_block(second);
+            return self.jump_if(b, yes, no);
+        }
+        let cond = self.scalar(cond)?;
+        self.b.ins().brif(cond, yes, &[], no, &[]);
+        Ok(())
+    }
+
+    fn fail(&mut self, status: Status) {
+        let status = self.b.ins().iconst(types::I64, status as i64);
+        self.b.ins().jump(self.exit, &[status.into()]);
+        let unreachable = self.b.create_block();
+        self.b.switch_to_block(unreachable);
+    }
+
+    fn reserve(&mut self, array: Array, len: &ir::Expr) -> Result<(), Diagnostic> {
+        let len = self.scalar(len)?;
+        let (_, held) = self.arrays[array.index()];
+        let have = self.b.use_var(held);
+        let (grow, grown, after) =
+            (self.b.create_block(), self.b.create_block(), self.b.create_block());
+        self.b.set_cold_block(grow);
+        self.b.set_cold_block(grown);
+        // A negative length is unsigned beyond all others, and so fails in the support function.
+        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, len, have);
+        self.b.ins().brif(short, grow, &[], after, &[]);
+        self.b.switch_to_block(grow);
+        let slot = self.b.ins().iadd_imm_s(self.base, i64::from(self.slots[array.index()]));
+        let size = self.function.arrays[array].elem.size() as i64;
+        let size = self.b.ins().iconst(types::I64, size);
+        let f = support::reserve as *const () as usize;
+        let status = self.call(f, &[slot, len, size], Some(types::I64));
+        let status = status.expect("reserve returns a status");
+        self.b.ins().brif(status, self.exit, &[status.into()], grown, &[]);
+        self.b.switch_to_block(grown);
+        self.reload(array);
+        self.b.ins().jump(after, &[]);
+        self.b.switch_to_block(after);
+        Ok(())
+    }
+
+    fn fill(
+        &mut self,
+        array: Array,
+        lo: &ir::Expr,
+        hi: &ir::Expr,
+        value: &ir::Expr,
+    ) -> Result<(), Diagnostic> {
+        let elem = self.function.arrays[array].elem;
+        let (lo, hi, value) = (self.scalar(lo)?, self.scalar(hi)?, self.scalar(value)?);
+        let bits = match elem {
+            DataType::F64 => self.b.ins().bitcast(types::I64, MemFlagsData::new(), value),
+            DataType::F32 => {
+                let bits = self.b.ins().bitcast(types::I32, MemFlagsData::new(), value);
+                self.b.ins().uextend(types::I64, bits)
+            }
+            DataType::I32 => {
+                let low = self.b.ins().ireduce(types::I32, value);
+                self.b.ins().uextend(types::I64, low)
+            }
+            DataType::Bool | DataType::I64 => value,
+        };
+        let count = self.b.ins().isub(hi, lo);
+        let address = self.element(array, lo);
+        let size = self.b.ins().iconst(types::I64, elem.size() as i64);
+        self.call(support::fill as *const () as usize, &[address, count, bits, size], None);
+        Ok(())
+    }
+
+    fn sort(
+        &mut self,
+        keys: &[Array],
+        carried: &[Array],
+        lo: &ir::Expr,
+        hi: &ir::Expr,
+    ) -> Result<(), Diagnostic> {
+        let all: Vec<Array> = keys.iter().chain(carried).copied().collect();
+        let bytes = 16 * all.len() as u32;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
+        let slot = self.b.create_sized_stack_slot(data);
+        for (k, &array) in all.iter().enumerate() {
+            let address = self.b.use_var(self.arrays[array.index()].0);
+            let size = self.function.arrays[array].elem.size() as i64;
+            let size = self.b.ins().iconst(types::I64, size);
+            self.b.ins().stack_store(types::I64, address, slot, 16 * k as i32);
+            self.b.ins().stack_store(types::I64, size, slot, 16 * k as i32 + 8);
+        }
+        let list = self.b.ins().stack_addr(types::I64, slot, 0);
+        let (lo, hi) = (self.scalar(lo)?, self.scalar(hi)?);
+        let count = |t: &mut Self, n: usize| t.b.ins().iconst(types::I64, n as i64);
+        let (n_keys, n_carried) = (count(self, keys.len()), count(self, carried.len()));
+        let f = support::sort as *const () as usize;
+        self.call(f, &[list, n_keys, n_carried, lo, hi], None);
+        Ok(())
+    }
+
+    /// Calls a support function.
+    pub(crate) fn call(
+        &mut self,
+        address: usize,
+        args: &[Value],
+        returns: Option<Type>,
+    ) -> Option<Value> {
+        let mut signature = Signature::new(self.isa.default_call_conv());
+        for &arg in args {
+            let ty = self.b.func.dfg.value_type(arg);
+            signature.params.push(AbiParam::new(ty));
+        }
+        signature.returns.extend(returns.map(AbiParam::new));
+        let signature = self.b.import_signature(signature);
+        let callee = self.b.ins().iconst(types::I64, address as i64);
+        let call = self.b.ins().call_indirect(signature, callee, args);
+        self.b.inst_results(call).first().copied()
+    }
+
+    /// The address of an element.
+    pub(crate) fn element(&mut self, array: Array, index: Value) -> Value {
+        let base = self.b.use_var(self.arrays[array.index()].0);
+        let shift = self.function.arrays[array].elem.size().trailing_zeros();
+        let offset = match shift {
+            0 => index,
+            _ => self.b.ins().ishl_imm_u(index, i64::from(shift)),
+        };
+        self.b.ins().iadd(base, offset)
+    }
+}
+
+/// The machine type of one lane.
+pub(crate) fn machine_type(register: Register) -> Type {
+    match register {
+        Register::Bool => types::I8,
+        Register::I64 => types::I64,
+        Register::F32 => types::F32,
+        Register::F64 => types::F64,
+    }
+}

@@ -1,0 +1,172 @@
+//! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
+
+use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_core::ir::Status;
+use tamis_runtime::memory;
+use tamis_runtime::sort::sort_records;
+
+/// Grows the array in two slots (address, length) to at least `len` elements of `size` bytes,
+/// at least doubling it. Returns a [`Status`].
+///
+/// # Safety
+/// `slot` points to the two slots of an array of the malloc family.
+pub(crate) unsafe extern "C" fn reserve(slot: *mut u64, len: i64, size: i64) -> i64 {
+    // SAFETY: the caller passes two valid slots.
+    let (address, old) = unsafe { (*slot, *slot.add(1)) };
+    let (Ok(len), Ok(size)) = (usize::try_from(len), usize::try_from(size)) else {
+        return Status::OutOfMemory as i64;
+    };
+    let old = old as usize;
+    let grown = len.max(old.saturating_mul(2)).max(16);
+    for wanted in [grown, len] {
+        let Some(bytes) = wanted.checked_mul(size).filter(|&b| b <= isize::MAX as usize) else {
+            continue;
+        };
+        // SAFETY: the slots hold an array of `old` elements of the malloc family, or nothing.
+        let fresh = unsafe { memory::reserve(address as *mut u8, old * size, bytes) };
+        if !fresh.is_null() {
+            // SAFETY: as above.
+            unsafe {
+                *slot = fresh as u64;
+                *slot.add(1) = wanted as u64;
+            }
+            return Status::Ok as i64;
+        }
+    }
+    Status::OutOfMemory as i64
+}
+
+/// Sets `count` elements of `size` bytes at `address` to the low bytes of `bits`.
+///
+/// # Safety
+/// The elements are writable.
+pub(crate) unsafe extern "C" fn fill(address: *mut u8, count: i64, bits: u64, size: i64) {
+    let Ok(count) = usize::try_from(count) else { return };
+    // SAFETY: the caller promises `count` writable elements, aligned to their size.
+    unsafe {
+        match size {
+            _ if bits == 0 => std::ptr::write_bytes(address, 0, count * size as usize),
+            1 => std::slice::from_raw_parts_mut(address, count).fill(bits as u8),
+            4 => std::slice::from_raw_parts_mut(address.cast::<u32>(), count).fill(bits as u32),
+            _ => std::slice::from_raw_parts_mut(address.cast::<u64>(), count).fill(bits),
+        }
+    }
+}
+
+/// Sorts records; `arrays` holds an address and an element size per array, keys first.
+///
+/// # Safety
+/// The arrays are writable in `lo..hi`.
+pub(crate) unsafe extern "C" fn sort(
+    arrays: *const [u64; 2],
+    keys: i64,
+    carried: i64,
+    lo: i64,
+    hi: i64,
+) {
+    if hi - lo < 2 {
+        return;
+    }
+    // SAFETY: the caller passes `keys + carried` descriptions of writable arrays.
+    unsafe {
+        let arrays = std::slice::from_raw_parts(arrays, (keys + carried) as usize);
+        sort_records(arrays, keys as usize, lo as usize, hi as usize);
+    }
+}
+
+macro_rules! functions {
+    ($unary:ident, $unary32:ident, $($op:ident $f:ident $f32:ident $method:ident;)*) => {
+        $(
+            extern "C" fn $f(x: f64) -> f64 {
+                x.$method()
+            }
+            extern "C" fn $f32(x: f32) -> f32 {
+                x.$method()
+            }
+        )*
+        /// The address of a function of doubles.
+        pub(crate) fn $unary(op: UnaryOp) -> Option<usize> {
+            Some(match op {
+                $(UnaryOp::$op => $f as *const () as usize,)*
+                _ => return None,
+            })
+        }
+        /// The address of a function of floats.
+        pub(crate) fn $unary32(op: UnaryOp) -> Option<usize> {
+            Some(match op {
+                $(UnaryOp::$op => $f32 as *const () as usize,)*
+                _ => return None,
+            })
+        }
+    };
+}
+
+functions! { unary, unary32,
+    Cbrt cbrt cbrt32 cbrt;
+    Exp exp exp32 exp;
+    Log log log32 ln;
+    Log10 log10 log1032 log10;
+    Sin sin sin32 sin;
+    Cos cos cos32 cos;
+    Tan tan tan32 tan;
+    Asin asin asin32 asin;
+    Acos acos acos32 acos;
+    Atan atan atan32 atan;
+    Sinh sinh sinh32 sinh;
+    Cosh cosh cosh32 cosh;
+    Tanh tanh tanh32 tanh;
+    Asinh asinh asinh32 asinh;
+    Acosh acosh acosh32 acosh;
+    Atanh atanh atanh32 atanh;
+}
+
+extern "C" fn pow(x: f64, y: f64) -> f64 {
+    x.powf(y)
+}
+extern "C" fn pow32(x: f32, y: f32) -> f32 {
+    x.powf(y)
+}
+extern "C" fn atan2(x: f64, y: f64) -> f64 {
+    x.atan2(y)
+}
+extern "C" fn atan232(x: f32, y: f32) -> f32 {
+    x.atan2(y)
+}
+extern "C" fn floor_mod(x: f64, y: f64) -> f64 {
+    x - y * (x / y).floor()
+}
+extern "C" fn floor_mod32(x: f32, y: f32) -> f32 {
+    x - y * (x / y).floor()
+}
+
+/// The address of a function of two doubles.
+pub(crate) fn binary(op: BinaryOp) -> Option<usize> {
+    Some(match op {
+        BinaryOp::Pow => pow as *const () as usize,
+        BinaryOp::Atan2 => atan2 as *const () as usize,
+        BinaryOp::Mod => floor_mod as *const () as usize,
+        _ => return None,
+    })
+}
+
+/// The address of a function of two floats.
+pub(crate) fn binary32(op: BinaryOp) -> Option<usize> {
+    Some(match op {
+        BinaryOp::Pow => pow32 as *const () as usize,
+        BinaryOp::Atan2 => atan232 as *const () as usize,
+        BinaryOp::Mod => floor_mod32 as *const () as usize,
+        _ => return None,
+    })
+}
+
+extern "C" fn fused(a: f64, b: f64, c: f64) -> f64 {
+    a.mul_add(b, c)
+}
+extern "C" fn fused32(a: f32, b: f32, c: f32) -> f32 {
+    a.mul_add(b, c)
+}
+
+/// The address of a fused multiply-add for machines without the instruction.
+pub(crate) fn fma(double: bool) -> usize {
+    if double { fused as *const () as usize } else { fused32 as *const () as usize }
+}

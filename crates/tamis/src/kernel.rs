@@ -1,0 +1,379 @@
+//! Kernels: a program compiled for operands of certain formats, callable again and again.
+
+use crate::backend::{Backend, Executable};
+use crate::dims;
+use std::collections::BTreeMap;
+use tamis_core::cin::Role;
+use tamis_core::datatype::{DataType, IndexWidth};
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::format::{FormatSpec, Storage};
+use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
+use tamis_core::ir::{self, Param, Status};
+use tamis_core::legalise::Request;
+use tamis_core::level::Part;
+use tamis_core::lower::{Binding, Lowered};
+use tamis_core::notation::{self, Program};
+use tamis_core::pipeline::{self, Compiled};
+use tamis_runtime::tensor::too_large;
+use tamis_runtime::{Buffer, LevelData, Tensor, memory};
+
+/// What is wanted of a compilation beyond the program and its operands.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// The formats of results by name, where they should not be inferred.
+    pub results: BTreeMap<String, FormatSpec>,
+    /// The element type of results whose format does not say.
+    pub datatype: Option<DataType>,
+    /// Dimensions of index variables by name that operands do not fix.
+    pub dims: BTreeMap<String, u64>,
+    /// What runs the kernels.
+    pub backend: Backend,
+}
+
+/// A program compiled for operands of certain formats.
+pub struct Kernel {
+    program: Program,
+    compiled: Compiled,
+    executables: Vec<Executable>,
+    given: BTreeMap<IndexVar, u64>,
+    /// The operands by name, in the order of the text.
+    inputs: Vec<(String, TensorId)>,
+}
+
+/// Computes the last result of a program.
+pub fn evaluate(text: &str, operands: &[(&str, &Tensor)]) -> Result<Tensor, Diagnostic> {
+    let kernel = Kernel::compile(text, operands, &Options::default())?;
+    let mut results = kernel.run(operands)?;
+    let (_, last) = results.pop().ok_or_else(|| {
+        Diagnostic::new(Code::Syntax, "the program computes nothing").help("write a statement")
+    })?;
+    Ok(last)
+}
+
+impl Kernel {
+    /// Compiles a program for operands stored like these.
+    pub fn compile(
+        text: &str,
+        operands: &[(&str, &Tensor)],
+        options: &Options,
+    ) -> Result<Kernel, Diagnostic> {
+        Kernel::of_program(notation::parse(text)?, operands, options)
+    }
+
+    /// Compiles a program that is parsed or built already.
+    pub fn of_program(
+        program: Program,
+        operands: &[(&str, &Tensor)],
+        options: &Options,
+    ) -> Result<Kernel, Diagnostic> {
+        let mut tensors = BTreeMap::new();
+        for (name, tensor) in operands {
+            tensors.insert(operand(&program, name)?, *tensor);
+        }
+        let mut given = BTreeMap::new();
+        for (name, &dimension) in &options.dims {
+            given.insert(variable(&program, name)?, dimension);
+        }
+        let sizes = tensors.iter().map(|(&id, t)| (id, t.dims().to_vec())).collect();
+        let known = dims::known(&program, &sizes, &given)?;
+        let all = dims::all(&program, &known)?;
+        let request = request(&program, &tensors, &all, options)?;
+        let compiled = pipeline::compile(&request, options.backend.target())?;
+        let functions: Vec<&ir::Function> =
+            compiled.functions.iter().map(|l| &l.function).collect();
+        let executables = options.backend.load(&functions)?;
+        let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
+        Ok(Kernel { program, compiled, executables, given, inputs })
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
+    /// What the compiler made of the program.
+    pub fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    /// Computes the results, by name in the order of the statements that wrote them last.
+    ///
+    /// The operands must be stored as those that the kernel was compiled for; dimensions and
+    /// contents may differ.
+    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled.program.tensors.len()];
+        let dims = self.bind(operands, &mut values)?;
+        for (kernel, (lowered, executable)) in self
+            .compiled
+            .program
+            .kernels
+            .iter()
+            .zip(self.compiled.functions.iter().zip(&self.executables))
+        {
+            let tensor = call(&self.compiled, kernel.result, lowered, executable, &values, &dims)?;
+            values[kernel.result.index()] = Some(tensor);
+        }
+        let mut results: Vec<(String, Tensor)> = vec![];
+        for (id, tensor) in self.compiled.program.tensors.enumerate() {
+            if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
+                let name = self.program.tensors[source].name.clone();
+                results.retain(|(other, _)| *other != name);
+                results.push((name, value));
+            }
+        }
+        Ok(results)
+    }
+
+    /// Puts the operands in their places and returns the dimension of each index variable.
+    fn bind(
+        &self,
+        operands: &[(&str, &Tensor)],
+        values: &mut [Option<Tensor>],
+    ) -> Result<IdVec<IndexVar, u64>, Diagnostic> {
+        let mut sizes = BTreeMap::new();
+        for (id, tensor) in self.compiled.program.tensors.enumerate() {
+            let Role::Input(source) = tensor.role else { continue };
+            let name = &self.program.tensors[source].name;
+            let Some((_, value)) = operands.iter().find(|(n, _)| n == name) else {
+                return Err(missing(name));
+            };
+            if value.storage() != &tensor.storage {
+                let message = format!(
+                    "{name} is stored as {}, the kernel was compiled for {}",
+                    value.storage(),
+                    tensor.storage
+                );
+                return Err(Diagnostic::new(Code::FormatProperty, message)
+                    .help("compile the kernel for the operand, or convert the operand"));
+            }
+            values[id.index()] = Some((*value).clone());
+            sizes.insert(source, value.dims().to_vec());
+        }
+        if let Some((name, _)) =
+            operands.iter().find(|(n, _)| !self.inputs.iter().any(|(input, _)| input == n))
+        {
+            operand(&self.program, name)?;
+        }
+        let known = dims::known(&self.program, &sizes, &self.given)?;
+        dims::all(&self.program, &known)
+    }
+}
+
+/// The request that the core compiles.
+pub(crate) fn request<'p>(
+    program: &'p Program,
+    operands: &BTreeMap<TensorId, &Tensor>,
+    dims: &IdVec<IndexVar, u64>,
+    options: &Options,
+) -> Result<Request<'p>, Diagnostic> {
+    let mut results = BTreeMap::new();
+    for (name, spec) in &options.results {
+        let id = operand(program, name)?;
+        let order = program.tensors[id].order;
+        if spec.format.order() != order {
+            let message = format!(
+                "the format {} has order {}, {name} has order {order}",
+                spec.format,
+                spec.format.order()
+            );
+            return Err(Diagnostic::new(Code::FormatOrder, message)
+                .help("choose a format with a level per mode"));
+        }
+        results.insert(id, spec.clone());
+    }
+    let largest = dims.iter().copied().max().unwrap_or(0);
+    let rounded = |d: u64| d.checked_next_power_of_two().unwrap_or(u64::MAX);
+    Ok(Request {
+        program,
+        inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
+        results,
+        datatype: options.datatype,
+        dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
+        width: IndexWidth::for_max(largest),
+    })
+}
+
+/// Runs one kernel.
+fn call(
+    compiled: &Compiled,
+    result: TensorId,
+    lowered: &Lowered,
+    executable: &Executable,
+    values: &[Option<Tensor>],
+    dims: &IdVec<IndexVar, u64>,
+) -> Result<Tensor, Diagnostic> {
+    let target = &compiled.program.tensors[result];
+    let shape: Vec<u64> = target.modes.iter().map(|&v| dims[v]).collect();
+    let storage = &target.storage;
+    let function = &lowered.function;
+    let mut slots: Vec<u64> = Vec::with_capacity(2 * function.params.len() + 8);
+    let mut held = Held { slots: vec![] };
+    for (param, binding) in function.params.iter().zip(&lowered.bindings) {
+        if let (Param::Scalar(_), Binding::Dimension(var)) = (param, binding) {
+            slots.push(dims[*var]);
+            continue;
+        }
+        let Param::Array(array) = param else { continue };
+        let place = slots.len();
+        match function.arrays[*array].role {
+            ir::Role::Input => {
+                let buffer = bound(binding, values);
+                slots.extend([buffer.address() as u64, buffer.len() as u64]);
+            }
+            ir::Role::Output => {
+                let size = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
+                let size = size.filter(|&n| n <= i64::MAX as u64 / 8);
+                let size = size.ok_or_else(|| too_large(&shape))? as usize;
+                let address = memory::allocate(storage.datatype, size)?;
+                slots.extend([address as u64, size as u64]);
+                held.slots.push(place);
+            }
+            ir::Role::Result | ir::Role::Local => {
+                slots.extend([0, 0]);
+                held.slots.push(place);
+            }
+        }
+    }
+    for _ in function.locals() {
+        held.slots.push(slots.len());
+        slots.extend([0, 0]);
+    }
+    // SAFETY: the slots follow the function's parameters one by one: inputs are arrays of tensors
+    // that are valid and have the storage the function was compiled for, outputs have the size of
+    // the result, the rest starts empty.
+    let status = unsafe { executable.call(&mut slots) };
+    let tensor = match status {
+        Status::Ok => Ok(taken(lowered, &mut slots, storage, shape)),
+        status => Err(failed(status, &compiled.program.tensors[result].name, storage)),
+    };
+    held.free(&slots);
+    tensor
+}
+
+/// Arrays that the kernel allocated and nobody has taken over.
+struct Held {
+    slots: Vec<usize>,
+}
+
+impl Held {
+    fn free(self, slots: &[u64]) {
+        for place in self.slots {
+            if slots[place] != 0 {
+                // SAFETY: the slot holds memory of the malloc family that is owned here; what was
+                // taken over left a null.
+                drop(unsafe { Buffer::from_malloc(slots[place] as *mut u8, 0, DataType::Bool) });
+            }
+        }
+    }
+}
+
+/// The result's arrays out of the slots.
+fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>) -> Tensor {
+    let order = dims.len();
+    let mut levels: Vec<LevelData> = vec![LevelData::default(); order];
+    let mut vals = None;
+    let mut place = 0;
+    for (param, binding) in lowered.function.params.iter().zip(&lowered.bindings) {
+        let Param::Array(array) = param else {
+            place += 1;
+            continue;
+        };
+        let decl = &lowered.function.arrays[*array];
+        if decl.role != ir::Role::Input {
+            let (address, len) = (slots[place], slots[place + 1] as usize);
+            slots[place] = 0;
+            // SAFETY: the kernel left memory of the malloc family with `len` elements here, and
+            // the null keeps anyone else from freeing it.
+            let buffer = unsafe { Buffer::from_malloc(address as *mut u8, len, decl.elem) };
+            match binding {
+                Binding::Level { level, part: Part::Pos, .. } => {
+                    levels[level.index()].pos = Some(buffer);
+                }
+                Binding::Level { level, part: Part::Crd, .. } => {
+                    levels[level.index()].crd = Some(buffer);
+                }
+                _ => vals = Some(buffer),
+            }
+        }
+        place += 2;
+    }
+    let vals = vals.expect("every result has values");
+    let mut positions = 1usize;
+    for (level, spec) in levels.iter_mut().zip(storage.format.levels()) {
+        match (&mut level.pos, &mut level.crd) {
+            (Some(pos), Some(crd)) => {
+                let entries = pos.index(positions) as usize;
+                *pos = pos.clone().truncated(positions + 1);
+                *crd = crd.clone().truncated(entries);
+                positions = entries;
+            }
+            _ => positions *= dims[spec.mode.index()] as usize,
+        }
+    }
+    // SAFETY: generated code assembles valid tensors.
+    unsafe {
+        Tensor::from_parts_unchecked(dims, storage.clone(), levels, vals.truncated(positions))
+    }
+}
+
+/// The array that an input parameter stands for.
+fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
+    let tensor = |id: TensorId| values[id.index()].as_ref().expect("operands are computed first");
+    match binding {
+        Binding::Level { tensor: id, level, part } => {
+            let level = &tensor(*id).levels()[level.index()];
+            let array = match part {
+                Part::Pos => level.pos.as_ref(),
+                Part::Crd => level.crd.as_ref(),
+            };
+            array.expect("a valid tensor has its format's arrays")
+        }
+        Binding::Vals { tensor: id } => tensor(*id).vals(),
+        Binding::Dimension(_) => unreachable!("dimensions are scalars"),
+    }
+}
+
+fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
+    match status {
+        Status::IntegerOverflow => Diagnostic::new(
+            Code::IntegerOverflow,
+            format!("a value of {name} does not fit {}", storage.datatype),
+        )
+        .help("ask for a wider element type, such as {i64} or {f64}"),
+        Status::PositionOverflow => Diagnostic::new(
+            Code::PositionOverflow,
+            format!("{name} has more than 2^31 - 1 entries"),
+        )
+        .help("ask for 64-bit positions: {pos: i64}"),
+        Status::OutOfMemory | Status::Ok => {
+            Diagnostic::new(Code::OutOfMemory, format!("{name} does not fit in memory"))
+                .help("compute a smaller part, or choose a sparser format")
+        }
+    }
+}
+
+fn missing(name: &str) -> Diagnostic {
+    Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
+        .help(format!("give {name} a value: a file, a generator or a tensor"))
+}
+
+/// The tensor of this name.
+fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
+    program.tensor(name).ok_or_else(|| {
+        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
+        Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
+            .help(format!("its tensors are {}", names.join(", ")))
+    })
+}
+
+/// The index variable of this name.
+fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
+    program.var(name).ok_or_else(|| {
+        let names: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
+        Diagnostic::new(
+            Code::UnknownVariable,
+            format!("the expression has no index variable named {name}"),
+        )
+        .help(format!("its index variables are {}", names.join(", ")))
+    })
+}

@@ -1,0 +1,26 @@
+//! A sparse tensor algebra compiler: write *what* in index notation and *where it lives* as
+//! formats; Tamis generates the kernel that a specialist would have written, compiles it in
+//! process and runs it.
+//!
+//! ```
+//! use tamis::{Kernel, Options, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let a = Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
+//! let x = Tensor::dense(&[3], vec![1.0, 10.0, 100.0])?;
+//! let y = tamis::evaluate("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)])?;
+//! assert_eq!(y.vals().as_slice::<f64>(), Some(&[201.0, 30.0][..]));
+//! # Ok(())
+//! # }
+//! ```
+
+mod backend;
+mod dims;
+mod kernel;
+
+pub use backend::Backend;
+pub use kernel::{Kernel, Options, evaluate};
+pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
+pub use tamis_core::diagnostic::{Code, Diagnostic};
+pub use tamis_core::format::{Format, FormatSpec, Storage};
+pub use tamis_core::{format, notation, pipeline};
+pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, pack};
