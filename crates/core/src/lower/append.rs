@@ -29,15 +29,16 @@ impl Lowerer<'_> {
             return self.below(k, position, body, scope);
         }
         let next = self.next(k);
-        let append = self.append_of(k);
-        let coordinate = append.append_coord(&level, Expr::Var(next), Expr::Var(index));
-        let room = ir::Stmt::Reserve { array: level.crd(), len: add(Expr::Var(next), int(1)) };
+        if self.is_leaf(k) {
+            // The assignment appends, since it may not be reached.
+            return self.below(k, Expr::Var(next), body, scope);
+        }
         let opened = self.open(k, Expr::Var(next));
         let below = self.below(k, Expr::Var(next), body, scope);
         if below.stmts.is_empty() {
             return Code::nothing();
         }
-        let keep = [vec![room], coordinate, vec![self.advance(next)]].concat();
+        let keep = self.keep(k, Expr::Var(index));
         let mut stmts = opened;
         match self.appended_below(k) {
             Some(child) => {
@@ -49,6 +50,22 @@ impl Lowerer<'_> {
             None => stmts.extend([below.stmts, keep].concat()),
         }
         Code { stmts, covers: false }
+    }
+
+    /// Whether positions of level `k` are positions of values, appended one by one.
+    pub(super) fn is_leaf(&self, k: usize) -> bool {
+        k + 1 == self.program.storage(self.kernel.result).format.levels().len()
+    }
+
+    /// Appends a coordinate at the next position of level `k`.
+    pub(super) fn keep(&mut self, k: usize, coordinate: Expr) -> Vec<ir::Stmt> {
+        let level = self.arrays(self.kernel.result).levels[k];
+        let next = self.next(k);
+        let len = add(Expr::Var(next), int(1));
+        let mut stmts = vec![ir::Stmt::Reserve { array: level.crd(), len }];
+        stmts.extend(self.append_of(k).append_coord(&level, Expr::Var(next), coordinate));
+        stmts.push(self.advance(next));
+        stmts
     }
 
     /// What is below a position of level `k`.

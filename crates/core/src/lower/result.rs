@@ -10,6 +10,7 @@ use crate::ir::{self, Expr, Status};
 use crate::notation::{self, Access};
 
 /// How the result of a kernel is stored.
+#[derive(Clone)]
 pub(super) enum Plan {
     /// Every element has a place from the beginning.
     Full,
@@ -18,6 +19,7 @@ pub(super) enum Plan {
 }
 
 /// How a result with appended levels is written.
+#[derive(Clone)]
 pub(super) struct Assembly {
     /// The index variable of each level.
     pub(super) vars: Vec<IndexVar>,
@@ -30,6 +32,7 @@ pub(super) struct Assembly {
 }
 
 /// What holds the levels of a result that the loops do not write in order.
+#[derive(Clone)]
 pub(super) enum Rest {
     /// A block of values under each position of the last level in order, found by `locate`.
     Block,
@@ -98,7 +101,7 @@ impl Lowerer<'_> {
             stmts.push(assign(var, value));
             return Code { stmts, covers: false };
         }
-        let plan = std::mem::replace(&mut self.plan, Plan::Full);
+        let plan = self.plan.clone();
         match &plan {
             Plan::Full => {
                 let position = self.block_position(int(0), 0, scope);
@@ -106,16 +109,34 @@ impl Lowerer<'_> {
             }
             Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) => {
                 let position = self.block_position(scope.result.position.clone(), *in_order, scope);
-                let appended = *in_order == vars.len();
-                stmts.extend(self.write(position, op.filter(|_| !appended), value));
+                match *in_order == vars.len() {
+                    true => stmts.extend(self.append_leaf(&plan, position, value, scope)),
+                    false => stmts.extend(self.write(position, op, value)),
+                }
             }
             Plan::Assemble(Assembly { rest: Rest::Staged(stage), .. }) => {
                 let stage = stage.as_ref().expect("the stage is declared before its loops");
                 stmts.extend(self.push(stage, value, scope));
             }
         }
-        self.plan = plan;
         Code { stmts, covers: op.is_none() }
+    }
+
+    /// Appends a value at the next position of the last level.
+    fn append_leaf(
+        &mut self,
+        assembly: &Plan,
+        position: Expr,
+        value: Expr,
+        scope: &Scope,
+    ) -> Vec<ir::Stmt> {
+        let Some((levels, vars)) = assembly.in_order() else { return vec![] };
+        let k = levels - 1;
+        let coordinate = Expr::Var(scope.bound[&vars[k]]);
+        let mut stmts = self.open(k, position.clone());
+        stmts.extend(self.write(position, None, value));
+        stmts.extend(self.keep(k, coordinate));
+        stmts
     }
 
     /// The position of the bound coordinates below a position of the result, by `locate`.

@@ -144,12 +144,7 @@ impl Lowerer<'_> {
             body.extend(self.run(stage, position, Expr::Var(q), Expr::Var(end)));
         }
         if appended {
-            let next = self.next(k);
-            let len = add(Expr::Var(next), int(1));
-            body.push(ir::Stmt::Reserve { array: level.crd(), len });
-            let append = self.append_of(k);
-            body.extend(append.append_coord(&level, Expr::Var(next), Expr::Var(coordinate)));
-            body.push(self.advance(next));
+            body.extend(self.keep(k, Expr::Var(coordinate)));
         }
         body.push(assign(q, Expr::Var(end)));
         let mut stmts = vec![assign(q, lo), ir::Stmt::While { cond: lt(Expr::Var(q), hi), body }];
