@@ -1,0 +1,53 @@
+//! The differential test: random programs on a backend against the dense reference.
+//!
+//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp]`
+
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+use tamis::Backend;
+use tamis_testing::check::{Outcome, check};
+use tamis_testing::generate;
+use tamis_testing::random::Random;
+use tamis_testing::shrink::shrink;
+
+fn main() -> ExitCode {
+    let mut seconds = u64::MAX;
+    let mut count = u64::MAX;
+    let mut seed = 1;
+    let mut backend = Backend::Jit;
+    let mut args = std::env::args().skip(1);
+    while let Some(flag) = args.next() {
+        let value = args.next().unwrap_or_default();
+        let number = || value.parse().unwrap_or(1);
+        match flag.as_str() {
+            "--seconds" => seconds = number(),
+            "--count" => count = number(),
+            "--seed" => seed = number(),
+            "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
+            _ => {
+                eprintln!("unknown option {flag}");
+                return ExitCode::from(2);
+            }
+        }
+    }
+    let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
+    let (mut right, mut invalid) = (0u64, 0u64);
+    let mut at = seed;
+    while right < count && deadline.is_none_or(|d| Instant::now() < d) {
+        let case = generate::case(&mut Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1)));
+        match check(&case, backend) {
+            Outcome::Right => right += 1,
+            Outcome::Invalid => invalid += 1,
+            Outcome::Wrong(problem) => {
+                println!("seed {at}: {problem}\n{case}");
+                let fails = |c: &_| matches!(check(c, backend), Outcome::Wrong(_));
+                let small = shrink(&case, &fails);
+                println!("shrunk, {:?}:\n{small}", check(&small, backend));
+                return ExitCode::FAILURE;
+            }
+        }
+        at += 1;
+    }
+    println!("{right} random programs right on {}, {invalid} draws invalid", backend.name());
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,91 @@
+//! One test case: a program, its operands, and the formats of its results; printable as a
+//! filetest.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use tamis::{Coordinates, Diagnostic, Duplicates, Options, Tensor, Values, format};
+
+/// A program with everything it needs to run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Case {
+    /// The statements.
+    pub text: String,
+    /// The operands.
+    pub operands: Vec<Operand>,
+    /// Formats of results by name, where given.
+    pub results: BTreeMap<String, String>,
+    /// Dimensions of index variables that no operand fixes.
+    pub dims: BTreeMap<String, u64>,
+}
+
+/// A tensor by its entries.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Operand {
+    /// Its name.
+    pub name: String,
+    /// Its format, as text.
+    pub format: String,
+    /// Its dimensions.
+    pub dims: Vec<u64>,
+    /// Coordinates and values, no coordinate twice.
+    pub entries: Vec<(Vec<u64>, f64)>,
+}
+
+impl Operand {
+    /// The tensor.
+    pub fn tensor(&self) -> Result<Tensor, Diagnostic> {
+        let spec = format::parse(&self.format, Some(self.dims.len()))?;
+        let storage = spec.resolve(tamis::DataType::F64)?;
+        let mut crds = vec![vec![]; self.dims.len()];
+        let mut vals = vec![];
+        for (place, value) in &self.entries {
+            for (list, &c) in crds.iter_mut().zip(place) {
+                list.push(c);
+            }
+            vals.push(*value);
+        }
+        let list = Coordinates { dims: self.dims.clone(), crds, vals: Values::F64(vals) };
+        tamis::pack(&list, &storage, Duplicates::Refuse)
+    }
+}
+
+impl Case {
+    /// The options of its compilation.
+    pub fn options(&self, backend: tamis::Backend) -> Result<Options, Diagnostic> {
+        let program = tamis::notation::parse(&self.text)?;
+        let mut results = BTreeMap::new();
+        for (name, text) in &self.results {
+            let order = program.tensor(name).map(|t| program.tensors[t].order);
+            results.insert(name.clone(), format::parse(text, order)?);
+        }
+        Ok(Options { results, datatype: None, dims: self.dims.clone(), backend })
+    }
+}
+
+/// The filetest of the case, without its expected result.
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "# found by the differential test")?;
+        for operand in &self.operands {
+            writeln!(f, "{}: {}", operand.name, operand.format)?;
+        }
+        for (name, format) in &self.results {
+            writeln!(f, "{name}: {format}")?;
+        }
+        for (name, dimension) in &self.dims {
+            writeln!(f, "{name} = {dimension}")?;
+        }
+        writeln!(f, "{}", self.text)?;
+        writeln!(f, "---- run")?;
+        for operand in &self.operands {
+            let dims: Vec<String> = operand.dims.iter().map(u64::to_string).collect();
+            write!(f, "{} {} =", operand.name, dims.join("x"))?;
+            for (place, value) in &operand.entries {
+                let place: Vec<String> = place.iter().map(u64::to_string).collect();
+                write!(f, " ({}):{value}", place.join(","))?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}

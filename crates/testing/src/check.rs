@@ -1,0 +1,93 @@
+//! Comparing a case's results on a backend with the dense reference.
+
+use crate::case::Case;
+use crate::reference::{self, Dense};
+use std::collections::BTreeMap;
+use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
+
+/// How a case went.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// Every result is right.
+    Right,
+    /// The case is not a valid program, or its values are too large to be exact.
+    Invalid,
+    /// Something is wrong, in one line.
+    Wrong(String),
+}
+
+/// Runs a case on a backend and compares.
+pub fn check(case: &Case, backend: Backend) -> Outcome {
+    match attempt(case, backend) {
+        Ok(outcome) => outcome,
+        Err(d) if invalid(&d) => Outcome::Invalid,
+        Err(d) => Outcome::Wrong(format!("refused: {d}")),
+    }
+}
+
+fn invalid(d: &Diagnostic) -> bool {
+    // A statement that uses `i` only as a value reads it as a scalar; another's index `i` clashes.
+    let clash = d.code == Code::Syntax && d.message.contains("names a tensor and an index");
+    clash
+        || matches!(
+            d.code,
+            Code::ImplicitReduction
+                | Code::ResultVariable
+                | Code::BoundVariable
+                | Code::UnknownVariable
+                | Code::OrderMismatch
+        )
+}
+
+fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
+    let program = tamis::notation::parse(&case.text)?;
+    // A variable used only as a value reads as a scalar that has no value.
+    let results = program.results();
+    let has_value = |name: &str| case.operands.iter().any(|o| o.name == name);
+    if program.tensors.enumerate().any(|(id, t)| !results.contains(&id) && !has_value(&t.name)) {
+        return Ok(Outcome::Invalid);
+    }
+    let tensors: Vec<(String, Tensor)> = case
+        .operands
+        .iter()
+        .map(|o| Ok((o.name.clone(), o.tensor()?)))
+        .collect::<Result<_, Diagnostic>>()?;
+    let dense: BTreeMap<String, Dense> =
+        tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
+    let expected = reference::evaluate(&program, &dense, &case.dims)?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > 1e6 && v.is_finite());
+    let unusual = |d: &Dense| d.vals.iter().any(|v| !v.is_finite());
+    let integers = case.operands.iter().any(|o| o.format.contains("{i") || o.format.contains("{b"));
+    if expected.values().any(inexact) || (integers && expected.values().any(unusual)) {
+        return Ok(Outcome::Invalid);
+    }
+    let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
+    let results = kernel.run(&operands)?;
+    for (name, tensor) in &results {
+        if let Some(problem) = compare(name, tensor, &expected[name])? {
+            return Ok(Outcome::Wrong(problem));
+        }
+    }
+    Ok(Outcome::Right)
+}
+
+fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<String>, Diagnostic> {
+    // The result's arrays keep their format's promises.
+    Tensor::try_from_parts(
+        tensor.dims().to_vec(),
+        tensor.storage().clone(),
+        tensor.levels().to_vec(),
+        tensor.vals().clone(),
+    )?;
+    let got = Dense::of(tensor);
+    if got.dims != expected.dims {
+        return Ok(Some(format!("{name} is {:?}, not {:?}", got.dims, expected.dims)));
+    }
+    let bool = tensor.storage().datatype == DataType::Bool;
+    let wrong = got.vals.iter().zip(&expected.vals).position(|(&got, &want)| {
+        let want = if bool { f64::from(u8::from(want != 0.0)) } else { want };
+        !(got == want || (got.is_nan() && want.is_nan()))
+    });
+    Ok(wrong.map(|at| format!("{name} at {at} is {}, not {}", got.vals[at], expected.vals[at])))
+}

@@ -1,0 +1,253 @@
+//! Random valid programs: expressions, formats, mode orders and sparsity patterns, with small
+//! integer values so that every result is exact.
+
+use crate::case::{Case, Operand};
+use crate::random::Random;
+use std::collections::BTreeMap;
+
+const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
+const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
+
+/// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
+/// the parser and drawn again.
+pub fn case(random: &mut Random) -> Case {
+    let mut g = Generator::new(random);
+    let statements = if g.random.one_in(6) { 2 } else { 1 };
+    let mut texts = vec![];
+    for n in 0..statements {
+        let name = ["R", "S"][n];
+        texts.push(g.statement(name));
+    }
+    g.finish(texts.join("; "))
+}
+
+/// What the expression may consist of.
+#[derive(Clone, Copy, PartialEq)]
+enum Flavour {
+    /// `+ - *` and functions over 0.
+    Arithmetic,
+    /// `min` and `+` over infinity.
+    MinPlus,
+    /// `and`, `or` over false.
+    Logic,
+}
+
+struct Generator<'r> {
+    random: &'r mut Random,
+    flavour: Flavour,
+    datatype: &'static str,
+    vars: Vec<&'static str>,
+    sizes: BTreeMap<&'static str, u64>,
+    operands: Vec<Operand>,
+    written: Vec<(String, Vec<&'static str>)>,
+    results: BTreeMap<String, String>,
+}
+
+impl<'r> Generator<'r> {
+    fn new(random: &'r mut Random) -> Generator<'r> {
+        let count = 1 + random.below(4);
+        let vars = VARS[..count].to_vec();
+        let same = random.one_in(2).then(|| 1 + random.below(5) as u64);
+        let mut sizes = BTreeMap::new();
+        for &v in &vars {
+            let drawn = if random.one_in(25) { 0 } else { 1 + random.below(6) as u64 };
+            sizes.insert(v, same.unwrap_or(drawn));
+        }
+        let flavour = match random.below(10) {
+            0 => Flavour::MinPlus,
+            1 => Flavour::Logic,
+            _ => Flavour::Arithmetic,
+        };
+        let datatype = match (flavour, random.below(10)) {
+            (Flavour::MinPlus, _) => "f64",
+            (Flavour::Logic, n) if n < 6 => "bool",
+            (_, 0) => "f32",
+            (_, 1) => "i32",
+            (_, 2) => "i64",
+            _ => "f64",
+        };
+        Generator {
+            random,
+            flavour,
+            datatype,
+            vars,
+            sizes,
+            operands: vec![],
+            written: vec![],
+            results: BTreeMap::new(),
+        }
+    }
+
+    fn statement(&mut self, name: &str) -> String {
+        let mut free = vec![];
+        for &v in &self.vars {
+            if self.random.below(5) < 3 {
+                free.push(v);
+            }
+        }
+        self.random.shuffle(&mut free);
+        free.truncate(3);
+        let depth = 1 + self.random.below(4);
+        let value = self.value(depth);
+        let bound: Vec<&str> = self
+            .vars
+            .iter()
+            .copied()
+            .filter(|v| !free.contains(v) && mentions(&value, v))
+            .collect();
+        let reduce = match self.flavour {
+            Flavour::MinPlus => "min",
+            Flavour::Logic => "any",
+            Flavour::Arithmetic => *self.random.pick(&["sum", "sum", "sum", "sum", "max", "prod"]),
+        };
+        let implicit = self.flavour == Flavour::Arithmetic && self.random.one_in(2);
+        let value = if bound.is_empty() || implicit {
+            value
+        } else {
+            format!("{reduce}({}, {value})", bound.join(", "))
+        };
+        self.result_format(name, free.len());
+        let result = match free.is_empty() {
+            true => name.to_owned(),
+            false => format!("{name}({})", free.join(",")),
+        };
+        self.written.push((name.to_owned(), free));
+        format!("{result} = {value}")
+    }
+
+    fn result_format(&mut self, name: &str, order: usize) {
+        if self.random.one_in(4) {
+            return;
+        }
+        let mut format = self.format(order);
+        let fill = match self.flavour {
+            Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
+            _ => "",
+        };
+        format.push_str(&format!("{{{}{fill}}}", self.datatype));
+        self.results.insert(name.to_owned(), format);
+    }
+
+    fn value(&mut self, depth: usize) -> String {
+        if depth == 0 || self.random.one_in(5) {
+            return self.leaf();
+        }
+        let (a, b) = (self.value(depth - 1), self.value(depth - 1));
+        match self.flavour {
+            Flavour::MinPlus => match self.random.below(2) {
+                0 => format!("({a} + {b})"),
+                _ => format!("min({a}, {b})"),
+            },
+            Flavour::Logic => match self.random.below(5) {
+                0 | 1 => format!("and({a}, {b})"),
+                2 | 3 => format!("or({a}, {b})"),
+                _ => format!("xor({a}, {b})"),
+            },
+            Flavour::Arithmetic => match self.random.below(20) {
+                0..=8 => format!("{a} * {b}"),
+                9..=13 => format!("({a} + {b})"),
+                14 => format!("({a} - {b})"),
+                15 => format!("-({a})"),
+                16 => format!("max({a}, {b})"),
+                17 => format!("min({a}, {b})"),
+                18 => format!("({a} {} {b})", self.random.pick(&["<", ">=", "==", "!="])),
+                _ => format!("abs({a})"),
+            },
+        }
+    }
+
+    fn leaf(&mut self) -> String {
+        if self.flavour == Flavour::Arithmetic {
+            match self.random.below(16) {
+                0 => return (1 + self.random.below(3)).to_string(),
+                1 => return (*self.random.pick(&self.vars.clone())).to_owned(),
+                _ => {}
+            }
+        }
+        if let (Some((name, vars)), true) = (self.written.first().cloned(), self.random.one_in(3)) {
+            return access(&name, &vars);
+        }
+        let order = *self.random.pick(&[0, 1, 1, 2, 2, 2, 2, 3]);
+        let mut vars = vec![];
+        for _ in 0..order {
+            let v = *self.random.pick(&self.vars.clone());
+            if !vars.contains(&v) || self.random.one_in(4) {
+                vars.push(v);
+            }
+        }
+        let dims: Vec<u64> = vars.iter().map(|v| self.sizes[v]).collect();
+        let known = self.operands.iter().position(|o| o.dims == dims);
+        if let (Some(known), true) = (known, self.random.one_in(3)) {
+            return access(&self.operands[known].name, &vars);
+        }
+        if self.operands.len() == TENSORS.len() {
+            return "2".to_owned();
+        }
+        let name = TENSORS[self.operands.len()];
+        let operand = self.operand(name, dims);
+        self.operands.push(operand);
+        access(name, &vars)
+    }
+
+    fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
+        let mut format = self.format(dims.len());
+        let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
+        let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
+        format.push_str(&format!("{{{}{fill}{width}}}", self.datatype));
+        let size: u64 = dims.iter().product();
+        let density = *self.random.pick(&[0, 10, 30, 50, 90, 100]);
+        let mut entries = vec![];
+        for at in 0..size {
+            if (self.random.below(100) as u64) < density {
+                let mut rest = at;
+                let mut place = vec![0; dims.len()];
+                for k in (0..dims.len()).rev() {
+                    place[k] = rest % dims[k];
+                    rest /= dims[k];
+                }
+                let value = match self.flavour {
+                    Flavour::Logic => self.random.below(2) as f64,
+                    _ => self.random.below(7) as f64 - 3.0,
+                };
+                entries.push((place, value));
+            }
+        }
+        self.random.shuffle(&mut entries);
+        Operand { name: name.to_owned(), format, dims, entries }
+    }
+
+    /// A random format: any levels in any mode order.
+    fn format(&mut self, order: usize) -> String {
+        let names = &VARS[..order];
+        let mut levels = names.to_vec();
+        if self.random.one_in(3) {
+            self.random.shuffle(&mut levels);
+        }
+        let kinds: Vec<String> = levels
+            .iter()
+            .map(|v| format!("{v}: {}", self.random.pick(&["dense", "compressed", "compressed"])))
+            .collect();
+        format!("({}) -> ({})", names.join(", "), kinds.join(", "))
+    }
+
+    fn finish(self, text: String) -> Case {
+        let operands: Vec<Operand> =
+            self.operands.into_iter().filter(|o| mentions(&text, &o.name)).collect();
+        let dims = self
+            .sizes
+            .iter()
+            .filter(|(v, _)| mentions(&text, v))
+            .map(|(v, &d)| ((*v).to_owned(), d))
+            .collect();
+        Case { text, operands, results: self.results, dims }
+    }
+}
+
+fn access(name: &str, vars: &[&str]) -> String {
+    if vars.is_empty() { name.to_owned() } else { format!("{name}({})", vars.join(",")) }
+}
+
+/// Whether a text has a name as a word.
+fn mentions(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}

@@ -1,0 +1,8 @@
+//! Random programs, a dense reference to compare with, shrinking, and the runner of filetests.
+
+pub mod case;
+pub mod check;
+pub mod generate;
+pub mod random;
+pub mod reference;
+pub mod shrink;

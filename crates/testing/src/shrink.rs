@@ -1,0 +1,40 @@
+//! Making a failing case small: fewer entries, simpler formats, as long as it fails.
+
+use crate::case::Case;
+
+/// The smallest case found that still fails.
+pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
+    let mut best = case.clone();
+    loop {
+        let smaller = candidates(&best).into_iter().find(|c| *c != best && fails(c));
+        match smaller {
+            Some(smaller) => best = smaller,
+            None => return best,
+        }
+    }
+}
+
+fn candidates(case: &Case) -> Vec<Case> {
+    let mut found = vec![];
+    let statements: Vec<&str> = case.text.split("; ").collect();
+    if statements.len() > 1 {
+        found.push(Case { text: statements[..1].join("; "), ..case.clone() });
+    }
+    for (k, operand) in case.operands.iter().enumerate() {
+        for n in 0..operand.entries.len() {
+            let mut smaller = case.clone();
+            smaller.operands[k].entries.remove(n);
+            found.push(smaller);
+        }
+        let mut simpler = case.clone();
+        let braces = operand.format.find('{').map_or("", |at| &operand.format[at..]);
+        simpler.operands[k].format = format!("dense{braces}");
+        found.push(simpler);
+    }
+    for name in case.results.keys() {
+        let mut simpler = case.clone();
+        simpler.results.remove(name);
+        found.push(simpler);
+    }
+    found
+}
