@@ -31,4 +31,6 @@ pub mod lower;
 
 pub mod transform;
 
+pub mod backend;
+
 pub mod pipeline;

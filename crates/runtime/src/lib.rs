@@ -1,6 +1,8 @@
 //! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
 
+pub mod cc;
 pub mod coordinates;
+mod disk_cache;
 pub mod memory;
 pub mod pack;
 pub mod sort;

@@ -1,8 +1,10 @@
 //! Backends: what runs a function of the imperative form.
 
+use tamis_core::backend::c;
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ir::{Function, Status};
 use tamis_core::transform::Target;
+use tamis_runtime::cc;
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -52,9 +54,12 @@ impl Backend {
             Backend::Auto | Backend::Jit => {
                 functions.iter().map(|f| tamis_jit::compile(f).map(Executable::Jit)).collect()
             }
-            Backend::C | Backend::Interpreter => {
-                Err(Diagnostic::new(Code::UnsupportedBackend, "not yet"))
+            Backend::C => {
+                let source = c::emit(functions);
+                let entries: Vec<String> = functions.iter().map(|f| c::entry(f)).collect();
+                Ok(cc::compile(&source, &entries)?.into_iter().map(Executable::C).collect())
             }
+            Backend::Interpreter => Err(Diagnostic::new(Code::UnsupportedBackend, "not yet")),
         }
     }
 }
@@ -62,6 +67,7 @@ impl Backend {
 /// A function, ready to call.
 pub(crate) enum Executable {
     Jit(tamis_jit::Code),
+    C(cc::CFunction),
 }
 
 impl Executable {
@@ -73,6 +79,8 @@ impl Executable {
         match self {
             // SAFETY: the caller passes slots of the function's calling convention.
             Executable::Jit(code) => unsafe { code.call(slots) },
+            // SAFETY: as above.
+            Executable::C(code) => unsafe { code.call(slots) },
         }
     }
 }

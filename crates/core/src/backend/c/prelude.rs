@@ -1,0 +1,241 @@
+//! The helpers that a text uses, and no others.
+
+/// A helper: the word that asks for it, the helpers it needs itself, and its text.
+struct Helper {
+    word: &'static str,
+    needs: &'static [&'static str],
+    text: &'static str,
+}
+
+const HELPERS: &[Helper] = &[
+    Helper {
+        word: "tamis_f64_of",
+        needs: &[],
+        text: "static inline double tamis_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }",
+    },
+    Helper {
+        word: "tamis_f32_of",
+        needs: &[],
+        text: "static inline float tamis_f32_of(uint64_t bits) { float x; memcpy(&x, &bits, 4); return x; }",
+    },
+    Helper {
+        word: "tamis_i64_of",
+        needs: &[],
+        text: "static inline int64_t tamis_i64_of(double x) {
+  if (x != x) return 0;
+  if (x >= 9223372036854775808.0) return INT64_MAX;
+  if (x < -9223372036854775808.0) return INT64_MIN;
+  return (int64_t)x;
+}",
+    },
+    Helper {
+        word: "tamis_div_i64",
+        needs: &[],
+        text: "static inline int64_t tamis_div_i64(int64_t x, int64_t y) { return y == 0 ? 0 : y == -1 ? -x : x / y; }",
+    },
+    Helper {
+        word: "tamis_mod_i64",
+        needs: &[],
+        text: "static inline int64_t tamis_mod_i64(int64_t x, int64_t y) {
+  if (y == 0 || y == -1) return 0;
+  int64_t r = x % y;
+  return r != 0 && (r < 0) != (y < 0) ? r + y : r;
+}",
+    },
+    Helper {
+        word: "tamis_mod_f64",
+        needs: &[],
+        text: "static inline double tamis_mod_f64(double x, double y) { return x - y * floor(x / y); }",
+    },
+    Helper {
+        word: "tamis_mod_f32",
+        needs: &[],
+        text: "static inline float tamis_mod_f32(float x, float y) { return x - y * floorf(x / y); }",
+    },
+    Helper {
+        word: "tamis_capacity",
+        needs: &[],
+        text: "/* At least twice the old length, so that appending is linear. */
+static inline int64_t tamis_capacity(int64_t old, int64_t len) {
+  int64_t twice = old > INT64_MAX / 2 ? INT64_MAX : 2 * old;
+  int64_t most = len < 0 || len > twice ? len : twice;
+  return most >= 0 && most < 16 ? 16 : most;
+}",
+    },
+    Helper {
+        word: "tamis_reserve",
+        needs: &[],
+        text: "/* Large arrays are aligned to, and offered for, huge pages. */
+static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, int64_t old_len, int64_t len, size_t size) {
+  if (len < 0 || (uint64_t)len > (uint64_t)PTRDIFF_MAX / size) return NULL;
+  size_t bytes = (size_t)len * size;
+  if (bytes < (4u << 20)) return realloc(old, bytes);
+  void *fresh = NULL;
+  if (posix_memalign(&fresh, 2u << 20, bytes)) return NULL;
+#ifdef MADV_HUGEPAGE
+  madvise(fresh, bytes, MADV_HUGEPAGE);
+#endif
+  if (old) memcpy(fresh, old, (size_t)old_len * size);
+  free(old);
+  return fresh;
+}",
+    },
+    Helper {
+        word: "tamis_sort",
+        needs: &[],
+        text: "typedef struct { void *data; size_t size; } tamis_column;
+static inline uint64_t tamis_key(tamis_column c, int64_t k) {
+  return c.size == 8 ? ((const uint64_t *)c.data)[k] : ((const uint32_t *)c.data)[k];
+}
+static inline int tamis_less(const tamis_column *c, int keys, int64_t a, int64_t b) {
+  for (int k = 0; k < keys; k++) {
+    uint64_t x = tamis_key(c[k], a), y = tamis_key(c[k], b);
+    if (x != y) return x < y;
+  }
+  return 0;
+}
+/* A stable merge sort of an order, then each column by that order. Returns 1 without memory. */
+static __attribute__((noinline, unused)) int tamis_sort(const tamis_column *c, int keys, int all, int64_t lo, int64_t hi) {
+  int64_t n = hi - lo, sorted = 1;
+  for (int64_t k = lo + 1; k < hi && sorted; k++) sorted = !tamis_less(c, keys, k, k - 1);
+  if (n < 2 || sorted) return 0;
+  int64_t *order = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
+  uint64_t *bits = malloc((size_t)n * 8);
+  int failed = !order || !other || !bits;
+  for (int64_t k = 0; !failed && k < n; k++) order[k] = lo + k;
+  for (int64_t width = 1; !failed && width < n; width *= 2) {
+    for (int64_t from = 0; from < n; from += 2 * width) {
+      int64_t mid = from + width < n ? from + width : n, end = mid + width < n ? mid + width : n;
+      int64_t a = from, b = mid, to = from;
+      while (a < mid && b < end)
+        other[to++] = tamis_less(c, keys, order[b], order[a]) ? order[b++] : order[a++];
+      while (a < mid) other[to++] = order[a++];
+      while (b < end) other[to++] = order[b++];
+    }
+    int64_t *swap = order; order = other; other = swap;
+  }
+  for (int k = 0; !failed && k < all; k++) {
+    char *data = c[k].data;
+    size_t size = c[k].size;
+    for (int64_t q = 0; q < n; q++) memcpy(&bits[q], data + (size_t)order[q] * size, size);
+    for (int64_t q = 0; q < n; q++) memcpy(data + (size_t)(lo + q) * size, &bits[q], size);
+  }
+  free(order); free(other); free(bits);
+  return failed;
+}",
+    },
+];
+
+/// The includes, types and helpers that a text needs.
+pub(super) fn before(body: &str) -> String {
+    let mut out = String::from(
+        "/* Generated by Tamis. Compile as GNU C with -O3 -fwrapv -ffp-contract=off, without \
+         fast-math. */\n#define _GNU_SOURCE\n#include <math.h>\n#include <stdbool.h>\n#include \
+         <stddef.h>\n#include <stdint.h>\n#include <stdlib.h>\n#include <string.h>\n",
+    );
+    if body.contains("tamis_reserve") {
+        out.push_str("#include <sys/mman.h>\n");
+    }
+    out.push('\n');
+    for helper in HELPERS {
+        let needed = |word: &str| body.contains(word);
+        if needed(helper.word) || helper.needs.iter().any(|w| needed(w)) {
+            out.push_str(helper.text);
+            out.push('\n');
+        }
+    }
+    out.push_str(&vectors(body));
+    out.push_str(&by_type(body));
+    out.push('\n');
+    out
+}
+
+/// Helpers that exist once per type.
+fn by_type(body: &str) -> String {
+    let mut out = String::new();
+    let types = [("i64", "int64_t"), ("f32", "float"), ("f64", "double"), ("b8", "bool")];
+    let shapes: [(&str, &str); 6] = [
+        ("min", "TYPE tamis_min_SUF(TYPE x, TYPE y) { return x < y || x != x ? x : y; }"),
+        ("max", "TYPE tamis_max_SUF(TYPE x, TYPE y) { return x > y || x != x ? x : y; }"),
+        ("abs", "TYPE tamis_abs_SUF(TYPE x) { return x < 0 ? -x : x; }"),
+        ("square", "TYPE tamis_square_SUF(TYPE x) { return x * x; }"),
+        ("cube", "TYPE tamis_cube_SUF(TYPE x) { return x * x * x; }"),
+        (
+            "heaviside",
+            "TYPE tamis_heaviside_SUF(TYPE x, TYPE y) { return x < 0 ? 0 : x == 0 ? y : x > 0 ? 1 : x; }",
+        ),
+    ];
+    for (suffix, name) in types {
+        for (word, shape) in shapes {
+            if body.contains(&format!("tamis_{word}_{suffix}(")) {
+                let text = shape.replace("TYPE", name).replace("SUF", suffix);
+                out.push_str(&format!("static inline {text}\n"));
+            }
+        }
+        if body.contains(&format!("tamis_select_{suffix}(")) {
+            out.push_str(&format!(
+                "static inline {name} tamis_select_{suffix}(bool c, {name} x, {name} y) {{ return c ? x : y; }}\n"
+            ));
+        }
+    }
+    out
+}
+
+/// Vector types and their helpers.
+fn vectors(body: &str) -> String {
+    let mut out = String::new();
+    for (register, lane, bytes) in
+        [("f64", "double", 8), ("f32", "float", 4), ("i64", "int64_t", 8)]
+    {
+        for lanes in [2usize, 4, 8, 16, 32] {
+            let name = format!("{register}x{lanes}");
+            if !body.contains(&name) {
+                continue;
+            }
+            let size = lanes * bytes;
+            out.push_str(&format!(
+                "typedef {lane} {name} __attribute__((vector_size({size})));\ntypedef {lane} \
+                 {name}_at __attribute__((vector_size({size}), aligned({bytes}), may_alias));\n"
+            ));
+            if body.contains(&format!("tamis_fma_{name}(")) {
+                out.push_str(&fma(&name, register, lanes));
+            }
+            if body.contains(&format!("tamis_sum_{name}(")) {
+                out.push_str(&format!(
+                    "static inline {lane} tamis_sum_{name}({name} x) {{\n  {lane} part[{lanes}];\n  \
+                     memcpy(part, &x, sizeof part);\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    \
+                     for (int k = 0; k < n; k++) part[k] += part[k + n];\n  return part[0];\n}}\n"
+                ));
+            }
+        }
+    }
+    if out.contains("immintrin") || out.contains("_fmadd_") {
+        out.insert_str(0, "#if defined(__x86_64__)\n#include <immintrin.h>\n#endif\n");
+    }
+    out
+}
+
+/// A fused multiply-add of vectors: the instruction where there is one, lane by lane elsewhere.
+fn fma(name: &str, register: &str, lanes: usize) -> String {
+    let (builtin, tag) = if register == "f32" { ("fmaf", "ps") } else { ("fma", "pd") };
+    let bits = lanes * if register == "f32" { 32 } else { 64 };
+    let letter = if register == "f32" { "" } else { "d" };
+    let loops = format!(
+        "  {name} r;\n  for (int k = 0; k < {lanes}; k++) r[k] = __builtin_{builtin}(a[k], b[k], c[k]);\n  return r;\n"
+    );
+    let (feature, prefix) = match bits {
+        128 => ("__FMA__", "_mm"),
+        256 => ("__FMA__", "_mm256"),
+        512 => ("__AVX512F__", "_mm512"),
+        _ => {
+            return format!(
+                "static inline {name} tamis_fma_{name}({name} a, {name} b, {name} c) {{\n{loops}}}\n"
+            );
+        }
+    };
+    format!(
+        "static inline {name} tamis_fma_{name}({name} a, {name} b, {name} c) {{\n#ifdef {feature}\n  \
+         return ({name}){prefix}_fmadd_{tag}((__m{bits}{letter})a, (__m{bits}{letter})b, \
+         (__m{bits}{letter})c);\n#else\n{loops}#endif\n}}\n"
+    )
+}

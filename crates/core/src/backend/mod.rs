@@ -1,0 +1,3 @@
+//! Backends that write text.
+
+pub mod c;

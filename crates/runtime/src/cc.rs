@@ -1,0 +1,181 @@
+//! The system's C compiler: found, called, and its libraries loaded.
+//!
+//! Flags were chosen by measurement (`docs/decisions/003-c-tier.md`). Compiled libraries are kept
+//! in the [`crate::disk_cache`].
+
+use crate::disk_cache::Cache;
+use std::ffi::{CString, c_void};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, OnceLock};
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::ir::Status;
+
+/// A loaded shared library.
+struct Library(*mut c_void);
+
+// SAFETY: the handle is only used to look symbols up and to close it once.
+unsafe impl Send for Library {}
+// SAFETY: as above; dlsym is thread-safe.
+unsafe impl Sync for Library {}
+
+impl Drop for Library {
+    fn drop(&mut self) {
+        // SAFETY: the handle came from dlopen and is closed once.
+        unsafe { libc::dlclose(self.0) };
+    }
+}
+
+/// A compiled C function; keeps its library loaded.
+pub struct CFunction {
+    address: *const c_void,
+    _library: Arc<Library>,
+}
+
+// SAFETY: the address is code of a library that is kept loaded.
+unsafe impl Send for CFunction {}
+// SAFETY: as above.
+unsafe impl Sync for CFunction {}
+
+impl CFunction {
+    /// Calls the function.
+    ///
+    /// # Safety
+    /// The function takes slots as described on [`tamis_core::ir::Param`], and `slots` holds them.
+    pub unsafe fn call(&self, slots: &mut [u64]) -> Status {
+        // SAFETY: the caller promises that the symbol is such a function.
+        let function: extern "C" fn(*mut u64) -> i64 = unsafe { std::mem::transmute(self.address) };
+        let status = function(slots.as_mut_ptr());
+        Status::ALL.into_iter().find(|s| *s as i64 == status).unwrap_or(Status::OutOfMemory)
+    }
+}
+
+/// Compiles C text and loads the functions of these names.
+pub fn compile(source: &str, entries: &[String]) -> Result<Vec<CFunction>, Diagnostic> {
+    let compiler = compiler()?;
+    let cache = Cache::open(&[&compiler.identity, source]);
+    let library = cache
+        .find(source)
+        .and_then(|path| load(&path).ok())
+        .map_or_else(|| build(compiler, &cache, source), Ok)?;
+    let library = Arc::new(library);
+    entries.iter().map(|name| symbol(&library, name)).collect()
+}
+
+fn build(compiler: &Compiler, cache: &Cache, source: &str) -> Result<Library, Diagnostic> {
+    cache.store(source, |text, target| compiler.run(text, target)).and_then(|path| load(&path))
+}
+
+fn load(path: &Path) -> Result<Library, Diagnostic> {
+    let name = CString::new(path.as_os_str().as_encoded_bytes())
+        .map_err(|_| failed("a path with a NUL byte"))?;
+    // SAFETY: the library is one that the compiler made of our own text; it runs no code on load.
+    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+    if handle.is_null() { Err(failed("the library cannot be loaded")) } else { Ok(Library(handle)) }
+}
+
+fn symbol(library: &Arc<Library>, name: &str) -> Result<CFunction, Diagnostic> {
+    let symbol = CString::new(name).map_err(|_| failed("a name with a NUL byte"))?;
+    // SAFETY: the handle is open and the name is terminated.
+    let address = unsafe { libc::dlsym(library.0, symbol.as_ptr()) };
+    match address.is_null() {
+        true => Err(failed(&format!("the library has no function {name}"))),
+        false => Ok(CFunction { address, _library: Arc::clone(library) }),
+    }
+}
+
+/// A compiler that works, and how to call it.
+struct Compiler {
+    program: PathBuf,
+    flags: Vec<&'static str>,
+    /// What a cached library depends on: version, flags and processor.
+    identity: String,
+}
+
+impl Compiler {
+    fn run(&self, source: &Path, target: &Path) -> Result<(), Diagnostic> {
+        let output = Command::new(&self.program)
+            .args(&self.flags)
+            .arg("-o")
+            .arg(target)
+            .arg(source)
+            .arg("-lm")
+            .output()
+            .map_err(|e| failed(&e.to_string()))?;
+        if output.status.success() {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = text.lines().take(8).collect();
+        Err(failed(&lines.join("\n")))
+    }
+}
+
+/// Whether a C compiler is there.
+pub fn is_available() -> bool {
+    compiler().is_ok()
+}
+
+/// The compiler, looked for once: `$TAMIS_CC`, then clang, gcc, cc.
+fn compiler() -> Result<&'static Compiler, Diagnostic> {
+    static COMPILER: OnceLock<Option<Compiler>> = OnceLock::new();
+    COMPILER.get_or_init(find).as_ref().ok_or_else(|| {
+        Diagnostic::new(Code::UnsupportedBackend, "no C compiler was found")
+            .help("install clang or gcc, name one in TAMIS_CC, or use --backend jit")
+    })
+}
+
+fn find() -> Option<Compiler> {
+    let named = std::env::var("TAMIS_CC").ok();
+    let candidates = match &named {
+        Some(name) => vec![name.as_str()],
+        None => vec!["clang", "gcc", "cc"],
+    };
+    candidates.into_iter().find_map(|program| {
+        let output = Command::new(program).arg("--version").output().ok()?;
+        let version = String::from_utf8_lossy(&output.stdout).into_owned();
+        output.status.success().then(|| with_flags(program, &version))
+    })
+}
+
+fn with_flags(program: &str, version: &str) -> Compiler {
+    let mut flags = vec![
+        "-std=gnu11",
+        "-O3",
+        "-march=native",
+        "-fwrapv",
+        "-ffp-contract=off",
+        "-fno-math-errno",
+        "-shared",
+        "-fPIC",
+        "-w",
+    ];
+    let accepts = |flag: &str| {
+        let mut probe = Command::new(program);
+        probe.args(["-Werror", flag, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]);
+        probe.output().is_ok_and(|o| o.status.success())
+    };
+    if !accepts("-march=native") {
+        flags.retain(|f| *f != "-march=native");
+    }
+    let gathers = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts";
+    for flag in [gathers, "-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
+        if accepts(flag) {
+            flags.push(flag);
+        }
+    }
+    let identity = format!("{program}\n{version}\n{}\n{}", flags.join(" "), processor());
+    Compiler { program: program.into(), flags, identity }
+}
+
+/// The processor's model and features, since `-march=native` depends on them.
+fn processor() -> String {
+    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let wanted = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
+    info.lines().filter(wanted).take(2).collect::<Vec<_>>().join("\n")
+}
+
+fn failed(what: &str) -> Diagnostic {
+    Diagnostic::new(Code::CompilerFailed, format!("the C compiler failed: {what}"))
+        .help("use --backend jit, or name another compiler in TAMIS_CC")
+}
