@@ -15,6 +15,8 @@ pub mod algebra;
 
 pub mod ir;
 
+pub mod interpret;
+
 pub mod level;
 
 pub mod format;

@@ -2,6 +2,7 @@
 
 use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_core::ir::Status;
+use tamis_runtime::kernel::Executable;
 
 /// A compiled function; its memory is freed on drop.
 pub struct Code {
@@ -40,13 +41,10 @@ impl Code {
         };
         if protected == 0 { Ok(owned) } else { Err(refused()) }
     }
+}
 
-    /// Calls the function.
-    ///
-    /// # Safety
-    /// `slots` follows the calling convention of [`tamis_core::ir::Param`] for the function that
-    /// was compiled, and its arrays are as long as the function's code assumes.
-    pub unsafe fn call(&self, slots: &mut [u64]) -> Status {
+impl Executable for Code {
+    unsafe fn call(&self, slots: &mut [u64]) -> Status {
         // SAFETY: the memory holds a function of this signature, as `compile` made it.
         let function: extern "C" fn(*mut u64) -> i64 = unsafe { std::mem::transmute(self.address) };
         let status = function(slots.as_mut_ptr());

@@ -4,6 +4,7 @@
 //! in the [`crate::disk_cache`].
 
 use crate::disk_cache::Cache;
+use crate::kernel::Executable;
 use std::ffi::{CString, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,13 +38,9 @@ unsafe impl Send for CFunction {}
 // SAFETY: as above.
 unsafe impl Sync for CFunction {}
 
-impl CFunction {
-    /// Calls the function.
-    ///
-    /// # Safety
-    /// The function takes slots as described on [`tamis_core::ir::Param`], and `slots` holds them.
-    pub unsafe fn call(&self, slots: &mut [u64]) -> Status {
-        // SAFETY: the caller promises that the symbol is such a function.
+impl Executable for CFunction {
+    unsafe fn call(&self, slots: &mut [u64]) -> Status {
+        // SAFETY: the symbol is the entry of a function that takes slots.
         let function: extern "C" fn(*mut u64) -> i64 = unsafe { std::mem::transmute(self.address) };
         let status = function(slots.as_mut_ptr());
         Status::ALL.into_iter().find(|s| *s as i64 == status).unwrap_or(Status::OutOfMemory)

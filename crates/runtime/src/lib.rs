@@ -3,6 +3,8 @@
 pub mod cc;
 pub mod coordinates;
 mod disk_cache;
+pub mod interpreted;
+pub mod kernel;
 pub mod memory;
 pub mod pack;
 pub mod sort;

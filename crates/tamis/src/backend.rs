@@ -1,10 +1,12 @@
 //! Backends: what runs a function of the imperative form.
 
 use tamis_core::backend::c;
-use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::ir::{Function, Status};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ir::Function;
 use tamis_core::transform::Target;
 use tamis_runtime::cc;
+use tamis_runtime::interpreted::Interpreted;
+use tamis_runtime::kernel::Executable;
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -49,38 +51,25 @@ impl Backend {
     }
 
     /// Makes functions ready to call.
-    pub(crate) fn load(self, functions: &[&Function]) -> Result<Vec<Executable>, Diagnostic> {
+    pub(crate) fn load(
+        self,
+        functions: &[&Function],
+    ) -> Result<Vec<Box<dyn Executable>>, Diagnostic> {
         match self {
-            Backend::Auto | Backend::Jit => {
-                functions.iter().map(|f| tamis_jit::compile(f).map(Executable::Jit)).collect()
-            }
+            Backend::Auto | Backend::Jit => functions
+                .iter()
+                .map(|f| Ok(Box::new(tamis_jit::compile(f)?) as Box<dyn Executable>))
+                .collect(),
             Backend::C => {
                 let source = c::emit(functions);
                 let entries: Vec<String> = functions.iter().map(|f| c::entry(f)).collect();
-                Ok(cc::compile(&source, &entries)?.into_iter().map(Executable::C).collect())
+                let compiled = cc::compile(&source, &entries)?;
+                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
             }
-            Backend::Interpreter => Err(Diagnostic::new(Code::UnsupportedBackend, "not yet")),
-        }
-    }
-}
-
-/// A function, ready to call.
-pub(crate) enum Executable {
-    Jit(tamis_jit::Code),
-    C(cc::CFunction),
-}
-
-impl Executable {
-    /// Calls the function.
-    ///
-    /// # Safety
-    /// `slots` follows the calling convention of [`tamis_core::ir::Param`].
-    pub(crate) unsafe fn call(&self, slots: &mut [u64]) -> Status {
-        match self {
-            // SAFETY: the caller passes slots of the function's calling convention.
-            Executable::Jit(code) => unsafe { code.call(slots) },
-            // SAFETY: as above.
-            Executable::C(code) => unsafe { code.call(slots) },
+            Backend::Interpreter => Ok(functions
+                .iter()
+                .map(|f| Box::new(Interpreted::new((*f).clone())) as Box<dyn Executable>)
+                .collect()),
         }
     }
 }

@@ -35,6 +35,7 @@
 //! [`Status`]; what was computed is void.
 
 pub mod build;
+pub mod print;
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};

@@ -1,0 +1,250 @@
+//! The interpreter's memory: arrays with a shadow that says which elements are defined.
+
+use crate::datatype::{DataType, Scalar};
+use crate::ids::{Array, Id};
+use crate::ir::{Function, Role};
+use std::fmt;
+
+/// The elements of an array.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Buffer {
+    /// Truth values, 0 or 1.
+    Bool(Vec<u8>),
+    /// 32-bit integers.
+    I32(Vec<i32>),
+    /// 64-bit integers.
+    I64(Vec<i64>),
+    /// Single precision.
+    F32(Vec<f32>),
+    /// Double precision.
+    F64(Vec<f64>),
+}
+
+/// What a run did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Counts {
+    /// Iterations of all loops.
+    pub iterations: u64,
+    /// Elements loaded.
+    pub loads: u64,
+    /// Elements stored.
+    pub stores: u64,
+}
+
+/// A breach of the semantics: a mistake of whoever made the function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Fault(String);
+
+impl Fault {
+    pub(super) fn new(message: impl Into<String>) -> Fault {
+        Fault(message.into())
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Fault {}
+
+impl Buffer {
+    /// So many zeros.
+    pub fn of(elem: DataType, len: usize) -> Buffer {
+        match elem {
+            DataType::Bool => Buffer::Bool(vec![0; len]),
+            DataType::I32 => Buffer::I32(vec![0; len]),
+            DataType::I64 => Buffer::I64(vec![0; len]),
+            DataType::F32 => Buffer::F32(vec![0.0; len]),
+            DataType::F64 => Buffer::F64(vec![0.0; len]),
+        }
+    }
+
+    /// The type of the elements.
+    pub fn elem(&self) -> DataType {
+        match self {
+            Buffer::Bool(_) => DataType::Bool,
+            Buffer::I32(_) => DataType::I32,
+            Buffer::I64(_) => DataType::I64,
+            Buffer::F32(_) => DataType::F32,
+            Buffer::F64(_) => DataType::F64,
+        }
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Buffer::Bool(v) => v.len(),
+            Buffer::I32(v) => v.len(),
+            Buffer::I64(v) => v.len(),
+            Buffer::F32(v) => v.len(),
+            Buffer::F64(v) => v.len(),
+        }
+    }
+
+    /// Whether there is no element.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn get(&self, at: usize) -> Scalar {
+        match self {
+            Buffer::Bool(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::I32(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::I64(v) => Scalar::I64(v[at]),
+            Buffer::F32(v) => Scalar::F32(v[at]),
+            Buffer::F64(v) => Scalar::F64(v[at]),
+        }
+    }
+
+    /// Stores a value; false if it does not fit.
+    fn set(&mut self, at: usize, value: Scalar) -> bool {
+        match (self, value) {
+            (Buffer::Bool(v), Scalar::I64(x @ 0..=1)) => v[at] = x as u8,
+            (Buffer::I32(v), Scalar::I64(x)) => match i32::try_from(x) {
+                Ok(x) => v[at] = x,
+                Err(_) => return false,
+            },
+            (Buffer::I64(v), Scalar::I64(x)) => v[at] = x,
+            (Buffer::F32(v), Scalar::F32(x)) => v[at] = x,
+            (Buffer::F64(v), Scalar::F64(x)) => v[at] = x,
+            _ => return false,
+        }
+        true
+    }
+
+    fn resize(&mut self, len: usize) -> bool {
+        fn grow<T: Clone + Default>(v: &mut Vec<T>, len: usize) -> bool {
+            let fits = v.try_reserve(len - v.len()).is_ok();
+            if fits {
+                v.resize(len, T::default());
+            }
+            fits
+        }
+        match self {
+            Buffer::Bool(v) => grow(v, len),
+            Buffer::I32(v) => grow(v, len),
+            Buffer::I64(v) => grow(v, len),
+            Buffer::F32(v) => grow(v, len),
+            Buffer::F64(v) => grow(v, len),
+        }
+    }
+}
+
+/// All arrays of a call.
+pub(super) struct Memory {
+    pub(super) arrays: Vec<Buffer>,
+    defined: Vec<Vec<bool>>,
+    pub(super) counts: Counts,
+}
+
+impl Memory {
+    pub(super) fn new(function: &Function) -> Memory {
+        Memory {
+            arrays: function.arrays.iter().map(|a| Buffer::of(a.elem, 0)).collect(),
+            defined: vec![vec![]; function.arrays.len()],
+            counts: Counts::default(),
+        }
+    }
+
+    /// Takes an argument over; inputs are defined, everything else is not.
+    pub(super) fn give(&mut self, array: Array, buffer: Buffer) -> Result<(), Fault> {
+        let place = &mut self.arrays[array.index()];
+        if place.elem() != buffer.elem() {
+            return Err(Fault::new("an array of another element type was passed"));
+        }
+        self.defined[array.index()] = vec![false; buffer.len()];
+        *place = buffer;
+        Ok(())
+    }
+
+    pub(super) fn len(&self, array: Array) -> usize {
+        self.arrays[array.index()].len()
+    }
+
+    fn place(&self, function: &Function, array: Array, at: i64) -> Result<usize, Fault> {
+        let len = self.len(array);
+        match usize::try_from(at) {
+            Ok(place) if place < len => Ok(place),
+            _ => {
+                let name = &function.arrays[array].name;
+                Err(Fault::new(format!("{name}[{at}] is outside its {len} elements")))
+            }
+        }
+    }
+
+    pub(super) fn load(
+        &mut self,
+        function: &Function,
+        array: Array,
+        at: i64,
+    ) -> Result<Scalar, Fault> {
+        self.counts.loads += 1;
+        let place = self.place(function, array, at)?;
+        let decl = &function.arrays[array];
+        if decl.role != Role::Input && !self.defined[array.index()][place] {
+            return Err(Fault::new(format!("{}[{at}] is read before it is written", decl.name)));
+        }
+        Ok(self.arrays[array.index()].get(place))
+    }
+
+    pub(super) fn store(
+        &mut self,
+        function: &Function,
+        array: Array,
+        at: i64,
+        value: Scalar,
+    ) -> Result<(), Fault> {
+        self.counts.stores += 1;
+        let place = self.place(function, array, at)?;
+        let decl = &function.arrays[array];
+        if decl.role == Role::Input {
+            return Err(Fault::new(format!("the input {} is written", decl.name)));
+        }
+        self.defined[array.index()][place] = true;
+        match self.arrays[array.index()].set(place, value) {
+            true => Ok(()),
+            false => Err(Fault::new(format!("{value} does not fit {}[{at}]", decl.name))),
+        }
+    }
+
+    /// Makes an array at least so long; false if that cannot be had.
+    pub(super) fn reserve(&mut self, array: Array, len: i64) -> bool {
+        let Ok(len) = usize::try_from(len) else { return false };
+        let old = self.len(array);
+        if len <= old {
+            return true;
+        }
+        let grown = len.max(old * 2);
+        let fits = self.arrays[array.index()].resize(grown);
+        if fits {
+            self.defined[array.index()].resize(grown, false);
+        }
+        fits
+    }
+
+    pub(super) fn sort(
+        &mut self,
+        function: &Function,
+        keys: &[Array],
+        carried: &[Array],
+        lo: i64,
+        hi: i64,
+    ) -> Result<(), Fault> {
+        let mut records = vec![];
+        for at in lo..hi {
+            let load = |m: &mut Self, list: &[Array]| {
+                list.iter().map(|&a| m.load(function, a, at)).collect::<Result<Vec<_>, _>>()
+            };
+            records.push((load(self, keys)?, load(self, carried)?));
+        }
+        records.sort_by_key(|(keys, _)| keys.iter().map(|k| k.as_i64()).collect::<Vec<_>>());
+        for (at, (key, rest)) in (lo..hi).zip(records) {
+            for (&array, value) in keys.iter().chain(carried).zip(key.into_iter().chain(rest)) {
+                self.store(function, array, at, value)?;
+            }
+        }
+        Ok(())
+    }
+}

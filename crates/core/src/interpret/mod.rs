@@ -1,0 +1,277 @@
+//! The interpreter: runs the imperative form exactly as its semantics say, and checks everything
+//! that compiled code takes for granted: bounds, narrowing stores, reads of undefined elements.
+//!
+//! It is the oracle of the compiled backends, and its counts of iterations, loads and stores pin
+//! costs without a clock.
+
+mod memory;
+
+pub use memory::{Buffer, Counts, Fault};
+
+use crate::algebra::{BinaryOp, eval};
+use crate::datatype::Scalar;
+use crate::ids::{Id, Var};
+use crate::ir::{Expr, Function, Param, Status, Stmt};
+use memory::Memory;
+
+/// What a parameter is given.
+#[derive(Clone, Debug)]
+pub enum Argument {
+    /// A scalar.
+    Scalar(Scalar),
+    /// An array; empty for results.
+    Array(Buffer),
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The status.
+    pub status: Status,
+    /// The arrays of the function by id, results as long as was reserved.
+    pub arrays: Vec<Buffer>,
+    /// What was done.
+    pub counts: Counts,
+}
+
+/// Runs a function on arguments in the order of its parameters, for at most `limit` iterations.
+pub fn run(
+    function: &Function,
+    arguments: Vec<Argument>,
+    limit: Option<u64>,
+) -> Result<Outcome, Fault> {
+    let mut machine = Machine {
+        function,
+        vars: vec![vec![]; function.vars.len()],
+        memory: Memory::new(function),
+        limit: limit.unwrap_or(u64::MAX),
+    };
+    if arguments.len() != function.params.len() {
+        return Err(Fault::new("the number of arguments is wrong"));
+    }
+    for (param, argument) in function.params.iter().zip(arguments) {
+        match (param, argument) {
+            (Param::Scalar(v), Argument::Scalar(x)) => machine.vars[v.index()] = vec![x],
+            (Param::Array(a), Argument::Array(buffer)) => machine.memory.give(*a, buffer)?,
+            _ => return Err(Fault::new("an argument does not fit its parameter")),
+        }
+    }
+    let status = match machine.block(&function.body)? {
+        Flow::Next => Status::Ok,
+        Flow::Ended(status) => status,
+    };
+    let Memory { arrays, counts, .. } = machine.memory;
+    Ok(Outcome { status, arrays, counts })
+}
+
+/// What happens after a statement.
+enum Flow {
+    Next,
+    Ended(Status),
+}
+
+struct Machine<'f> {
+    function: &'f Function,
+    /// The lanes of each variable; none before it is assigned.
+    vars: Vec<Vec<Scalar>>,
+    memory: Memory,
+    limit: u64,
+}
+
+impl Machine<'_> {
+    fn block(&mut self, stmts: &[Stmt]) -> Result<Flow, Fault> {
+        for s in stmts {
+            if let Flow::Ended(status) = self.stmt(s)? {
+                return Ok(Flow::Ended(status));
+            }
+        }
+        Ok(Flow::Next)
+    }
+
+    fn stmt(&mut self, s: &Stmt) -> Result<Flow, Fault> {
+        match s {
+            Stmt::Assign { var, value } => self.vars[var.index()] = self.lanes(value)?,
+            Stmt::Store { array, index, value } => {
+                let values = self.lanes(value)?;
+                let at = self.index(index)?;
+                for (k, value) in values.into_iter().enumerate() {
+                    self.memory.store(self.function, *array, at + k as i64, value)?;
+                }
+            }
+            Stmt::For { var, lo, hi, step, body } => {
+                return self.for_loop(*var, lo, hi, *step, body);
+            }
+            Stmt::While { cond, body } => {
+                while self.truth(cond)? {
+                    self.iterate()?;
+                    if let Flow::Ended(status) = self.block(body)? {
+                        return Ok(Flow::Ended(status));
+                    }
+                }
+            }
+            Stmt::If { cond, then, otherwise } => {
+                let branch = if self.truth(cond)? { then } else { otherwise };
+                return self.block(branch);
+            }
+            Stmt::Reserve { array, len } => {
+                let len = self.index(len)?;
+                if !self.memory.reserve(*array, len) {
+                    return Ok(Flow::Ended(Status::OutOfMemory));
+                }
+            }
+            Stmt::Fill { array, lo, hi, value } => {
+                let (lo, hi, value) = (self.index(lo)?, self.index(hi)?, self.scalar(value)?);
+                for k in lo..hi {
+                    self.memory.store(self.function, *array, k, value)?;
+                }
+            }
+            Stmt::Sort { keys, carried, lo, hi } => {
+                let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+                self.memory.sort(self.function, keys, carried, lo, hi)?;
+            }
+            Stmt::Fail(status) => return Ok(Flow::Ended(*status)),
+            Stmt::Comment(_) => {}
+        }
+        Ok(Flow::Next)
+    }
+
+    fn for_loop(
+        &mut self,
+        var: Var,
+        lo: &Expr,
+        hi: &Expr,
+        step: i64,
+        body: &[Stmt],
+    ) -> Result<Flow, Fault> {
+        let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+        let mut i = lo;
+        while i < hi {
+            self.iterate()?;
+            self.vars[var.index()] = vec![Scalar::I64(i)];
+            if let Flow::Ended(status) = self.block(body)? {
+                return Ok(Flow::Ended(status));
+            }
+            i += step;
+        }
+        self.vars[var.index()] = vec![];
+        Ok(Flow::Next)
+    }
+
+    fn iterate(&mut self) -> Result<(), Fault> {
+        self.memory.counts.iterations += 1;
+        match self.memory.counts.iterations > self.limit {
+            true => Err(Fault::new("the limit of iterations is reached")),
+            false => Ok(()),
+        }
+    }
+
+    fn index(&mut self, e: &Expr) -> Result<i64, Fault> {
+        match self.scalar(e)? {
+            Scalar::I64(x) => Ok(x),
+            other => Err(Fault::new(format!("{other} is not an index"))),
+        }
+    }
+
+    fn truth(&mut self, e: &Expr) -> Result<bool, Fault> {
+        match self.scalar(e)? {
+            Scalar::Bool(b) => Ok(b),
+            other => Err(Fault::new(format!("{other} is not a truth value"))),
+        }
+    }
+
+    /// The value of an expression of one lane.
+    fn scalar(&mut self, e: &Expr) -> Result<Scalar, Fault> {
+        match e {
+            Expr::Const(c) => Ok(*c),
+            Expr::Var(v) => match self.vars[v.index()][..] {
+                [x] => Ok(x),
+                _ => Err(Fault::new(format!("{} has no value", self.function.vars[*v].name))),
+            },
+            Expr::Load { array, index, lanes: 1 } => {
+                let at = self.index(index)?;
+                self.memory.load(self.function, *array, at)
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.scalar(a)?, self.scalar(b)?);
+                same_type(a, b)?;
+                Ok(eval::binary(*op, a, b))
+            }
+            _ => self.rare(e),
+        }
+    }
+
+    fn rare(&mut self, e: &Expr) -> Result<Scalar, Fault> {
+        match e {
+            Expr::Unary(op, a) => Ok(eval::unary(*op, self.scalar(a)?)),
+            Expr::AndThen(a, b) => Ok(Scalar::Bool(self.truth(a)? && self.truth(b)?)),
+            Expr::Select(c, a, b) => {
+                let (c, a, b) = (self.truth(c)?, self.scalar(a)?, self.scalar(b)?);
+                Ok(if c { a } else { b })
+            }
+            Expr::Fma(a, b, c) => fused(self.scalar(a)?, self.scalar(b)?, self.scalar(c)?),
+            Expr::Convert(to, a) => Ok(self.scalar(a)?.convert(*to)),
+            Expr::Sum(a) => {
+                let mut lanes = self.lanes(a)?;
+                while lanes.len() > 1 {
+                    let high = lanes.split_off(lanes.len() / 2);
+                    for (low, high) in lanes.iter_mut().zip(high) {
+                        *low = eval::binary(BinaryOp::Add, *low, high);
+                    }
+                }
+                lanes.first().copied().ok_or_else(|| Fault::new("a vector of no lanes"))
+            }
+            Expr::Len(array) => Ok(Scalar::I64(self.memory.len(*array) as i64)),
+            _ => Err(Fault::new("a vector where a scalar is needed")),
+        }
+    }
+
+    /// The lanes of an expression.
+    fn lanes(&mut self, e: &Expr) -> Result<Vec<Scalar>, Fault> {
+        if self.function.type_of(e).lanes == 1 {
+            return Ok(vec![self.scalar(e)?]);
+        }
+        match e {
+            Expr::Var(v) => Ok(self.vars[v.index()].clone()),
+            Expr::Load { array, index, lanes } => {
+                let at = self.index(index)?;
+                let lane = |k| self.memory.load(self.function, *array, at + i64::from(k));
+                (0..*lanes).map(lane).collect()
+            }
+            Expr::Splat(a, lanes) => Ok(vec![self.scalar(a)?; usize::from(*lanes)]),
+            Expr::Unary(op, a) => {
+                Ok(self.lanes(a)?.into_iter().map(|x| eval::unary(*op, x)).collect())
+            }
+            Expr::Binary(op, a, b) => {
+                let (a, b) = (self.lanes(a)?, self.lanes(b)?);
+                Ok(a.into_iter().zip(b).map(|(a, b)| eval::binary(*op, a, b)).collect())
+            }
+            Expr::Fma(a, b, c) => {
+                let (a, b, c) = (self.lanes(a)?, self.lanes(b)?, self.lanes(c)?);
+                a.into_iter().zip(b).zip(c).map(|((a, b), c)| fused(a, b, c)).collect()
+            }
+            Expr::Select(c, a, b) => {
+                let (c, a, b) = (self.truth(c)?, self.lanes(a)?, self.lanes(b)?);
+                Ok(if c { a } else { b })
+            }
+            Expr::Convert(to, a) => {
+                Ok(self.lanes(a)?.into_iter().map(|x| x.convert(*to)).collect())
+            }
+            _ => Err(Fault::new("a scalar where a vector is needed")),
+        }
+    }
+}
+
+fn same_type(a: Scalar, b: Scalar) -> Result<(), Fault> {
+    match a.register() == b.register() {
+        true => Ok(()),
+        false => Err(Fault::new(format!("{a} and {b} have different types"))),
+    }
+}
+
+fn fused(a: Scalar, b: Scalar, c: Scalar) -> Result<Scalar, Fault> {
+    match (a, b, c) {
+        (Scalar::F64(a), Scalar::F64(b), Scalar::F64(c)) => Ok(Scalar::F64(a.mul_add(b, c))),
+        (Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)) => Ok(Scalar::F32(a.mul_add(b, c))),
+        _ => Err(Fault::new("a fused multiply-add of other than floats")),
+    }
+}

@@ -1,0 +1,169 @@
+//! The imperative form as text.
+//!
+//! ```text
+//! fn compute_y(A1_size: i64, A2_pos: in [i32], y_vals: out [f64]) {
+//!   for i in 0..A1_size {
+//!     s = 0.0
+//!     for pA2 in A2_pos[i]..A2_pos[i + 1] {
+//!       s = fma(A_vals[pA2], x_vals[A2_crd[pA2]], s)
+//! ```
+
+use super::{Expr, Function, Param, Role, Stmt, Type};
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::Register;
+use std::fmt::{self, Write};
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let params: Vec<String> = self.params.iter().map(|p| param(self, *p)).collect();
+        writeln!(f, "fn {}({}) {{", self.name, params.join(", "))?;
+        for local in self.locals() {
+            writeln!(f, "  local {}: [{}]", self.arrays[local].name, self.arrays[local].elem)?;
+        }
+        let vars = self.vars.enumerate().filter(|(v, _)| !self.params.contains(&Param::Scalar(*v)));
+        for (_, var) in vars.filter(|(_, var)| var.ty != Type::INDEX) {
+            writeln!(f, "  var {}: {}", var.name, ty(var.ty))?;
+        }
+        block(self, f, &self.body, 1)?;
+        f.write_str("}\n")
+    }
+}
+
+fn param(function: &Function, param: Param) -> String {
+    match param {
+        Param::Scalar(v) => format!("{}: {}", function.vars[v].name, ty(function.vars[v].ty)),
+        Param::Array(a) => {
+            let array = &function.arrays[a];
+            let role = match array.role {
+                Role::Input => "in",
+                Role::Output => "out",
+                Role::Result => "result",
+                Role::Local => "local",
+            };
+            format!("{}: {role} [{}]", array.name, array.elem)
+        }
+    }
+}
+
+fn ty(ty: Type) -> String {
+    let name = register(ty.register);
+    if ty.lanes == 1 { name.to_owned() } else { format!("{name}x{}", ty.lanes) }
+}
+
+fn register(register: Register) -> &'static str {
+    match register {
+        Register::Bool => "bool",
+        Register::I64 => "i64",
+        Register::F32 => "f32",
+        Register::F64 => "f64",
+    }
+}
+
+fn block(function: &Function, f: &mut impl Write, stmts: &[Stmt], depth: usize) -> fmt::Result {
+    stmts.iter().try_for_each(|s| stmt(function, f, s, depth))
+}
+
+fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt::Result {
+    let e = |e: &Expr| expr(function, e);
+    let array = |a: crate::ids::Array| &function.arrays[a].name;
+    write!(f, "{:width$}", "", width = 2 * depth)?;
+    match s {
+        Stmt::Assign { var, value } => writeln!(f, "{} = {}", function.vars[*var].name, e(value)),
+        Stmt::Store { array: a, index, value } => {
+            let lanes = function.type_of(value).lanes;
+            let lanes = if lanes == 1 { String::new() } else { format!("; {lanes}") };
+            writeln!(f, "{}[{}{lanes}] = {}", array(*a), e(index), e(value))
+        }
+        Stmt::For { var, lo, hi, step, body } => {
+            let step = if *step == 1 { String::new() } else { format!(" step {step}") };
+            let name = &function.vars[*var].name;
+            writeln!(f, "for {name} in {}..{}{step} {{", e(lo), e(hi))?;
+            block(function, f, body, depth + 1)?;
+            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+        }
+        Stmt::While { cond, body } => {
+            writeln!(f, "while {} {{", e(cond))?;
+            block(function, f, body, depth + 1)?;
+            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+        }
+        Stmt::If { cond, then, otherwise } => {
+            writeln!(f, "if {} {{", e(cond))?;
+            block(function, f, then, depth + 1)?;
+            if !otherwise.is_empty() {
+                writeln!(f, "{:width$}}} else {{", "", width = 2 * depth)?;
+                block(function, f, otherwise, depth + 1)?;
+            }
+            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+        }
+        Stmt::Reserve { array: a, len } => writeln!(f, "reserve {}, {}", array(*a), e(len)),
+        Stmt::Fill { array: a, lo, hi, value } => {
+            writeln!(f, "fill {}[{}..{}] = {}", array(*a), e(lo), e(hi), e(value))
+        }
+        Stmt::Sort { keys, carried, lo, hi } => {
+            let names = |list: &[crate::ids::Array]| {
+                list.iter().map(|&a| array(a).as_str()).collect::<Vec<_>>().join(", ")
+            };
+            writeln!(f, "sort {}..{} by {} with {}", e(lo), e(hi), names(keys), names(carried))
+        }
+        Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
+        Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
+    }
+}
+
+/// An expression of a function as text.
+pub fn expr(function: &Function, e: &Expr) -> String {
+    operand(function, e, 0)
+}
+
+fn operand(function: &Function, e: &Expr, binding: u8) -> String {
+    let (text, own) = written(function, e);
+    if own < binding { format!("({text})") } else { text }
+}
+
+fn written(function: &Function, e: &Expr) -> (String, u8) {
+    let inner = |e: &Expr| expr(function, e);
+    let call = |name: &str, args: &[&Expr]| {
+        let args: Vec<String> = args.iter().map(|a| inner(a)).collect();
+        (format!("{name}({})", args.join(", ")), 9)
+    };
+    match e {
+        Expr::Const(c) => {
+            let text = c.to_string();
+            let own = if text.starts_with('-') { 5 } else { 9 };
+            (text, own)
+        }
+        Expr::Var(v) => (function.vars[*v].name.clone(), 9),
+        Expr::Load { array, index, lanes } => {
+            let lanes = if *lanes == 1 { String::new() } else { format!("; {lanes}") };
+            (format!("{}[{}{lanes}]", function.arrays[*array].name, inner(index)), 9)
+        }
+        Expr::Unary(UnaryOp::Neg, a) => (format!("-{}", operand(function, a, 6)), 5),
+        Expr::Unary(op, a) => call(op.name(), &[a]),
+        Expr::Binary(op, a, b) => binary(function, *op, a, b),
+        Expr::AndThen(a, b) => {
+            (format!("{} && {}", operand(function, a, 1), operand(function, b, 2)), 1)
+        }
+        Expr::Select(c, a, b) => call("select", &[c, a, b]),
+        Expr::Fma(a, b, c) => call("fma", &[a, b, c]),
+        Expr::Convert(to, a) => call(register(*to), &[a]),
+        Expr::Splat(a, lanes) => (format!("splat({}, {lanes})", inner(a)), 9),
+        Expr::Sum(a) => call("sum", &[a]),
+        Expr::Len(array) => (format!("len({})", function.arrays[*array].name), 9),
+    }
+}
+
+fn binary(function: &Function, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
+    let level = match op {
+        BinaryOp::Eq | BinaryOp::Ne | BinaryOp::Lt | BinaryOp::Le | BinaryOp::Gt | BinaryOp::Ge => {
+            2
+        }
+        BinaryOp::Add | BinaryOp::Sub => 3,
+        BinaryOp::Mul | BinaryOp::Div => 4,
+        _ => {
+            let (a, b) = (expr(function, a), expr(function, b));
+            return (format!("{}({a}, {b})", op.name()), 9);
+        }
+    };
+    let left = operand(function, a, if level == 2 { 3 } else { level });
+    (format!("{left} {} {}", op.name(), operand(function, b, level + 1)), level)
+}

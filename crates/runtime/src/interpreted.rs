@@ -1,0 +1,150 @@
+//! The interpreter behind the calling convention of compiled code.
+
+use crate::kernel::Executable;
+use crate::memory;
+use std::sync::Mutex;
+use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::ids::{Array, Id};
+use tamis_core::interpret::{self, Argument, Buffer, Counts, Fault};
+use tamis_core::ir::{Function, Param, Role, Status};
+
+/// A function to interpret.
+pub struct Interpreted {
+    function: Function,
+    /// What the last call did, or the fault that it met.
+    last: Mutex<Option<Result<Counts, Fault>>>,
+}
+
+impl Interpreted {
+    /// A function, ready to interpret.
+    pub fn new(function: Function) -> Interpreted {
+        Interpreted { function, last: Mutex::new(None) }
+    }
+
+    /// What the last call did, or the fault that it met.
+    pub fn last(&self) -> Option<Result<Counts, Fault>> {
+        self.last.lock().ok()?.clone()
+    }
+}
+
+impl Executable for Interpreted {
+    unsafe fn call(&self, slots: &mut [u64]) -> Status {
+        // SAFETY: the caller passes slots of the function's calling convention.
+        let arguments = unsafe { arguments(&self.function, slots) };
+        let outcome = interpret::run(&self.function, arguments, None);
+        let (status, report) = match outcome {
+            Ok(outcome) => {
+                // SAFETY: as above; the arrays are those of the slots.
+                let kept = unsafe { give_back(&self.function, &outcome.arrays, slots) };
+                (if kept { outcome.status } else { Status::OutOfMemory }, Ok(outcome.counts))
+            }
+            // A fault is a mistake of ours; no number may come of it.
+            Err(fault) => panic!("the interpreter met a fault: {fault}\n{}", self.function),
+        };
+        if let Ok(mut last) = self.last.lock() {
+            *last = Some(report);
+        }
+        status
+    }
+}
+
+/// Copies the arguments out of the slots.
+///
+/// # Safety
+/// The slots follow the function's calling convention.
+unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
+    let mut place = 0;
+    let mut arguments = vec![];
+    for param in &function.params {
+        match param {
+            Param::Scalar(v) => {
+                let bits = slots[place];
+                arguments.push(Argument::Scalar(match function.vars[*v].ty.register {
+                    Register::F32 => Scalar::F32(f32::from_bits(bits as u32)),
+                    Register::F64 => Scalar::F64(f64::from_bits(bits)),
+                    _ => Scalar::I64(bits as i64),
+                }));
+                place += 1;
+            }
+            Param::Array(a) => {
+                let len = slots[place + 1] as usize;
+                let array = &function.arrays[*a];
+                let buffer = match array.role {
+                    // SAFETY: an input slot holds the address of `len` elements.
+                    Role::Input => unsafe { copied(array.elem, slots[place], len) },
+                    Role::Output => Buffer::of(array.elem, len),
+                    Role::Result | Role::Local => Buffer::of(array.elem, 0),
+                };
+                arguments.push(Argument::Array(buffer));
+                place += 2;
+            }
+        }
+    }
+    arguments
+}
+
+/// # Safety
+/// `address` holds `len` elements.
+unsafe fn copied(elem: DataType, address: u64, len: usize) -> Buffer {
+    macro_rules! copy {
+        ($t:ty) => {{
+            // SAFETY: the caller promises `len` elements of this type.
+            unsafe { std::slice::from_raw_parts(address as *const $t, len) }.to_vec()
+        }};
+    }
+    match elem {
+        _ if len == 0 => Buffer::of(elem, 0),
+        DataType::Bool => Buffer::Bool(copy!(u8)),
+        DataType::I32 => Buffer::I32(copy!(i32)),
+        DataType::I64 => Buffer::I64(copy!(i64)),
+        DataType::F32 => Buffer::F32(copy!(f32)),
+        DataType::F64 => Buffer::F64(copy!(f64)),
+    }
+}
+
+/// Writes outputs and results back; false without memory for them.
+///
+/// # Safety
+/// The slots follow the function's calling convention.
+unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -> bool {
+    let mut place = 0;
+    for param in &function.params {
+        let Param::Array(a) = param else {
+            place += 1;
+            continue;
+        };
+        let buffer = &arrays[Array::index(*a)];
+        let bytes = buffer.len() * buffer.elem().size();
+        let address = match function.arrays[*a].role {
+            Role::Output => slots[place] as *mut u8,
+            Role::Result => {
+                // SAFETY: a fresh allocation.
+                let fresh = unsafe { memory::reserve(std::ptr::null_mut(), 0, bytes) };
+                if fresh.is_null() && bytes > 0 {
+                    return false;
+                }
+                slots[place] = fresh as u64;
+                slots[place + 1] = buffer.len() as u64;
+                fresh
+            }
+            Role::Input | Role::Local => std::ptr::null_mut(),
+        };
+        if !address.is_null() {
+            // SAFETY: the address has room for the array: it was allocated for it, or is the
+            // output of this very length.
+            unsafe { std::ptr::copy_nonoverlapping(start(buffer), address, bytes) };
+        }
+        place += 2;
+    }
+    true
+}
+
+fn start(buffer: &Buffer) -> *const u8 {
+    match buffer {
+        Buffer::Bool(v) => v.as_ptr(),
+        Buffer::I32(v) => v.as_ptr().cast(),
+        Buffer::I64(v) => v.as_ptr().cast(),
+        Buffer::F32(v) => v.as_ptr().cast(),
+        Buffer::F64(v) => v.as_ptr().cast(),
+    }
+}
