@@ -9,6 +9,7 @@ pub mod memory;
 pub mod pack;
 pub mod sort;
 pub mod tensor;
+pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
 pub use memory::{Buffer, Element};

@@ -94,11 +94,6 @@ impl Kernel {
         &self.compiled
     }
 
-    /// cin text
-    pub fn print_cin(&self) -> String {
-        tamis_core::cin::print::program(&self.compiled.program)
-    }
-
     /// Computes the results, by name in the order of the statements that wrote them last.
     ///
     /// The operands must be stored as those that the kernel was compiled for; dimensions and

@@ -15,12 +15,14 @@
 
 mod backend;
 mod dims;
+pub mod explain;
 mod kernel;
 
 pub use backend::Backend;
 pub use kernel::{Kernel, Options, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
-pub use tamis_core::diagnostic::{Code, Diagnostic};
+pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};
-pub use tamis_core::{format, notation, pipeline};
+pub use tamis_core::{format, level, notation, pipeline};
+pub use tamis_runtime::threads;
 pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, pack};

@@ -1,0 +1,119 @@
+//! The command line.
+
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+/// Sparse tensor algebra: index notation and formats in, fast kernels out
+#[derive(Parser)]
+#[command(name = "tamis", version, about, arg_required_else_help = true)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What to do
+#[derive(Subcommand)]
+pub enum Command {
+    /// Compute an expression on tensors from files or generators
+    Run(RunArgs),
+    /// Show what the compiler makes of an expression
+    Explain(ExplainArgs),
+    /// Convert between file formats
+    Convert(ConvertArgs),
+    /// Describe a tensor file and the formats that suit it
+    Info(InfoArgs),
+    /// List the level formats and named formats
+    Formats,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Compute an expression
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tamis run 'y(i) = A(i,j) * x(j)' -f A=csr -i A=web.mtx -g x=dense -o y=y.tns
+  tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
+  tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
+  tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10")]
+pub struct RunArgs {
+    /// Statements in index notation, separated by `;`
+    pub expression: String,
+    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}
+    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
+    pub formats: Vec<String>,
+    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz), or a number for a scalar
+    #[arg(short = 'i', long = "input", value_name = "T=FILE")]
+    pub inputs: Vec<String>,
+    /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
+    #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
+    pub generators: Vec<String>,
+    /// The dimension of an index variable that no tensor fixes
+    #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
+    pub dimensions: Vec<String>,
+    /// Where to write a result; without it a summary is printed
+    #[arg(short = 'o', long = "output", value_name = "T=FILE")]
+    pub outputs: Vec<String>,
+    /// A schedule
+    #[arg(short = 's', long = "schedule", default_value = "")]
+    pub schedule: String,
+    /// auto, jit, c, interp or cuda
+    #[arg(long, default_value = "auto")]
+    pub backend: String,
+    /// Threads for packing tensors (or TAMIS_NUM_THREADS)
+    #[arg(long, value_name = "N")]
+    pub threads: Option<usize>,
+    /// Run so many times and report each
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    pub time: usize,
+    /// Print one JSON object instead of a summary
+    #[arg(long)]
+    pub json: bool,
+    /// The element type of tensors whose format does not say
+    #[arg(long, value_name = "TYPE")]
+    pub dtype: Option<String>,
+}
+
+/// Show what the compiler makes of an expression
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr
+  tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c")]
+pub struct ExplainArgs {
+    /// Statements in index notation, separated by `;`
+    pub expression: String,
+    /// How a tensor is stored
+    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
+    pub formats: Vec<String>,
+    /// A schedule
+    #[arg(short = 's', long = "schedule", default_value = "")]
+    pub schedule: String,
+    /// One or several of: notation cin schedule graph lattice ir c cuda asm
+    #[arg(long, value_name = "STAGE", value_delimiter = ',')]
+    pub emit: Vec<String>,
+}
+
+/// Convert between file formats
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tamis convert matrix.rb matrix.mtx.gz
+  tamis convert tensor.tns sorted.tns --to csf")]
+pub struct ConvertArgs {
+    /// The file to read
+    pub input: PathBuf,
+    /// The file to write
+    pub output: PathBuf,
+    /// Store the tensor in this format in between: sorts, and sums duplicates
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<String>,
+}
+
+/// Describe a tensor file
+#[derive(Args)]
+pub struct InfoArgs {
+    /// The file
+    pub file: PathBuf,
+}

@@ -1,0 +1,164 @@
+//! Random tensors from a text such as `1000x1000:0.01:7` or `dense`.
+
+use crate::failure::{Failure, invalid};
+use std::collections::BTreeSet;
+use tamis::{Coordinates, DataType, Values};
+
+/// What to fill a tensor with.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Generator {
+    /// The dimensions, if given.
+    pub dims: Option<Vec<u64>>,
+    /// The share of entries, or all.
+    pub density: Density,
+    /// Where random numbers start.
+    pub seed: u64,
+}
+
+/// How many entries there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Density {
+    /// Every one.
+    Full,
+    /// This share, from 0 to 1.
+    Share(f64),
+}
+
+impl Generator {
+    /// Reads `[DIMS:]DENSITY[:SEED]`.
+    pub fn parse(option: &str, text: &str) -> Result<Generator, Failure> {
+        let wrong = |reason: &str| {
+            invalid(option, reason, "write -g T=1000x1000:0.01:7, -g T=0.01 or -g T=dense")
+        };
+        let mut parts: Vec<&str> = text.split(':').collect();
+        let is_dims =
+            |p: &str| p.split('x').all(|d| !d.is_empty() && d.bytes().all(|b| b.is_ascii_digit()));
+        let mut dims = None;
+        if is_dims(parts[0])
+            && (parts[0].contains('x') || parts.get(1).is_some_and(|p| density(p).is_some()))
+        {
+            let read: Result<Vec<u64>, _> = parts[0].split('x').map(str::parse).collect();
+            dims = Some(read.map_err(|_| wrong("a dimension is beyond 2^64"))?);
+            parts.remove(0);
+        }
+        let Some(share) = parts.first() else { return Err(wrong("the density is missing")) };
+        let share =
+            density(share).ok_or_else(|| wrong("the density must be dense or from 0 to 1"))?;
+        let seed = match parts.get(1) {
+            Some(seed) => seed.parse().map_err(|_| wrong("the seed must be a whole number"))?,
+            None => 0,
+        };
+        if parts.len() > 2 {
+            return Err(wrong("there are too many parts"));
+        }
+        Ok(Generator { dims, density: share, seed })
+    }
+
+    /// The entries, of small integers for integer types.
+    pub fn fill(
+        &self,
+        dims: &[u64],
+        datatype: DataType,
+        option: &str,
+    ) -> Result<Coordinates, Failure> {
+        let too_large = || {
+            invalid(
+                option,
+                "the tensor is too large to generate",
+                "choose smaller dimensions or density",
+            )
+        };
+        let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).ok_or_else(too_large)?;
+        let mut random = Random(self.seed.wrapping_mul(0x9E37_79B9_7F4A_7C15).wrapping_add(1));
+        let places: Vec<u64> = match self.density {
+            Density::Full => {
+                if size > 1 << 32 {
+                    return Err(too_large());
+                }
+                (0..size).collect()
+            }
+            Density::Share(share) => {
+                let count = (share * size as f64).round();
+                if count > 4e9 {
+                    return Err(too_large());
+                }
+                random.distinct(count as u64, size)
+            }
+        };
+        let mut crds = vec![Vec::with_capacity(places.len()); dims.len()];
+        for &place in &places {
+            let mut rest = place;
+            for (crd, &d) in crds.iter_mut().zip(dims).rev() {
+                crd.push(rest % d);
+                rest /= d;
+            }
+        }
+        let vals = places.iter().map(|_| match datatype {
+            DataType::F32 | DataType::F64 => random.unit(),
+            DataType::Bool => 1.0,
+            _ => (1 + random.next() % 9) as f64,
+        });
+        Ok(Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals.collect()) })
+    }
+}
+
+fn density(text: &str) -> Option<Density> {
+    if text == "dense" {
+        return Some(Density::Full);
+    }
+    let share: f64 = text.parse().ok()?;
+    (0.0..=1.0).contains(&share).then_some(Density::Share(share))
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// So many different numbers below `size`, ascending (drawn again where they meet).
+    fn distinct(&mut self, count: u64, size: u64) -> Vec<u64> {
+        let count = count.min(size);
+        if count > size / 2 {
+            let left_out: BTreeSet<u64> = self.distinct(size - count, size).into_iter().collect();
+            return (0..size).filter(|p| !left_out.contains(p)).collect();
+        }
+        let mut chosen: Vec<u64> = vec![];
+        while (chosen.len() as u64) < count {
+            let missing = count - chosen.len() as u64;
+            chosen.extend((0..missing).map(|_| self.next() % size));
+            chosen.sort_unstable();
+            chosen.dedup();
+        }
+        chosen
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_told_apart() {
+        let read = |text| Generator::parse("-g", text).ok();
+        let of = |dims: Option<&[u64]>, density, seed| {
+            Some(Generator { dims: dims.map(<[u64]>::to_vec), density, seed })
+        };
+        assert_eq!(read("dense"), of(None, Density::Full, 0));
+        assert_eq!(read("0.5:3"), of(None, Density::Share(0.5), 3));
+        assert_eq!(read("10x20:0.1:7"), of(Some(&[10, 20]), Density::Share(0.1), 7));
+        assert_eq!(read("10:dense"), of(Some(&[10]), Density::Full, 0));
+        assert_eq!(read("10x20"), None);
+        assert_eq!(read("2.0"), None);
+    }
+}

@@ -1,0 +1,277 @@
+//! Operands: from files, numbers and generators to tensors.
+
+use crate::args::RunArgs;
+use crate::failure::{Failure, assignment, invalid};
+use crate::generate::{Density, Generator};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use tamis::notation::Program;
+use tamis::{
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Tensor, Values,
+};
+
+/// The formats of `-f`, by tensor.
+pub fn formats(
+    program: &Program,
+    texts: &[String],
+) -> Result<BTreeMap<String, FormatSpec>, Failure> {
+    let mut specs = BTreeMap::new();
+    for text in texts {
+        let (name, format) = assignment("-f", text)?;
+        let order = order_of(program, name)?;
+        let spec = tamis::format::parse(format, Some(order))?;
+        if specs.insert(name.to_owned(), spec).is_some() {
+            return Err(twice("-f", name));
+        }
+    }
+    Ok(specs)
+}
+
+/// Every operand as a tensor.
+pub fn operands(
+    program: &Program,
+    args: &RunArgs,
+    formats: &BTreeMap<String, FormatSpec>,
+    dtype: Option<DataType>,
+) -> Result<Vec<(String, Tensor)>, Failure> {
+    let mut lists: BTreeMap<String, (Coordinates, Shape)> = BTreeMap::new();
+    for text in &args.inputs {
+        let (name, file) = assignment("-i", text)?;
+        let order = order_of(program, name)?;
+        if lists.insert(name.to_owned(), (read(name, file, order)?, Shape::Sparse)).is_some() {
+            return Err(twice("-i", name));
+        }
+    }
+    let sizes = sizes(program, args, &lists)?;
+    for text in &args.generators {
+        let (name, what) = assignment("-g", text)?;
+        let order = order_of(program, name)?;
+        let option = format!("-g {text}");
+        let generator = Generator::parse(&option, what)?;
+        let dims = match generator.dims.clone() {
+            Some(dims) => dims,
+            None => inferred(program, name, &sizes)?,
+        };
+        if dims.len() != order {
+            let message = format!("{name} has order {order}, -g gives {} dimensions", dims.len());
+            return Err(Diagnostic::new(Code::OrderMismatch, message)
+                .help("give one dimension per mode")
+                .into());
+        }
+        let spec = formats.get(name);
+        let datatype = spec.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
+        let list = generator.fill(&dims, datatype, &option)?;
+        let shape = if generator.density == Density::Full { Shape::Dense } else { Shape::Sparse };
+        if lists.insert(name.to_owned(), (list, shape)).is_some() {
+            return Err(twice("-g", name));
+        }
+    }
+    check_all_given(program, &lists)?;
+    let mut operands = vec![];
+    for (name, (list, shape)) in lists {
+        let tensor = packed(&name, &list, shape, formats.get(&name), dtype)?;
+        operands.push((name, tensor));
+    }
+    Ok(operands)
+}
+
+/// What a tensor is without a format: dense if it was generated so.
+#[derive(Clone, Copy, PartialEq)]
+enum Shape {
+    Dense,
+    Sparse,
+}
+
+fn packed(
+    name: &str,
+    list: &Coordinates,
+    shape: Shape,
+    spec: Option<&FormatSpec>,
+    dtype: Option<DataType>,
+) -> Result<Tensor, Failure> {
+    let order = list.dims.len();
+    let usual = match (shape, order) {
+        (Shape::Dense, _) | (_, 0 | 1) => "dense",
+        (_, 2) => "csr",
+        _ => "csf",
+    };
+    let spec = match spec {
+        Some(spec) => spec.clone(),
+        None => tamis::format::parse(usual, Some(order))?,
+    };
+    let natural = match list.vals {
+        Values::Bool(_) => DataType::Bool,
+        Values::I32(_) => DataType::I32,
+        Values::I64(_) => DataType::I64,
+        Values::F32(_) => DataType::F32,
+        Values::F64(_) | Values::C128(_) => DataType::F64,
+    };
+    let mut storage = spec.resolve(dtype.unwrap_or(natural))?;
+    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    let width = IndexWidth::for_max(largest);
+    storage.pos = spec.pos.unwrap_or(width);
+    storage.crd = spec.crd.unwrap_or(width);
+    tamis::pack(list, &storage, Duplicates::Sum).map_err(|mut d| {
+        d.message = format!("{name}: {}", d.message);
+        d.into()
+    })
+}
+
+/// A file, or a number for a scalar.
+fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
+    if order == 0
+        && let Ok(value) = file.parse::<f64>()
+    {
+        let vals = match file.parse::<i64>() {
+            Ok(whole) => Values::I64(vec![whole]),
+            Err(_) => Values::F64(vec![value]),
+        };
+        // A number without a point is as good as any float.
+        let vals = match vals {
+            Values::I64(v) => Values::F64(v.into_iter().map(|x| x as f64).collect()),
+            other => other,
+        };
+        return Ok(Coordinates { dims: vec![], crds: vec![], vals });
+    }
+    let mut list = tamis_io::read(Path::new(file))?.coordinates;
+    // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
+    while list.dims.len() > order && list.dims.last() == Some(&1) {
+        list.dims.pop();
+        list.crds.pop();
+    }
+    if list.dims.len() > order && list.dims.first() == Some(&1) {
+        list.dims.remove(0);
+        list.crds.remove(0);
+    }
+    if list.dims.len() != order {
+        let message =
+            format!("{name} has order {order}, {file} holds a tensor of order {}", list.dims.len());
+        return Err(Diagnostic::new(Code::OrderMismatch, message)
+            .help("use one index variable per mode of the file")
+            .into());
+    }
+    Ok(list)
+}
+
+/// Dimensions of index variables by files, explicit generators and `-d`.
+fn sizes(
+    program: &Program,
+    args: &RunArgs,
+    lists: &BTreeMap<String, (Coordinates, Shape)>,
+) -> Result<BTreeMap<String, u64>, Failure> {
+    let mut known: BTreeMap<String, Vec<u64>> =
+        lists.iter().map(|(name, (list, _))| (name.clone(), list.dims.clone())).collect();
+    for text in &args.generators {
+        let (name, what) = assignment("-g", text)?;
+        if let Some(dims) = Generator::parse(&format!("-g {text}"), what)?.dims {
+            known.insert(name.to_owned(), dims);
+        }
+    }
+    let mut sizes = dimensions(program, &args.dimensions)?;
+    for statement in &program.statements {
+        let mut accesses = statement.value.accesses();
+        accesses.push(&statement.result);
+        for access in accesses {
+            let Some(dims) = known.get(&program.tensors[access.tensor].name) else { continue };
+            for (&var, &d) in access.indices.iter().zip(dims) {
+                sizes.entry(program.vars[var].name.clone()).or_insert(d);
+            }
+        }
+    }
+    Ok(sizes)
+}
+
+/// The dimensions of `-d`.
+pub fn dimensions(program: &Program, texts: &[String]) -> Result<BTreeMap<String, u64>, Failure> {
+    let mut dims = BTreeMap::new();
+    for text in texts {
+        let (name, size) = assignment("-d", text)?;
+        if program.var(name).is_none() {
+            let message = format!("the expression has no index variable named {name}");
+            return Err(Diagnostic::new(Code::UnknownVariable, message)
+                .help("name one of its index variables")
+                .into());
+        }
+        let size: u64 = size.parse().map_err(|_| {
+            invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
+        })?;
+        if size > i64::MAX as u64 {
+            let message = format!("the dimension {size} of {name} is beyond 2^63 - 1");
+            return Err(Diagnostic::new(Code::DimensionTooLarge, message)
+                .help("choose a smaller one")
+                .into());
+        }
+        dims.insert(name.to_owned(), size);
+    }
+    Ok(dims)
+}
+
+/// The dimensions of a tensor from its index variables.
+fn inferred(
+    program: &Program,
+    name: &str,
+    sizes: &BTreeMap<String, u64>,
+) -> Result<Vec<u64>, Failure> {
+    for statement in &program.statements {
+        let mut accesses = statement.value.accesses();
+        accesses.push(&statement.result);
+        for access in accesses.into_iter().filter(|a| program.tensors[a.tensor].name == name) {
+            let dims: Option<Vec<u64>> =
+                access.indices.iter().map(|&v| sizes.get(&program.vars[v].name).copied()).collect();
+            if let Some(dims) = dims {
+                return Ok(dims);
+            }
+        }
+    }
+    let message = format!("nothing fixes the dimensions of {name}");
+    Err(Diagnostic::new(Code::DimensionUnknown, message)
+        .help(format!("give them: -g {name}=DIMS:DENSITY, or -d VAR=SIZE"))
+        .into())
+}
+
+/// Refuses operands without a value.
+fn check_all_given(
+    program: &Program,
+    lists: &BTreeMap<String, (Coordinates, Shape)>,
+) -> Result<(), Failure> {
+    let mut written = BTreeSet::new();
+    for statement in &program.statements {
+        for access in statement.value.accesses() {
+            let name = &program.tensors[access.tensor].name;
+            if !lists.contains_key(name) && !written.contains(name) {
+                let message = format!("{name} has neither a file nor a generator");
+                return Err(Diagnostic::new(Code::MissingInput, message)
+                    .at(&program.source, access.span.clone())
+                    .help(format!("add -i {name}=FILE or -g {name}=DENSITY"))
+                    .into());
+            }
+        }
+        written.insert(program.tensors[statement.result.tensor].name.clone());
+    }
+    for name in lists.keys() {
+        let read = program.statements.iter().any(|s| {
+            s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == *name)
+                || (s.accumulate.is_some() && program.tensors[s.result.tensor].name == *name)
+        });
+        if !read {
+            let message = format!("{name} is given a value, but the expression only writes it");
+            return Err(Diagnostic::new(Code::UnusedInput, message)
+                .help("write += to add to what is there, or drop the option")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+fn order_of(program: &Program, name: &str) -> Result<usize, Failure> {
+    program.tensor(name).map(|id| program.tensors[id].order).ok_or_else(|| {
+        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
+        Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
+            .help(format!("its tensors are {}", names.join(", ")))
+            .into()
+    })
+}
+
+fn twice(option: &str, name: &str) -> Failure {
+    invalid(option, &format!("{name} is given twice"), "give each tensor one value and one format")
+}

@@ -1,0 +1,196 @@
+//! `tamis run`: computes an expression and writes or summarises the results.
+
+use crate::args::RunArgs;
+use crate::failure::{Failure, assignment, invalid};
+use crate::inputs;
+use std::path::PathBuf;
+use std::time::Instant;
+use tamis::{Backend, Code, Coordinates, DataType, Diagnostic, Kernel, Options, Tensor, Values};
+use tamis_io::WriteOptions;
+
+/// Runs the command.
+pub fn run(args: &RunArgs) -> Result<(), Failure> {
+    let program = tamis::notation::parse(&args.expression)?;
+    no_schedule(&args.schedule)?;
+    let backend = backend(&args.backend)?;
+    let dtype = args.dtype.as_deref().map(dtype).transpose()?;
+    let threads = tamis::threads::set(args.threads)?;
+    if args.time == 0 {
+        return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
+    }
+    let formats = inputs::formats(&program, &args.formats)?;
+    let outputs = outputs(&program, args)?;
+    let operands = inputs::operands(&program, args, &formats, dtype)?;
+    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let results = program.results();
+    let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
+    let options = Options {
+        results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
+        datatype: dtype,
+        dims: inputs::dimensions(&program, &args.dimensions)?,
+        backend,
+    };
+    let start = Instant::now();
+    let kernel = Kernel::of_program(program, &operands, &options)?;
+    let compile_ms = start.elapsed().as_secs_f64() * 1e3;
+    let mut seconds = vec![];
+    let mut results = vec![];
+    for _ in 0..args.time {
+        drop(std::mem::take(&mut results));
+        let start = Instant::now();
+        results = kernel.run(&operands)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    for (name, path) in &outputs {
+        let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
+        tamis_io::write(path, &entries(tensor)?, &WriteOptions::default())?;
+    }
+    let report = Report { compile_ms, seconds, backend, threads };
+    match args.json {
+        true => report.json(&results),
+        false => report.summary(&results, &outputs),
+    }
+    Ok(())
+}
+
+/// What a file holds of a tensor: the stored entries, or all of them where the fill value is not
+/// what files leave out.
+fn entries(tensor: &Tensor) -> Result<Coordinates, Failure> {
+    if tensor.storage().fill.as_f64() == 0.0 {
+        return Ok(tensor.to_coordinates());
+    }
+    let mut spec = tamis::format::parse("dense", Some(tensor.dims().len()))?;
+    spec.datatype = Some(tensor.storage().datatype);
+    spec.fill = Some(tensor.storage().fill);
+    let storage = spec.resolve(tensor.storage().datatype)?;
+    let dense = tamis::pack(&tensor.to_coordinates(), &storage, tamis::Duplicates::Refuse)?;
+    Ok(dense.to_coordinates())
+}
+
+struct Report {
+    compile_ms: f64,
+    seconds: Vec<f64>,
+    backend: Backend,
+    threads: usize,
+}
+
+impl Report {
+    fn json(&self, results: &[(String, Tensor)]) {
+        let Some((_, tensor)) = results.last() else { return };
+        let list = |items: Vec<String>| items.join(", ");
+        let dims = list(tensor.dims().iter().map(u64::to_string).collect());
+        let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
+        println!(
+            "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
+             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"\"}}",
+            tensor.nnz(),
+            self.compile_ms,
+            self.backend.name(),
+            self.threads
+        );
+    }
+
+    fn summary(&self, results: &[(String, Tensor)], outputs: &[(String, PathBuf)]) {
+        for (name, tensor) in results {
+            let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
+            let dims = if dims.is_empty() { "a scalar".to_owned() } else { dims.join(" x ") };
+            println!("{name}: {dims}, {} stored, {}", tensor.nnz(), tensor.storage());
+            match outputs.iter().find(|(n, _)| n == name) {
+                Some((_, path)) => println!("  written to {}", path.display()),
+                None => print_values(tensor),
+            }
+        }
+        let mut sorted = self.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let median = sorted[sorted.len() / 2];
+        let runs =
+            if sorted.len() > 1 { format!(" (median of {})", sorted.len()) } else { String::new() };
+        println!(
+            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}",
+            self.compile_ms,
+            median * 1e3,
+            self.backend.name()
+        );
+    }
+}
+
+/// The first entries of a tensor.
+fn print_values(tensor: &Tensor) {
+    const SHOWN: usize = 8;
+    let list = tensor.to_coordinates();
+    let shown = tensor.nnz().min(SHOWN);
+    for n in 0..shown {
+        let place: Vec<String> = list.crds.iter().map(|c| c[n].to_string()).collect();
+        match place.is_empty() {
+            true => println!("  {}", tensor.vals().get(n)),
+            false => println!("  ({}) {}", place.join(","), tensor.vals().get(n)),
+        }
+    }
+    if tensor.nnz() > shown {
+        println!("  .. {} more", tensor.nnz() - shown);
+    }
+    if let Values::F64(v) = &list.vals
+        && v.len() > 1
+    {
+        println!("  sum {}", v.iter().sum::<f64>());
+    }
+}
+
+fn outputs(
+    program: &tamis::notation::Program,
+    args: &RunArgs,
+) -> Result<Vec<(String, PathBuf)>, Failure> {
+    let mut outputs = vec![];
+    for text in &args.outputs {
+        let (name, file) = assignment("-o", text)?;
+        let results = program.results();
+        if !program.tensor(name).is_some_and(|id| results.contains(&id)) {
+            let message = format!("the expression has no result named {name}");
+            return Err(Diagnostic::new(Code::UnknownTensor, message)
+                .help("name a result with -o")
+                .into());
+        }
+        let path = PathBuf::from(file);
+        if tamis_io::FileFormat::of(&path).is_none() {
+            return Err(invalid(
+                &format!("-o {text}"),
+                "the file format is unknown",
+                "end the name in .tns, .mtx or .rb, with or without .gz",
+            ));
+        }
+        outputs.push((name.to_owned(), path));
+    }
+    Ok(outputs)
+}
+
+/// The backend of a name.
+pub fn backend(name: &str) -> Result<Backend, Failure> {
+    Backend::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = Backend::ALL.iter().map(|b| b.name()).collect();
+        Diagnostic::new(Code::UnsupportedBackend, format!("there is no backend {name} here"))
+            .help(format!("use one of {}", known.join(", ")))
+            .into()
+    })
+}
+
+fn dtype(name: &str) -> Result<DataType, Failure> {
+    DataType::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
+        invalid(
+            &format!("--dtype {name}"),
+            "the type is unknown",
+            &format!("use one of {}", known.join(", ")),
+        )
+    })
+}
+
+/// Refuses a schedule: the commands come with the scheduling language.
+pub fn no_schedule(text: &str) -> Result<(), Failure> {
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    Err(Diagnostic::new(Code::UnsupportedSchedule, "schedules are not supported yet")
+        .at(text, 0..text.len())
+        .help("leave -s out; loops are ordered by themselves")
+        .into())
+}

@@ -1,0 +1,106 @@
+//! Iteration graphs and lattices as text, for people.
+
+use super::lattice::Lattice;
+use crate::cin::simplify::Facts;
+use crate::cin::{Program, Stmt, print};
+use crate::ids::{Id, IndexVar};
+use crate::notation::Access;
+use std::fmt::Write;
+
+/// The iteration graph of each kernel: its loops, and each operand's path through them.
+pub fn graph(program: &Program) -> String {
+    let mut out = String::new();
+    for kernel in &program.kernels {
+        let mut loops = vec![];
+        collect(&kernel.body, &mut loops);
+        let names: Vec<&str> = loops.iter().map(|&v| program.vars[v].as_str()).collect();
+        let _ = writeln!(out, "{}: loops {}", program.name(kernel), names.join(" -> "));
+        let mut seen: Vec<Access> = vec![];
+        for access in kernel.body.reads() {
+            if access.indices.is_empty() || seen.contains(access) {
+                continue;
+            }
+            seen.push(access.clone());
+            let path: Vec<String> = levels(program, access)
+                .map(|(var, name, _)| format!("{} ({name})", program.vars[var]))
+                .collect();
+            let _ = writeln!(out, "  {}: {}", print::access(program, access), path.join(" -> "));
+        }
+    }
+    out
+}
+
+/// The lattice of each loop of each kernel.
+pub fn lattices(program: &Program) -> String {
+    let mut out = String::new();
+    for kernel in &program.kernels {
+        let facts = Facts { program, register: kernel.compute.register() };
+        walk(facts, &kernel.body, &mut vec![], &mut out);
+    }
+    out
+}
+
+fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String) {
+    match s {
+        Stmt::Forall { var, body } => {
+            let iterators = iterators(facts.program, body, *var, bound);
+            let lattice = Lattice::build(facts, body, &iterators);
+            let _ = writeln!(out, "{}:", facts.program.vars[*var]);
+            for point in &lattice.points {
+                let names: Vec<String> = iterators
+                    .iter()
+                    .enumerate()
+                    .filter(|(k, _)| point.present & (1 << k) != 0)
+                    .map(|(_, a)| print::access(facts.program, a))
+                    .collect();
+                let body = print::stmt(facts.program, &point.body);
+                let names =
+                    if names.is_empty() { "every coordinate".to_owned() } else { names.join(", ") };
+                let _ = writeln!(out, "  {{{names}}}  {body}");
+            }
+            bound.push(*var);
+            walk(facts, body, bound, out);
+            bound.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            walk(facts, producer, bound, out);
+            walk(facts, consumer, bound, out);
+        }
+        Stmt::Assign { .. } => {}
+    }
+}
+
+/// The operands whose first open level, when the loops outside are behind, is that of `var`.
+fn iterators(program: &Program, body: &Stmt, var: IndexVar, bound: &[IndexVar]) -> Vec<Access> {
+    let mut found: Vec<Access> = vec![];
+    for access in body.reads() {
+        let next = levels(program, access).find(|(v, _, _)| !bound.contains(v));
+        if next.is_some_and(|(v, _, full)| v == var && !full) && !found.contains(access) {
+            found.push(access.clone());
+        }
+    }
+    found
+}
+
+/// Variable, format name and fullness of each level of an access.
+fn levels<'p>(
+    program: &'p Program,
+    access: &'p Access,
+) -> impl Iterator<Item = (IndexVar, &'static str, bool)> + 'p {
+    let levels = program.storage(access.tensor).format.levels();
+    levels.iter().map(|l| (access.indices[l.mode.index()], l.kind.name(), l.kind.properties().full))
+}
+
+fn collect(s: &Stmt, loops: &mut Vec<IndexVar>) {
+    match s {
+        Stmt::Forall { var, body } => {
+            loops.push(*var);
+            collect(body, loops);
+        }
+        Stmt::Where { consumer, producer } => {
+            collect(consumer, loops);
+            collect(producer, loops);
+        }
+        Stmt::Assign { .. } => {}
+    }
+}
