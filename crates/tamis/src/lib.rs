@@ -24,5 +24,6 @@ pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::{format, level, notation, pipeline};
+pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::threads;
 pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, pack};

@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod check;
+pub mod filetest;
 pub mod generate;
 pub mod random;
 pub mod reference;

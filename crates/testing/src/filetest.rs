@@ -1,0 +1,251 @@
+//! Filetests: a program with its formats, and what is expected of it, as text.
+//!
+//! ```text
+//! # what the test is for
+//! A: csr | csc | dcsr | dense            alternatives; each is run
+//! y(i) = A(i,j) * x(j)
+//! ---- ir                                a stage of `tamis explain`
+//! ...
+//! ---- run                               entries of operands, then of results
+//! A 2x2 = (0,1):2
+//! x 2 = (0):1 (1):3
+//! y 2 = (0):6
+//! ---- error                             instead: the diagnostic
+//! ```
+//!
+//! A run is evaluated on every backend in every alternative and against the dense reference.
+//! `BLESS=1` rewrites what is expected.
+
+use crate::case::{Case, Operand};
+use crate::check::{Outcome, check};
+use crate::reference::{self, Dense};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use tamis::explain::{Explanation, Stage};
+use tamis::{Backend, Diagnostic, Kernel, Tensor};
+
+/// A filetest as it is written.
+struct Filetest {
+    header: String,
+    formats: Vec<(String, Vec<String>)>,
+    dims: BTreeMap<String, u64>,
+    text: String,
+    sections: Vec<(String, String)>,
+}
+
+/// Runs a filetest; `Ok` is the text as it should be, which differs from the given one where an
+/// expectation does.
+pub fn run(text: &str) -> Result<String, String> {
+    let test = parse(text)?;
+    let mut out = test.header.clone();
+    for (name, expected) in &test.sections {
+        let _ = writeln!(out, "---- {name}");
+        let got = match name.as_str() {
+            "run" => test.run(expected)?,
+            "error" => test.error(expected),
+            stage => test.stage(stage)?,
+        };
+        out.push_str(got.trim_end());
+        out.push('\n');
+    }
+    Ok(out)
+}
+
+fn parse(text: &str) -> Result<Filetest, String> {
+    let (head, rest) = text.split_once("---- ").ok_or("a filetest needs a section")?;
+    if !head.starts_with('#') {
+        return Err("the first line says what the test is for, after a #".to_owned());
+    }
+    let mut test = Filetest {
+        header: head.to_owned(),
+        formats: vec![],
+        dims: BTreeMap::new(),
+        text: String::new(),
+        sections: vec![],
+    };
+    for line in head.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
+        let declared = line.split_once(": ").filter(|(name, _)| is_name(name));
+        let sized = line.split_once(" = ").and_then(|(n, v)| Some((n, v.trim().parse().ok()?)));
+        if let Some((name, formats)) = declared {
+            let formats = formats.split('|').map(|f| f.trim().to_owned()).collect();
+            test.formats.push((name.to_owned(), formats));
+        } else if let Some((name, size)) = sized.filter(|(n, _)| is_name(n) && test.text.is_empty())
+        {
+            test.dims.insert(name.to_owned(), size);
+        } else {
+            test.text.push_str(line);
+            test.text.push('\n');
+        }
+    }
+    test.text = test.text.trim_end().to_owned();
+    for section in rest.split("\n---- ") {
+        let (name, body) = section.split_once('\n').unwrap_or((section, ""));
+        test.sections.push((name.trim().to_owned(), body.to_owned()));
+    }
+    Ok(test)
+}
+
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '_')
+}
+
+impl Filetest {
+    fn alternatives(&self) -> usize {
+        self.formats.iter().map(|(_, f)| f.len()).max().unwrap_or(1)
+    }
+
+    fn format(&self, name: &str, alternative: usize) -> Option<&str> {
+        let (_, formats) = self.formats.iter().find(|(n, _)| n == name)?;
+        Some(&formats[alternative % formats.len()])
+    }
+
+    /// The case of an alternative with these operands.
+    fn case(&self, operands: &[Operand], alternative: usize) -> Case {
+        let operands: Vec<Operand> = operands
+            .iter()
+            .map(|o| Operand {
+                format: self.format(&o.name, alternative).unwrap_or("dense").to_owned(),
+                ..o.clone()
+            })
+            .collect();
+        let is_operand = |name: &str| operands.iter().any(|o| o.name == name);
+        let results = self
+            .formats
+            .iter()
+            .filter(|(name, _)| !is_operand(name))
+            .filter_map(|(name, _)| {
+                Some((name.clone(), self.format(name, alternative)?.to_owned()))
+            })
+            .collect();
+        Case { text: self.text.clone(), operands, results, dims: self.dims.clone() }
+    }
+
+    fn stage(&self, name: &str) -> Result<String, String> {
+        let stage = Stage::parse(name).ok_or(format!("there is no stage {name}"))?;
+        let attempt = || -> Result<String, Diagnostic> {
+            let program = tamis::notation::parse(&self.text)?;
+            let mut formats = BTreeMap::new();
+            for (name, texts) in &self.formats {
+                let order = program.tensor(name).map(|id| program.tensors[id].order);
+                formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
+            }
+            Explanation::of(&program, &formats)?.stage(stage)
+        };
+        attempt().map_err(|d| d.to_string())
+    }
+
+    fn run(&self, expected: &str) -> Result<String, String> {
+        let program = tamis::notation::parse(&self.text).map_err(|d| d.to_string())?;
+        let results: Vec<String> =
+            program.results().into_iter().map(|id| program.tensors[id].name.clone()).collect();
+        let mut out = String::new();
+        let mut operands = vec![];
+        for line in expected.lines().filter(|l| !l.trim().is_empty()) {
+            let operand = entries(line)?;
+            if !results.contains(&operand.name) {
+                operands.push(operand);
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        for alternative in 0..self.alternatives() {
+            let case = self.case(&operands, alternative);
+            for backend in [Backend::Jit, Backend::Interpreter, Backend::C] {
+                if backend == Backend::C && (alternative > 0 || !tamis::has_c_compiler()) {
+                    continue;
+                }
+                match check(&case, backend) {
+                    Outcome::Right => {}
+                    other => {
+                        let formats = format!("{:?} {:?}", case.operands, case.results);
+                        return Err(format!("{other:?} on {} with {formats}", backend.name()));
+                    }
+                }
+            }
+        }
+        let dense: BTreeMap<String, Dense> = self
+            .case(&operands, 0)
+            .operands
+            .iter()
+            .map(|o| Ok((o.name.clone(), Dense::of(&o.tensor()?))))
+            .collect::<Result<_, Diagnostic>>()
+            .map_err(|d| d.to_string())?;
+        let values =
+            reference::evaluate(&program, &dense, &self.dims).map_err(|d| d.to_string())?;
+        for name in results {
+            let _ = writeln!(out, "{}", line(&name, &values[&name]));
+        }
+        Ok(out)
+    }
+
+    /// The diagnostic that the program meets, given what the section says of operands.
+    fn error(&self, expected: &str) -> String {
+        let mut out = String::new();
+        let mut operands = vec![];
+        for line in expected.lines() {
+            if let Ok(operand) = entries(line) {
+                operands.push(operand);
+                let _ = writeln!(out, "{line}");
+            }
+        }
+        let case = self.case(&operands, 0);
+        let attempt = || -> Result<(), Diagnostic> {
+            let options = case.options(Backend::Jit)?;
+            let tensors: Vec<(String, Tensor)> = case
+                .operands
+                .iter()
+                .map(|o| Ok((o.name.clone(), o.tensor()?)))
+                .collect::<Result<_, Diagnostic>>()?;
+            let operands: Vec<(&str, &Tensor)> =
+                tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+            Kernel::compile(&case.text, &operands, &options)?.run(&operands)?;
+            Ok(())
+        };
+        match attempt() {
+            Ok(()) => out.push_str("none"),
+            Err(d) => out.push_str(&d.to_string()),
+        }
+        out
+    }
+}
+
+/// Reads `A 2x2 = (0,1):2 (1,1):3`.
+fn entries(line: &str) -> Result<Operand, String> {
+    let wrong = || format!("expected NAME DIMS = (COORDINATE):VALUE .., not {line}");
+    let (head, list) = line.split_once('=').ok_or_else(wrong)?;
+    let mut head = head.split_whitespace();
+    let name = head.next().filter(|n| is_name(n)).ok_or_else(wrong)?.to_owned();
+    let dims: Vec<u64> = match head.next() {
+        Some(dims) => {
+            dims.split('x').map(|d| d.parse().map_err(|_| wrong())).collect::<Result<_, _>>()?
+        }
+        None => vec![],
+    };
+    let mut entries = vec![];
+    for entry in list.split_whitespace() {
+        let (place, value) = entry.split_once(':').ok_or_else(wrong)?;
+        let inner = place.strip_prefix('(').and_then(|p| p.strip_suffix(')')).ok_or_else(wrong)?;
+        let place: Vec<u64> = inner
+            .split(',')
+            .filter(|c| !c.is_empty())
+            .map(|c| c.parse().map_err(|_| wrong()))
+            .collect::<Result<_, _>>()?;
+        entries.push((place, value.parse().map_err(|_| wrong())?));
+    }
+    Ok(Operand { name, format: "dense".to_owned(), dims, entries })
+}
+
+/// Writes the elements that are not 0.
+fn line(name: &str, dense: &Dense) -> String {
+    let dims: Vec<String> = dense.dims.iter().map(u64::to_string).collect();
+    let mut out = format!("{name} {}", dims.join("x")).trim_end().to_owned() + " =";
+    for (at, value) in dense.vals.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+        let mut rest = at as u64;
+        let mut place = vec![String::new(); dense.dims.len()];
+        for (p, &d) in place.iter_mut().zip(&dense.dims).rev() {
+            *p = (rest % d).to_string();
+            rest /= d;
+        }
+        let _ = write!(out, " ({}):{value}", place.join(","));
+    }
+    out
+}
