@@ -70,7 +70,6 @@ codes! {
     IntegerOverflow "integer-overflow" Execution "A value does not fit the result's data type.";
     PositionOverflow "position-overflow" Execution "A position does not fit its index width.";
     CompilerFailed "compiler-failed" Execution "The system's C compiler failed.";
-    File "file" Execution "A file cannot be read or written.";
     Internal "internal" Execution "A mistake of Tamis itself: please report it.";
 }
 

@@ -49,11 +49,7 @@ pub(crate) fn known(
                             "index {}: {} has {known}, {here} has {dimension}",
                             program.vars[var].name, origin[&var]
                         );
-                        return Err(Diagnostic::new(Code::DimensionMismatch, message)
-                            .at(&program.source, access.span.clone())
-                            .help(
-                                "use different index variables, or operands of equal dimension",
-                            ));
+                        return Err(mismatch(program, access, message));
                     }
                     Some(_) => {}
                     None => {
@@ -69,6 +65,12 @@ pub(crate) fn known(
         }
     }
     Ok(dims)
+}
+
+fn mismatch(program: &Program, access: &Access, message: String) -> Diagnostic {
+    Diagnostic::new(Code::DimensionMismatch, message)
+        .at(&program.source, access.span.clone())
+        .help("use different index variables, or operands of equal dimension")
 }
 
 /// Every dimension, or the diagnostic for the first that nothing fixes.

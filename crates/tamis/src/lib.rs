@@ -27,3 +27,8 @@ pub use tamis_core::{format, level, notation, pipeline};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::threads;
 pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, pack};
+
+/// The examples of the README, run as tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

@@ -1,0 +1,137 @@
+//! The command as a user meets it: exit status, diagnostics, files.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn tamis(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+    command.args(args).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    command.output().expect("the command starts")
+}
+
+/// Requires an exit status and a text in what is printed.
+fn check(args: &[&str], status: i32, expected: &str) {
+    let output = tamis(args);
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {text}");
+    assert!(text.contains(expected), "{args:?}: {text}");
+}
+
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+const MATRIX: &str = "A=data/bar.mtx.gz";
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("tamis-test-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    folder.join(name)
+}
+
+#[test]
+fn a_product_runs_on_every_backend() {
+    for backend in ["auto", "jit", "interp"] {
+        check(
+            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--backend", backend],
+            0,
+            "y: 600, 600 stored",
+        );
+    }
+}
+
+#[test]
+fn json_has_what_scripts_need() {
+    let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];
+    let text = String::from_utf8(tamis(&args).stdout).expect("text");
+    for key in ["dims", "nnz", "seconds", "compile_ms", "backend", "threads", "schedule"] {
+        assert!(text.contains(&format!("\"{key}\": ")), "{text}");
+    }
+}
+
+#[test]
+fn results_are_written_and_read_back() {
+    let path = scratch("y.tns");
+    let output = format!("y={}", path.display());
+    check(&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", &output], 0, "written");
+    let input = format!("y={}", path.display());
+    check(&["run", "s = y(i)", "-i", &input], 0, "s: a scalar");
+    let converted = scratch("y.mtx.gz");
+    check(&["convert", &path.to_string_lossy(), &converted.to_string_lossy()], 0, "600 entries");
+    check(&["info", &converted.to_string_lossy()], 0, "600 x 1");
+}
+
+#[test]
+fn fill_values_other_than_zero_are_written_out() {
+    let path = scratch("c.tns");
+    let output = format!("C={}", path.display());
+    check(
+        &["run", "C(i,j) = A(i,j) + 1", "-f", "C=csr", "-g", "A=4x5:0.2", "-o", &output],
+        0,
+        "written",
+    );
+    let text = std::fs::read_to_string(&path).expect("the file is there");
+    assert_eq!(text.lines().filter(|l| !l.starts_with('#')).count(), 20);
+}
+
+#[test]
+fn wrong_requests_end_with_2() {
+    let cases: [(&[&str], &str); 12] = [
+        (&["run", "y(i) = A(i,j", "-i", MATRIX], "error[syntax]"),
+        (&["run", SPMV, "-i", MATRIX], "error[missing-input]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-g", "y=dense"], "error[unused-input]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-d", "q=3"], "error[unknown-variable]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "z=dense"], "error[unknown-tensor]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=10:dense"], "error[dimension-mismatch]"),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=2.5"], "error[invalid-option]"),
+        (&["run", SPMV, "-i", "A"], "error[invalid-option]"),
+        (
+            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--backend", "cuda"],
+            "error[unsupported-backend]",
+        ),
+        (
+            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "split(i,a,b,4)"],
+            "error[unsupported-schedule]",
+        ),
+        (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", "y=y.xyz"], "error[invalid-option]"),
+        (&["explain", SPMV, "-f", "A=csx"], "error[unknown-format]"),
+    ];
+    for (args, expected) in cases {
+        check(args, 2, expected);
+    }
+}
+
+#[test]
+fn failing_files_end_with_1() {
+    check(&["run", SPMV, "-i", "A=gone.mtx", "-g", "x=dense"], 1, "error[file-not-readable]");
+    let output = "y=/no/such/folder/y.tns";
+    check(
+        &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", output],
+        1,
+        "error[file-not-writable]",
+    );
+    let bad = scratch("bad.mtx");
+    std::fs::write(&bad, "%%MatrixMarket matrix coordinate real general\n2 2 1\n1 x 1.0\n")
+        .expect("written");
+    let input = format!("A={}", bad.display());
+    check(&["run", SPMV, "-i", &input, "-g", "x=dense"], 1, "error[file-syntax]");
+}
+
+#[test]
+fn a_broken_compiler_is_told() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+    let folder = scratch("cache");
+    command.env("TAMIS_CC", "true").env("TAMIS_CACHE_DIR", folder);
+    command.args(["run", "y(i) = x(i)", "-g", "x=5:dense", "--backend", "c"]);
+    let output = command.output().expect("the command starts");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("error[compiler-failed]"), "{text}");
+}
+
+#[test]
+fn every_stage_is_explained() {
+    for stage in ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"] {
+        assert!(tamis(&["explain", SPMV, "-f", "A=csr", "--emit", stage]).status.success());
+    }
+    check(&["formats"], 0, "compressed");
+    check(&["completions", "bash"], 0, "tamis");
+}

@@ -1,0 +1,67 @@
+//! The Rust interface: kernels that run again, user operators, and what they refuse.
+
+use tamis::notation::{Operator, OperatorProperties, build, parse_with};
+use tamis::{Kernel, Options, Tensor};
+
+fn matrix() -> Tensor {
+    Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).expect("valid arrays")
+}
+
+fn vector() -> Tensor {
+    Tensor::dense(&[3], vec![1.0, 10.0, 100.0]).expect("valid arrays")
+}
+
+#[test]
+fn a_kernel_runs_again_on_other_contents() {
+    let (a, x) = (matrix(), vector());
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default());
+    let kernel = kernel.expect("a valid program");
+    for scale in [1.0, 2.0] {
+        let x = Tensor::dense(&[3], vec![scale, 0.0, 0.0]).expect("valid arrays");
+        let results = kernel.run(&[("A", &a), ("x", &x)]).expect("it runs");
+        assert_eq!(results[0].1.vals().as_slice::<f64>(), Some(&[scale, 0.0][..]));
+    }
+}
+
+#[test]
+fn a_kernel_refuses_operands_that_are_stored_otherwise() {
+    let (a, x) = (matrix(), vector());
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default());
+    let kernel = kernel.expect("a valid program");
+    let b = Tensor::csc([2, 3], vec![0, 1, 2, 3], vec![0, 1, 0], vec![1.0, 3.0, 2.0]);
+    let b = b.expect("valid arrays");
+    let refused = kernel.run(&[("A", &b), ("x", &x)]).expect_err("another format");
+    let expected = "error[format-property]: A is stored as csc, the kernel was compiled for csr";
+    assert!(refused.to_string().starts_with(expected), "{refused}");
+}
+
+#[test]
+fn built_programs_equal_their_text() {
+    let (a, x) = (matrix(), vector());
+    let program = build(|b| {
+        let [i, j] = b.vars(["i", "j"]);
+        let [y, a, x] = b.tensors(["y", "A", "x"]);
+        b.assign(y[i], 2.0 * a[[i, j]] * x[j]);
+    });
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::of_program(program.expect("valid"), &operands, &Options::default());
+    let results = kernel.expect("a valid program").run(&operands).expect("it runs");
+    assert_eq!(results[0].1.vals().as_slice::<f64>(), Some(&[402.0, 60.0][..]));
+}
+
+#[test]
+fn user_operators_bring_their_algebra() {
+    let properties = OperatorProperties {
+        identity: Some(0.0),
+        annihilator: None,
+        commutative: tamis::notation::Commutativity::Commutative,
+    };
+    let hypot = Operator::binary("hyp", properties, |x, y| (x * x + y * y).sqrt());
+    let program = parse_with("y = hyp(i, x(i))", &[hypot.expect("an operator")]).expect("valid");
+    let x = Tensor::dense(&[2], vec![3.0, 4.0]).expect("valid arrays");
+    let kernel = Kernel::of_program(program, &[("x", &x)], &Options::default());
+    let results = kernel.expect("a valid program").run(&[("x", &x)]).expect("it runs");
+    assert_eq!(results[0].1.vals().as_slice::<f64>(), Some(&[5.0][..]));
+}

@@ -1,0 +1,114 @@
+//! Project chores: `cargo xtask ci | tidy | bless | bench | differential`.
+
+mod tidy;
+
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+const HELP: &str = "cargo xtask COMMAND
+  ci                   everything that has to hold before a change lands
+  tidy                 layers, sizes, maps, error coverage, dependencies
+  bless                rewrite what filetests expect
+  bench [ARGS]         race Tamis against its peers
+  differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME";
+
+/// Tests and the differential run share one profile, so that Cranelift is built once.
+const PROFILE: &str = "ci";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
+    let done = match args.first().map(String::as_str) {
+        Some("ci") => ci(),
+        Some("tidy") => tidy::run(),
+        Some("bless") => cargo(
+            &["test", "--profile", PROFILE, "-p", "tamis-testing", "--test", "filetests"],
+            &[],
+            Some("BLESS"),
+        ),
+        Some("bench") => {
+            cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml", "--"], &rest, None)
+        }
+        Some("differential") => cargo(
+            &["run", "--release", "-p", "tamis-testing", "--bin", "differential", "--"],
+            &rest,
+            None,
+        ),
+        _ => {
+            println!("{HELP}");
+            return ExitCode::from(2);
+        }
+    };
+    if done { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// A step of `ci`: its name, and what says whether it holds.
+type Step = (&'static str, fn() -> bool);
+
+fn ci() -> bool {
+    let steps: [Step; 6] = [
+        ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
+        ("clippy", || {
+            let lints = ["--", "-D", "warnings"];
+            cargo(
+                &["clippy", "--quiet", "--workspace", "--all-targets", "--profile", PROFILE],
+                &lints,
+                None,
+            )
+        }),
+        ("tidy", tidy::run),
+        ("tests", tests),
+        ("doctests", || {
+            cargo(&["test", "--quiet", "--doc", "--workspace", "--profile", PROFILE], &[], None)
+        }),
+        ("differential", || {
+            cargo(
+                &[
+                    "run",
+                    "--quiet",
+                    "--profile",
+                    PROFILE,
+                    "-p",
+                    "tamis-testing",
+                    "--bin",
+                    "differential",
+                    "--",
+                ],
+                &["--seconds", "10"],
+                None,
+            )
+        }),
+    ];
+    for (name, step) in steps {
+        println!("== {name}");
+        let start = Instant::now();
+        let holds = step();
+        println!(
+            "== {name} {} in {:.1} s",
+            if holds { "holds" } else { "FAILED" },
+            start.elapsed().as_secs_f64()
+        );
+        if !holds {
+            return false;
+        }
+    }
+    true
+}
+
+/// All tests, by nextest where it is installed.
+fn tests() -> bool {
+    let nextest = Command::new("cargo").args(["nextest", "--version"]).output();
+    if nextest.is_ok_and(|o| o.status.success()) {
+        return cargo(&["nextest", "run", "--workspace", "--cargo-profile", PROFILE], &[], None);
+    }
+    cargo(&["test", "--workspace", "--profile", PROFILE, "--lib", "--bins", "--tests"], &[], None)
+}
+
+fn cargo(args: &[&str], rest: &[&str], variable: Option<&str>) -> bool {
+    let mut command = Command::new("cargo");
+    command.args(args).args(rest);
+    if let Some(name) = variable {
+        command.env(name, "1");
+    }
+    command.status().is_ok_and(|s| s.success())
+}
