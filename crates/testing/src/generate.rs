@@ -53,6 +53,11 @@ impl<'r> Generator<'r> {
             let drawn = if random.one_in(25) { 0 } else { 1 + random.below(6) as u64 };
             sizes.insert(v, same.unwrap_or(drawn));
         }
+        if count <= 3 && random.one_in(6) {
+            // Long enough for whole vectors and tiles, and what is left over.
+            let v = *random.pick(&vars);
+            sizes.insert(v, 14 + random.below(40) as u64);
+        }
         let flavour = match random.below(10) {
             0 => Flavour::MinPlus,
             1 => Flavour::Logic,

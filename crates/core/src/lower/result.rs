@@ -59,7 +59,7 @@ pub(super) fn plan(program: &Program, kernel: &Kernel) -> Plan {
         return Plan::Full;
     };
     let vars: Vec<IndexVar> = levels.iter().map(|l| tensor.modes[l.mode.index()]).collect();
-    let loops = outer_loops(&kernel.body, kernel.result);
+    let loops = outer_loops(&kernel.body);
     let in_order = vars.iter().zip(&loops).take_while(|(a, b)| a == b).count();
     let (in_order, rest) = match in_order > last {
         true => (last + 1, Rest::Block),
@@ -69,15 +69,15 @@ pub(super) fn plan(program: &Program, kernel: &Kernel) -> Plan {
     Plan::Assemble(Assembly { vars, in_order, rest, next })
 }
 
-/// The loops around the assignment of a tensor, outermost first.
-fn outer_loops(s: &Stmt, tensor: crate::ids::TensorId) -> Vec<IndexVar> {
+/// The loops around the assignment of the result, outermost first.
+fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
     match s {
         Stmt::Forall { var, body } => {
             let mut loops = vec![*var];
-            loops.extend(outer_loops(body, tensor));
+            loops.extend(outer_loops(body));
             loops
         }
-        Stmt::Where { consumer, .. } => outer_loops(consumer, tensor),
+        Stmt::Where { consumer, .. } => outer_loops(consumer),
         Stmt::Assign { .. } => vec![],
     }
 }

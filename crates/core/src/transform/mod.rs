@@ -1,11 +1,15 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
-use crate::ir::Function;
+mod affine;
+mod sums;
+mod tile;
+
+use crate::ir::{Function, Stmt};
 
 /// What the passes may assume of the machine that will run the function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Target {
-    /// Bytes of a vector register; 0 asks for scalar code.
+    /// Bytes of a vector register; 0 asks for scalar code where vectors would not change results.
     pub vector_bytes: u16,
     /// How many vector registers hold the accumulators of a tile.
     pub tile_registers: u16,
@@ -17,7 +21,37 @@ impl Target {
 }
 
 /// All passes in order.
+///
+/// Sums are split the same way for every target, since that decides their bits; tiles keep each
+/// element's order of additions, so they may differ between targets.
 pub fn transform(function: Function, target: Target) -> Function {
-    let _ = target;
-    function
+    tile::tile(sums::split(function), target)
+}
+
+/// A block with `f` applied to each statement, outermost first; where it gives nothing, the
+/// statement's own blocks are visited.
+fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in block {
+        match f(&s) {
+            Some(new) => out.extend(new),
+            None => out.push(s.map_children(&mut |e| e, &mut |b| rewrite(b, f))),
+        }
+    }
+    out
+}
+
+/// A new variable under a name that nothing else has.
+fn fresh(function: &mut Function, name: &str, ty: crate::ir::Type) -> crate::ids::Var {
+    let taken = |name: &str| {
+        function.vars.iter().any(|v| v.name == name)
+            || function.arrays.iter().any(|a| a.name == name)
+    };
+    let mut unique = name.to_owned();
+    let mut k = 1;
+    while taken(&unique) {
+        k += 1;
+        unique = format!("{name}_{k}");
+    }
+    function.vars.push(crate::ir::VarDecl { name: unique, ty })
 }

@@ -28,7 +28,7 @@ impl Writer<'_> {
         }
     }
 
-    fn stmt(&mut self, s: &Stmt, path: &mut Vec<usize>, waiting: &mut BTreeSet<usize>) {
+    fn stmt(&mut self, s: &Stmt, path: &mut [usize], waiting: &mut BTreeSet<usize>) {
         match s {
             Stmt::Assign { var, value } => {
                 let ty = match waiting.remove(&place(*var)) {

@@ -1,0 +1,96 @@
+//! What the passes ask of expressions: which variables they use, and how they move with one.
+
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::Register;
+use crate::ids::Var;
+use crate::ir::build::add;
+use crate::ir::{Expr, Function, Role, Stmt};
+
+/// Whether an expression uses a variable.
+pub(super) fn uses(e: &Expr, var: Var) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
+    found
+}
+
+/// An expression with a variable replaced.
+pub(super) fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
+    match e {
+        Expr::Var(v) if v == var => by.clone(),
+        _ => e.map_children(&mut |child| replace(child, var, by)),
+    }
+}
+
+/// `rest` where an expression is `rest + var`.
+pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
+    match e {
+        Expr::Var(v) if *v == var => Some(crate::ir::build::int(0)),
+        Expr::Binary(BinaryOp::Add, a, b) if !uses(b, var) => {
+            Some(add(beside(a, var)?, (**b).clone()))
+        }
+        Expr::Binary(BinaryOp::Add, a, b) if !uses(a, var) => {
+            Some(add((**a).clone(), beside(b, var)?))
+        }
+        _ => None,
+    }
+}
+
+/// Every variable that a block assigns, loop variables included.
+pub(super) fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
+    for s in block {
+        if let Stmt::Assign { var, .. } | Stmt::For { var, .. } = s {
+            found.push(*var);
+        }
+        s.blocks().into_iter().for_each(|b| assigned(b, found));
+    }
+}
+
+/// The value of the last statement of a block of which the others only name indices, with those
+/// names replaced by what they stand for.
+pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
+    let (last, names) = block.split_last()?;
+    let mut last = last.clone();
+    let mut vars = vec![];
+    for s in names.iter().rev() {
+        let Stmt::Assign { var, value } = s else { return None };
+        last = last.map_children(&mut |e| replace(e, *var, value), &mut |b| b);
+        vars.push(*var);
+    }
+    Some((vars, last))
+}
+
+/// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes.
+pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
+    let float = |e: &Expr| matches!(function.type_of(e).register, Register::F32 | Register::F64);
+    if !uses(e, var) {
+        return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
+    }
+    let wide = |e: &Expr| widened(function, e, var, lanes).map(Box::new);
+    match e {
+        Expr::Load { array, index, lanes: 1 } if float(e) => {
+            beside(index, var)?;
+            Some(Expr::Load { array: *array, index: index.clone(), lanes })
+        }
+        Expr::Unary(UnaryOp::Neg, a) => Some(Expr::Unary(UnaryOp::Neg, wide(a)?)),
+        Expr::Binary(op, a, b)
+            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) =>
+        {
+            float(a).then_some(())?;
+            Some(Expr::Binary(*op, wide(a)?, wide(b)?))
+        }
+        Expr::Fma(a, b, c) => Some(Expr::Fma(wide(a)?, wide(b)?, wide(c)?)),
+        _ => None,
+    }
+}
+
+/// Whether every load of an expression is from arrays that nothing writes.
+pub(super) fn reads_inputs_only(function: &Function, e: &Expr) -> bool {
+    let mut only = true;
+    e.walk(&mut |e| {
+        if let Expr::Load { array, .. } = e {
+            only &= function.arrays[*array].role == Role::Input;
+        }
+        only &= !matches!(e, Expr::Len(_));
+    });
+    only
+}

@@ -1,0 +1,147 @@
+//! Sums in the innermost loop are split over several accumulators, since one would wait for itself.
+//!
+//! ```text
+//! for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
+//!
+//! s0 = 0; s1 = 0; s2 = 0; s3 = 0
+//! for p in lo..mid step 4 { s0 = fma(A[p], x[crd[p]], s0); s1 = fma(A[p + 1], ..); .. }
+//! s = s + ((s0 + s2) + (s1 + s3))
+//! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
+//! ```
+//!
+//! Where all operands are contiguous, the accumulators are vectors. The split is the same for every
+//! target, so that all of them compute the same bits.
+
+use super::affine::{inlined, reads_inputs_only, replace, uses, widened};
+use super::{fresh, rewrite};
+use crate::algebra::BinaryOp;
+use crate::datatype::{Register, Scalar};
+use crate::ids::Var;
+use crate::ir::build::{add, assign, binary, int, mul};
+use crate::ir::{Expr, Function, Stmt, Type};
+
+/// Accumulators of a sum over scattered operands.
+const WAYS: i64 = 4;
+/// Vector accumulators of a sum over contiguous operands, and the bytes of each.
+const VECTORS: i64 = 2;
+const VECTOR_BYTES: i64 = 64;
+
+/// The pass.
+pub(super) fn split(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite(body, &mut |s| split_loop(&mut function, s));
+    Function { body, ..function }
+}
+
+/// A sum: its loop, and what is added to which variable.
+struct Sum {
+    var: Var,
+    lo: Expr,
+    hi: Expr,
+    total: Var,
+    value: Expr,
+    body: Vec<Stmt>,
+}
+
+fn split_loop(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let (names, last) = inlined(body)?;
+    let Stmt::Assign { var: total, value } = last else { return None };
+    let register = function.vars[total].ty.register;
+    let float = matches!(register, Register::F32 | Register::F64);
+    let sums = match &value {
+        Expr::Fma(a, b, c) => **c == Expr::Var(total) && !uses(a, total) && !uses(b, total),
+        Expr::Binary(BinaryOp::Add, a, b) => **a == Expr::Var(total) && !uses(b, total),
+        _ => false,
+    };
+    let own = names.contains(&total) || *var == total;
+    if !float || !sums || own || !reads_inputs_only(function, &value) {
+        return None;
+    }
+    let sum = Sum { var: *var, lo: lo.clone(), hi: hi.clone(), total, value, body: body.clone() };
+    let lanes = VECTOR_BYTES / if register == Register::F32 { 4 } else { 8 };
+    let wide = widened_sum(function, &sum, lanes as u16);
+    Some(match wide {
+        Some(value) => sum.over_vectors(function, value, lanes),
+        None => sum.over_scalars(function),
+    })
+}
+
+/// The value with the total as a vector.
+fn widened_sum(function: &Function, sum: &Sum, lanes: u16) -> Option<Expr> {
+    let wide = |e: &Expr| widened(function, e, sum.var, lanes).map(Box::new);
+    let total = Box::new(Expr::Var(sum.total));
+    match &sum.value {
+        Expr::Fma(a, b, _) => Some(Expr::Fma(wide(a)?, wide(b)?, total)),
+        Expr::Binary(op, _, b) => Some(Expr::Binary(*op, total, wide(b)?)),
+        _ => None,
+    }
+}
+
+impl Sum {
+    fn over_vectors(self, function: &mut Function, value: Expr, lanes: i64) -> Vec<Stmt> {
+        let ty = Type { lanes: lanes as u16, ..function.vars[self.total].ty };
+        let zero = Expr::Splat(Box::new(self.zero(function)), lanes as u16);
+        self.unrolled(function, ty, zero, value, VECTORS, lanes)
+    }
+
+    fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
+        let ty = function.vars[self.total].ty;
+        let (zero, value) = (self.zero(function), self.value.clone());
+        self.unrolled(function, ty, zero, value, WAYS, 1)
+    }
+
+    fn zero(&self, function: &Function) -> Expr {
+        Expr::Const(Scalar::I64(0).convert(function.vars[self.total].ty.register))
+    }
+
+    /// The loop with `ways` accumulators of `lanes` lanes, and the rest of it.
+    fn unrolled(
+        self,
+        function: &mut Function,
+        ty: Type,
+        zero: Expr,
+        value: Expr,
+        ways: i64,
+        lanes: i64,
+    ) -> Vec<Stmt> {
+        let base = function.vars[self.total].name.clone();
+        let parts: Vec<Var> =
+            (0..ways).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
+        let name = function.vars[self.var].name.clone();
+        let begin = fresh(function, &format!("{name}_begin"), Type::INDEX);
+        let end = fresh(function, &format!("{name}_hi"), Type::INDEX);
+        let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
+        let stride = ways * lanes;
+        let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
+        let whole = mul(binary(BinaryOp::Div, count, int(stride)), int(stride));
+        let mut stmts = vec![
+            assign(begin, self.lo.clone()),
+            assign(end, self.hi.clone()),
+            assign(mid, add(Expr::Var(begin), whole)),
+        ];
+        let mut body = vec![];
+        for (k, &part) in parts.iter().enumerate() {
+            stmts.push(assign(part, zero.clone()));
+            let at = add(Expr::Var(self.var), int(k as i64 * lanes));
+            let value =
+                replace(replace(value.clone(), self.var, &at), self.total, &Expr::Var(part));
+            body.push(assign(part, value));
+        }
+        let (lo, hi) = (Expr::Var(begin), Expr::Var(mid));
+        stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
+        let mut joined: Vec<Expr> = parts.into_iter().map(Expr::Var).collect();
+        while joined.len() > 1 {
+            let high = joined.split_off(joined.len() / 2);
+            let pairs = joined.into_iter().zip(high);
+            joined = pairs.map(|(a, b)| binary(BinaryOp::Add, a, b)).collect();
+        }
+        let joined = joined.swap_remove(0);
+        let joined = if lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
+        let total = binary(BinaryOp::Add, Expr::Var(self.total), joined);
+        stmts.push(assign(self.total, total));
+        let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
+        stmts.push(Stmt::For { var: self.var, lo, hi, step: 1, body: self.body });
+        stmts
+    }
+}

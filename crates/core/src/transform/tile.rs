@@ -1,0 +1,226 @@
+//! Dense inner loops are tiled into vector registers, across the loops that sum into them.
+//!
+//! ```text
+//! for p in row { for j in 0..n { C[c + j] = fma(A[p], B[k * n + j], C[c + j]) } }
+//!
+//! for j in 0..n/16*16 step 16 {
+//!   t0 = C[c + j; 8]; t1 = C[c + j + 8; 8]
+//!   for p in row { t0 = fma(splat(A[p]), B[k * n + j; 8], t0); t1 = .. }
+//!   C[c + j; 8] = t0; C[c + j + 8; 8] = t1
+//! }
+//! for p in row { for j in n/16*16..n { .. } }
+//! ```
+//!
+//! Each element is summed in the same order as before, so the bits do not depend on the tile.
+
+use super::affine::{assigned, beside, inlined, replace, uses, widened};
+use super::{Target, fresh, rewrite};
+use crate::algebra::BinaryOp;
+use crate::datatype::DataType;
+use crate::ids::{Array, Var};
+use crate::ir::build::{add, assign, binary, int, lt, mul, when};
+use crate::ir::{Expr, Function, Stmt, Type};
+
+/// The pass.
+pub(super) fn tile(mut function: Function, target: Target) -> Function {
+    if target.vector_bytes == 0 {
+        return function;
+    }
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite(body, &mut |s| tile_nest(&mut function, s, target));
+    Function { body, ..function }
+}
+
+/// The dense loop inside a nest.
+struct Inner {
+    var: Var,
+    hi: Expr,
+    array: Array,
+    /// The index of the element for `var` = 0.
+    base: Expr,
+    value: Expr,
+}
+
+fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<Stmt>> {
+    if !matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
+        return None;
+    }
+    let inner = only_inner(function, std::slice::from_ref(s))?;
+    let mut changed = vec![];
+    assigned(std::slice::from_ref(s), &mut changed);
+    let fixed = |e: &Expr| changed.iter().all(|v| !uses(e, *v)) && !loads(e);
+    if !fixed(&inner.base) || !fixed(&inner.hi) {
+        return None;
+    }
+    let bytes = function.arrays[inner.array].elem.size() as u16;
+    let lanes = i64::from(target.vector_bytes / bytes);
+    let is_loop_itself = matches!(s, Stmt::For { var, .. } if *var == inner.var);
+    let registers = if is_loop_itself { 4 } else { i64::from(target.tile_registers) };
+    let name = function.vars[inner.var].name.clone();
+    let mut stmts = vec![];
+    let mut from = int(0);
+    for registers in cascade(registers, target) {
+        let width = registers * lanes;
+        let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
+        let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
+        let whole = mul(binary(BinaryOp::Div, rest, int(width)), int(width));
+        stmts.push(assign(to, add(from.clone(), whole)));
+        let body = tiled(function, s, &inner, registers, lanes)?;
+        let (lo, hi) = (from, Expr::Var(to));
+        stmts.push(Stmt::For { var: inner.var, lo, hi, step: width, body });
+        from = Expr::Var(to);
+    }
+    let rest = with_inner(vec![s.clone()], inner.var, &|stmt| match stmt {
+        Stmt::For { var, hi, step, body, .. } => {
+            vec![Stmt::For { var, lo: from.clone(), hi, step, body }]
+        }
+        other => vec![other],
+    });
+    stmts.push(when(lt(from.clone(), inner.hi.clone()), rest));
+    Some(stmts)
+}
+
+/// The widths of tiles in registers, widest first; narrower ones take what is left over.
+fn cascade(registers: i64, target: Target) -> impl Iterator<Item = i64> {
+    // Narrow machine vectors leave little over, and code costs time to compile.
+    let shrink = if target.vector_bytes > 16 { 2 } else { 4 };
+    std::iter::successors(Some(registers), move |r| Some(r / shrink)).take_while(|r| *r > 0)
+}
+
+/// The nest for one tile: accumulators in registers around it.
+fn tiled(
+    function: &mut Function,
+    s: &Stmt,
+    inner: &Inner,
+    registers: i64,
+    lanes: i64,
+) -> Option<Vec<Stmt>> {
+    let register = function.arrays[inner.array].elem.register();
+    let ty = Type { register, lanes: lanes as u16 };
+    let place = |k: i64| add(inner.base.clone(), add(Expr::Var(inner.var), int(k * lanes)));
+    let here = Expr::Load {
+        array: inner.array,
+        index: Box::new(add(inner.base.clone(), Expr::Var(inner.var))),
+        lanes: lanes as u16,
+    };
+    let wide = widened(function, &inner.value, inner.var, lanes as u16)?;
+    let accumulates = contains(&wide, &here);
+    let (mut before, mut steps, mut after) = (vec![], vec![], vec![]);
+    for k in 0..registers {
+        let t = fresh(function, &format!("t{k}"), ty);
+        let load = Expr::Load { array: inner.array, index: Box::new(place(k)), lanes: ty.lanes };
+        if accumulates {
+            before.push(assign(t, load));
+        }
+        let value = exchange(wide.clone(), &here, &Expr::Var(t));
+        let at = add(Expr::Var(inner.var), int(k * lanes));
+        steps.push(assign(t, replace(value, inner.var, &at)));
+        after.push(Stmt::Store { array: inner.array, index: place(k), value: Expr::Var(t) });
+    }
+    let is_loop_itself = matches!(s, Stmt::For { var, .. } if *var == inner.var);
+    if !accumulates && !is_loop_itself {
+        return None;
+    }
+    let nest = with_inner(vec![s.clone()], inner.var, &|_| steps.clone());
+    Some([before, nest, after].concat())
+}
+
+/// The dense loop of a nest that does nothing but that loop's store and naming indices.
+fn only_inner(function: &Function, block: &[Stmt]) -> Option<Inner> {
+    let mut found = None;
+    for s in block {
+        match s {
+            Stmt::Assign { var, .. } if function.vars[*var].ty.lanes == 1 => {}
+            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => {
+                let candidate = as_inner(function, s);
+                let below = candidate.map_or_else(|| blocks(function, s), |i| Some(Some(i)))?;
+                match (found.is_some(), below) {
+                    (true, Some(_)) => return None,
+                    (false, Some(inner)) => found = Some(inner),
+                    (_, None) => {}
+                }
+            }
+            _ => return None,
+        }
+    }
+    found
+}
+
+/// The dense loop in the blocks of a statement: at most one, and nothing that may not be repeated.
+fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
+    let mut found = None;
+    for block in s.blocks() {
+        let harmless = |s: &Stmt| matches!(s, Stmt::Assign { .. });
+        if block.iter().all(harmless) {
+            continue;
+        }
+        if found.is_some() {
+            return None;
+        }
+        found = Some(only_inner(function, block)?);
+    }
+    Some(found)
+}
+
+/// A dense loop whose only store is to consecutive elements.
+fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    if *lo != int(0) {
+        return None;
+    }
+    let (_, last) = inlined(body)?;
+    let Stmt::Store { array, index, value } = last else { return None };
+    if !matches!(function.arrays[array].elem, DataType::F32 | DataType::F64) {
+        return None;
+    }
+    let base = beside(&index, *var)?;
+    // Other elements of the same array must not be read: they are not up to date in memory.
+    let mut alone = true;
+    value.walk(&mut |e| {
+        if let Expr::Load { array: a, index: at, .. } = e {
+            alone &= *a != array || **at == index;
+        }
+    });
+    alone.then(|| Inner {
+        var: *var,
+        hi: hi.clone(),
+        array,
+        value: exchange(
+            value,
+            &Expr::Load { array, index: Box::new(index), lanes: 1 },
+            &Expr::Load { array, index: Box::new(add(base.clone(), Expr::Var(*var))), lanes: 1 },
+        ),
+        base,
+    })
+}
+
+/// A block with the loop over `var` replaced.
+fn with_inner(block: Vec<Stmt>, var: Var, f: &dyn Fn(Stmt) -> Vec<Stmt>) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in block {
+        match s {
+            Stmt::For { var: v, .. } if v == var => out.extend(f(s)),
+            s => out.push(s.map_children(&mut |e| e, &mut |b| with_inner(b, var, f))),
+        }
+    }
+    out
+}
+
+fn loads(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
+    found
+}
+
+fn contains(e: &Expr, part: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= e == part);
+    found
+}
+
+fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
+    if e == *part {
+        return by.clone();
+    }
+    e.map_children(&mut |child| exchange(child, part, by))
+}
