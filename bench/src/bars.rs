@@ -23,7 +23,6 @@ pub enum Required {
     /// The figure must not be smaller.
     AtLeast(f64),
     /// The figure must not be larger.
-    #[cfg_attr(not(test), expect(dead_code, reason = "for compile times, once Tamis takes part"))]
     AtMost(f64),
 }
 

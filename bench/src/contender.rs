@@ -42,7 +42,6 @@ pub enum Role {
     /// Tamis, compiled in process.
     TamisJit,
     /// Tamis, compiled by the system's C compiler.
-    #[expect(dead_code, reason = "until Tamis takes part")]
     TamisC,
 }
 

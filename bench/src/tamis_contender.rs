@@ -1,24 +1,205 @@
-//! Tamis as a contender, and the bars that no race decides. Empty until the compiler runs kernels.
-//!
-//! What belongs here: a [`Contender`] for each of [`Role::TamisJit`] and [`Role::TamisC`] that takes the
-//! arrays of [`Operands`] as they are (CSR and CSF with `i32` positions and coordinates, dense operands
-//! row-major), compiles in `prepare`, and gives an [`Output`] through [`in_process`].
-//!
-//! [`Role::TamisJit`]: crate::contender::Role::TamisJit
-//! [`Role::TamisC`]: crate::contender::Role::TamisC
-//! [`Operands`]: crate::problem::Operands
-//! [`Output`]: crate::problem::Output
-//! [`in_process`]: crate::contender::in_process
+//! Tamis as a contender in two tiers, and the bars that no race decides.
 
-use crate::bars::Bar;
-use crate::contender::Contender;
+use std::time::Instant;
+
+use tamis::{Backend, Kernel, Options, Tensor, format};
+
+use crate::bars::{Bar, Required};
+use crate::contender::{Absent, Contender, Prepared, Role, in_process};
+use crate::inputs::{Csf3, Csr, Dense};
+use crate::problem::{Operands, Operation, Output, Problem};
 
 /// The tiers that take part.
 pub fn contenders() -> Vec<Box<dyn Contender>> {
-    Vec::new()
+    vec![Box::new(Tier { role: Role::TamisJit }), Box::new(Tier { role: Role::TamisC })]
+}
+
+struct Tier {
+    role: Role,
+}
+
+impl Contender for Tier {
+    fn name(&self) -> String {
+        format!("tamis-{}", self.backend().name())
+    }
+
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        let (text, result, operands) = program(problem);
+        let options = Options {
+            results: [(text[..1].to_owned(), result)].into(),
+            backend: self.backend(),
+            ..Options::default()
+        };
+        let absent = |d: tamis::Diagnostic| Absent::NotAvailable(d.to_string());
+        let kernel = {
+            let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (*n, t)).collect();
+            Kernel::compile(&text, &operands, &options).map_err(absent)?
+        };
+        in_process(
+            move || {
+                let operands: Vec<(&str, &Tensor)> =
+                    operands.iter().map(|(n, t)| (*n, t)).collect();
+                kernel.run(&operands).map_err(|d| d.to_string())
+            },
+            |mut results| results.pop().map(|(_, t)| output(&t)).unwrap_or_default(),
+        )
+    }
+}
+
+impl Tier {
+    fn backend(&self) -> Backend {
+        if self.role == Role::TamisC { Backend::C } else { Backend::Jit }
+    }
+}
+
+type Named = (&'static str, Tensor);
+
+/// The expression, the format of its result, and its operands.
+fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
+    let (text, result, order, operands) = match &problem.operands {
+        Operands::MatrixVector { a, x } => {
+            ("y(i) = A(i,j) * x(j)", "dense", 1, vec![("A", csr(a)), ("x", vector(x))])
+        }
+        Operands::MatrixDense { a, x } => {
+            ("Y(i,k) = A(i,j) * X(j,k)", "dense", 2, vec![("A", csr(a)), ("X", dense(x))])
+        }
+        Operands::TwoMatrices { a, b } => {
+            let text = match problem.operation {
+                Operation::Spadd => "C(i,j) = A(i,j) + B(i,j)",
+                _ => "C(i,j) = A(i,j) * B(i,j)",
+            };
+            (text, "csr", 2, vec![("A", csr(a)), ("B", csr(b))])
+        }
+        Operands::TensorVector { b, c } => {
+            ("A(i,j) = B(i,j,k) * c(k)", "csr", 2, vec![("B", csf(b)), ("c", vector(c))])
+        }
+        Operands::TensorMatrix { b, c } => (
+            "A(i,j,r) = B(i,j,k) * C(k,r)",
+            "(i, j, r) -> (i: dense, j: compressed, r: dense)",
+            3,
+            vec![("B", csf(b)), ("C", dense(c))],
+        ),
+        Operands::TensorTwoMatrices { b, c, d } => (
+            "A(i,r) = B(i,k,l) * C(k,r) * D(l,r)",
+            "dense",
+            2,
+            vec![("B", csf(b)), ("C", dense(c)), ("D", dense(d))],
+        ),
+        Operands::Sampled { b, c, d } => (
+            "A(i,j) = B(i,j) * C(i,k) * D(j,k)",
+            "csr",
+            2,
+            vec![("B", csr(b)), ("C", dense(c)), ("D", dense(d))],
+        ),
+    };
+    let spec = format::parse(result, Some(order)).expect("a format of the benchmark");
+    (text.to_owned(), spec, operands)
+}
+
+fn csr(a: &Csr) -> Tensor {
+    let dims = [a.rows as u64, a.cols as u64];
+    Tensor::csr(dims, a.pos.clone(), a.crd.clone(), a.vals.clone()).expect("a valid input")
+}
+
+fn vector(x: &Dense) -> Tensor {
+    Tensor::dense(&[x.rows as u64], x.vals.to_vec()).expect("a valid input")
+}
+
+fn dense(x: &Dense) -> Tensor {
+    Tensor::dense(&[x.rows as u64, x.cols as u64], x.vals.to_vec()).expect("a valid input")
+}
+
+fn csf(b: &Csf3) -> Tensor {
+    let text = "(i, j, k) -> (i: dense, j: compressed, k: compressed)";
+    let spec = format::parse(text, Some(3)).expect("a format of the benchmark");
+    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
+    let level = |pos: &Vec<i32>, crd: &Vec<i32>| tamis::LevelData {
+        pos: Some(tamis::Buffer::from_vec(pos.clone())),
+        crd: Some(tamis::Buffer::from_vec(crd.clone())),
+    };
+    let levels =
+        vec![tamis::LevelData::default(), level(&b.pos1, &b.crd1), level(&b.pos2, &b.crd2)];
+    let vals = tamis::Buffer::from_vec(b.vals.to_vec());
+    Tensor::try_from_parts(b.dims.map(|d| d as u64).to_vec(), storage, levels, vals)
+        .expect("a valid input")
+}
+
+fn output(tensor: &Tensor) -> Output {
+    let ints = |b: &Option<tamis::Buffer>| {
+        b.as_ref().and_then(|b| b.as_slice::<i32>()).map(<[i32]>::to_vec).unwrap_or_default()
+    };
+    let vals = tensor.vals().as_slice::<f64>().map(<[f64]>::to_vec).unwrap_or_default();
+    match tensor.levels().iter().find(|l| l.pos.is_some()) {
+        Some(level) => Output { pos: ints(&level.pos), crd: ints(&level.crd), vals },
+        None => Output::dense(vals),
+    }
 }
 
 /// Compile time over the gallery and the overhead of calling a compiled kernel again.
 pub fn other_bars() -> Vec<Bar> {
-    Vec::new()
+    let mut times: Vec<f64> = gallery().iter().filter_map(compile_ms).collect();
+    times.sort_by(f64::total_cmp);
+    let mut bars = vec![];
+    if let (Some(&median), Some(&worst)) = (times.get(times.len() / 2), times.last()) {
+        let bar = |what: &str, reached, most| Bar {
+            what: format!(
+                "a new kernel, from text to runnable, over {} of the gallery, {what}",
+                times.len()
+            ),
+            reached,
+            required: Required::AtMost(most),
+            unit: "ms",
+        };
+        bars.push(bar("median", median, 3.0));
+        bars.push(bar("worst", worst, 20.0));
+    }
+    bars.push(Bar {
+        what: "calling a compiled kernel again, on a 3 x 3 matrix".to_owned(),
+        reached: call_us(),
+        required: Required::AtMost(2.0),
+        unit: "us",
+    });
+    bars
+}
+
+fn gallery() -> Vec<tamis_testing::case::Case> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/gallery");
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let texts = files.filter_map(|f| std::fs::read_to_string(f.path()).ok());
+    texts.filter_map(|t| tamis_testing::filetest::cases(&t).ok()).flatten().collect()
+}
+
+/// The least of three compilations, in milliseconds.
+fn compile_ms(case: &tamis_testing::case::Case) -> Option<f64> {
+    let tensors: Vec<(String, Tensor)> = case
+        .operands
+        .iter()
+        .map(|o| Some((o.name.clone(), o.tensor().ok()?)))
+        .collect::<Option<_>>()?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let options = case.options(Backend::Jit).ok()?;
+    let once = || {
+        let start = Instant::now();
+        Kernel::compile(&case.text, &operands, &options).ok()?;
+        Some(start.elapsed().as_secs_f64() * 1e3)
+    };
+    [once()?, once()?, once()?].into_iter().reduce(f64::min)
+}
+
+fn call_us() -> f64 {
+    let a = Tensor::csr([3, 3], vec![0, 1, 2, 3], vec![0, 1, 2], vec![1.0; 3]).expect("valid");
+    let x = Tensor::dense(&[3], vec![1.0; 3]).expect("valid");
+    let operands = [("A", &a), ("x", &x)];
+    let options = Options { backend: Backend::Jit, ..Options::default() };
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options).expect("valid");
+    let calls = 100_000;
+    let start = Instant::now();
+    for _ in 0..calls {
+        std::hint::black_box(kernel.run(&operands).expect("it runs"));
+    }
+    start.elapsed().as_secs_f64() * 1e6 / f64::from(calls)
 }

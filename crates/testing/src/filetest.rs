@@ -51,6 +51,23 @@ pub fn run(text: &str) -> Result<String, String> {
     Ok(out)
 }
 
+/// The cases that the run sections of a filetest ask for, one per alternative of its formats.
+pub fn cases(text: &str) -> Result<Vec<Case>, String> {
+    let test = parse(text)?;
+    let results: Vec<String> = tamis::notation::parse(&test.text)
+        .map(|p| p.results().into_iter().map(|id| p.tensors[id].name.clone()).collect())
+        .map_err(|d| d.to_string())?;
+    let mut cases = vec![];
+    for (_, section) in test.sections.iter().filter(|(name, _)| name == "run") {
+        let lines = section.lines().filter(|l| !l.trim().is_empty());
+        let operands: Vec<Operand> = lines.map(entries).collect::<Result<_, _>>()?;
+        let operands: Vec<Operand> =
+            operands.into_iter().filter(|o| !results.contains(&o.name)).collect();
+        cases.extend((0..test.alternatives()).map(|k| test.case(&operands, k)));
+    }
+    Ok(cases)
+}
+
 fn parse(text: &str) -> Result<Filetest, String> {
     let (head, rest) = text.split_once("---- ").ok_or("a filetest needs a section")?;
     if !head.starts_with('#') {
