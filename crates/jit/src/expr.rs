@@ -75,8 +75,7 @@ impl Translator<'_> {
 
     fn load(&mut self, array: Array, index: &Expr, lanes: u16) -> Result<Vec<Value>, Diagnostic> {
         let elem = self.function.arrays[array].elem;
-        let index = self.scalar(index)?;
-        let address = self.element(array, index);
+        let (address, offset) = self.place(array, index)?;
         if lanes > 1 {
             let ty = ir::Type { register: elem.register(), lanes };
             let Lanes { ty, parts } = Lanes::of(ty)?;
@@ -85,16 +84,16 @@ impl Translator<'_> {
             }
             let mut flags = MemFlagsData::new();
             flags.set_notrap();
-            let part = |k: usize| 16 * k as i32;
+            let part = |k: usize| offset + 16 * k as i32;
             return Ok((0..parts)
                 .map(|k| self.b.ins().load(ty, flags, address, part(k)))
                 .collect());
         }
         let flags = MemFlagsData::trusted();
         Ok(vec![match elem {
-            DataType::Bool => self.b.ins().uload8(types::I64, flags, address, 0),
-            DataType::I32 => self.b.ins().sload32(flags, address, 0),
-            _ => self.b.ins().load(machine_type(elem.register()), flags, address, 0),
+            DataType::Bool => self.b.ins().uload8(types::I64, flags, address, offset),
+            DataType::I32 => self.b.ins().sload32(flags, address, offset),
+            _ => self.b.ins().load(machine_type(elem.register()), flags, address, offset),
         }])
     }
 

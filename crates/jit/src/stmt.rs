@@ -9,7 +9,8 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use tamis_core::datatype::{DataType, Register};
+use tamis_core::algebra::BinaryOp;
+use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Id, Var};
 use tamis_core::ir::{self, Param, Role, Status, Stmt};
@@ -146,23 +147,22 @@ impl Translator<'_> {
     ) -> Result<(), Diagnostic> {
         let elem = self.function.arrays[array].elem;
         let values = self.expr(value)?;
-        let index = self.scalar(index)?;
-        let address = self.element(array, index);
+        let (address, offset) = self.place(array, index)?;
         let flags = MemFlagsData::trusted();
         if values.len() > 1 || self.function.type_of(value).lanes > 1 {
             // Vectors need not be aligned to their own size.
             let mut unaligned = MemFlagsData::new();
             unaligned.set_notrap();
             for (k, value) in values.into_iter().enumerate() {
-                self.b.ins().store(unaligned, value, address, 16 * k as i32);
+                self.b.ins().store(unaligned, value, address, offset + 16 * k as i32);
             }
             return Ok(());
         }
         let value = values[0];
         match elem {
-            DataType::Bool => self.b.ins().istore8(flags, value, address, 0),
-            DataType::I32 => self.b.ins().istore32(flags, value, address, 0),
-            _ => self.b.ins().store(flags, value, address, 0),
+            DataType::Bool => self.b.ins().istore8(flags, value, address, offset),
+            DataType::I32 => self.b.ins().istore32(flags, value, address, offset),
+            _ => self.b.ins().store(flags, value, address, offset),
         };
         Ok(())
     }
@@ -342,6 +342,25 @@ impl Translator<'_> {
         let callee = self.b.ins().iconst(types::I64, address as i64);
         let call = self.b.ins().call_indirect(signature, callee, args);
         self.b.inst_results(call).first().copied()
+    }
+
+    /// The address of an element and a constant offset from it, so that neighbours share one.
+    pub(crate) fn place(
+        &mut self,
+        array: Array,
+        index: &ir::Expr,
+    ) -> Result<(Value, i32), Diagnostic> {
+        let size = self.function.arrays[array].elem.size() as i64;
+        if let ir::Expr::Binary(BinaryOp::Add, rest, by) = index
+            && let ir::Expr::Const(Scalar::I64(by)) = **by
+            && let Some(offset) = by.checked_mul(size)
+            && offset.unsigned_abs() < 1 << 20
+        {
+            let index = self.scalar(rest)?;
+            return Ok((self.element(array, index), offset as i32));
+        }
+        let index = self.scalar(index)?;
+        Ok((self.element(array, index), 0))
     }
 
     /// The address of an element.

@@ -14,6 +14,9 @@ use crate::notation::{Access, Expr};
 /// How many orders are looked at, at most.
 const MAX_CANDIDATES: usize = 150;
 
+/// How many operands of one kernel may be searched.
+const MAX_SEARCHED: usize = 2;
+
 /// The loops of a task.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
@@ -56,7 +59,13 @@ impl Legaliser<'_> {
         if as_stored || against.is_empty() {
             return vec![searched];
         }
-        vec![searched, Order { vars, converted: against }]
+        let converted = Order { vars, converted: against };
+        // A search doubles the code where the operand may be absent.
+        if converted.converted.len() > MAX_SEARCHED {
+            vec![converted]
+        } else {
+            vec![searched, converted]
+        }
     }
 
     fn estimate(&self, task: &Task, order: &Order) -> f64 {

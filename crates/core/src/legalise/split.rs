@@ -11,6 +11,8 @@ use crate::notation::{Access, Expr};
 
 /// The largest number of lattice points of one merge: all combinations of six operands.
 const MAX_POINTS: usize = 64;
+/// Up to this measure a factor is a single operand of a few levels.
+const MAX_LEVELS: usize = 3;
 
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
@@ -105,7 +107,10 @@ impl Legaliser<'_> {
         if *done || points <= 1 {
             return e;
         }
-        let fits = points <= MAX_POINTS && !matches!(e, Expr::Access(_));
+        if matches!(e, Expr::Access(_)) {
+            return e;
+        }
+        let fits = points <= MAX_POINTS;
         if fits && e.free_vars().iter().all(|v| order.contains(v)) {
             *done = true;
             let free = e.free_vars();
@@ -122,14 +127,18 @@ impl Legaliser<'_> {
         }
     }
 
-    /// An upper bound of the lattice points of a value: what annihilates meets, all else joins.
+    /// A measure of the cases of a value's merges over all its loops: what annihilates meets, all
+    /// else joins. An operand counts once per sparse level, since each level's cases hold all
+    /// cases of the next.
     fn points(&self, e: &Expr) -> usize {
         match e {
-            Expr::Access(a) if self.is_full(a) => 0,
-            Expr::Access(_) => 1,
+            Expr::Access(a) => {
+                let levels = self.program.storage(a.tensor).format.levels();
+                levels.iter().filter(|l| !l.kind.properties().full).count()
+            }
             Expr::Binary(crate::algebra::BinaryOp::Mul, a, b) => {
                 let (a, b) = (self.points(a), self.points(b));
-                if a == 0 || b == 0 { a.max(b) } else { a.saturating_mul(b) }
+                if a.min(b) <= MAX_LEVELS { a.max(b) } else { a.saturating_mul(b) }
             }
             _ => {
                 let children = e.children();

@@ -17,6 +17,9 @@ use crate::ir::build::{add, assign, int, lt, mul, when};
 use crate::ir::{self, Expr};
 use crate::level::Append;
 
+/// More entries are not reserved before they come.
+const MOST_EXPECTED: i64 = 1 << 27;
+
 impl Lowerer<'_> {
     /// One coordinate of a level that is written in order: what is below it, and around that the
     /// level functions.
@@ -139,7 +142,51 @@ impl Lowerer<'_> {
                 stmts.push(assign(self.next(k), int(0)));
             }
         }
+        stmts.extend(self.expected_room());
         stmts
+    }
+
+    /// Room for as many entries as the sparse operands have together: memory that is not touched
+    /// costs nothing, and growing copies.
+    fn expected_room(&mut self) -> Vec<ir::Stmt> {
+        let last = self.arrays(self.kernel.result).levels.len() - 1;
+        if self.staged_from().is_some() || self.appendable(last).is_none() {
+            return vec![];
+        }
+        let mut total = int(0);
+        for access in super::resolve::distinct(&self.kernel.body) {
+            if !self.program.storage(access.tensor).format.is_full() {
+                total = add(total, self.entries(access.tensor));
+            }
+        }
+        if total == int(0) {
+            return vec![];
+        }
+        let arrays = self.arrays(self.kernel.result);
+        let room = self.temp("room");
+        let most = int(MOST_EXPECTED);
+        let reserve = |array| ir::Stmt::Reserve { array, len: Expr::Var(room) };
+        vec![
+            assign(room, ir::build::binary(crate::algebra::BinaryOp::Min, total, most)),
+            reserve(arrays.levels[last].crd()),
+            reserve(arrays.vals),
+        ]
+    }
+
+    /// The number of entries that an operand stores.
+    fn entries(&mut self, tensor: crate::ids::TensorId) -> Expr {
+        let arrays = self.arrays(tensor);
+        let levels = self.program.storage(tensor).format.levels();
+        arrays.levels.iter().zip(levels).fold(int(1), |parents, (level, spec)| {
+            match spec.kind.size(level, parents.clone()) {
+                Some(size) => size,
+                None => match spec.kind.pos_bounds(level, parents) {
+                    // The first child of the parent behind the last one is the end of all.
+                    Some(bounds) => bounds.lo,
+                    None => int(0),
+                },
+            }
+        })
     }
 
     /// `append_finalize` for every appended level whose parents may have been passed over.

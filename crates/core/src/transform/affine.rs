@@ -3,7 +3,7 @@
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Register;
 use crate::ids::Var;
-use crate::ir::build::add;
+use crate::ir::build::{add, int};
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// Whether an expression uses a variable.
@@ -21,10 +21,23 @@ pub(super) fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
     }
 }
 
+/// An expression for the value of a variable `by` further on. The constant goes outermost in
+/// indices, where it becomes part of an address.
+pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
+    match e {
+        e if by == 0 || !uses(&e, var) => e,
+        Expr::Load { array, index, lanes } if beside(&index, var).is_some() => {
+            Expr::Load { array, index: Box::new(add(*index, int(by))), lanes }
+        }
+        Expr::Var(v) => add(Expr::Var(v), int(by)),
+        _ => e.map_children(&mut |child| shifted(child, var, by)),
+    }
+}
+
 /// `rest` where an expression is `rest + var`.
 pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     match e {
-        Expr::Var(v) if *v == var => Some(crate::ir::build::int(0)),
+        Expr::Var(v) if *v == var => Some(int(0)),
         Expr::Binary(BinaryOp::Add, a, b) if !uses(b, var) => {
             Some(add(beside(a, var)?, (**b).clone()))
         }

@@ -12,7 +12,7 @@
 //! Where all operands are contiguous, the accumulators are vectors. The split is the same for every
 //! target, so that all of them compute the same bits.
 
-use super::affine::{inlined, reads_inputs_only, replace, uses, widened};
+use super::affine::{inlined, reads_inputs_only, replace, shifted, uses, widened};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
@@ -123,9 +123,8 @@ impl Sum {
         let mut body = vec![];
         for (k, &part) in parts.iter().enumerate() {
             stmts.push(assign(part, zero.clone()));
-            let at = add(Expr::Var(self.var), int(k as i64 * lanes));
-            let value =
-                replace(replace(value.clone(), self.var, &at), self.total, &Expr::Var(part));
+            let value = shifted(value.clone(), self.var, k as i64 * lanes);
+            let value = replace(value, self.total, &Expr::Var(part));
             body.push(assign(part, value));
         }
         let (lo, hi) = (Expr::Var(begin), Expr::Var(mid));

@@ -13,7 +13,7 @@
 //!
 //! Each element is summed in the same order as before, so the bits do not depend on the tile.
 
-use super::affine::{assigned, beside, inlined, replace, uses, widened};
+use super::affine::{assigned, beside, inlined, shifted, uses, widened};
 use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
@@ -97,7 +97,8 @@ fn tiled(
 ) -> Option<Vec<Stmt>> {
     let register = function.arrays[inner.array].elem.register();
     let ty = Type { register, lanes: lanes as u16 };
-    let place = |k: i64| add(inner.base.clone(), add(Expr::Var(inner.var), int(k * lanes)));
+    let first = add(inner.base.clone(), Expr::Var(inner.var));
+    let place = |k: i64| add(first.clone(), int(k * lanes));
     let here = Expr::Load {
         array: inner.array,
         index: Box::new(add(inner.base.clone(), Expr::Var(inner.var))),
@@ -113,8 +114,7 @@ fn tiled(
             before.push(assign(t, load));
         }
         let value = exchange(wide.clone(), &here, &Expr::Var(t));
-        let at = add(Expr::Var(inner.var), int(k * lanes));
-        steps.push(assign(t, replace(value, inner.var, &at)));
+        steps.push(assign(t, shifted(value, inner.var, k * lanes)));
         after.push(Stmt::Store { array: inner.array, index: place(k), value: Expr::Var(t) });
     }
     let is_loop_itself = matches!(s, Stmt::For { var, .. } if *var == inner.var);

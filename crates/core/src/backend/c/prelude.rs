@@ -201,11 +201,7 @@ fn vectors(body: &str) -> String {
                 out.push_str(&fma(&name, register, lanes));
             }
             if body.contains(&format!("tamis_sum_{name}(")) {
-                out.push_str(&format!(
-                    "static inline {lane} tamis_sum_{name}({name} x) {{\n  {lane} part[{lanes}];\n  \
-                     memcpy(part, &x, sizeof part);\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    \
-                     for (int k = 0; k < n; k++) part[k] += part[k + n];\n  return part[0];\n}}\n"
-                ));
+                out.push_str(&sum(&name, lane, lanes));
             }
         }
     }
@@ -213,6 +209,25 @@ fn vectors(body: &str) -> String {
         out.insert_str(0, "#if defined(__x86_64__)\n#include <immintrin.h>\n#endif\n");
     }
     out
+}
+
+/// The sum of the lanes, halves first.
+fn sum(name: &str, lane: &str, lanes: usize) -> String {
+    let mut steps = String::new();
+    let mut half = lanes / 2;
+    while half > 0 {
+        let picks: Vec<String> = (0..lanes)
+            .map(|k| if k < half { (k + half).to_string() } else { "0".into() })
+            .collect();
+        steps.push_str(&format!("  x += __builtin_shufflevector(x, x, {});\n", picks.join(", ")));
+        half /= 2;
+    }
+    format!(
+        "static inline {lane} tamis_sum_{name}({name} x) {{\n#if defined(__has_builtin) && \
+         __has_builtin(__builtin_shufflevector)\n{steps}  return x[0];\n#else\n  {lane} part[{lanes}];\n  \
+         memcpy(part, &x, sizeof part);\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int k = 0; k < \
+         n; k++) part[k] += part[k + n];\n  return part[0];\n#endif\n}}\n"
+    )
 }
 
 /// A fused multiply-add of vectors: the instruction where there is one, lane by lane elsewhere.
