@@ -13,7 +13,7 @@ use tamis_core::algebra::BinaryOp;
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Id, Var};
-use tamis_core::ir::{self, Param, Role, Status, Stmt};
+use tamis_core::ir::{self, Param, Status, Stmt};
 
 /// One function on its way to Cranelift's form.
 pub(crate) struct Translator<'f> {
@@ -101,13 +101,8 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted();
         let value = self.b.ins().load(types::I64, flags, self.base, offset);
         self.b.def_var(address, value);
-        if matches!(self.function.arrays[array].role, Role::Result | Role::Local) {
-            let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
-            self.b.def_var(len, value);
-        } else {
-            let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
-            self.b.def_var(len, value);
-        }
+        let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
+        self.b.def_var(len, value);
     }
 
     fn block(&mut self, stmts: &[Stmt]) -> Result<(), Diagnostic> {

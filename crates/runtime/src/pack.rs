@@ -159,7 +159,7 @@ fn compressed(
     parents: usize,
     storage: &Storage,
 ) -> Result<(LevelData, usize), Diagnostic> {
-    let entries_of_pos = parents.checked_add(1).unwrap_or(usize::MAX);
+    let entries_of_pos = parents.saturating_add(1);
     let bytes = entries_of_pos as f64 * 8.0;
     let mut pos: Vec<i64> = vec![];
     pos.try_reserve_exact(entries_of_pos).map_err(|_| crate::memory::out_of_memory(bytes))?;
@@ -209,7 +209,7 @@ fn values(
     match storage.datatype {
         DataType::F64 => {
             let get = floats(&list.vals)?;
-            scatter.run(fill.as_f64(), |n| get(n), |a, b| a + b, Ok)
+            scatter.run(fill.as_f64(), get, |a, b| a + b, Ok)
         }
         DataType::F32 => {
             let get = floats(&list.vals)?;
