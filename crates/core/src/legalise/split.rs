@@ -9,8 +9,9 @@ use crate::cin::Role;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
-/// The largest number of lattice points of one merge: all combinations of six operands.
-const MAX_POINTS: usize = 64;
+/// The largest measure of one merge: all combinations of four operands of one sparse level. More
+/// cases take longer to compile than another pass over the data takes.
+const MAX_POINTS: usize = 15;
 /// Up to this measure a factor is a single operand of a few levels.
 const MAX_LEVELS: usize = 3;
 

@@ -7,12 +7,13 @@
 //! ```
 //!
 //! One iterator is a counted loop over its positions; every coordinate of the dimension is a
-//! counted loop over coordinates, with the sparse operands asked whether they are there.
+//! counted loop over coordinates, with the sparse operands asked whether they are there. Three
+//! operands and more share one loop.
 
 use super::forall::{At, Iterator, Loop};
 use super::{Code, Lowerer};
 use crate::algebra::BinaryOp;
-use crate::datatype::Register;
+use crate::datatype::{Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
 use crate::ir::{Expr, Stmt, Type};
@@ -25,6 +26,10 @@ impl Lowerer<'_> {
         }
         if nest.lattice.is_universal() {
             return self.universe(nest);
+        }
+        let every = nest.every();
+        if every.count_ones() > 2 && nest.lattice.points.len() > 1 {
+            return Code { stmts: self.any(nest, every), covers: false };
         }
         let mut stmts = vec![];
         let mut started: Set = 0;
@@ -80,7 +85,7 @@ impl Lowerer<'_> {
         }
         let rest = match coordinates[..] {
             [a, b] => self.two(nest, point, a, b),
-            _ => self.many(nest, point, &coordinates),
+            _ => self.many(nest, point.present, &coordinates),
         };
         body.extend(rest);
         Stmt::While { cond: all(live), body }
@@ -117,13 +122,13 @@ impl Lowerer<'_> {
         stmts
     }
 
-    /// Three operands or more: the least coordinate, and which operands are at it.
-    fn many(&mut self, nest: &Loop<'_>, point: &Point, coordinates: &[Var]) -> Vec<Stmt> {
+    /// The least coordinate of several operands, and which of them are at it.
+    fn many(&mut self, nest: &Loop<'_>, present: Set, coordinates: &[Var]) -> Vec<Stmt> {
         let least = coordinates.iter().map(|&c| Expr::Var(c));
         let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(0));
         let mut stmts = vec![assign(nest.index, least)];
         let mut flags = vec![];
-        for (it, &coordinate) in nest.members(point.present).zip(coordinates) {
+        for (it, &coordinate) in nest.members(present).zip(coordinates) {
             let here = eq(Expr::Var(coordinate), Expr::Var(nest.index));
             flags.push((it, self.flag(it), here));
         }
@@ -131,7 +136,7 @@ impl Lowerer<'_> {
             stmts.push(assign(*flag, here.clone()));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
-        stmts.extend(self.cases(nest, point.present, &flag_of).stmts);
+        stmts.extend(self.cases(nest, present, &flag_of).stmts);
         for (it, flag, _) in &flags {
             let step = Expr::Convert(Register::I64, Box::new(Expr::Var(*flag)));
             stmts.push(assign(it.position, add(Expr::Var(it.position), step)));
@@ -139,9 +144,46 @@ impl Lowerer<'_> {
         stmts
     }
 
+    /// Three operands or more, not all of which are needed: one loop while some point is live, so
+    /// that there is one case per point and not one per point and loop. An operand at its end is
+    /// at a coordinate beyond all others.
+    fn any(&mut self, nest: &Loop<'_>, every: Set) -> Vec<Stmt> {
+        let mut stmts = self.start(nest, every);
+        let mut body = vec![];
+        let mut coordinates = vec![];
+        for it in nest.members(every) {
+            let coordinate = self.coordinate_var(nest, it);
+            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+            body.push(Stmt::If {
+                cond: live,
+                then: vec![assign(coordinate, it.coordinate(it.position))],
+                otherwise: vec![assign(coordinate, int(i64::MAX))],
+            });
+            coordinates.push(coordinate);
+        }
+        body.extend(self.many(nest, every, &coordinates));
+        let points = &nest.lattice.points;
+        let minimal = points.iter().filter(|p| {
+            let below = |q: &Point| q.present != p.present && q.present & !p.present == 0;
+            !points.iter().any(below)
+        });
+        let mut live = vec![];
+        for point in minimal {
+            let mut parts = vec![];
+            for it in nest.members(point.present) {
+                parts.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
+            }
+            live.push(all(parts));
+        }
+        let cond = live.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b));
+        let cond = cond.unwrap_or(Expr::Const(Scalar::Bool(false)));
+        stmts.push(Stmt::While { cond, body });
+        stmts
+    }
+
     /// Every coordinate of the dimension.
     fn universe(&mut self, nest: &Loop<'_>) -> Code {
-        let every = nest.lattice.points.iter().fold(0, |set, p| set | p.present);
+        let every = nest.every();
         let mut stmts = self.start(nest, every);
         let mut body = vec![];
         let mut flags = vec![];
@@ -225,6 +267,11 @@ impl Iterator {
 }
 
 impl Loop<'_> {
+    /// The iterators that some point has.
+    fn every(&self) -> Set {
+        self.lattice.points.iter().fold(0, |set, p| set | p.present)
+    }
+
     /// The iterators of a set.
     fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
         self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
