@@ -41,7 +41,7 @@ pub(crate) unsafe extern "C" fn reserve(slot: *mut u64, len: i64, size: i64) -> 
 /// # Safety
 /// The elements are writable.
 pub(crate) unsafe extern "C" fn fill(address: *mut u8, count: i64, bits: u64, size: i64) {
-    let Ok(count) = usize::try_from(count) else { return };
+    let Ok(count @ 1..) = usize::try_from(count) else { return };
     // SAFETY: the caller promises `count` writable elements, aligned to their size.
     unsafe {
         match size {
