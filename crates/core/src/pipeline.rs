@@ -38,14 +38,24 @@ pub fn compile_watched(
 ) -> Result<Compiled, Diagnostic> {
     let program = legalise(request)?;
     watch(Stage::Legalised(&program));
+    let functions = functions(&program, target, watch);
+    Ok(Compiled { program, functions })
+}
+
+/// The functions of kernels for a target. Their parameters do not depend on the target.
+pub fn functions(
+    program: &cin::Program,
+    target: Target,
+    watch: &mut dyn FnMut(Stage<'_>),
+) -> Vec<Lowered> {
     let mut functions = vec![];
     for kernel in &program.kernels {
-        let lowered = lower(&program, kernel, &format!("compute_{}", program.name(kernel)));
+        let lowered = lower(program, kernel, &format!("compute_{}", program.name(kernel)));
         watch(Stage::Lowered(&lowered));
         let Lowered { function, bindings } = lowered;
         let lowered = Lowered { function: transform(function, target), bindings };
         watch(Stage::Transformed(&lowered));
         functions.push(lowered);
     }
-    Ok(Compiled { program, functions })
+    functions
 }

@@ -41,6 +41,8 @@ impl Translator<'_> {
             Expr::Select(c, a, b) => self.select(c, a, b)?,
             Expr::Fma(a, b, c) => {
                 let register = self.function.type_of(a).register;
+                // The instruction overwrites its first factor: a load may go, a splat is used again.
+                let (a, b) = if matches!(**a, Expr::Splat(..)) { (b, a) } else { (a, b) };
                 let (a, b, c) = (self.expr(a)?, self.expr(b)?, self.expr(c)?);
                 let triples = a.into_iter().zip(b).zip(c);
                 triples.map(|((a, b), c)| self.fma(register, a, b, c)).collect()
@@ -84,6 +86,10 @@ impl Translator<'_> {
             }
             let mut flags = MemFlagsData::new();
             flags.set_notrap();
+            if has_fma() {
+                // With FMA there is AVX, whose operands in memory need no alignment.
+                flags.set_aligned();
+            }
             let part = |k: usize| offset + 16 * k as i32;
             return Ok((0..parts)
                 .map(|k| self.b.ins().load(ty, flags, address, part(k)))

@@ -44,7 +44,7 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit => Target { vector_bytes: 16, tile_registers: 8 },
+            Backend::Auto | Backend::Jit => Target { vector_bytes: 16, tile_registers: 6 },
             Backend::C => Target { vector_bytes: 64, tile_registers: 16 },
             Backend::Interpreter => Target::SCALAR,
         }

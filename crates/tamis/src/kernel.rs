@@ -3,6 +3,9 @@
 use crate::backend::Backend;
 use crate::dims;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 use tamis_core::cin::Role;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
@@ -10,6 +13,7 @@ use tamis_core::format::FormatSpec;
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::ir;
 use tamis_core::legalise::Request;
+use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_runtime::Tensor;
@@ -28,11 +32,19 @@ pub struct Options {
     pub backend: Backend,
 }
 
+/// Nanoseconds in the first tier after which the second is worth its compilation.
+const LONG: u64 = 300_000_000;
+
 /// A program compiled for operands of certain formats.
 pub struct Kernel {
     program: Program,
     compiled: Compiled,
     executables: Vec<Box<dyn Executable>>,
+    /// The optimising tier, once it is compiled; of `auto` only.
+    optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
+    /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
+    spent: AtomicU64,
+    backend: Backend,
     given: BTreeMap<IndexVar, u64>,
     /// The operands by name, in the order of the text.
     inputs: Vec<(String, TensorId)>,
@@ -81,7 +93,16 @@ impl Kernel {
             compiled.functions.iter().map(|l| &l.function).collect();
         let executables = options.backend.load(&functions)?;
         let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
-        Ok(Kernel { program, compiled, executables, given, inputs })
+        Ok(Kernel {
+            program,
+            compiled,
+            executables,
+            optimised: Arc::new(OnceLock::new()),
+            spent: AtomicU64::new(0),
+            backend: options.backend,
+            given,
+            inputs,
+        })
     }
 
     /// The program.
@@ -101,17 +122,20 @@ impl Kernel {
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let mut values: Vec<Option<Tensor>> = vec![None; self.compiled.program.tensors.len()];
         let dims = self.bind(operands, &mut values)?;
+        let start = Instant::now();
+        let executables = self.optimised.get().unwrap_or(&self.executables);
         for (kernel, (lowered, executable)) in self
             .compiled
             .program
             .kernels
             .iter()
-            .zip(self.compiled.functions.iter().zip(&self.executables))
+            .zip(self.compiled.functions.iter().zip(executables))
         {
             let target = &self.compiled.program.tensors[kernel.result];
             let tensor = call(target, lowered, executable.as_ref(), &values, &dims)?;
             values[kernel.result.index()] = Some(tensor);
         }
+        self.consider_optimising(start.elapsed().as_nanos() as u64);
         let mut results: Vec<(String, Tensor)> = vec![];
         for (id, tensor) in self.compiled.program.tensors.enumerate() {
             if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
@@ -121,6 +145,30 @@ impl Kernel {
             }
         }
         Ok(results)
+    }
+
+    /// Has the C tier compiled in the background once a kernel of `auto` proves long: it computes
+    /// the same bits, so it may replace the first tier at any later call.
+    fn consider_optimising(&self, nanoseconds: u64) {
+        if self.backend != Backend::Auto || self.optimised.get().is_some() {
+            return;
+        }
+        let before = self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
+        if before < LONG && before + nanoseconds >= LONG && tamis_runtime::cc::is_available() {
+            let functions: Vec<Lowered> = self.lower_again();
+            let optimised = Arc::clone(&self.optimised);
+            std::thread::spawn(move || {
+                let functions: Vec<&ir::Function> = functions.iter().map(|l| &l.function).collect();
+                if let Ok(executables) = Backend::C.load(&functions) {
+                    let _ = optimised.set(executables);
+                }
+            });
+        }
+    }
+
+    /// The functions for the C tier, with the parameters of the first.
+    fn lower_again(&self) -> Vec<Lowered> {
+        pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
     }
 
     /// Puts the operands in their places and returns the dimension of each index variable.

@@ -5,7 +5,7 @@
 
 use super::order::Order;
 use super::{Legaliser, Task, types};
-use crate::algebra::ReduceOp;
+use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Role, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::format::{Format, Storage};
@@ -35,17 +35,52 @@ impl Legaliser<'_> {
         let Some(op) = op.filter(|_| inner > 0) else {
             return nest(&vars, producers, Stmt::Assign { lhs: result, op: outer_op, rhs: body });
         };
+        let (outside, body) = match op {
+            ReduceOp::Add => self.factored(body, trailing),
+            _ => (None, body),
+        };
         let sum = self.register(Some(op), task.compute);
         let accumulate = Stmt::Assign { lhs: self.access(sum, &[]), op: Some(op), rhs: body };
         let (early, late): (Vec<Producer>, Vec<Producer>) =
             producers.into_iter().partition(|(depth, _)| *depth <= outer.len());
         let late = late.into_iter().map(|(depth, s)| (depth - outer.len(), s)).collect();
-        let rhs = Expr::Access(self.access(sum, &[]));
+        let total = Expr::Access(self.access(sum, &[]));
+        let rhs = match outside {
+            Some(factors) => product(factors, total),
+            None => total,
+        };
         let innermost = Stmt::Where {
             consumer: Box::new(Stmt::Assign { lhs: result, op: outer_op, rhs }),
             producer: Box::new(nest(trailing, late, accumulate)),
         };
         nest(outer, early, innermost)
+    }
+
+    /// The factors of a product that no loop over `vars` changes, and the rest: the distributive
+    /// law takes them out of the sum.
+    fn factored(&self, body: Expr, vars: &[IndexVar]) -> (Option<Expr>, Expr) {
+        let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
+        let is_fixed = |e: &Expr| {
+            let register =
+                |a: &&Access| matches!(self.program.tensors[a.tensor].role, Role::Register(_));
+            !e.accesses().iter().any(register) && !e.free_vars().iter().any(|v| vars.contains(v))
+        };
+        match (is_fixed(&a), is_fixed(&b)) {
+            (true, false) => {
+                let (more, rest) = self.factored(*b, vars);
+                (Some(more.into_iter().fold(*a, product)), rest)
+            }
+            (false, true) => {
+                let (more, rest) = self.factored(*a, vars);
+                (Some(more.into_iter().fold(*b, |b, more| product(more, b))), rest)
+            }
+            (false, false) => {
+                let (left, a) = self.factored(*a, vars);
+                let (right, b) = self.factored(*b, vars);
+                (left.into_iter().chain(right).reduce(product), product(a, b))
+            }
+            (true, true) => (None, product(*a, *b)),
+        }
     }
 
     /// Replaces each reduction of a value inside loops over `vars` by a register.
@@ -103,6 +138,10 @@ impl Legaliser<'_> {
         let storage = Storage::of(Format::in_order([]), types::accumulator(compute));
         self.declare("s", storage, Role::Register(initial), vec![])
     }
+}
+
+fn product(a: Expr, b: Expr) -> Expr {
+    Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b))
 }
 
 /// The loops around a statement, with each producer where its variables are bound. Producers that

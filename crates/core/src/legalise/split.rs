@@ -171,7 +171,7 @@ impl Legaliser<'_> {
 
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
     fn reduces_innermost(&self, task: &Task, vars: &[IndexVar]) -> bool {
-        let order = self.best_order(task, true).vars;
+        let order = self.best_order(task, false).vars;
         order.iter().skip(order.len() - vars.len()).all(|v| vars.contains(v))
     }
 

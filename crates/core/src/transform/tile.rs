@@ -83,7 +83,7 @@ fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<St
 /// The widths of tiles in registers, widest first; narrower ones take what is left over.
 fn cascade(registers: i64, target: Target) -> impl Iterator<Item = i64> {
     // Narrow machine vectors leave little over, and code costs time to compile.
-    let shrink = if target.vector_bytes > 16 { 2 } else { 4 };
+    let shrink = if target.vector_bytes > 16 { 2 } else { 3 };
     std::iter::successors(Some(registers), move |r| Some(r / shrink)).take_while(|r| *r > 0)
 }
 
