@@ -58,6 +58,29 @@ pub(super) fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
     }
 }
 
+/// Whether a block uses a value that a variable in `changed` had before the block: then it cannot
+/// be run twice. `known` are the variables assigned so far.
+pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> bool {
+    let mut known = known.to_vec();
+    for s in block {
+        let stale = |v: &Var| changed.contains(v) && !known.contains(v);
+        if s.exprs().into_iter().any(|e| changed.iter().any(|v| stale(v) && uses(e, *v))) {
+            return true;
+        }
+        let mut within = known.clone();
+        if let Stmt::For { var, .. } = s {
+            within.push(*var);
+        }
+        if s.blocks().into_iter().any(|b| is_carried_in(b, changed, &within)) {
+            return true;
+        }
+        if let Stmt::Assign { var, .. } = s {
+            known.push(*var);
+        }
+    }
+    false
+}
+
 /// The value of the last statement of a block of which the others only name indices, with those
 /// names replaced by what they stand for.
 pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {

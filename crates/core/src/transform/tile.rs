@@ -13,7 +13,7 @@
 //!
 //! Each element is summed in the same order as before, so the bits do not depend on the tile.
 
-use super::affine::{assigned, beside, inlined, shifted, uses, widened};
+use super::affine::{assigned, beside, inlined, is_carried_in, shifted, uses, widened};
 use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
@@ -49,7 +49,8 @@ fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<St
     let mut changed = vec![];
     assigned(std::slice::from_ref(s), &mut changed);
     let fixed = |e: &Expr| changed.iter().all(|v| !uses(e, *v)) && !loads(e);
-    if !fixed(&inner.base) || !fixed(&inner.hi) {
+    let repeatable = !is_carried_in(std::slice::from_ref(s), &changed, &[]);
+    if !repeatable || !fixed(&inner.base) || !fixed(&inner.hi) {
         return None;
     }
     let bytes = function.arrays[inner.array].elem.size() as u16;
