@@ -1,7 +1,7 @@
 //! Expressions, each a list of machine values: one, or several for wide vectors.
 
 use crate::stmt::{Translator, machine_type};
-use crate::vector::Lanes;
+use crate::vector::{self, Lanes};
 use crate::{internal, support};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
@@ -27,39 +27,39 @@ impl Translator<'_> {
             }
             Expr::Load { array, index, lanes } => self.load(*array, index, *lanes)?,
             Expr::Unary(op, a) => {
-                let register = self.function.type_of(a).register;
+                let ty = self.function.type_of(a);
+                let native = vector::has_unary(*op, ty.register);
                 let a = self.expr(a)?;
-                a.into_iter().map(|a| self.unary(*op, register, a)).collect::<Result<_, _>>()?
+                self.each(native, [a], ty, |t, [a]| t.unary(*op, ty.register, a))?
             }
             Expr::Binary(op, a, b) => {
                 let register = self.function.type_of(a).register;
+                let native = vector::has_binary(*op, register);
+                let ty = self.function.type_of(e);
                 let (a, b) = (self.expr(a)?, self.expr(b)?);
-                let pairs = a.into_iter().zip(b);
-                pairs.map(|(a, b)| self.binary(*op, register, a, b)).collect::<Result<_, _>>()?
+                self.each(native, [a, b], ty, |t, [a, b]| t.binary(*op, register, a, b))?
             }
             Expr::AndThen(a, b) => vec![self.and_then(a, b)?],
             Expr::Select(c, a, b) => self.select(c, a, b)?,
             Expr::Fma(a, b, c) => {
-                let register = self.function.type_of(a).register;
+                let ty = self.function.type_of(a);
                 // The instruction overwrites its first factor: a load may go, a splat is used again.
                 let (a, b) = if matches!(**a, Expr::Splat(..)) { (b, a) } else { (a, b) };
-                let (a, b, c) = (self.expr(a)?, self.expr(b)?, self.expr(c)?);
-                let triples = a.into_iter().zip(b).zip(c);
-                triples.map(|((a, b), c)| self.fma(register, a, b, c)).collect()
+                let operands = [self.expr(a)?, self.expr(b)?, self.expr(c)?];
+                self.fused(operands, ty)?
             }
             Expr::Convert(to, a) => {
-                let from = self.function.type_of(a);
-                if from.lanes > 1 {
-                    return Err(internal("a conversion of vectors".to_owned()));
-                }
-                let value = self.scalar(a)?;
-                vec![self.convert(value, from.register, *to)]
+                let from = self.function.type_of(a).register;
+                let ty = self.function.type_of(e);
+                let a = self.expr(a)?;
+                self.each(false, [a], ty, |t, [a]| Ok(t.convert(a, from, *to)))?
             }
             Expr::Splat(a, lanes) => {
                 let ty = ir::Type { lanes: *lanes, ..self.function.type_of(a) };
                 let Lanes { ty, parts } = Lanes::of(ty)?;
                 let value = self.scalar(a)?;
-                vec![self.b.ins().splat(ty, value); parts]
+                let part = if ty.is_vector() { self.b.ins().splat(ty, value) } else { value };
+                vec![part; parts]
             }
             Expr::Sum(a) => vec![self.sum(a)?],
             Expr::Len(array) => vec![self.b.use_var(self.arrays[array.index()].1)],
@@ -78,12 +78,9 @@ impl Translator<'_> {
     fn load(&mut self, array: Array, index: &Expr, lanes: u16) -> Result<Vec<Value>, Diagnostic> {
         let elem = self.function.arrays[array].elem;
         let (address, offset) = self.place(array, index)?;
-        if lanes > 1 {
-            let ty = ir::Type { register: elem.register(), lanes };
-            let Lanes { ty, parts } = Lanes::of(ty)?;
-            if elem.register() == Register::I64 && elem != DataType::I64 {
-                return Err(internal("a vector load that widens".to_owned()));
-            }
+        let ty = ir::Type { register: elem.register(), lanes };
+        let held = Lanes::of(ty)?;
+        if held.ty.is_vector() && elem.size() == held.ty.lane_type().bytes() as usize {
             let mut flags = MemFlagsData::new();
             flags.set_notrap();
             if has_fma() {
@@ -91,16 +88,24 @@ impl Translator<'_> {
                 flags.set_aligned();
             }
             let part = |k: usize| offset + 16 * k as i32;
-            return Ok((0..parts)
-                .map(|k| self.b.ins().load(ty, flags, address, part(k)))
+            return Ok((0..held.parts)
+                .map(|k| self.b.ins().load(held.ty, flags, address, part(k)))
                 .collect());
         }
+        let lanes = (0..i32::from(lanes))
+            .map(|k| self.load_lane(elem, address, offset + k * elem.size() as i32))
+            .collect();
+        self.from_lanes(lanes, ty)
+    }
+
+    /// Loads one element, widened.
+    fn load_lane(&mut self, elem: DataType, address: Value, offset: i32) -> Value {
         let flags = MemFlagsData::trusted();
-        Ok(vec![match elem {
+        match elem {
             DataType::Bool => self.b.ins().uload8(types::I64, flags, address, offset),
             DataType::I32 => self.b.ins().sload32(flags, address, offset),
             _ => self.b.ins().load(machine_type(elem.register()), flags, address, offset),
-        }])
+        }
     }
 
     fn and_then(&mut self, a: &Expr, b: &Expr) -> Result<Value, Diagnostic> {
@@ -117,13 +122,13 @@ impl Translator<'_> {
 
     fn select(&mut self, c: &Expr, a: &Expr, b: &Expr) -> Result<Vec<Value>, Diagnostic> {
         if self.function.type_of(c).lanes > 1 {
-            return Err(internal("a selection by lanes".to_owned()));
+            return self.select_lanes(c, a, b);
         }
         let (c, a, b) = (self.scalar(c)?, self.expr(a)?, self.expr(b)?);
         Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(c, a, b)).collect())
     }
 
-    fn fma(&mut self, register: Register, a: Value, b: Value, c: Value) -> Value {
+    pub(crate) fn fma(&mut self, register: Register, a: Value, b: Value, c: Value) -> Value {
         let scalar = self.b.func.dfg.value_type(a).is_float();
         if scalar && !has_fma() {
             let f = support::fma(register == Register::F64);
@@ -332,17 +337,10 @@ impl Translator<'_> {
         let better = self.b.ins().fcmp(condition, a, b);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
         let first = self.b.ins().bor(better, nan);
-        let ty = self.b.func.dfg.value_type(a);
-        if !ty.is_vector() {
-            return self.b.ins().select(first, a, b);
+        if self.b.func.dfg.value_type(a).is_vector() {
+            return self.blend(first, a, b);
         }
-        let mask_type = self.b.func.dfg.value_type(first);
-        let mut flags = MemFlagsData::new();
-        flags.set_endianness(cranelift_codegen::ir::Endianness::Little);
-        let (x, y) =
-            (self.b.ins().bitcast(mask_type, flags, a), self.b.ins().bitcast(mask_type, flags, b));
-        let chosen = self.b.ins().bitselect(first, x, y);
-        self.b.ins().bitcast(ty, flags, chosen)
+        self.b.ins().select(first, a, b)
     }
 
     fn heaviside(&mut self, register: Register, a: Value, b: Value) -> Value {
@@ -391,7 +389,7 @@ pub(crate) fn has_fma() -> bool {
     return true;
 }
 
-fn int_condition(op: BinaryOp) -> Option<IntCC> {
+pub(crate) fn int_condition(op: BinaryOp) -> Option<IntCC> {
     Some(match op {
         BinaryOp::Eq => IntCC::Equal,
         BinaryOp::Ne => IntCC::NotEqual,
@@ -407,7 +405,7 @@ fn unsigned(condition: IntCC) -> IntCC {
     condition.unsigned()
 }
 
-fn float_condition(op: BinaryOp) -> Option<FloatCC> {
+pub(crate) fn float_condition(op: BinaryOp) -> Option<FloatCC> {
     Some(match op {
         BinaryOp::Eq => FloatCC::Equal,
         BinaryOp::Ne => FloatCC::NotEqual,

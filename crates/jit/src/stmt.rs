@@ -143,8 +143,8 @@ impl Translator<'_> {
         let elem = self.function.arrays[array].elem;
         let values = self.expr(value)?;
         let (address, offset) = self.place(array, index)?;
-        let flags = MemFlagsData::trusted();
-        if values.len() > 1 || self.function.type_of(value).lanes > 1 {
+        let held = self.b.func.dfg.value_type(values[0]);
+        if held.is_vector() && held.lane_bits() as usize == 8 * elem.size() {
             // Vectors need not be aligned to their own size.
             let mut unaligned = MemFlagsData::new();
             unaligned.set_notrap();
@@ -153,12 +153,15 @@ impl Translator<'_> {
             }
             return Ok(());
         }
-        let value = values[0];
-        match elem {
-            DataType::Bool => self.b.ins().istore8(flags, value, address, offset),
-            DataType::I32 => self.b.ins().istore32(flags, value, address, offset),
-            _ => self.b.ins().store(flags, value, address, offset),
-        };
+        let flags = MemFlagsData::trusted();
+        for (k, value) in self.to_lanes(values).into_iter().enumerate() {
+            let offset = offset + (k * elem.size()) as i32;
+            match elem {
+                DataType::Bool => self.b.ins().istore8(flags, value, address, offset),
+                DataType::I32 => self.b.ins().istore32(flags, value, address, offset),
+                _ => self.b.ins().store(flags, value, address, offset),
+            };
+        }
         Ok(())
     }
 
@@ -182,7 +185,14 @@ impl Translator<'_> {
         let i = self.b.use_var(variable);
         let next = self.b.ins().iadd_imm_s(i, step);
         self.b.def_var(variable, next);
-        let more = self.b.ins().icmp(IntCC::SignedLessThan, next, hi);
+        let more = match step {
+            1 => self.b.ins().icmp(IntCC::SignedLessThan, next, hi),
+            // The next value may be beyond the largest integer; what is left is not.
+            _ => {
+                let left = self.b.ins().isub(hi, i);
+                self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, step)
+            }
+        };
         self.b.ins().brif(more, top, &[], after, &[]);
         self.b.switch_to_block(after);
         Ok(())

@@ -1,0 +1,187 @@
+//! Builds functions and runs them both as machine code and by the interpreter.
+
+use tamis_core::datatype::{DataType, Register};
+use tamis_core::ids::{Array, IdVec, Var};
+use tamis_core::interpret::{self, Argument, Buffer};
+use tamis_core::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_runtime::kernel::Executable;
+
+/// A function under construction.
+pub struct Maker(pub Function);
+
+impl Maker {
+    pub fn new() -> Maker {
+        Maker(Function {
+            name: "f".to_owned(),
+            params: vec![],
+            vars: IdVec::new(),
+            arrays: IdVec::new(),
+            body: vec![],
+        })
+    }
+
+    pub fn var(&mut self, register: Register, lanes: u16) -> Var {
+        let name = format!("v{}", self.0.vars.len());
+        self.0.vars.push(VarDecl { name, ty: Type { register, lanes } })
+    }
+
+    pub fn index(&mut self) -> Var {
+        self.var(Register::I64, 1)
+    }
+
+    pub fn scalar_param(&mut self, register: Register) -> Var {
+        let var = self.var(register, 1);
+        self.0.params.push(Param::Scalar(var));
+        var
+    }
+
+    pub fn array(&mut self, elem: DataType, role: Role) -> Array {
+        let name = format!("a{}", self.0.arrays.len());
+        let array = self.0.arrays.push(ArrayDecl { name, elem, role });
+        if role != Role::Local {
+            self.0.params.push(Param::Array(array));
+        }
+        array
+    }
+
+    pub fn body(mut self, body: Vec<Stmt>) -> Function {
+        self.0.body = body;
+        self.0
+    }
+}
+
+/// Runs a function as machine code. Returns the status and the arrays among the parameters.
+pub fn machine(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
+    let code = tamis_jit::compile(function).unwrap_or_else(|d| panic!("{d}"));
+    let mut slots: Vec<u64> = vec![];
+    for argument in &mut arguments {
+        match argument {
+            Argument::Scalar(x) => slots.push(bits(*x)),
+            Argument::Array(buffer) if buffer.is_empty() => slots.extend([0, 0]),
+            Argument::Array(buffer) => slots.extend([address(buffer), buffer.len() as u64]),
+        }
+    }
+    let locals = slots.len()..slots.len() + 2 * function.locals().count();
+    slots.resize(locals.end, 0);
+    // SAFETY: the slots follow the calling convention, parameter by parameter.
+    let status = unsafe { code.call(&mut slots) };
+    let mut at = 0;
+    let mut arrays = vec![];
+    for (param, argument) in function.params.iter().zip(arguments) {
+        match (param, argument) {
+            (Param::Array(array), Argument::Array(buffer)) => {
+                let decl = &function.arrays[*array];
+                arrays.push(match decl.role {
+                    // SAFETY: the kernel allocated the array of this length and gave it away.
+                    Role::Result => unsafe { taken(decl.elem, slots[at], slots[at + 1]) },
+                    _ => buffer,
+                });
+                at += 2;
+            }
+            _ => at += 1,
+        }
+    }
+    for place in locals.step_by(2) {
+        // SAFETY: locals are of the malloc family, or null.
+        unsafe { libc::free(slots[place] as *mut _) };
+    }
+    (status, arrays)
+}
+
+/// Runs a function both ways and insists on the same bits in every array that is not a result.
+pub fn check(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
+    let (status, arrays) = machine(function, arguments.clone());
+    let outcome = interpret::run(function, arguments, None).unwrap_or_else(|f| panic!("{f}"));
+    assert_eq!(status, outcome.status);
+    let params = function.params.iter().filter_map(|p| match p {
+        Param::Array(a) => Some(*a),
+        Param::Scalar(_) => None,
+    });
+    for (array, got) in params.zip(&arrays) {
+        let want = &outcome.arrays[tamis_core::ids::Id::index(array)];
+        if function.arrays[array].role != Role::Result {
+            for (k, (got, want)) in values(got).into_iter().zip(values(want)).enumerate() {
+                let name = &function.arrays[array].name;
+                assert!(same(got, want), "{name}[{k}] is {got:?}, not {want:?}\n{function:?}");
+            }
+        }
+    }
+    (status, arrays)
+}
+
+/// The elements as doubles where they fit, else as their bits.
+fn values(buffer: &Buffer) -> Vec<Bits> {
+    match buffer {
+        Buffer::Bool(v) => v.iter().map(|&x| Bits::Int(i64::from(x))).collect(),
+        Buffer::I32(v) => v.iter().map(|&x| Bits::Int(i64::from(x))).collect(),
+        Buffer::I64(v) => v.iter().map(|&x| Bits::Int(x)).collect(),
+        Buffer::F32(v) => v.iter().map(|&x| Bits::Float(f64::from(x))).collect(),
+        Buffer::F64(v) => v.iter().map(|&x| Bits::Float(x)).collect(),
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Bits {
+    Int(i64),
+    Float(f64),
+}
+
+/// The same bits, any NaN for a NaN.
+fn same(a: Bits, b: Bits) -> bool {
+    match (a, b) {
+        (Bits::Int(a), Bits::Int(b)) => a == b,
+        (Bits::Float(a), Bits::Float(b)) => {
+            a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
+        }
+        _ => false,
+    }
+}
+
+fn bits(x: tamis_core::datatype::Scalar) -> u64 {
+    use tamis_core::datatype::Scalar::{Bool, F32, F64, I64};
+    match x {
+        Bool(b) => u64::from(b),
+        I64(x) => x as u64,
+        F32(x) => u64::from(x.to_bits()),
+        F64(x) => x.to_bits(),
+    }
+}
+
+fn address(buffer: &mut Buffer) -> u64 {
+    match buffer {
+        Buffer::Bool(v) => v.as_mut_ptr() as u64,
+        Buffer::I32(v) => v.as_mut_ptr() as u64,
+        Buffer::I64(v) => v.as_mut_ptr() as u64,
+        Buffer::F32(v) => v.as_mut_ptr() as u64,
+        Buffer::F64(v) => v.as_mut_ptr() as u64,
+    }
+}
+
+/// # Safety
+/// The memory is of the malloc family, holds `len` elements and belongs to nobody else.
+unsafe fn taken(elem: DataType, address: u64, len: u64) -> Buffer {
+    // SAFETY: forwarded.
+    unsafe {
+        match elem {
+            DataType::Bool => Buffer::Bool(copied(address, len)),
+            DataType::I32 => Buffer::I32(copied(address, len)),
+            DataType::I64 => Buffer::I64(copied(address, len)),
+            DataType::F32 => Buffer::F32(copied(address, len)),
+            DataType::F64 => Buffer::F64(copied(address, len)),
+        }
+    }
+}
+
+/// # Safety
+/// As [`taken`].
+unsafe fn copied<T: Copy>(address: u64, len: u64) -> Vec<T> {
+    if address == 0 {
+        return vec![];
+    }
+    // SAFETY: forwarded.
+    unsafe {
+        let v = std::slice::from_raw_parts(address as *const T, len as usize).to_vec();
+        libc::free(address as *mut _);
+        v
+    }
+}

@@ -1,0 +1,225 @@
+//! Every operator on every register type, one lane and several, on the edges of its domain.
+
+use crate::harness::{Maker, check};
+use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::interpret::{Argument, Buffer};
+use tamis_core::ir::build::{add, binary, int, store};
+use tamis_core::ir::{Expr, Role, Stmt};
+
+const LANES: [u16; 5] = [1, 2, 4, 8, 16];
+
+const INTS: [i64; 14] =
+    [0, 1, -1, 2, -2, 3, -3, 7, -8, i64::MAX, i64::MIN, i64::MIN + 1, 1 << 53, (1 << 62) + 12345];
+
+const FLOATS: [f64; 20] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    3.0,
+    -3.0,
+    1e-310,
+    1e300,
+    -1e19,
+    9.3e18,
+    9223372036854775808.0,
+    4294967296.5,
+    -0.999,
+    0.1,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    f64::MIN_POSITIVE,
+];
+
+#[test]
+fn unary_operators() {
+    for op in UnaryOp::ALL {
+        for register in registers().filter(|&r| op != UnaryOp::Not && fits(op.needs_float(), r)) {
+            each_lanes(register, |x, _| Expr::Unary(op, Box::new(x)), register);
+        }
+    }
+    let not = |x: Expr, _| Expr::Unary(UnaryOp::Not, Box::new(to(Register::Bool, x)));
+    each_lanes(Register::I64, not, Register::Bool);
+}
+
+#[test]
+fn binary_operators() {
+    use BinaryOp::{And, Or, Xor};
+    for op in BinaryOp::ALL {
+        let of_truths = op.is_logical();
+        if of_truths {
+            let truths = |x, y| binary(op, to(Register::Bool, x), to(Register::Bool, y));
+            each_lanes(Register::I64, truths, Register::Bool);
+        }
+        let of_numbers = !matches!(op, And | Or | Xor);
+        for register in registers().filter(|&r| of_numbers && fits(op.needs_float(), r)) {
+            let result = if op.is_logical() { Register::Bool } else { register };
+            each_lanes(register, |x, y| binary(op, x, y), result);
+        }
+    }
+}
+
+#[test]
+fn division_by_constants() {
+    for c in [1, 2, 8, 1 << 40, 1 << 62, -1, -4, 0, 3, i64::MIN, i64::MAX] {
+        for op in [BinaryOp::Div, BinaryOp::Mod] {
+            let by = move |x, _| binary(op, x, int(c));
+            run(Register::I64, 1, &by, Register::I64);
+        }
+    }
+}
+
+#[test]
+fn conversions() {
+    for from in registers() {
+        for into in [Register::Bool, Register::I64, Register::F32, Register::F64] {
+            each_lanes(from, |x, _| to(into, x), into);
+        }
+        let through_truth = |x, _| to(from, to(Register::Bool, x));
+        each_lanes(from, through_truth, from);
+    }
+}
+
+#[test]
+fn fused_multiply_add() {
+    for register in [Register::F32, Register::F64] {
+        let square = |x: Expr, y: Expr| {
+            Expr::Fma(
+                Box::new(x.clone()),
+                Box::new(y.clone()),
+                Box::new(binary(BinaryOp::Sub, x, y)),
+            )
+        };
+        each_lanes(register, square, register);
+    }
+}
+
+#[test]
+fn splats_by_lanes() {
+    for lanes in LANES.into_iter().skip(1) {
+        let third = Expr::Const(Scalar::F64(1.0 / 3.0));
+        let scaled = |x, _| {
+            let factor = Expr::Splat(Box::new(third.clone()), lanes);
+            Expr::Fma(Box::new(factor.clone()), Box::new(x), Box::new(factor))
+        };
+        run(Register::F64, lanes, &scaled, Register::F64);
+        let truth = |x, _| {
+            let truth = Expr::Splat(Box::new(Expr::Const(Scalar::Bool(true))), lanes);
+            binary(BinaryOp::Xor, truth, to(Register::Bool, x))
+        };
+        run(Register::I64, lanes, &truth, Register::Bool);
+    }
+}
+
+#[test]
+fn sums_add_halves_first() {
+    for register in registers() {
+        for lanes in LANES {
+            let sum = |x, y| {
+                let sum = Expr::Sum(Box::new(binary(BinaryOp::Add, x, y)));
+                Expr::Splat(Box::new(sum), lanes)
+            };
+            run(
+                register,
+                lanes,
+                if lanes == 1 { &|x, _| Expr::Sum(Box::new(x)) } else { &sum },
+                register,
+            );
+        }
+    }
+}
+
+#[test]
+fn selections() {
+    for register in registers() {
+        for lanes in LANES {
+            let whole = |x: Expr, y: Expr| {
+                let c = Expr::Binary(BinaryOp::Lt, Box::new(int(1)), Box::new(int(2)));
+                Expr::Select(Box::new(c), Box::new(x), Box::new(y))
+            };
+            run(register, lanes, &whole, register);
+        }
+        let lesser = |x: Expr, y: Expr| {
+            let c = binary(BinaryOp::Lt, x.clone(), y.clone());
+            Expr::Select(Box::new(c), Box::new(x), Box::new(y))
+        };
+        run(register, 1, &lesser, register);
+    }
+}
+
+fn registers() -> impl Iterator<Item = Register> {
+    [Register::I64, Register::F32, Register::F64].into_iter()
+}
+
+fn fits(needs_float: bool, register: Register) -> bool {
+    !needs_float || register != Register::I64
+}
+
+pub fn to(register: Register, e: Expr) -> Expr {
+    Expr::Convert(register, Box::new(e))
+}
+
+fn each_lanes(from: Register, f: impl Fn(Expr, Expr) -> Expr, result: Register) {
+    for lanes in LANES {
+        run(from, lanes, &f, result);
+    }
+}
+
+/// Applies `f` to all pairs of edge values, so many lanes at a time and off their alignment.
+fn run(from: Register, lanes: u16, f: &dyn Fn(Expr, Expr) -> Expr, result: Register) {
+    let (x, y) = pairs(from);
+    let len = x.len() - 1;
+    let mut m = Maker::new();
+    let arrays = [m.array(x.elem(), Role::Input), m.array(y.elem(), Role::Input)];
+    let elem = match result {
+        Register::Bool | Register::I64 => DataType::I64,
+        Register::F32 => DataType::F32,
+        Register::F64 => DataType::F64,
+    };
+    let out = m.array(elem, Role::Output);
+    let i = m.index();
+    let load = |n: usize| Expr::Load {
+        array: arrays[n],
+        index: Box::new(add(Expr::Var(i), int(1))),
+        lanes,
+    };
+    let value = f(load(0), load(1));
+    let value = if result == Register::Bool { to(Register::I64, value) } else { value };
+    let (lo, hi, step) = (int(0), int(len as i64), i64::from(lanes));
+    let f = m.body(vec![Stmt::For {
+        var: i,
+        lo,
+        hi,
+        step,
+        body: vec![store(out, Expr::Var(i), value)],
+    }]);
+    check(&f, vec![Argument::Array(x), Argument::Array(y), Argument::Array(Buffer::of(elem, len))]);
+}
+
+/// All pairs of edge values, a multiple of 16, behind one element that is not used.
+fn pairs(register: Register) -> (Buffer, Buffer) {
+    fn all<T: Copy>(values: &[T]) -> (Vec<T>, Vec<T>) {
+        let mut pairs = vec![(values[0], values[0])];
+        pairs.extend(values.iter().flat_map(|&x| values.iter().map(move |&y| (x, y))));
+        pairs.resize((pairs.len() - 1).next_multiple_of(16) + 1, (values[0], values[0]));
+        pairs.into_iter().unzip()
+    }
+    match register {
+        Register::F64 => {
+            let (x, y) = all(&FLOATS);
+            (Buffer::F64(x), Buffer::F64(y))
+        }
+        Register::F32 => {
+            let (x, y) = all(&FLOATS.map(|x| x as f32));
+            (Buffer::F32(x), Buffer::F32(y))
+        }
+        Register::I64 | Register::Bool => {
+            let (x, y) = all(&INTS);
+            (Buffer::I64(x), Buffer::I64(y))
+        }
+    }
+}
