@@ -53,14 +53,7 @@ impl Maker {
 /// Runs a function as machine code. Returns the status and the arrays among the parameters.
 pub fn machine(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
     let code = tamis_jit::compile(function).unwrap_or_else(|d| panic!("{d}"));
-    let mut slots: Vec<u64> = vec![];
-    for argument in &mut arguments {
-        match argument {
-            Argument::Scalar(x) => slots.push(bits(*x)),
-            Argument::Array(buffer) if buffer.is_empty() => slots.extend([0, 0]),
-            Argument::Array(buffer) => slots.extend([address(buffer), buffer.len() as u64]),
-        }
-    }
+    let mut slots = slots(&mut arguments);
     let locals = slots.len()..slots.len() + 2 * function.locals().count();
     slots.resize(locals.end, 0);
     // SAFETY: the slots follow the calling convention, parameter by parameter.
@@ -86,6 +79,19 @@ pub fn machine(function: &Function, mut arguments: Vec<Argument>) -> (Status, Ve
         unsafe { libc::free(slots[place] as *mut _) };
     }
     (status, arrays)
+}
+
+/// The slots of arguments, without those of locals.
+pub fn slots(arguments: &mut [Argument]) -> Vec<u64> {
+    let mut slots: Vec<u64> = vec![];
+    for argument in arguments {
+        match argument {
+            Argument::Scalar(x) => slots.push(bits(*x)),
+            Argument::Array(buffer) if buffer.is_empty() => slots.extend([0, 0]),
+            Argument::Array(buffer) => slots.extend([address(buffer), buffer.len() as u64]),
+        }
+    }
+    slots
 }
 
 /// Runs a function both ways and insists on the same bits in every array that is not a result.
