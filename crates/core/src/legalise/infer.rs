@@ -57,7 +57,8 @@ impl Legaliser<'_> {
             .collect();
         if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
             && !self.is_listed(value, var)
-            && self.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
+            && (self.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
+                || self.is_passed_over(value, var))
         {
             *first = DENSE;
         }
@@ -80,6 +81,15 @@ impl Legaliser<'_> {
             levels
                 .first()
                 .is_some_and(|l| !l.kind.properties().full && a.indices[l.mode.index()] == var)
+        })
+    }
+
+    /// Whether every operand stores a variable in a full level, so that all its coordinates are
+    /// visited anyway.
+    fn is_passed_over(&self, value: &Expr, var: IndexVar) -> bool {
+        value.accesses().iter().all(|a| {
+            let levels = self.program.storage(a.tensor).format.levels();
+            levels.iter().all(|l| a.indices[l.mode.index()] != var || l.kind.properties().full)
         })
     }
 
