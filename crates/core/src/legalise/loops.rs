@@ -56,14 +56,17 @@ impl Legaliser<'_> {
         nest(outer, early, innermost)
     }
 
-    /// The factors of a product that no loop over `vars` changes, and the rest: the distributive
+    /// The operands in a product that no loop over `vars` changes, and the rest: the distributive
     /// law takes them out of the sum.
     fn factored(&self, body: Expr, vars: &[IndexVar]) -> (Option<Expr>, Expr) {
         let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
-        let is_fixed = |e: &Expr| {
-            let register =
-                |a: &&Access| matches!(self.program.tensors[a.tensor].role, Role::Register(_));
-            !e.accesses().iter().any(register) && !e.free_vars().iter().any(|v| vars.contains(v))
+        // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
+        let is_fixed = |e: &Expr| match e {
+            Expr::Access(a) => {
+                matches!(self.program.tensors[a.tensor].role, Role::Input(_))
+                    && !a.indices.iter().any(|v| vars.contains(v))
+            }
+            _ => false,
         };
         match (is_fixed(&a), is_fixed(&b)) {
             (true, false) => {
