@@ -95,7 +95,7 @@ impl Translator<'_> {
         let lanes = (0..i32::from(lanes))
             .map(|k| self.load_lane(elem, address, offset + k * elem.size() as i32))
             .collect();
-        self.from_lanes(lanes, ty)
+        self.join_lanes(lanes, ty)
     }
 
     /// Loads one element, widened.

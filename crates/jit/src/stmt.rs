@@ -154,7 +154,7 @@ impl Translator<'_> {
             return Ok(());
         }
         let flags = MemFlagsData::trusted();
-        for (k, value) in self.to_lanes(values).into_iter().enumerate() {
+        for (k, value) in self.split_lanes(values).into_iter().enumerate() {
             let offset = offset + (k * elem.size()) as i32;
             match elem {
                 DataType::Bool => self.b.ins().istore8(flags, value, address, offset),

@@ -3,7 +3,7 @@
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::ir::Status;
 use tamis_runtime::memory;
-use tamis_runtime::sort::sort_records;
+use tamis_runtime::records::sort_records;
 
 /// Grows the array in two slots (address, length) to at least `len` elements of `size` bytes,
 /// at least doubling it. Returns a [`Status`].

@@ -78,15 +78,15 @@ impl Translator<'_> {
                 .map(|k| f(self, std::array::from_fn(|n| operands[n][k])))
                 .collect();
         }
-        let operands = operands.map(|values| self.to_lanes(values));
+        let operands = operands.map(|values| self.split_lanes(values));
         let lanes = (0..operands[0].len())
             .map(|k| f(self, std::array::from_fn(|n| operands[n][k])))
             .collect::<Result<_, _>>()?;
-        self.from_lanes(lanes, result)
+        self.join_lanes(lanes, result)
     }
 
     /// Every lane as a scalar.
-    pub(crate) fn to_lanes(&mut self, values: Vec<Value>) -> Vec<Value> {
+    pub(crate) fn split_lanes(&mut self, values: Vec<Value>) -> Vec<Value> {
         let mut lanes = vec![];
         for value in values {
             let ty = self.b.func.dfg.value_type(value);
@@ -100,7 +100,7 @@ impl Translator<'_> {
     }
 
     /// Scalars put together as a type is held.
-    pub(crate) fn from_lanes(
+    pub(crate) fn join_lanes(
         &mut self,
         lanes: Vec<Value>,
         ty: ir::Type,

@@ -22,7 +22,8 @@ pub fn sorted_order(keys: &[&[u64]], dims: &[u64], len: usize) -> Option<Vec<u32
     let bits: Vec<u32> = dims.iter().map(|&d| 64 - d.saturating_sub(1).leading_zeros()).collect();
     let total: u32 = bits.iter().sum();
     if total <= 64 {
-        return Some(radix(packed(keys, &bits, len), total));
+        let records = radix(packed(keys, &bits, len), total);
+        return Some(records.into_iter().map(|(_, n)| n).collect());
     }
     let mut order: Vec<u32> = (0..len as u32).collect();
     order.par_sort_by(|&a, &b| {
@@ -47,27 +48,38 @@ fn packed(keys: &[&[u64]], bits: &[u32], len: usize) -> Vec<(u64, u32)> {
         .collect()
 }
 
-fn radix(mut records: Vec<(u64, u32)>, bits: u32) -> Vec<u32> {
-    let mut scratch = vec![(0u64, 0u32); records.len()];
-    let mut shift = 0;
-    while shift < bits {
-        pass(&records, &mut scratch, shift);
+/// Sorts keys of so many bits with what travels along, stably.
+pub(crate) fn radix<T: Carried>(mut records: Vec<(u64, T)>, bits: u32) -> Vec<(u64, T)> {
+    let mut scratch = records.clone();
+    // Digits of equal widths: a narrow last one would count the same few places over and over.
+    let passes = bits.div_ceil(DIGIT).max(1);
+    let width = bits.div_ceil(passes);
+    for k in 0..passes {
+        let digit = |key: u64| (key >> (k * width)) as usize & ((1 << width) - 1);
+        pass(&records, &mut scratch, digit);
         std::mem::swap(&mut records, &mut scratch);
-        shift += DIGIT;
     }
-    records.into_iter().map(|(_, n)| n).collect()
+    records
 }
 
+/// What travels along with a key.
+pub(crate) trait Carried: Copy + Send + Sync {}
+
+impl Carried for u32 {}
+impl Carried for u64 {}
+
 /// One stable counting pass over a digit.
-fn pass(from: &[(u64, u32)], to: &mut [(u64, u32)], shift: u32) {
-    let digit = |record: &(u64, u32)| (record.0 >> shift) as usize & (BUCKETS - 1);
-    let chunks = if from.len() < PARALLEL_FROM { 1 } else { CHUNKS };
-    let size = from.len().div_ceil(chunks).max(1);
+fn pass<T: Carried>(from: &[(u64, T)], to: &mut [(u64, T)], digit: impl Fn(u64) -> usize + Sync) {
+    if from.len() < PARALLEL_FROM {
+        // A task of its own would cost more than the pass.
+        return short_pass(from, to, digit);
+    }
+    let size = from.len().div_ceil(CHUNKS);
     let mut counts: Vec<Vec<usize>> = from
         .par_chunks(size)
         .map(|chunk| {
             let mut count = vec![0usize; BUCKETS];
-            chunk.iter().for_each(|r| count[digit(r)] += 1);
+            chunk.iter().for_each(|r| count[digit(r.0)] += 1);
             count
         })
         .collect();
@@ -82,7 +94,7 @@ fn pass(from: &[(u64, u32)], to: &mut [(u64, u32)], shift: u32) {
     let target = Target(to.as_mut_ptr());
     from.par_chunks(size).zip(counts).for_each(|(chunk, mut next)| {
         for record in chunk {
-            let place = &mut next[digit(record)];
+            let place = &mut next[digit(record.0)];
             // SAFETY: the prefix sums give every record of every chunk a place of its own below
             // `from.len()`, which is also the length of `to`.
             unsafe { target.at(*place).write(*record) };
@@ -91,94 +103,29 @@ fn pass(from: &[(u64, u32)], to: &mut [(u64, u32)], shift: u32) {
     });
 }
 
+/// The same on one thread.
+fn short_pass<T: Carried>(from: &[(u64, T)], to: &mut [(u64, T)], digit: impl Fn(u64) -> usize) {
+    let mut places = [0u32; BUCKETS];
+    from.iter().for_each(|r| places[digit(r.0)] += 1);
+    let mut next = 0;
+    for place in &mut places {
+        next += std::mem::replace(place, next);
+    }
+    for record in from {
+        let place = &mut places[digit(record.0)];
+        to[*place as usize] = *record;
+        *place += 1;
+    }
+}
+
 /// A place to write from several threads, each to elements of its own.
-struct Target(*mut (u64, u32));
+struct Target<T>(*mut (u64, T));
 
 // SAFETY: see `pass`: threads write disjoint elements.
-unsafe impl Sync for Target {}
+unsafe impl<T: Send> Sync for Target<T> {}
 
-impl Target {
-    fn at(&self, place: usize) -> *mut (u64, u32) {
+impl<T> Target<T> {
+    fn at(&self, place: usize) -> *mut (u64, T) {
         self.0.wrapping_add(place)
-    }
-}
-
-/// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
-///
-/// Each array is an address and the size of its elements, 1, 4 or 8 bytes; keys are integers from
-/// 0 of 4 or 8 bytes.
-///
-/// # Safety
-/// The arrays are readable and writable in `lo..hi` and do not overlap.
-pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usize) {
-    let len = hi - lo;
-    let columns: Vec<Vec<u64>> = arrays[..keys]
-        .iter()
-        // SAFETY: the caller promises readable elements.
-        .map(|&[address, size]| (lo..hi).map(|k| unsafe { read(address, size, k) }).collect())
-        .collect();
-    let views: Vec<&[u64]> = columns.iter().map(Vec::as_slice).collect();
-    let bounds: Vec<u64> =
-        views.iter().map(|c| c.iter().max().map_or(0, |m| m.saturating_add(1))).collect();
-    let order = match len {
-        0..=INSERTION_UP_TO => insertion(&views, len),
-        _ => sorted_order(&views, &bounds, len),
-    };
-    let Some(order) = order else { return };
-    for &[address, size] in arrays {
-        // SAFETY: the caller promises readable and writable elements.
-        unsafe {
-            let old: Vec<u64> = (lo..hi).map(|k| read(address, size, k)).collect();
-            for (k, &from) in order.iter().enumerate() {
-                write(address, size, lo + k, old[from as usize]);
-            }
-        }
-    }
-}
-
-/// Up to this length, insertion beats counting.
-const INSERTION_UP_TO: usize = 48;
-
-fn insertion(keys: &[&[u64]], len: usize) -> Option<Vec<u32>> {
-    let less = |a: u32, b: u32| {
-        let of = |n: u32| keys.iter().map(move |k| k[n as usize]);
-        of(a).lt(of(b))
-    };
-    let mut order: Vec<u32> = (0..len as u32).collect();
-    let mut moved = false;
-    for k in 1..len {
-        let mut at = k;
-        while at > 0 && less(order[at], order[at - 1]) {
-            order.swap(at, at - 1);
-            at -= 1;
-            moved = true;
-        }
-    }
-    moved.then_some(order)
-}
-
-/// # Safety
-/// Element `k` of the array is readable.
-unsafe fn read(address: u64, size: u64, k: usize) -> u64 {
-    // SAFETY: the caller promises so.
-    unsafe {
-        match size {
-            1 => u64::from(*(address as *const u8).add(k)),
-            4 => u64::from(*(address as *const u32).add(k)),
-            _ => *(address as *const u64).add(k),
-        }
-    }
-}
-
-/// # Safety
-/// Element `k` of the array is writable.
-unsafe fn write(address: u64, size: u64, k: usize, bits: u64) {
-    // SAFETY: the caller promises so.
-    unsafe {
-        match size {
-            1 => *(address as *mut u8).add(k) = bits as u8,
-            4 => *(address as *mut u32).add(k) = bits as u32,
-            _ => *(address as *mut u64).add(k) = bits,
-        }
     }
 }

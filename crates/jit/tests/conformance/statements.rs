@@ -2,7 +2,7 @@
 
 use crate::harness::{Maker, check, machine};
 use crate::operators::to;
-use tamis_core::algebra::BinaryOp;
+use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::ids::{Array, Var};
 use tamis_core::interpret::{Argument, Buffer};
@@ -244,9 +244,18 @@ fn sorts_are_stable_for_any_keys() {
     ];
     for keys in key_types {
         for carried in carried {
-            for (len, largest) in
-                [(0, 1), (1, 1), (2, 9), (17, 5), (48, 1000), (300, 3), (5000, i64::MAX)]
-            {
+            for (len, largest) in [
+                (0, 1),
+                (1, 1),
+                (2, 9),
+                (17, 5),
+                (48, 1000),
+                (66, 7),
+                (300, 3),
+                (3000, 100),
+                (70_000, 50),
+                (5000, i64::MAX),
+            ] {
                 sort(keys, carried, len, largest);
             }
         }
@@ -370,5 +379,42 @@ fn lanes_are_selected_by_masks() {
             (true, false) => x[n],
         });
         assert_eq!(arrays[3], Buffer::F64(expected.collect()));
+    }
+}
+
+/// Masks joined by every truth operator, over floats and integers of the same width.
+#[test]
+fn masks_are_joined() {
+    type Join = (BinaryOp, fn(bool, bool) -> bool);
+    let joins: [Join; 3] = [
+        (BinaryOp::And, |a, b| !a && b),
+        (BinaryOp::Or, |a, b| !a || b),
+        (BinaryOp::Xor, |a, b| a == b),
+    ];
+    let (x, n) = ([0.5, f64::NAN, -1.0, 2.0], [3i64, -4, -5, 6]);
+    for (op, join) in joins {
+        let mut m = Maker::new();
+        let (a, b) = (m.array(DataType::F64, Role::Input), m.array(DataType::I64, Role::Input));
+        let out = m.array(DataType::F64, Role::Output);
+        let wide = |array| Expr::Load { array, index: Box::new(int(0)), lanes: 4 };
+        let splat = |c| Expr::Splat(Box::new(Expr::Const(c)), 4);
+        let positive = binary(BinaryOp::Gt, wide(a), splat(Scalar::F64(0.0)));
+        let not = Expr::Unary(UnaryOp::Not, Box::new(positive));
+        let below = binary(BinaryOp::Lt, wide(b), splat(Scalar::I64(4)));
+        let cond = Box::new(binary(op, not, below));
+        let (yes, no) = (splat(Scalar::F64(1.0)), wide(a));
+        let value = Expr::Select(cond, Box::new(yes), Box::new(no));
+        let f = m.body(vec![store(out, int(0), value)]);
+        let arguments = vec![
+            Argument::Array(Buffer::F64(x.to_vec())),
+            i64s(n),
+            Argument::Array(Buffer::of(DataType::F64, 4)),
+        ];
+        let (_, arrays) = machine(&f, arguments);
+        let Buffer::F64(got) = &arrays[2] else { return };
+        for k in 0..4 {
+            let want = if join(x[k] > 0.0, n[k] < 4) { 1.0 } else { x[k] };
+            assert_eq!(got[k].to_bits(), want.to_bits(), "{} {k}", op.name());
+        }
     }
 }

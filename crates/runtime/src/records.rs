@@ -1,0 +1,224 @@
+//! Sorting records in the arrays of a running kernel, as [`tamis_core::ir::Stmt::Sort`] asks.
+//!
+//! The keys of a record are packed into 64 bits where they fit, next to what travels along: the
+//! element itself if only one array does, else the record's place. Kernels sort a short list per
+//! row as often as one long list, so short ones take no memory but the stack.
+
+use crate::sort::radix;
+
+/// Up to this length records are sorted on the stack.
+const STACK_UP_TO: usize = 64;
+/// From this length on counting digits beats comparing.
+const RADIX_FROM: usize = 1024;
+
+/// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
+///
+/// Each array is an address and the size of its elements, 1, 4 or 8 bytes; keys are integers from
+/// 0 of 4 or 8 bytes.
+///
+/// # Safety
+/// The arrays are readable and writable in `lo..hi` and do not overlap.
+pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usize) {
+    let columns: Vec<Column> = arrays
+        .iter()
+        .map(|&[address, size]| Column { address: address + size * lo as u64, size })
+        .collect();
+    let (keys, carried) = columns.split_at(keys);
+    let len = hi.saturating_sub(lo);
+    // SAFETY: the columns start at `lo`, and the caller promises `len` elements from there on.
+    unsafe {
+        if in_order(keys, len) {
+            return;
+        }
+        let bits: Vec<u32> = keys.iter().map(|k| 64 - k.largest(len).leading_zeros()).collect();
+        if bits.iter().sum::<u32>() > 64 {
+            by_comparing(keys, carried, len);
+        } else if len <= STACK_UP_TO {
+            let mut records = [(0, 0); STACK_UP_TO];
+            pack(keys, carried, &bits, &mut records[..len]);
+            records[..len].sort_by_key(|r| r.0);
+            unpack(keys, carried, &bits, &records[..len]);
+        } else {
+            let mut records = vec![(0, 0); len];
+            pack(keys, carried, &bits, &mut records);
+            if len < RADIX_FROM {
+                records.sort_by_key(|r| r.0);
+            } else {
+                records = radix(records, bits.iter().sum());
+            }
+            unpack(keys, carried, &bits, &records);
+        }
+    }
+}
+
+/// An element of any array, widened to 64 bits.
+trait Bits: Copy {
+    fn get(self) -> u64;
+    fn put(bits: u64) -> Self;
+}
+
+macro_rules! bits {
+    ($($t:ty)*) => {$(
+        impl Bits for $t {
+            fn get(self) -> u64 {
+                u64::from(self)
+            }
+            fn put(bits: u64) -> Self {
+                bits as $t
+            }
+        }
+    )*};
+}
+
+bits!(u8 u32 u64);
+
+/// The elements of one array from the first record on.
+#[derive(Clone, Copy)]
+struct Column {
+    address: u64,
+    size: u64,
+}
+
+impl Column {
+    /// # Safety
+    /// Element `k` is readable.
+    unsafe fn get(self, k: usize) -> u64 {
+        // SAFETY: the caller promises so.
+        unsafe {
+            match self.size {
+                1 => (*(self.address as *const u8).add(k)).get(),
+                4 => (*(self.address as *const u32).add(k)).get(),
+                _ => *(self.address as *const u64).add(k),
+            }
+        }
+    }
+
+    /// Calls `f` on each element in turn.
+    ///
+    /// # Safety
+    /// So many elements are readable.
+    unsafe fn read(self, len: usize, mut f: impl FnMut(usize, u64)) {
+        /// # Safety
+        /// As its caller.
+        unsafe fn go<T: Bits>(address: u64, len: usize, f: &mut impl FnMut(usize, u64)) {
+            for k in 0..len {
+                // SAFETY: the caller promises so.
+                f(k, unsafe { *(address as *const T).add(k) }.get());
+            }
+        }
+        // SAFETY: forwarded.
+        unsafe {
+            match self.size {
+                1 => go::<u8>(self.address, len, &mut f),
+                4 => go::<u32>(self.address, len, &mut f),
+                _ => go::<u64>(self.address, len, &mut f),
+            }
+        }
+    }
+
+    /// Sets each element in turn to what `f` gives.
+    ///
+    /// # Safety
+    /// So many elements are writable, and `f` does not read them.
+    unsafe fn write(self, len: usize, f: impl Fn(usize) -> u64) {
+        /// # Safety
+        /// As its caller.
+        unsafe fn go<T: Bits>(address: u64, len: usize, f: impl Fn(usize) -> u64) {
+            for k in 0..len {
+                // SAFETY: the caller promises so.
+                unsafe { *(address as *mut T).add(k) = T::put(f(k)) };
+            }
+        }
+        // SAFETY: forwarded.
+        unsafe {
+            match self.size {
+                1 => go::<u8>(self.address, len, f),
+                4 => go::<u32>(self.address, len, f),
+                _ => go::<u64>(self.address, len, f),
+            }
+        }
+    }
+
+    /// # Safety
+    /// So many elements are readable.
+    unsafe fn largest(self, len: usize) -> u64 {
+        let mut largest = 0;
+        // SAFETY: forwarded.
+        unsafe { self.read(len, |_, x| largest = largest.max(x)) };
+        largest
+    }
+
+    /// # Safety
+    /// So many elements are readable and writable.
+    unsafe fn reorder(self, len: usize, from: impl Fn(usize) -> usize) {
+        let mut old = Vec::with_capacity(len);
+        // SAFETY: forwarded.
+        unsafe {
+            self.read(len, |_, x| old.push(x));
+            self.write(len, |k| old[from(k)]);
+        }
+    }
+}
+
+/// # Safety
+/// So many elements of the keys are readable.
+unsafe fn in_order(keys: &[Column], len: usize) -> bool {
+    // SAFETY: forwarded.
+    let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) });
+    (1..len).all(|k| key(k - 1).le(key(k)))
+}
+
+/// The keys of each record as one number, each in so many bits, and what travels along.
+///
+/// # Safety
+/// As many elements of each column as there are records are readable.
+unsafe fn pack(keys: &[Column], carried: &[Column], bits: &[u32], records: &mut [(u64, u64)]) {
+    let len = records.len();
+    // SAFETY: forwarded.
+    unsafe {
+        for (key, bits) in keys.iter().zip(bits) {
+            key.read(len, |k, x| records[k].0 = records[k].0.unbounded_shl(*bits) | x);
+        }
+        match carried {
+            [] => {}
+            [one] => one.read(len, |k, x| records[k].1 = x),
+            _ => (0..len).for_each(|k| records[k].1 = k as u64),
+        }
+    }
+}
+
+/// Puts sorted records back.
+///
+/// # Safety
+/// As many elements of each column as there are records are readable and writable.
+unsafe fn unpack(keys: &[Column], carried: &[Column], bits: &[u32], records: &[(u64, u64)]) {
+    let len = records.len();
+    let mut shift = 0;
+    // SAFETY: forwarded.
+    unsafe {
+        for (key, bits) in keys.iter().zip(bits).rev() {
+            let mask = u64::MAX.unbounded_shr(64 - bits);
+            key.write(len, |k| records[k].0.unbounded_shr(shift) & mask);
+            shift += bits;
+        }
+        match carried {
+            [one] => one.write(len, |k| records[k].1),
+            _ => carried.iter().for_each(|c| c.reorder(len, |k| records[k].1 as usize)),
+        }
+    }
+}
+
+/// Sorts by keys of any size.
+///
+/// # Safety
+/// So many elements of each column are readable and writable.
+unsafe fn by_comparing(keys: &[Column], carried: &[Column], len: usize) {
+    let mut order: Vec<usize> = (0..len).collect();
+    // SAFETY: forwarded.
+    let key = |k: usize| keys.iter().map(move |key| unsafe { key.get(k) });
+    order.sort_by(|&a, &b| key(a).cmp(key(b)));
+    for column in keys.iter().chain(carried) {
+        // SAFETY: forwarded.
+        unsafe { column.reorder(len, |k| order[k]) };
+    }
+}
