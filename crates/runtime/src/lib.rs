@@ -7,6 +7,7 @@ pub mod interpreted;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
+mod radix;
 pub mod sort;
 pub mod tensor;
 pub mod threads;
