@@ -7,8 +7,8 @@ pub mod interpreted;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
+mod radix;
 pub mod records;
-pub mod sort;
 pub mod tensor;
 pub mod threads;
 

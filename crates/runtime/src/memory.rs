@@ -15,14 +15,19 @@ use tamis_core::diagnostic::{Code, Diagnostic};
 const HUGE_FROM: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
-/// A Rust type that an array can hold.
-pub trait Element: Copy + Send + Sync + 'static {
+/// A Rust type that an array can hold. Only this crate says which, since arrays trust it.
+pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The data type of such elements.
     const DATATYPE: DataType;
 }
 
+mod sealed {
+    pub trait Sealed {}
+}
+
 macro_rules! elements {
     ($($t:ty: $d:ident),*) => {$(
+        impl sealed::Sealed for $t {}
         impl Element for $t {
             const DATATYPE: DataType = DataType::$d;
         }
@@ -186,15 +191,87 @@ fn aligned_nothing() -> *const u8 {
 ///
 /// The error says how much was needed.
 pub fn allocate(datatype: DataType, len: usize) -> Result<*mut u8, Diagnostic> {
-    let bytes = len.checked_mul(datatype.size()).filter(|&b| b <= isize::MAX as usize);
+    fresh(len, datatype.size())
+}
+
+/// Uninitialised memory for `len` things of `size` bytes; null for none.
+fn fresh(len: usize, size: usize) -> Result<*mut u8, Diagnostic> {
+    let bytes = len.checked_mul(size).filter(|&b| b <= isize::MAX as usize);
     let address = bytes.map_or(std::ptr::null_mut(), |bytes| {
         // SAFETY: a null old address with 0 old bytes is a fresh allocation.
         unsafe { reserve(std::ptr::null_mut(), 0, bytes) }
     });
     if address.is_null() && len > 0 {
-        return Err(out_of_memory(len as f64 * datatype.size() as f64));
+        return Err(out_of_memory(len as f64 * size as f64));
     }
     Ok(address)
+}
+
+/// An array under construction: memory under the page policy, uninitialised at first and written
+/// by several threads at once, each to places of its own.
+pub(crate) struct Building<T> {
+    address: *mut T,
+    len: usize,
+}
+
+// SAFETY: the memory is owned by this value alone; writes through a shared reference are unsafe
+// and their callers promise that places are disjoint.
+unsafe impl<T: Send + Sync> Send for Building<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send + Sync> Sync for Building<T> {}
+
+impl<T: Copy> Building<T> {
+    /// Room for `len` things.
+    pub fn new(len: usize) -> Result<Building<T>, Diagnostic> {
+        const { assert!(align_of::<T>() <= 16, "malloc aligns to 16 bytes") }
+        Ok(Building { address: fresh(len, size_of::<T>())?.cast(), len })
+    }
+
+    /// How many things there is room for.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Writes a thing to its place.
+    ///
+    /// # Safety
+    /// The place is below the length and no other thread uses it meanwhile.
+    pub unsafe fn write(&self, at: usize, thing: T) {
+        debug_assert!(at < self.len);
+        // SAFETY: the place lies in the allocation and is used by this thread alone.
+        unsafe { self.address.add(at).write(thing) }
+    }
+
+    /// All things.
+    ///
+    /// # Safety
+    /// Every place was written and no thread still writes.
+    pub unsafe fn as_mut_slice(&mut self) -> &mut [T] {
+        let address = if self.len == 0 { std::ptr::dangling_mut() } else { self.address };
+        // SAFETY: the allocation holds `len` things, all written as the caller promises.
+        unsafe { std::slice::from_raw_parts_mut(address, self.len) }
+    }
+
+    /// The finished array.
+    ///
+    /// # Safety
+    /// Every place was written.
+    pub unsafe fn finish(self) -> Buffer
+    where
+        T: Element,
+    {
+        let (address, len) = (self.address, self.len);
+        std::mem::forget(self);
+        // SAFETY: the memory is of the malloc family, was owned here alone and is initialised.
+        unsafe { Buffer::from_malloc(address.cast(), len, T::DATATYPE) }
+    }
+}
+
+impl<T> Drop for Building<T> {
+    fn drop(&mut self) {
+        // SAFETY: the memory is of the malloc family, or null, and owned here alone.
+        unsafe { libc::free(self.address.cast()) }
+    }
 }
 
 /// The diagnostic for an allocation of so many bytes that failed.

@@ -4,12 +4,10 @@
 //! element itself if only one array does, else the record's place. Kernels sort a short list per
 //! row as often as one long list, so short ones take no memory but the stack.
 
-use crate::sort::radix;
+use crate::radix::{self, Record};
 
 /// Up to this length records are sorted on the stack.
 const STACK_UP_TO: usize = 64;
-/// From this length on counting digits beats comparing.
-const RADIX_FROM: usize = 1024;
 
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
@@ -34,18 +32,14 @@ pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usiz
         if bits.iter().sum::<u32>() > 64 {
             by_comparing(keys, carried, len);
         } else if len <= STACK_UP_TO {
-            let mut records = [(0, 0); STACK_UP_TO];
+            let mut records = [Record { key: 0, load: 0 }; STACK_UP_TO];
             pack(keys, carried, &bits, &mut records[..len]);
-            records[..len].sort_by_key(|r| r.0);
+            records[..len].sort_by_key(|r| r.key);
             unpack(keys, carried, &bits, &records[..len]);
         } else {
-            let mut records = vec![(0, 0); len];
+            let mut records = vec![Record { key: 0, load: 0 }; len];
             pack(keys, carried, &bits, &mut records);
-            if len < RADIX_FROM {
-                records.sort_by_key(|r| r.0);
-            } else {
-                records = radix(records, bits.iter().sum());
-            }
+            radix::sort(&mut records, bits.iter().sum());
             unpack(keys, carried, &bits, &records);
         }
     }
@@ -172,17 +166,17 @@ unsafe fn in_order(keys: &[Column], len: usize) -> bool {
 ///
 /// # Safety
 /// As many elements of each column as there are records are readable.
-unsafe fn pack(keys: &[Column], carried: &[Column], bits: &[u32], records: &mut [(u64, u64)]) {
+unsafe fn pack(keys: &[Column], carried: &[Column], bits: &[u32], records: &mut [Record<u64>]) {
     let len = records.len();
     // SAFETY: forwarded.
     unsafe {
         for (key, bits) in keys.iter().zip(bits) {
-            key.read(len, |k, x| records[k].0 = records[k].0.unbounded_shl(*bits) | x);
+            key.read(len, |k, x| records[k].key = records[k].key.unbounded_shl(*bits) | x);
         }
         match carried {
             [] => {}
-            [one] => one.read(len, |k, x| records[k].1 = x),
-            _ => (0..len).for_each(|k| records[k].1 = k as u64),
+            [one] => one.read(len, |k, x| records[k].load = x),
+            _ => (0..len).for_each(|k| records[k].load = k as u64),
         }
     }
 }
@@ -191,19 +185,19 @@ unsafe fn pack(keys: &[Column], carried: &[Column], bits: &[u32], records: &mut 
 ///
 /// # Safety
 /// As many elements of each column as there are records are readable and writable.
-unsafe fn unpack(keys: &[Column], carried: &[Column], bits: &[u32], records: &[(u64, u64)]) {
+unsafe fn unpack(keys: &[Column], carried: &[Column], bits: &[u32], records: &[Record<u64>]) {
     let len = records.len();
     let mut shift = 0;
     // SAFETY: forwarded.
     unsafe {
         for (key, bits) in keys.iter().zip(bits).rev() {
             let mask = u64::MAX.unbounded_shr(64 - bits);
-            key.write(len, |k| records[k].0.unbounded_shr(shift) & mask);
+            key.write(len, |k| records[k].key.unbounded_shr(shift) & mask);
             shift += bits;
         }
         match carried {
-            [one] => one.write(len, |k| records[k].1),
-            _ => carried.iter().for_each(|c| c.reorder(len, |k| records[k].1 as usize)),
+            [one] => one.write(len, |k| records[k].load),
+            _ => carried.iter().for_each(|c| c.reorder(len, |k| records[k].load as usize)),
         }
     }
 }

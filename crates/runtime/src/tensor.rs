@@ -5,6 +5,7 @@
 
 use crate::coordinates::{Coordinates, Values};
 use crate::memory::{Buffer, Element};
+use std::cmp::Ordering;
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, LevelSpec, Storage};
@@ -141,6 +142,37 @@ impl Tensor {
     pub fn bytes(&self) -> usize {
         let arrays = self.levels.iter().flat_map(|l| [&l.pos, &l.crd]).flatten();
         arrays.map(Buffer::bytes).sum::<usize>() + self.vals.bytes()
+    }
+
+    /// The value at a coordinate: the stored one, or the fill value, which everything outside the
+    /// dimensions has too.
+    pub fn get(&self, coordinate: &[u64]) -> Scalar {
+        self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p))
+    }
+
+    /// The position of the value at a coordinate, if it is stored.
+    fn position(&self, coordinate: &[u64]) -> Option<usize> {
+        let mut p = 0usize;
+        for (level, data) in self.storage.format.levels().iter().zip(&self.levels) {
+            let mode = level.mode.index();
+            let &c = coordinate.get(mode).filter(|&&c| c < self.dims[mode])?;
+            let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else {
+                p = p * self.dims[mode] as usize + c as usize;
+                continue;
+            };
+            let (mut lo, mut hi) = (pos.index(p) as usize, pos.index(p + 1) as usize);
+            while lo < hi {
+                let middle = lo + (hi - lo) / 2;
+                match (crd.index(middle) as u64).cmp(&c) {
+                    Ordering::Less => lo = middle + 1,
+                    Ordering::Equal => (lo, hi) = (middle, middle),
+                    Ordering::Greater => hi = middle,
+                }
+            }
+            let end = pos.index(p + 1) as usize;
+            p = Some(lo).filter(|&q| q < end && crd.index(q) as u64 == c)?;
+        }
+        Some(p)
     }
 
     /// The stored entries in storage order.
@@ -343,25 +375,4 @@ pub fn too_large(dims: &[u64]) -> Diagnostic {
 fn invalid(message: String) -> Diagnostic {
     Diagnostic::new(Code::InvalidTensor, message)
         .help("check how the arrays were made; pack builds valid ones from coordinates")
-}
-
-impl Tensor {
-    /// The value at a coordinate: the stored one, or the fill value.
-    pub fn get(&self, coordinate: &[u64]) -> Scalar {
-        let mut p = 0usize;
-        for (level, data) in self.storage.format.levels().iter().zip(&self.levels) {
-            let c = coordinate[level.mode.index()];
-            match (&data.pos, &data.crd) {
-                (Some(pos), Some(crd)) => {
-                    let (lo, hi) = (pos.index(p) as usize, pos.index(p + 1) as usize);
-                    match (lo..hi).find(|&q| crd.index(q) as u64 == c) {
-                        Some(q) => p = q,
-                        None => return self.storage.fill,
-                    }
-                }
-                _ => p = p * self.dims[level.mode.index()] as usize + c as usize,
-            }
-        }
-        self.vals.get(p)
-    }
 }

@@ -1,0 +1,185 @@
+//! Packing: a list of coordinates and values becomes a tensor of any format.
+//!
+//! Entries are sorted by their coordinates in level order (stable, so that duplicates combine in
+//! the order of the list), then all levels are built at once. A list that is in order already is
+//! not sorted. Coordinates travel as one number, the key, and their value with it:
+//!
+//! ```text
+//! csc        i: 2 0 2   j: 1 1 0   values: 5 6 7
+//! records    (j i, value)    (0 2, 7) (1 0, 6) (1 2, 5)
+//! ```
+//!
+//! The arrays are the same, bit for bit, for any number of threads.
+
+mod build;
+mod entries;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use crate::coordinates::Coordinates;
+use crate::memory::Buffer;
+use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
+use crate::tensor::{LevelData, Tensor, check_dims};
+use build::build;
+use entries::{Listed, Packed};
+use rayon::prelude::*;
+use tamis_core::datatype::{DataType, IndexWidth};
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::format::Storage;
+use tamis_core::ids::Id;
+use values::{Numbers, Stored};
+
+/// What to do with entries of the same coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Duplicates {
+    /// Add them up, in the order of the list; of truth values one true is enough.
+    Sum,
+    /// Refuse them.
+    Refuse,
+}
+
+/// A tensor of this storage with these entries. Explicit zeros are kept.
+///
+/// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
+/// anything but zero is true. Refused are coordinates outside their dimension, positions or
+/// coordinates that do not fit their index width, fractions as integers, and, if asked,
+/// duplicates.
+pub fn pack(
+    list: &Coordinates,
+    storage: &Storage,
+    duplicates: Duplicates,
+) -> Result<Tensor, Diagnostic> {
+    check_shape(list, storage)?;
+    let modes: Vec<usize> = storage.format.levels().iter().map(|l| l.mode.index()).collect();
+    let bounds: Result<Vec<u64>, Diagnostic> = modes.iter().map(|&m| bound(list, m)).collect();
+    let bounds = bounds?;
+    for (level, &bound) in storage.format.levels().iter().zip(&bounds) {
+        let stored = !level.kind.properties().full;
+        if stored && storage.crd == IndexWidth::I32 && bound > 1 << 31 {
+            return Err(too_wide("coordinate", bound - 1));
+        }
+    }
+    let job = Job {
+        columns: modes.iter().map(|&m| list.crds[m].as_slice()).collect(),
+        dims: modes.iter().map(|&m| list.dims[m]).collect(),
+        bounds,
+        numbers: Numbers::of(&list.vals, storage.datatype)?,
+        len: list.vals.len(),
+        storage,
+        duplicates,
+    };
+    let (levels, vals) = match storage.datatype {
+        DataType::Bool => job.run::<u8>(),
+        DataType::I32 => job.run::<i32>(),
+        DataType::I64 => job.run::<i64>(),
+        DataType::F32 => job.run::<f32>(),
+        DataType::F64 => job.run::<f64>(),
+    }?;
+    // SAFETY: coordinates were checked to lie in their dimensions and are sorted; levels are built
+    // from them without repetition, and there is one value per position of the last level.
+    Ok(unsafe { Tensor::from_parts_unchecked(list.dims.clone(), storage.clone(), levels, vals) })
+}
+
+fn check_shape(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> {
+    check_dims(&list.dims)?;
+    let order = storage.format.order();
+    if list.dims.len() != order {
+        let message =
+            format!("a tensor of order {} got a format of order {order}", list.dims.len());
+        return Err(Diagnostic::new(Code::FormatOrder, message).help("choose another format"));
+    }
+    let ragged = |message| {
+        Err(Diagnostic::new(Code::InvalidTensor, message)
+            .help("give one coordinate per mode and value"))
+    };
+    if list.crds.len() != order {
+        return ragged(format!("there are coordinates of {} modes for {order}", list.crds.len()));
+    }
+    let values = list.vals.len();
+    match list.crds.iter().position(|crds| crds.len() != values) {
+        Some(m) => ragged(format!(
+            "mode {} has {} coordinates for {values} values",
+            m + 1,
+            list.crds[m].len()
+        )),
+        None => Ok(()),
+    }
+}
+
+/// A number above all coordinates of a mode, if they lie in the dimension.
+fn bound(list: &Coordinates, m: usize) -> Result<u64, Diagnostic> {
+    let (crds, dimension) = (&list.crds[m], list.dims[m]);
+    let largest = crds.par_chunks(1 << 16).filter_map(|part| part.iter().copied().max()).max();
+    match largest {
+        None => return Ok(0),
+        Some(c) if c < dimension => return Ok(c + 1),
+        Some(_) => {}
+    }
+    let at = crds.iter().position(|&c| c >= dimension).unwrap_or(0);
+    let message = format!(
+        "coordinate {} of entry {at} is outside the dimension {dimension} of mode {}",
+        crds[at],
+        m + 1
+    );
+    Err(Diagnostic::new(Code::InvalidTensor, message).help("coordinates count from 0"))
+}
+
+fn too_wide(what: &str, number: u64) -> Diagnostic {
+    Diagnostic::new(Code::PositionOverflow, format!("the {what} {number} does not fit 32 bits"))
+        .help("ask for 64-bit positions and coordinates: {pos: i64, crd: i64}")
+}
+
+/// A list that was checked, by levels.
+struct Job<'l> {
+    columns: Vec<&'l [u64]>,
+    dims: Vec<u64>,
+    /// Above all coordinates of each level.
+    bounds: Vec<u64>,
+    numbers: Numbers<'l>,
+    len: usize,
+    storage: &'l Storage,
+    duplicates: Duplicates,
+}
+
+/// The arrays of the levels, and the values.
+type Arrays = (Vec<LevelData>, Buffer);
+
+impl Job<'_> {
+    fn run<T: Stored>(&self) -> Result<Arrays, Diagnostic> {
+        let bits = self.bounds.iter().map(|&b| bits_below(b)).sum();
+        match bits {
+            _ if is_sorted(&self.columns, self.len) => self.listed::<T>(None),
+            0..u64::BITS => self.packed::<u64, T>(bits),
+            u64::BITS..u128::BITS => self.packed::<u128, T>(bits),
+            _ => {
+                let order = sorted_order(&self.columns, &self.bounds, self.len)?;
+                self.listed::<T>(Some(&order))
+            }
+        }
+    }
+
+    fn listed<T: Stored>(&self, order: Option<&[u64]>) -> Result<Arrays, Diagnostic> {
+        let (numbers, len) = (self.numbers, self.len);
+        let entries = Listed { columns: &self.columns, order, numbers, len };
+        build::<_, T>(&entries, self.storage, &self.dims, self.duplicates)
+    }
+
+    fn packed<K: Key, T: Stored>(&self, bits: u32) -> Result<Arrays, Diagnostic> {
+        let widths: Vec<u32> = self.bounds.iter().map(|&b| bits_below(b)).collect();
+        let mut records = sorted(self.len, bits, |n| {
+            let columns = self.columns.iter().zip(&widths);
+            let key = columns.fold(K::ZERO, |key, (column, &bits)| key.then(column[n], bits));
+            Record { key, load: self.numbers.bits(n) }
+        })?;
+        let mut below = bits;
+        let field = |&width: &u32| {
+            below -= width;
+            (below, width)
+        };
+        let fields = widths.iter().map(field).collect();
+        // SAFETY: sorting wrote every place.
+        let entries = Packed { records: unsafe { records.as_mut_slice() }, fields };
+        build::<_, T>(&entries, self.storage, &self.dims, self.duplicates)
+    }
+}
