@@ -1,30 +1,72 @@
-//! `tamis formats`: the level formats and named formats, from the tables in the code.
+//! `tamis formats`: what tensors may be stored as, from the code.
 
 use crate::failure::Failure;
-use tamis::level::{LevelFormat, REGISTRY};
+use tamis::format::NAMED;
+use tamis::level::{LevelKind, registered};
 
-/// Runs the command.
+/// Lists the named formats and the level formats.
 pub fn formats() -> Result<(), Failure> {
-    println!("Level formats:");
-    for kind in REGISTRY {
-        let format: &dyn LevelFormat = kind.format();
-        println!("  {:<12} {}", format.name(), format.summary());
-        let p = format.properties();
-        let all = [
-            (p.full, "full"),
-            (p.ordered, "ordered"),
-            (p.unique, "unique"),
-            (p.branchless, "branchless"),
-            (p.compact, "compact"),
-        ];
-        let held: Vec<&str> =
-            all.iter().filter(|(holds, _)| *holds).map(|(_, name)| *name).collect();
-        println!("  {:<12} {}", "", held.join(", "));
+    println!("Named formats");
+    for named in &NAMED {
+        let order = named.order().map_or_else(|| "any".to_owned(), |n| n.to_string());
+        let format = named.order().and_then(|n| named.for_order(n));
+        let levels = format.map(|f| f.levels().iter().map(level).collect::<Vec<_>>().join(", "));
+        let usage = match named.usage {
+            "" => named.name.to_owned(),
+            usage => format!("{}({usage})", named.name),
+        };
+        println!("  {usage}");
+        println!("      order {order}: {}", named.summary);
+        if let Some(levels) = levels {
+            println!("      ({levels})");
+        }
     }
-    println!("\nNamed formats:");
-    for named in &tamis::format::NAMED {
-        println!("  {:<12} {}", named.name, named.summary);
+    println!();
+    println!("Level formats, as in (i, j) -> (i: dense, j: compressed)");
+    for kind in registered() {
+        println!("  {:<12} {}", kind.name(), kind.summary());
+        println!("      properties    {}", properties(kind));
+        println!("      capabilities  {}", capabilities(kind));
     }
-    println!("\nElement types: {}", tamis::DataType::ALL.map(|t| t.name()).join(", "));
+    println!();
+    println!(
+        "Levels store a mode i, its block i/4 and its place there i%4, a diagonal j-i, or slots #i."
+    );
+    println!(
+        "Braces after a format give types and the fill value: csr{{f32, fill: inf, pos: i64, crd: i32}}"
+    );
+    println!("Element types: {}", tamis::DataType::ALL.map(|t| t.name()).join(", "));
     Ok(())
+}
+
+fn level(level: &tamis::format::LevelSpec) -> String {
+    format!("{}: {}", level.map, level.kind)
+}
+
+fn properties(kind: LevelKind) -> String {
+    let p = kind.properties();
+    let all = [
+        ("full", p.full),
+        ("ordered", p.ordered),
+        ("unique", p.unique),
+        ("branchless", p.branchless),
+        ("compact", p.compact),
+    ];
+    let mut words: Vec<String> =
+        all.iter().filter(|(_, has)| *has).map(|(name, _)| (*name).to_owned()).collect();
+    words.extend(kind.optional().iter().map(|p| format!("[{p}]")));
+    words.join(" ")
+}
+
+fn capabilities(kind: LevelKind) -> String {
+    let p = kind.properties();
+    let all = [
+        ("value iteration", p.full || kind.parts().contains(&tamis::level::Part::Mask)),
+        ("position iteration", kind.walks()),
+        ("locate", kind.locates()),
+        ("append", kind.append().is_some()),
+        ("insert", p.full || kind.insert().is_some()),
+    ];
+    let words: Vec<&str> = all.iter().filter(|(_, has)| *has).map(|(name, _)| *name).collect();
+    words.join(", ")
 }

@@ -47,6 +47,33 @@ impl Values {
         }
     }
 
+    /// The elements of an array at some places.
+    pub fn gathered(buffer: &Buffer, places: &[usize]) -> Values {
+        fn gather<T: Element>(buffer: &Buffer, places: &[usize]) -> Vec<T> {
+            let all = buffer.as_slice::<T>().unwrap_or_default();
+            places.iter().map(|&p| all[p]).collect()
+        }
+        match buffer.datatype() {
+            DataType::Bool => Values::Bool(gather(buffer, places)),
+            DataType::I32 => Values::I32(gather(buffer, places)),
+            DataType::I64 => Values::I64(gather(buffer, places)),
+            DataType::F32 => Values::F32(gather(buffer, places)),
+            DataType::F64 => Values::F64(gather(buffer, places)),
+        }
+    }
+
+    /// A value as a double, the real part of a complex one.
+    pub fn as_f64(&self, n: usize) -> f64 {
+        match self {
+            Values::Bool(v) => f64::from(v[n]),
+            Values::I32(v) => f64::from(v[n]),
+            Values::I64(v) => v[n] as f64,
+            Values::F32(v) => f64::from(v[n]),
+            Values::F64(v) => v[n],
+            Values::C128(v) => v[n][0],
+        }
+    }
+
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {

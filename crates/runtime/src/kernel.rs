@@ -1,11 +1,11 @@
 //! Calling a compiled function: slots for its parameters, and its results as tensors.
 
 use crate::memory::{self, Buffer};
-use crate::tensor::{LevelData, Tensor, too_large};
+use crate::tensor::{LevelData, Tensor, too_large, views};
 use tamis_core::cin;
 use tamis_core::datatype::DataType;
 use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::format::Storage;
+use tamis_core::format::{Format, Storage};
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::ir::{self, Param, Status};
 use tamis_core::level::Part;
@@ -48,7 +48,8 @@ pub fn call(
                 slots.extend([buffer.address() as u64, buffer.len() as u64]);
             }
             ir::Role::Output => {
-                let size = shape.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
+                let headers = storage.format.headers(&shape, &|_| 0);
+                let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
                 let size = size.filter(|&n| n <= i64::MAX as u64 / 8);
                 let size = size.ok_or_else(|| too_large(&shape))? as usize;
                 let address = memory::allocate(storage.datatype, size)?;
@@ -96,8 +97,7 @@ impl Held {
 
 /// The result's arrays out of the slots.
 fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>) -> Tensor {
-    let order = dims.len();
-    let mut levels: Vec<LevelData> = vec![LevelData::default(); order];
+    let mut levels = vec![LevelData::default(); storage.format.levels().len()];
     let mut vals = None;
     let mut place = 0;
     for (param, binding) in lowered.function.params.iter().zip(&lowered.bindings) {
@@ -113,11 +113,8 @@ fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>
             // the null keeps anyone else from freeing it.
             let buffer = unsafe { Buffer::from_malloc(address as *mut u8, len, decl.elem) };
             match binding {
-                Binding::Level { level, part: Part::Pos, .. } => {
-                    levels[level.index()].pos = Some(buffer);
-                }
-                Binding::Level { level, part: Part::Crd, .. } => {
-                    levels[level.index()].crd = Some(buffer);
+                Binding::Level { level, part, .. } => {
+                    *levels[level.index()].part_mut(*part) = Some(buffer);
                 }
                 _ => vals = Some(buffer),
             }
@@ -125,22 +122,33 @@ fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>
         place += 2;
     }
     let vals = vals.expect("every result has values");
-    let mut positions = 1usize;
-    for (level, spec) in levels.iter_mut().zip(storage.format.levels()) {
-        match (&mut level.pos, &mut level.crd) {
-            (Some(pos), Some(crd)) => {
-                let entries = pos.index(positions) as usize;
-                *pos = pos.clone().truncated(positions + 1);
-                *crd = crd.clone().truncated(entries);
-                positions = entries;
-            }
-            _ => positions *= dims[spec.mode.index()] as usize,
-        }
-    }
+    let positions = truncate(&mut levels, &storage.format, &dims);
     // SAFETY: generated code assembles valid tensors.
     unsafe {
         Tensor::from_parts_unchecked(dims, storage.clone(), levels, vals.truncated(positions))
     }
+}
+
+/// Cuts the arrays of levels down to what is in use; the number of values that there are.
+fn truncate(levels: &mut [LevelData], format: &Format, dims: &[u64]) -> usize {
+    let mut parents = 1;
+    for (k, spec) in format.levels().iter().enumerate() {
+        let view = views(format, dims, levels)[k];
+        let stride = view.crd.map_or(1, |crd| crd.stride as usize);
+        let length = |part| spec.kind.length(&view, part, parents) as usize;
+        let lengths = Part::ALL.map(|part| match part {
+            Part::Width => 1,
+            Part::Crd if levels[k].crd.is_some() => stride * length(part),
+            part if levels[k].part(part).is_some() => length(part),
+            _ => 0,
+        });
+        parents = spec.kind.positions(&view, parents);
+        for (part, length) in Part::ALL.into_iter().zip(lengths) {
+            let array = levels[k].part_mut(part);
+            *array = array.take().map(|array| array.truncated(length));
+        }
+    }
+    parents as usize
 }
 
 /// The array that an input parameter stands for.
@@ -148,11 +156,7 @@ fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
     let tensor = |id: TensorId| values[id.index()].as_ref().expect("operands are computed first");
     match binding {
         Binding::Level { tensor: id, level, part } => {
-            let level = &tensor(*id).levels()[level.index()];
-            let array = match part {
-                Part::Pos => level.pos.as_ref(),
-                Part::Crd => level.crd.as_ref(),
-            };
+            let array = tensor(*id).levels()[level.index()].part(*part);
             array.expect("a valid tensor has its format's arrays")
         }
         Binding::Vals { tensor: id } => tensor(*id).vals(),
@@ -172,6 +176,14 @@ fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
             format!("{name} has more than 2^31 - 1 entries"),
         )
         .help("ask for 64-bit positions: {pos: i64}"),
+        Status::CannotHold => Diagnostic::new(
+            Code::FormatProperty,
+            format!(
+                "{} cannot hold {name}: a singleton level has one entry for each position above",
+                storage.format
+            ),
+        )
+        .help("choose a format for any number of entries, such as csr or coo"),
         Status::OutOfMemory | Status::Ok => {
             Diagnostic::new(Code::OutOfMemory, format!("{name} does not fit in memory"))
                 .help("compute a smaller part, or choose a sparser format")

@@ -14,5 +14,5 @@ pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
 pub use memory::{Buffer, Element};
-pub use pack::{Duplicates, pack};
+pub use pack::{Duplicates, is_list, pack};
 pub use tensor::{LevelData, Tensor};

@@ -218,8 +218,11 @@ fn least_first<K: Key>(
     digit: u32,
 ) {
     // Passes alternate between the two, and the last one writes the records.
-    let (mut from, mut to) =
-        if bits.div_ceil(digit) % 2 == 0 { (records, scratch) } else { (scratch, records) };
+    let (mut from, mut to) = if bits.div_ceil(digit).is_multiple_of(2) {
+        (records, scratch)
+    } else {
+        (scratch, records)
+    };
     let mut shift = 0;
     while shift < bits {
         pass(from, to, shift, digit.min(bits - shift));

@@ -6,11 +6,12 @@
 use crate::coordinates::{Coordinates, Values};
 use crate::memory::{Buffer, Element};
 use std::cmp::Ordering;
+use tamis_core::algebra::{BinaryOp, eval};
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::format::{Format, LevelSpec, Storage};
+use tamis_core::format::{Format, LevelMap, LevelSpec, Storage, Walk};
 use tamis_core::ids::{Id, Mode};
-use tamis_core::level::{COMPRESSED, DENSE, Part};
+use tamis_core::level::{COMPRESSED, Crd, DENSE, Header, LevelView, Numbers, Part, RANGE};
 
 /// A tensor in memory. Cloning shares the arrays.
 #[derive(Clone, Debug)]
@@ -21,13 +22,48 @@ pub struct Tensor {
     vals: Buffer,
 }
 
-/// The arrays of one level.
+/// The arrays of one level; which ones there are is up to the level format.
 #[derive(Clone, Debug, Default)]
 pub struct LevelData {
     /// Where segments begin and end.
     pub pos: Option<Buffer>,
-    /// Coordinates.
+    /// Coordinates. Of a chain that alternates them, the first level has them all.
     pub crd: Option<Buffer>,
+    /// The number of positions per parent, as the only element.
+    pub width: Option<Buffer>,
+    /// Per position whether it has a coordinate.
+    pub mask: Option<Buffer>,
+}
+
+impl LevelData {
+    /// One of the arrays.
+    pub fn part(&self, part: Part) -> Option<&Buffer> {
+        match part {
+            Part::Pos => self.pos.as_ref(),
+            Part::Crd => self.crd.as_ref(),
+            Part::Width => self.width.as_ref(),
+            Part::Mask => self.mask.as_ref(),
+        }
+    }
+
+    /// The place of one of the arrays.
+    pub fn part_mut(&mut self, part: Part) -> &mut Option<Buffer> {
+        match part {
+            Part::Pos => &mut self.pos,
+            Part::Crd => &mut self.crd,
+            Part::Width => &mut self.width,
+            Part::Mask => &mut self.mask,
+        }
+    }
+}
+
+impl Numbers for Buffer {
+    fn len(&self) -> usize {
+        Buffer::len(self)
+    }
+    fn at(&self, place: usize) -> i64 {
+        self.index(place)
+    }
 }
 
 impl Tensor {
@@ -99,9 +135,9 @@ impl Tensor {
         crd: Vec<I>,
         vals: Vec<T>,
     ) -> Result<Tensor, Diagnostic> {
-        let spec = |(m, kind)| LevelSpec { mode: Mode::new(m), kind };
+        let spec = |(m, kind)| LevelSpec::of(Mode::new(m), kind);
         let levels = modes.into_iter().zip([DENSE, COMPRESSED]).map(spec).collect();
-        let format = Format::new(levels).expect("two distinct modes");
+        let format = Format::new(levels, 2).expect("two distinct modes");
         let mut storage = Storage::of(format, T::DATATYPE);
         let width = match I::DATATYPE {
             DataType::I64 => IndexWidth::I64,
@@ -109,7 +145,7 @@ impl Tensor {
         };
         (storage.pos, storage.crd) = (width, width);
         let (pos, crd) = (Some(Buffer::from_vec(pos)), Some(Buffer::from_vec(crd)));
-        let levels = vec![LevelData::default(), LevelData { pos, crd }];
+        let levels = vec![LevelData::default(), LevelData { pos, crd, ..LevelData::default() }];
         Tensor::try_from_parts(dims.to_vec(), storage, levels, Buffer::from_vec(vals))
     }
 
@@ -135,26 +171,48 @@ impl Tensor {
 
     /// The number of stored entries, explicit zeros included.
     pub fn nnz(&self) -> usize {
-        self.vals.len()
+        if self.has_only_entries() {
+            return self.vals.len();
+        }
+        let mut entries = 0;
+        self.entries(&mut |_, _| entries += 1);
+        entries
+    }
+
+    /// Whether every position of the last level is an entry.
+    fn has_only_entries(&self) -> bool {
+        self.storage.format.levels().iter().all(|l| {
+            l.kind.properties().compact && matches!(l.map, LevelMap::Mode(_)) && l.kind != RANGE
+        })
     }
 
     /// Bytes of all arrays.
     pub fn bytes(&self) -> usize {
-        let arrays = self.levels.iter().flat_map(|l| [&l.pos, &l.crd]).flatten();
-        arrays.map(Buffer::bytes).sum::<usize>() + self.vals.bytes()
+        let arrays = self.levels.iter().flat_map(|l| Part::ALL.map(|part| l.part(part)));
+        arrays.flatten().map(Buffer::bytes).sum::<usize>() + self.vals.bytes()
     }
 
-    /// The value at a coordinate: the stored one, or the fill value, which everything outside the
-    /// dimensions has too.
+    /// The value at a coordinate: the stored one, the sum of several, or the fill value, which
+    /// everything outside the dimensions has too.
     pub fn get(&self, coordinate: &[u64]) -> Scalar {
-        self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p))
+        if self.storage.format.is_plain() {
+            return self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p));
+        }
+        let mut found: Option<Scalar> = None;
+        self.entries(&mut |place, p| {
+            if place == coordinate {
+                let value = self.vals.get(p as usize);
+                found = Some(found.map_or(value, |sum| eval::binary(BinaryOp::Add, sum, value)));
+            }
+        });
+        found.unwrap_or(self.storage.fill)
     }
 
-    /// The position of the value at a coordinate, if it is stored.
+    /// The position of the value at a coordinate of a plain tensor, if it is stored.
     fn position(&self, coordinate: &[u64]) -> Option<usize> {
         let mut p = 0usize;
         for (level, data) in self.storage.format.levels().iter().zip(&self.levels) {
-            let mode = level.mode.index();
+            let mode = level.map.modes().first()?.index();
             let &c = coordinate.get(mode).filter(|&&c| c < self.dims[mode])?;
             let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else {
                 p = p * self.dims[mode] as usize + c as usize;
@@ -175,66 +233,44 @@ impl Tensor {
         Some(p)
     }
 
-    /// The stored entries in storage order.
+    /// The stored entries in storage order; a coordinate with several is there as often.
     pub fn to_coordinates(&self) -> Coordinates {
-        let mut order: Vec<Vec<u64>> = vec![vec![]; self.dims.len()];
-        let mut place = vec![0; self.dims.len()];
-        self.descend(0, 0, &mut place, &mut |place, _| {
-            for (list, &c) in order.iter_mut().zip(place) {
+        let mut crds: Vec<Vec<u64>> = vec![vec![]; self.dims.len()];
+        let mut positions = vec![];
+        self.entries(&mut |place, p| {
+            for (list, &c) in crds.iter_mut().zip(place) {
                 list.push(c);
             }
+            positions.push(p as usize);
         });
-        let mut crds = vec![vec![]; self.dims.len()];
-        for (level, list) in self.storage.format.levels().iter().zip(order) {
-            crds[level.mode.index()] = list;
-        }
-        Coordinates { dims: self.dims.clone(), crds, vals: Values::copied(&self.vals) }
+        let all = self.has_only_entries();
+        let vals =
+            if all { Values::copied(&self.vals) } else { Values::gathered(&self.vals, &positions) };
+        Coordinates { dims: self.dims.clone(), crds, vals }
     }
 
-    /// Calls `f` with the level coordinates and the position of each stored entry, in order.
-    fn descend(&self, k: usize, p: usize, place: &mut [u64], f: &mut impl FnMut(&[u64], usize)) {
-        let Some(level) = self.storage.format.levels().get(k) else {
-            f(place, p);
-            return;
-        };
-        match (&self.levels[k].pos, &self.levels[k].crd) {
-            (Some(pos), Some(crd)) => {
-                for q in pos.index(p) as usize..pos.index(p + 1) as usize {
-                    place[k] = crd.index(q) as u64;
-                    self.descend(k + 1, q, place, f);
-                }
-            }
-            _ => {
-                let size = self.dims[level.mode.index()];
-                for c in 0..size {
-                    place[k] = c;
-                    self.descend(k + 1, p * size as usize + c as usize, place, f);
-                }
-            }
-        }
+    /// Calls `f` with the coordinates and the position of each stored entry, in storage order.
+    fn entries(&self, f: &mut dyn FnMut(&[u64], u64)) {
+        let views = views(&self.storage.format, &self.dims, &self.levels);
+        Walk::new(&self.storage.format, &self.dims, views).entries(f);
     }
 
     fn validate(&self) -> Result<(), Diagnostic> {
-        let order = self.storage.format.order();
-        if self.dims.len() != order || self.levels.len() != order {
+        let format = &self.storage.format;
+        if self.dims.len() != format.order() || self.levels.len() != format.levels().len() {
             return Err(invalid(format!(
-                "a format of order {order} got {} dimensions and {} levels",
+                "the format {format} of order {} got {} dimensions and {} levels",
+                format.order(),
                 self.dims.len(),
                 self.levels.len()
             )));
         }
         check_dims(&self.dims)?;
-        let mut positions: u64 = 1;
-        for k in 0..order {
-            positions = self.validate_level(k, positions)?;
-        }
-        if self.vals.datatype() != self.storage.datatype {
-            return Err(invalid(format!(
-                "values are {}, the format says {}",
-                self.vals.datatype(),
-                self.storage.datatype
-            )));
-        }
+        self.validate_arrays()?;
+        let positions = match format.is_plain() {
+            true => self.validate_plain()?,
+            false => self.validate_walking()?,
+        };
         if self.vals.len() as u64 != positions {
             return Err(invalid(format!(
                 "there are {} values for {positions} positions of the last level",
@@ -249,40 +285,90 @@ impl Tensor {
         Ok(())
     }
 
-    /// Checks one level under so many parents and returns its number of positions.
-    fn validate_level(&self, k: usize, parents: u64) -> Result<u64, Diagnostic> {
-        let level = self.storage.format.levels()[k];
-        let dimension = self.dims[level.mode.index()];
-        let data = &self.levels[k];
-        for part in [Part::Pos, Part::Crd] {
-            let has = match part {
-                Part::Pos => data.pos.is_some(),
-                Part::Crd => data.crd.is_some(),
-            };
-            if has != level.kind.parts().contains(&part) {
-                let kind = level.kind.name();
-                return Err(invalid(format!(
-                    "level {} is {kind}, which {} a {part:?} array",
-                    k + 1,
-                    if has { "has not" } else { "needs" }
-                )));
+    /// Checks that each level has its format's arrays, of the storage's types.
+    fn validate_arrays(&self) -> Result<(), Diagnostic> {
+        let format = &self.storage.format;
+        for (k, (level, data)) in format.levels().iter().zip(&self.levels).enumerate() {
+            let shared = format.interleaved(k).is_some_and(|(head, _)| head < k);
+            for part in Part::ALL {
+                let wanted = level.has(part) && !(part == Part::Crd && shared);
+                let array = data.part(part);
+                if array.is_some() != wanted {
+                    return Err(invalid(format!(
+                        "level {} is {}, which {} a {} array",
+                        k + 1,
+                        level.kind,
+                        if wanted { "needs" } else { "has not" },
+                        part.name()
+                    )));
+                }
+                let datatype = match part {
+                    Part::Pos => self.storage.pos.datatype(),
+                    Part::Crd => self.storage.crd.datatype(),
+                    Part::Width => DataType::I64,
+                    Part::Mask => DataType::Bool,
+                };
+                if let Some(array) = array.filter(|array| array.datatype() != datatype) {
+                    return Err(invalid(format!(
+                        "{} of level {} is {}, the format says {datatype}",
+                        part.name(),
+                        k + 1,
+                        array.datatype(),
+                    )));
+                }
             }
         }
+        if self.vals.datatype() != self.storage.datatype {
+            return Err(invalid(format!(
+                "values are {}, the format says {}",
+                self.vals.datatype(),
+                self.storage.datatype
+            )));
+        }
+        Ok(())
+    }
+
+    /// Checks levels of any format and returns the number of positions of the last.
+    fn validate_walking(&self) -> Result<u64, Diagnostic> {
+        let slots = self.storage.format.levels().iter().zip(&self.levels);
+        for (k, (level, data)) in slots.enumerate() {
+            let width = matches!(level.map, LevelMap::Slot(_)).then_some(&data.width);
+            if let Some(Some(width)) = width
+                && (width.len() != 1 || width.index(0) < 0)
+            {
+                return Err(invalid(format!("the width of level {} is not one number", k + 1)));
+            }
+        }
+        let views = views(&self.storage.format, &self.dims, &self.levels);
+        let walk = Walk::new(&self.storage.format, &self.dims, views);
+        walk.check().map_err(|(k, reason)| invalid(format!("level {}: {reason}", k + 1)))?;
+        let positions = walk.positions().last().copied().unwrap_or(1);
+        if positions > i64::MAX as u64 { Err(too_large(&self.dims)) } else { Ok(positions) }
+    }
+
+    /// Checks levels that are dense or compressed and returns the number of positions of the last.
+    fn validate_plain(&self) -> Result<u64, Diagnostic> {
+        let mut positions: u64 = 1;
+        for (k, (level, data)) in self.storage.format.levels().iter().zip(&self.levels).enumerate()
+        {
+            let mode = level.map.modes()[0].index();
+            positions = self.validate_level(k, data, positions, self.dims[mode])?;
+        }
+        Ok(positions)
+    }
+
+    /// Checks one level under so many parents and returns its number of positions.
+    fn validate_level(
+        &self,
+        k: usize,
+        data: &LevelData,
+        parents: u64,
+        dimension: u64,
+    ) -> Result<u64, Diagnostic> {
         let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else {
             let size = parents.checked_mul(dimension).filter(|&n| n <= i64::MAX as u64);
             return size.ok_or_else(|| too_large(&self.dims));
         };
-        for (name, array, width) in [("pos", pos, self.storage.pos), ("crd", crd, self.storage.crd)]
-        {
-            if array.datatype() != width.datatype() {
-                return Err(invalid(format!(
-                    "{name} of level {} is {}, the format says {}",
-                    k + 1,
-                    array.datatype(),
-                    width.datatype()
-                )));
-            }
-        }
         match (self.storage.pos, self.storage.crd) {
             (IndexWidth::I32, IndexWidth::I32) => {
                 check::<i32, i32>(k, pos, crd, parents, dimension)
@@ -298,6 +384,26 @@ impl Tensor {
             }
         }
     }
+}
+
+/// The levels of a tensor as the core sees them.
+pub(crate) fn views<'t>(
+    format: &Format,
+    dims: &[u64],
+    levels: &'t [LevelData],
+) -> Vec<LevelView<'t>> {
+    let slots = |k: usize| levels[k].width.as_ref().map_or(0, |w| w.index(0).max(0) as u64);
+    let array = |buffer: &'t Option<Buffer>| buffer.as_ref().map(|b| b as &dyn Numbers);
+    let view = |(k, header): (usize, Header)| {
+        let data = &levels[k];
+        let crd = match format.interleaved(k) {
+            Some((head, place)) => array(&levels[head].crd).map(|array| place.of(array)),
+            None => array(&data.crd).map(|array| Crd { array, stride: 1, offset: 0 }),
+        };
+        let (pos, width, mask) = (array(&data.pos), array(&data.width), array(&data.mask));
+        LevelView { header, pos, crd, width, mask }
+    };
+    format.headers(dims, &slots).into_iter().enumerate().map(view).collect()
 }
 
 /// Checks a compressed level and returns its number of positions.

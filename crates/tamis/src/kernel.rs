@@ -202,7 +202,14 @@ impl Kernel {
             operand(&self.program, name)?;
         }
         let known = dims::known(&self.program, &sizes, &self.given)?;
-        dims::all(&self.program, &known)
+        let mut all = dims::all(&self.program, &known)?;
+        // Variables of the compiler's own have no dimension, or that of another.
+        while all.len() < self.compiled.program.vars.len() {
+            let var = IndexVar::new(all.len());
+            let alias = self.compiled.program.derived.alias(var);
+            all.push(if alias == var { 0 } else { all[alias] });
+        }
+        Ok(all)
     }
 }
 

@@ -14,11 +14,13 @@
 //! ```
 
 mod backend;
+mod convert;
 mod dims;
 pub mod explain;
 mod kernel;
 
 pub use backend::Backend;
+pub use convert::{ToFormat, pack};
 pub use kernel::{Kernel, Options, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
@@ -26,7 +28,7 @@ pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::{format, level, notation, pipeline};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::threads;
-pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, pack};
+pub use tamis_runtime::{Buffer, Coordinates, Duplicates, LevelData, Tensor, Values, is_list};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

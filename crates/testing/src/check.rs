@@ -18,10 +18,12 @@ pub enum Outcome {
 
 /// Runs a case on a backend and compares.
 pub fn check(case: &Case, backend: Backend) -> Outcome {
-    match attempt(case, backend) {
-        Ok(outcome) => outcome,
-        Err(d) if invalid(&d) => Outcome::Invalid,
-        Err(d) => Outcome::Wrong(format!("refused: {d}")),
+    let attempted = std::panic::catch_unwind(|| attempt(case, backend));
+    match attempted {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(d)) if invalid(&d) => Outcome::Invalid,
+        Ok(Err(d)) => Outcome::Wrong(format!("refused: {d}")),
+        Err(_) => Outcome::Wrong("a panic".to_owned()),
     }
 }
 
@@ -34,6 +36,7 @@ fn invalid(d: &Diagnostic) -> bool {
             Code::ImplicitReduction
                 | Code::ResultVariable
                 | Code::BoundVariable
+                | Code::UnknownTensor
                 | Code::UnknownVariable
                 | Code::OrderMismatch
         )

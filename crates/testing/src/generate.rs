@@ -2,6 +2,7 @@
 //! integer values so that every result is exact.
 
 use crate::case::{Case, Operand};
+use crate::formats;
 use crate::random::Random;
 use std::collections::BTreeMap;
 
@@ -128,7 +129,7 @@ impl<'r> Generator<'r> {
         if self.random.one_in(4) {
             return;
         }
-        let mut format = self.format(order);
+        let mut format = formats::format(self.random, order);
         let fill = match self.flavour {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
@@ -199,7 +200,7 @@ impl<'r> Generator<'r> {
     }
 
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
-        let mut format = self.format(dims.len());
+        let mut format = formats::format(self.random, dims.len());
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         format.push_str(&format!("{{{}{fill}{width}}}", self.datatype));
@@ -221,22 +222,16 @@ impl<'r> Generator<'r> {
                 entries.push((place, value));
             }
         }
+        let repeats = tamis::format::parse(&format, Some(dims.len()))
+            .is_ok_and(|spec| spec.format.has_duplicates() && tamis::is_list(&spec.format));
+        if repeats && !entries.is_empty() && self.random.one_in(2) {
+            for _ in 0..1 + self.random.below(4) {
+                let (place, _) = self.random.pick(&entries).clone();
+                entries.push((place, 1.0));
+            }
+        }
         self.random.shuffle(&mut entries);
         Operand { name: name.to_owned(), format, dims, entries }
-    }
-
-    /// A random format: any levels in any mode order.
-    fn format(&mut self, order: usize) -> String {
-        let names = &VARS[..order];
-        let mut levels = names.to_vec();
-        if self.random.one_in(3) {
-            self.random.shuffle(&mut levels);
-        }
-        let kinds: Vec<String> = levels
-            .iter()
-            .map(|v| format!("{v}: {}", self.random.pick(&["dense", "compressed", "compressed"])))
-            .collect();
-        format!("({}) -> ({})", names.join(", "), kinds.join(", "))
     }
 
     fn finish(self, text: String) -> Case {

@@ -26,10 +26,14 @@ impl Dense {
     pub fn of(tensor: &Tensor) -> Dense {
         let mut dense = Dense::filled(tensor.dims(), tensor.storage().fill.as_f64());
         let list = tensor.to_coordinates();
-        for n in 0..tensor.nnz() {
+        let mut seen = vec![false; dense.vals.len()];
+        for n in 0..list.vals.len() {
             let place: Vec<u64> = list.crds.iter().map(|c| c[n]).collect();
             let at = dense.place(&place);
-            dense.vals[at] = tensor.vals().get(n).as_f64();
+            let value = list.vals.as_f64(n);
+            // Entries of the same coordinate are to be added.
+            dense.vals[at] = if seen[at] { dense.vals[at] + value } else { value };
+            seen[at] = true;
         }
         dense
     }

@@ -18,7 +18,11 @@ fn candidates(case: &Case) -> Vec<Case> {
     let mut found = vec![];
     let statements: Vec<&str> = case.text.split("; ").collect();
     if statements.len() > 1 {
-        found.push(Case { text: statements[..1].join("; "), ..case.clone() });
+        let mut smaller = Case { text: statements[..1].join("; "), ..case.clone() };
+        let text = smaller.text.clone();
+        smaller.results.retain(|name, _| text.starts_with(name));
+        smaller.operands.retain(|operand| text.contains(&operand.name));
+        found.push(smaller);
     }
     for (k, operand) in case.operands.iter().enumerate() {
         for n in 0..operand.entries.len() {

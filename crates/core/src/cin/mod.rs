@@ -7,8 +7,11 @@
 //! Values are [`notation::Expr`] without reductions; every literal has the statement's compute
 //! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
 
+mod derived;
 pub mod print;
 pub mod simplify;
+
+pub use derived::Derived;
 
 use crate::algebra::ReduceOp;
 use crate::datatype::{DataType, Register, Scalar};
@@ -25,6 +28,8 @@ pub struct Program {
     pub tensors: IdVec<TensorId, Tensor>,
     /// Names of index variables.
     pub vars: IdVec<IndexVar, String>,
+    /// What index variables beyond those of the notation stand for.
+    pub derived: Derived,
     /// Operators that the user defined.
     pub operators: IdVec<UserOp, Operator>,
 }
@@ -38,6 +43,9 @@ pub struct Kernel {
     pub compute: DataType,
     /// The loops.
     pub body: Stmt,
+    /// Whether operands that repeat coordinates are walked entry by entry, since the result adds
+    /// up what comes for the same coordinate.
+    pub scatter: bool,
 }
 
 /// A tensor of a program.
@@ -140,6 +148,11 @@ impl Program {
     /// The storage of a tensor.
     pub fn storage(&self, tensor: TensorId) -> &Storage {
         &self.tensors[tensor].storage
+    }
+
+    /// The index variable of each level of a use of a tensor.
+    pub fn level_vars(&self, tensor: TensorId, indices: &[IndexVar]) -> Vec<IndexVar> {
+        self.derived.of_levels(&self.storage(tensor).format, tensor, indices)
     }
 
     /// The name of the tensor that a kernel computes.

@@ -1,35 +1,57 @@
 //! Formats: where a tensor lives, as a map from modes to levels and a level format per level.
 //!
-//! `(i, j) -> (i: dense, j: compressed)` is CSR. [`parse()`] reads names (`csr`), the arrow form
+//! `(i, j) -> (i: dense, j: compressed)` is CSR, `(i, j) -> (j-i: compressed, i: range)` is DIA:
+//! levels store modes or functions of modes, see [`LevelMap`]. [`parse()`] reads names (`csr`), the arrow form
 //! and taco's letters (`ds:1,0`); what prints is a name or the arrow form.
 
+mod map;
+mod misfit;
 mod named;
+pub mod open;
 mod parse;
 mod print;
 #[cfg(test)]
 mod tests;
+mod walk;
 
-pub use named::{NAMED, NamedFormat};
+pub use map::{LevelMap, Recovery};
+pub use misfit::Misfit;
+pub use named::{Argument, NAMED, NamedFormat};
 pub use parse::parse;
+pub use walk::Walk;
 
 use crate::datatype::{DataType, IndexWidth, Register, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{Id, Level, Mode};
-use crate::level::LevelKind;
+use crate::ids::{Id, Mode};
+use crate::level::{Crd, LevelKind, Part};
 
-/// The levels of a tensor of some order, outermost first. Each mode is stored by one level.
+/// The levels of a tensor of some order, outermost first. Together they store each mode once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
     levels: Vec<LevelSpec>,
+    order: usize,
 }
 
 /// One level: which coordinates it stores, and how.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LevelSpec {
-    /// The mode whose coordinates the level stores.
-    pub mode: Mode,
+    /// The coordinate that the level stores.
+    pub map: LevelMap,
     /// The level format.
     pub kind: LevelKind,
+}
+
+impl LevelSpec {
+    /// A level that stores a mode as it is.
+    pub fn of(mode: Mode, kind: LevelKind) -> LevelSpec {
+        LevelSpec { map: LevelMap::Mode(mode), kind }
+    }
+
+    /// Whether the level has an array of a part; slots have a width of their own.
+    pub fn has(&self, part: Part) -> bool {
+        let slots = part == Part::Width && matches!(self.map, LevelMap::Slot(_));
+        slots || self.kind.parts().contains(&part)
+    }
 }
 
 /// A format with its element types: everything a kernel is specialised for.
@@ -63,23 +85,23 @@ pub struct FormatSpec {
 }
 
 impl Format {
-    /// A format of these levels; `None` unless the modes are a permutation.
-    pub fn new(levels: Vec<LevelSpec>) -> Option<Format> {
-        let mut modes: Vec<usize> = levels.iter().map(|l| l.mode.index()).collect();
-        modes.sort_unstable();
-        let permutation = modes.iter().enumerate().all(|(k, &m)| k == m);
-        permutation.then_some(Format { levels })
+    /// A format of these levels for tensors of an order; the error says which level or mode is
+    /// wrong and why.
+    pub fn new(levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
+        misfit::check(&levels, order)?;
+        Ok(Format { levels, order })
     }
 
     /// A format whose levels store the modes in order.
     pub fn in_order(kinds: impl IntoIterator<Item = LevelKind>) -> Format {
-        let spec = |(k, kind)| LevelSpec { mode: Mode::new(k), kind };
-        Format { levels: kinds.into_iter().enumerate().map(spec).collect() }
+        let spec = |(k, kind)| LevelSpec::of(Mode::new(k), kind);
+        let levels: Vec<LevelSpec> = kinds.into_iter().enumerate().map(spec).collect();
+        Format { order: levels.len(), levels }
     }
 
     /// The number of modes.
     pub fn order(&self) -> usize {
-        self.levels.len()
+        self.order
     }
 
     /// The levels, outermost first.
@@ -87,15 +109,84 @@ impl Format {
         &self.levels
     }
 
-    /// The level that stores a mode.
-    pub fn level_of(&self, mode: Mode) -> Level {
-        let at = self.levels.iter().position(|l| l.mode == mode);
-        Level::new(at.expect("a format stores each of its modes"))
-    }
-
     /// Whether every coordinate has a place, so that the values are a dense array.
     pub fn is_full(&self) -> bool {
-        self.levels.iter().all(|l| l.kind.properties().full)
+        let full = |l: &LevelSpec| l.kind.properties().full && !matches!(l.map, LevelMap::Slot(_));
+        self.levels.iter().all(full)
+    }
+
+    /// Whether every coordinate has a place before anything is stored.
+    pub fn is_placed(&self) -> bool {
+        self.levels.iter().all(|l| l.kind.locates() && !l.has(Part::Width))
+    }
+
+    /// Whether the levels store the modes as they are, in order and each coordinate once, so that
+    /// any loops may merge and search them.
+    pub fn is_plain(&self) -> bool {
+        self.levels.iter().all(|l| {
+            let p = l.kind.properties();
+            matches!(l.map, LevelMap::Mode(_))
+                && p.ordered
+                && p.unique
+                && p.compact
+                && !p.branchless
+                && !p.interleaved
+        })
+    }
+
+    /// Whether a coordinate may have several entries, whose values are to be added.
+    pub fn has_duplicates(&self) -> bool {
+        let slots = self.levels.iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
+        let chain = |k: usize| {
+            let below = self.levels.get(k + 1);
+            below.is_some_and(|l| l.kind.properties().branchless && !l.kind.properties().full)
+        };
+        let repeats = |(k, l): (usize, &LevelSpec)| !l.kind.properties().unique && !chain(k);
+        slots || self.levels.iter().enumerate().any(repeats)
+    }
+
+    /// The first level of the chain that a level belongs to: a list of coordinates with one
+    /// position per entry, as `coo` is. A level by itself is its own head.
+    pub fn chain_head(&self, level: usize) -> usize {
+        let follows = |k: usize| {
+            let (above, here) = (self.levels[k - 1].kind, self.levels[k].kind.properties());
+            let lists = !above.properties().unique || self.chain_head(k - 1) < k - 1;
+            here.branchless && !here.full && here.compact && lists && above.append().is_some()
+        };
+        (1..=level).rev().find(|&k| !follows(k)).unwrap_or(0)
+    }
+
+    /// Whether a level has a level of its chain below it.
+    pub fn chain_goes_on(&self, level: usize) -> bool {
+        level + 1 < self.levels.len() && self.chain_head(level + 1) <= level
+    }
+
+    /// The first level that cannot be written, if there is one: it is appended in order, below a
+    /// level whose positions are in the order of a hash map.
+    pub fn unwritable_level(&self) -> Option<usize> {
+        let scattered = |l: &LevelSpec| l.kind.insert().is_some() && !l.kind.properties().ordered;
+        let first = self.levels.iter().position(scattered)?;
+        let appended = |k: &usize| {
+            let kind = self.levels[*k].kind;
+            kind.append().is_some() && (kind.insert().is_none() || self.chain_head(*k) < *k)
+        };
+        (first + 1..self.levels.len()).find(appended)
+    }
+
+    /// Where a level's coordinates are in the array of a chain that alternates them: the level
+    /// that has the array, and the stride and the offset there.
+    pub fn interleaved(&self, level: usize) -> Option<(usize, Crd<()>)> {
+        let head = self.chain_head(level);
+        self.levels[head].kind.properties().interleaved.then(|| {
+            let chain = (head..self.levels.len()).take_while(|&k| self.chain_head(k) == head);
+            let (stride, offset) = (chain.count() as i64, (level - head) as i64);
+            (head, Crd { array: (), stride, offset })
+        })
+    }
+
+    /// How each mode follows from the levels, in an order in which they can be computed.
+    pub fn recoveries(&self) -> Vec<(Mode, Recovery)> {
+        map::recoveries(&self.levels, self.order).unwrap_or_default()
     }
 }
 

@@ -1,8 +1,8 @@
-//! Formats that have a name. A new one is a line of [`NAMED`].
+//! Formats that have a name. A new one is an entry of [`NAMED`].
 
-use super::{Format, LevelSpec};
+use super::{Format, LevelMap, LevelSpec};
 use crate::ids::{Id, Mode};
-use crate::level::{COMPRESSED, DENSE, LevelKind};
+use crate::level::{BITMAP, COMPRESSED, DENSE, HASHED, LevelKind, Property, RANGE, SINGLETON};
 
 /// A format with a name, for tensors of one order or of any.
 #[derive(Clone, Copy, Debug)]
@@ -11,64 +11,181 @@ pub struct NamedFormat {
     pub name: &'static str,
     /// Other names that are understood.
     pub aliases: &'static [&'static str],
+    /// What may stand in parentheses behind the name, as people write it.
+    pub usage: &'static str,
     /// One line for people.
     pub summary: &'static str,
     levels: Levels,
+}
+
+/// What stands in parentheses behind a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// The size of a block.
+    Size(u64),
+    /// A property.
+    Property(Property),
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Levels {
     /// Modes in order, all stored alike, for any order from `least` on.
     Alike { kind: LevelKind, least: usize },
+    /// Modes in order, the last stored in another way than those before.
+    Last { before: LevelKind, last: LevelKind, least: usize },
     /// The mode and the level format of each level.
     Listed(&'static [(usize, LevelKind)]),
+    /// Modes last to first, all dense.
+    ColumnMajor,
+    /// A list of coordinates, with so many dense modes below.
+    List { dense: usize },
+    /// The levels for two block sizes.
+    Blocks(fn(u64, u64) -> Option<Vec<LevelSpec>>),
+    /// Levels that store functions of two modes.
+    Mapped(fn() -> Option<Vec<LevelSpec>>),
+}
+
+const fn named(name: &'static str, summary: &'static str, levels: Levels) -> NamedFormat {
+    NamedFormat { name, aliases: &[], usage: "", summary, levels }
 }
 
 /// Every named format; where several fit, the first is printed.
-pub static NAMED: [NamedFormat; 7] = [
+pub static NAMED: [NamedFormat; 17] = [
     NamedFormat {
-        name: "dense",
         aliases: &["scalar"],
-        summary: "every element, the last mode contiguous",
-        levels: Levels::Alike { kind: DENSE, least: 0 },
+        ..named(
+            "dense",
+            "every element, the last mode contiguous",
+            Levels::Alike { kind: DENSE, least: 0 },
+        )
     },
     NamedFormat {
-        name: "sparse",
+        aliases: &["colmajor", "fortran"],
+        ..named("dense-column", "every element, the first mode contiguous", Levels::ColumnMajor)
+    },
+    NamedFormat {
         aliases: &["sv", "sparse-vector"],
-        summary: "vector of coordinates and values",
-        levels: Levels::Listed(&[(0, COMPRESSED)]),
+        ..named("sparse", "vector of coordinates and values", Levels::Listed(&[(0, COMPRESSED)]))
     },
     NamedFormat {
-        name: "csr",
-        aliases: &[],
-        summary: "compressed sparse rows",
-        levels: Levels::Listed(&[(0, DENSE), (1, COMPRESSED)]),
+        aliases: &["hash-vector"],
+        ..named("hash", "vector as a hash map", Levels::Listed(&[(0, HASHED)]))
+    },
+    named("csr", "compressed sparse rows", Levels::Listed(&[(0, DENSE), (1, COMPRESSED)])),
+    named("csc", "compressed sparse columns", Levels::Listed(&[(1, DENSE), (0, COMPRESSED)])),
+    named(
+        "dcsr",
+        "compressed sparse rows, of which only those with entries are stored",
+        Levels::Listed(&[(0, COMPRESSED), (1, COMPRESSED)]),
+    ),
+    named(
+        "dcsc",
+        "compressed sparse columns, of which only those with entries are stored",
+        Levels::Listed(&[(1, COMPRESSED), (0, COMPRESSED)]),
+    ),
+    NamedFormat {
+        usage: "[nonordered] [nonunique] [aos]",
+        ..named(
+            "coo",
+            "list of coordinates, in order unless nonordered, each once unless nonunique",
+            Levels::List { dense: 0 },
+        )
+    },
+    named("dok", "a hash map for every row", Levels::Listed(&[(0, DENSE), (1, HASHED)])),
+    named("ell", "as many slots for every row, column by column", Levels::Mapped(ell)),
+    named("dia", "the diagonals that have entries", Levels::Mapped(dia)),
+    NamedFormat {
+        aliases: &["bsr"],
+        usage: "rows, columns",
+        ..named("bcsr", "compressed sparse rows of dense blocks", Levels::Blocks(bcsr))
     },
     NamedFormat {
-        name: "csc",
-        aliases: &[],
-        summary: "compressed sparse columns",
-        levels: Levels::Listed(&[(1, DENSE), (0, COMPRESSED)]),
+        usage: "rows, columns",
+        ..named("csb", "dense grid of blocks, each a list of coordinates", Levels::Blocks(csb))
     },
+    named(
+        "csf",
+        "compressed sparse fibers: every mode compressed, in order",
+        Levels::Alike { kind: COMPRESSED, least: 1 },
+    ),
     NamedFormat {
-        name: "dcsr",
-        aliases: &[],
-        summary: "compressed sparse rows, of which only those with entries are stored",
-        levels: Levels::Listed(&[(0, COMPRESSED), (1, COMPRESSED)]),
+        aliases: &["mode-generic"],
+        ..named(
+            "coo-dense",
+            "mode-generic: list of coordinates, each with a dense last mode",
+            Levels::List { dense: 1 },
+        )
     },
-    NamedFormat {
-        name: "dcsc",
-        aliases: &[],
-        summary: "compressed sparse columns, of which only those with entries are stored",
-        levels: Levels::Listed(&[(1, COMPRESSED), (0, COMPRESSED)]),
-    },
-    NamedFormat {
-        name: "csf",
-        aliases: &[],
-        summary: "compressed sparse fibers: every mode compressed, in order",
-        levels: Levels::Alike { kind: COMPRESSED, least: 1 },
-    },
+    named(
+        "bitmap",
+        "every element, and a mask of those present",
+        Levels::Last { before: DENSE, last: BITMAP, least: 1 },
+    ),
 ];
+
+fn mode(m: usize) -> Mode {
+    Mode::new(m)
+}
+
+fn ell() -> Option<Vec<LevelSpec>> {
+    Some(vec![
+        LevelSpec { map: LevelMap::Slot(mode(0)), kind: DENSE },
+        LevelSpec::of(mode(0), DENSE),
+        LevelSpec::of(mode(1), SINGLETON.with(Property::Padded)?),
+    ])
+}
+
+fn dia() -> Option<Vec<LevelSpec>> {
+    let diagonal = LevelMap::Diff { plus: mode(1), minus: mode(0) };
+    Some(vec![LevelSpec { map: diagonal, kind: COMPRESSED }, LevelSpec::of(mode(0), RANGE)])
+}
+
+fn bcsr(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
+    Some(vec![
+        LevelSpec { map: LevelMap::Div(mode(0), rows), kind: DENSE },
+        LevelSpec { map: LevelMap::Div(mode(1), columns), kind: COMPRESSED },
+        LevelSpec { map: LevelMap::Mod(mode(0), rows), kind: DENSE },
+        LevelSpec { map: LevelMap::Mod(mode(1), columns), kind: DENSE },
+    ])
+}
+
+fn csb(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
+    let row = COMPRESSED.with(Property::Nonordered)?.with(Property::Nonunique)?;
+    let column = SINGLETON.with(Property::Nonordered)?;
+    Some(vec![
+        LevelSpec { map: LevelMap::Div(mode(0), rows), kind: DENSE },
+        LevelSpec { map: LevelMap::Div(mode(1), columns), kind: DENSE },
+        LevelSpec { map: LevelMap::Mod(mode(0), rows), kind: row },
+        LevelSpec { map: LevelMap::Mod(mode(1), columns), kind: column },
+    ])
+}
+
+/// A list of the first modes, with dense ones below.
+fn list(order: usize, dense: usize, properties: &[Property]) -> Option<Vec<LevelSpec>> {
+    let listed = order.checked_sub(dense).filter(|&n| n >= 2)?;
+    let has = |p: Property| properties.contains(&p);
+    if has(Property::Padded) {
+        return None;
+    }
+    let kind = |k: usize| -> Option<LevelKind> {
+        let mut kind = if k == 0 { COMPRESSED } else { SINGLETON };
+        if has(Property::Nonordered) {
+            kind = kind.with(Property::Nonordered)?;
+        }
+        if k + 1 < listed || has(Property::Nonunique) {
+            kind = kind.with(Property::Nonunique)?;
+        }
+        if k == 0 && has(Property::Interleaved) {
+            kind = kind.with(Property::Interleaved)?;
+        }
+        Some(kind)
+    };
+    let of = |k: usize| {
+        let kind = if k < listed { kind(k)? } else { DENSE };
+        Some(LevelSpec::of(mode(k), kind))
+    };
+    (0..order).map(of).collect()
+}
 
 impl NamedFormat {
     /// The named format of this name or alias.
@@ -76,34 +193,103 @@ impl NamedFormat {
         NAMED.iter().find(|named| named.name == name || named.aliases.contains(&name))
     }
 
-    /// The order of the tensors that the format stores; `None` for any.
+    /// The order of the tensors that the format stores; `None` for several.
     pub fn order(&self) -> Option<usize> {
         match self.levels {
-            Levels::Alike { .. } => None,
             Levels::Listed(levels) => Some(levels.len()),
+            Levels::Blocks(_) | Levels::Mapped(_) => Some(2),
+            _ => None,
         }
     }
 
-    /// The format for tensors of an order, if there is one.
+    /// The format for tensors of an order with nothing in parentheses, if there is one.
     pub fn for_order(&self, order: usize) -> Option<Format> {
+        self.with(order, &[])
+    }
+
+    /// Whether the format exists for tensors of an order, whatever has to stand in parentheses.
+    pub fn suits(&self, order: usize) -> bool {
         match self.levels {
+            Levels::Blocks(_) => order == 2,
+            _ => self.for_order(order).is_some(),
+        }
+    }
+
+    /// The format for tensors of an order with these arguments, if there is one.
+    pub fn with(&self, order: usize, arguments: &[Argument]) -> Option<Format> {
+        let plain = arguments.is_empty();
+        let levels: Vec<LevelSpec> = match self.levels {
             Levels::Alike { kind, least } => {
-                (order >= least).then(|| Format::in_order(vec![kind; order]))
+                return (plain && order >= least).then(|| Format::in_order(vec![kind; order]));
             }
-            Levels::Listed(levels) if levels.len() == order => {
-                let spec =
-                    |&(mode, kind): &(usize, LevelKind)| LevelSpec { mode: Mode::new(mode), kind };
-                Format::new(levels.iter().map(spec).collect())
+            Levels::Last { before, last, least } => {
+                let kinds = (0..order).map(|k| if k + 1 < order { before } else { last });
+                return (plain && order >= least).then(|| Format::in_order(kinds));
             }
-            Levels::Listed(_) => None,
+            Levels::Listed(levels) if plain && levels.len() == order => {
+                levels.iter().map(|&(m, kind)| LevelSpec::of(mode(m), kind)).collect()
+            }
+            Levels::ColumnMajor if plain && order >= 2 => {
+                (0..order).rev().map(|m| LevelSpec::of(mode(m), DENSE)).collect()
+            }
+            Levels::List { dense } => {
+                let property = |a: &Argument| match a {
+                    Argument::Property(p) => Some(*p),
+                    Argument::Size(_) => None,
+                };
+                let properties: Option<Vec<Property>> = arguments.iter().map(property).collect();
+                list(order, dense, &properties?)?
+            }
+            Levels::Blocks(levels) if order == 2 => match *arguments {
+                [Argument::Size(rows), Argument::Size(columns)] => levels(rows, columns)?,
+                _ => return None,
+            },
+            Levels::Mapped(levels) if plain && order == 2 => levels()?,
+            _ => return None,
+        };
+        Format::new(levels, order).ok()
+    }
+
+    /// What could stand in parentheses for this to be the format.
+    fn guesses(&self, format: &Format) -> Vec<Vec<Argument>> {
+        match self.levels {
+            Levels::Blocks(_) => {
+                let size = |l: &LevelSpec| match l.map {
+                    LevelMap::Div(_, size) => Some(Argument::Size(size)),
+                    _ => None,
+                };
+                vec![format.levels().iter().filter_map(size).collect()]
+            }
+            Levels::List { .. } => {
+                let all = [Property::Nonordered, Property::Nonunique, Property::Interleaved];
+                let chosen = |set: usize| {
+                    let of = all.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0);
+                    of.map(|(_, &p)| Argument::Property(p)).collect()
+                };
+                (0..1 << all.len()).map(chosen).collect()
+            }
+            _ => vec![vec![]],
         }
     }
 }
 
 impl Format {
     /// The name of the format, if it has one.
-    pub fn name(&self) -> Option<&'static str> {
-        let same = |named: &&NamedFormat| named.for_order(self.order()).as_ref() == Some(self);
-        NAMED.iter().find(same).map(|named| named.name)
+    pub fn name(&self) -> Option<String> {
+        NAMED.iter().find_map(|named| {
+            let same = |a: &Vec<Argument>| named.with(self.order(), a).as_ref() == Some(self);
+            let arguments = named.guesses(self).into_iter().find(same)?;
+            let words: Vec<String> = arguments
+                .iter()
+                .map(|a| match a {
+                    Argument::Size(size) => size.to_string(),
+                    Argument::Property(p) => p.to_string(),
+                })
+                .collect();
+            Some(match words.is_empty() {
+                true => named.name.to_owned(),
+                false => format!("{}({})", named.name, words.join(",")),
+            })
+        })
     }
 }

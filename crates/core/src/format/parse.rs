@@ -2,18 +2,20 @@
 //!
 //! ```text
 //! spec   = format [ "{" [ part { "," part } ] "}" ]
-//! format = name
-//!        | "(" [ mode { "," mode } ] ")" "->" "(" [ mode ":" level { "," mode ":" level } ] ")"
-//!        | letter { letter } [ ":" number { "," number } ]       d dense, s compressed (taco's)
+//! format = name [ "(" argument { "," argument } ")" ]
+//!        | "(" [ mode { "," mode } ] ")" "->" "(" [ map ":" level { "," map ":" level } ] ")"
+//!        | letter { letter } [ ":" number { "," number } ]       taco's: d s u q c
+//! map    = mode | mode "/" number | mode "%" number | mode "-" mode | "#" mode
+//! level  = name [ "(" property { "," property } ")" ]
 //! part   = type | "fill" ":" number | ("pos" | "crd") ":" ("i32" | "i64")
 //! ```
 
-use super::named::{NAMED, NamedFormat};
-use super::{Format, FormatSpec, LevelSpec};
+use super::named::{Argument, NAMED, NamedFormat};
+use super::{Format, FormatSpec, LevelMap, LevelSpec};
 use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
-use crate::level::{COMPRESSED, DENSE, LevelKind, REGISTRY};
+use crate::level::{COMPRESSED, DENSE, LevelKind, Property, SINGLETON, registered};
 use std::ops::Range;
 
 /// Reads a format for a tensor of this order, or of the order that the text says.
@@ -124,7 +126,9 @@ impl<'t> Reader<'t> {
             return Err(self.unexpected("a format", EXAMPLE));
         }
         if let Some(named) = NamedFormat::find(word) {
-            return self.named(named, span, order);
+            let arguments = self.arguments()?;
+            let span = span.start..self.text[..self.at].trim_end().len();
+            return self.named(named, &arguments, span, order);
         }
         if word.chars().all(|c| "dsuqcp".contains(c)) {
             return self.letters(word, span);
@@ -141,9 +145,54 @@ impl<'t> Reader<'t> {
         Err(self.refuse(Code::UnknownFormat, span, message).help(help))
     }
 
+    /// What stands in parentheses behind a name.
+    fn arguments(&mut self) -> Result<Vec<Argument>, Diagnostic> {
+        let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
+                    in coo(nonordered)";
+        let mut arguments = vec![];
+        if !self.eat("(") {
+            return Ok(arguments);
+        }
+        loop {
+            if self.peek().is_some_and(|c| c.is_ascii_digit()) {
+                arguments.push(Argument::Size(self.size(help)?));
+            } else {
+                arguments.push(Argument::Property(self.property(help)?));
+            }
+            if self.eat(")") {
+                return Ok(arguments);
+            }
+            self.expect(",", help)?;
+        }
+    }
+
+    /// The size of a block.
+    fn size(&mut self, help: &str) -> Result<u64, Diagnostic> {
+        let (digits, span) = self.take(|c| c.is_ascii_digit());
+        match digits.parse::<u32>() {
+            Ok(size) if size > 0 => Ok(u64::from(size)),
+            _ if digits.is_empty() => Err(self.unexpected("the size of a block", help)),
+            _ => {
+                let message = "the size of a block is a number from 1 to 2^32 - 1";
+                Err(self.refuse(Code::Syntax, span, message).help(help))
+            }
+        }
+    }
+
+    fn property(&mut self, help: &str) -> Result<Property, Diagnostic> {
+        let (name, span) = self.name("a property", help)?;
+        Property::parse(name).ok_or_else(|| {
+            let names: Vec<&str> = Property::ALL.iter().map(|p| p.name()).collect();
+            let message = format!("there is no property named {name}");
+            let help = format!("the properties are {}", names.join(", "));
+            self.refuse(Code::UnknownFormat, span, message).help(help)
+        })
+    }
+
     fn named(
         &self,
         named: &NamedFormat,
+        arguments: &[Argument],
         span: Range<usize>,
         order: Option<usize>,
     ) -> Result<Format, Diagnostic> {
@@ -152,8 +201,23 @@ impl<'t> Reader<'t> {
             let help = "write the levels: (i, j) -> (i: dense, j: compressed)";
             return Err(self.refuse(Code::FormatOrder, span, message).help(help));
         };
-        let stored = named.order().unwrap_or(0);
-        named.for_order(order).ok_or_else(|| self.wrong_order(span, stored, order))
+        if let Some(format) = named.with(order, arguments) {
+            return Ok(format);
+        }
+        if !named.suits(order) {
+            return Err(self.wrong_order(span, named.order().unwrap_or(0), order));
+        }
+        let (message, help) = match named.usage {
+            "" => (
+                format!("{} takes nothing in parentheses", named.name),
+                format!("write {}", named.name),
+            ),
+            usage => (
+                format!("{} takes other things in parentheses", named.name),
+                format!("write {}({usage})", named.name),
+            ),
+        };
+        Err(self.refuse(Code::UnknownFormat, span, message).help(help))
     }
 
     fn wrong_order(&self, span: Range<usize>, stored: usize, order: usize) -> Diagnostic {
@@ -165,7 +229,7 @@ impl<'t> Reader<'t> {
         let format = &self.text[span.clone()];
         let message =
             format!("{format} stores {}, but the tensor has {}", modes(stored), modes(order));
-        let fits = NAMED.iter().filter(|named| named.for_order(order).is_some());
+        let fits = NAMED.iter().filter(|named| named.suits(order));
         let fits: Vec<&str> = fits.map(|named| named.name).collect();
         let help = format!("formats for {} are {}", modes(order), fits.join(", "));
         self.refuse(Code::FormatOrder, span, message).help(help)
@@ -177,16 +241,22 @@ impl<'t> Reader<'t> {
             kinds.push(match letter {
                 'd' => DENSE,
                 's' => COMPRESSED,
+                'u' => nonunique(COMPRESSED),
+                'q' => SINGLETON,
+                'c' => nonunique(SINGLETON),
                 _ => {
                     let at = span.start + k..span.start + k + 1;
                     let message = format!("there is no level format with the letter {letter}");
-                    let help = "the letters are d (dense) and s (compressed)";
+                    let help = "the letters are d (dense), s (compressed), u (compressed, \
+                                nonunique), q (singleton) and c (singleton, nonunique)";
                     return Err(self.refuse(Code::UnknownFormat, at, message).help(help));
                 }
             });
         }
+        let order = kinds.len();
         if !self.eat(":") {
-            return Ok(Format::in_order(kinds));
+            let levels = (0..order).map(|m| LevelSpec::of(Mode::new(m), kinds[m])).collect();
+            return self.format(levels, order, span, &[]);
         }
         let start = self.at;
         let mut modes: Vec<usize> = vec![];
@@ -208,15 +278,29 @@ impl<'t> Reader<'t> {
                 break;
             }
         }
-        let spec = |(&mode, &kind)| LevelSpec { mode: Mode::new(mode), kind };
-        let levels: Vec<LevelSpec> = modes.iter().zip(&kinds).map(spec).collect();
-        let message = format!("{word} has {} levels, each of which stores a mode", kinds.len());
-        let help = "write one number per letter, as in ds:1,0";
-        let whole = levels.len() == kinds.len();
-        whole
-            .then_some(levels)
-            .and_then(Format::new)
-            .ok_or_else(|| self.refuse(Code::FormatOrder, start..self.at, message).help(help))
+        if modes.len() < order {
+            let message = format!("{word} has {order} levels, each of which stores a mode");
+            let help = "write one number per letter, as in ds:1,0";
+            return Err(self.refuse(Code::FormatOrder, start..self.at, message).help(help));
+        }
+        let levels = modes.iter().zip(&kinds);
+        let levels = levels.map(|(&m, &kind)| LevelSpec::of(Mode::new(m), kind)).collect();
+        self.format(levels, order, span, &[])
+    }
+
+    /// The format of these levels, whose places in the text are given.
+    fn format(
+        &self,
+        levels: Vec<LevelSpec>,
+        order: usize,
+        whole: Range<usize>,
+        places: &[Range<usize>],
+    ) -> Result<Format, Diagnostic> {
+        Format::new(levels, order).map_err(|misfit| {
+            let (message, help) = misfit.message(super::print::mode_name);
+            let place = misfit.level().and_then(|k| places.get(k)).cloned().unwrap_or(whole);
+            self.refuse(Code::FormatOrder, place, message).help(help)
+        })
     }
 
     /// `(i, j) -> (i: dense, j: compressed)`.
@@ -225,27 +309,22 @@ impl<'t> Reader<'t> {
         self.expect("->", EXAMPLE)?;
         let start = self.at;
         let mut levels: Vec<LevelSpec> = vec![];
+        let mut places = vec![];
         self.expect("(", EXAMPLE)?;
         while !self.eat(")") {
             if !levels.is_empty() {
                 self.expect(",", "levels are separated by , and end with )")?;
             }
-            let (mode, span) = self.stored_mode(&modes)?;
-            if levels.iter().any(|level| level.mode == mode) {
-                let message =
-                    format!("the mode {} is stored by two levels", &self.text[span.clone()]);
-                let help = "each mode is stored by one level";
-                return Err(self.refuse(Code::FormatOrder, span, message).help(help));
-            }
-            levels.push(LevelSpec { mode, kind: self.level_kind()? });
+            let (map, place) = self.map(&modes)?;
+            levels.push(LevelSpec { map, kind: self.level_kind()? });
+            places.push(place);
         }
         let span = start..self.text[..self.at].trim_end().len();
-        let missing = (0..modes.len()).find(|&m| levels.iter().all(|l| l.mode.index() != m));
-        let name = missing.and_then(|m| modes.get(m)).copied().unwrap_or_default();
-        Format::new(levels).filter(|format| format.order() == modes.len()).ok_or_else(|| {
-            let message = format!("no level stores the mode {name}");
-            let help = format!("add a level, such as {name}: compressed");
-            self.refuse(Code::FormatOrder, span, message).help(help)
+        Format::new(levels, modes.len()).map_err(|misfit| {
+            let name = |m: Mode| modes.get(m.index()).copied().unwrap_or_default().to_owned();
+            let (message, help) = misfit.message(name);
+            let place = misfit.level().and_then(|k| places.get(k)).cloned().unwrap_or(span);
+            self.refuse(Code::FormatOrder, place, message).help(help)
         })
     }
 
@@ -267,49 +346,75 @@ impl<'t> Reader<'t> {
         Ok(modes)
     }
 
-    /// The mode before the colon of a level.
-    fn stored_mode(&mut self, modes: &[&str]) -> Result<(Mode, Range<usize>), Diagnostic> {
-        let one_mode = "each level stores one mode, as in (i, j) -> (i: dense, j: compressed)";
-        if self.peek() == Some('#') {
-            let message = "levels of slots are not known";
-            return Err(self
-                .refuse(Code::UnknownFormat, self.at..self.at + 1, message)
-                .help(one_mode));
-        }
-        let (name, span) = self.name("the name of a mode", one_mode)?;
-        if self.rest().starts_with(['/', '%', '-', '+', '*']) {
-            let message = "levels that store a function of modes are not known";
-            let span = span.start..self.at + 1;
-            return Err(self.refuse(Code::UnknownFormat, span, message).help(one_mode));
-        }
-        self.expect(":", one_mode)?;
-        match modes.iter().position(|&mode| mode == name) {
-            Some(mode) => Ok((Mode::new(mode), span)),
-            None => {
-                let message = format!("{name} is not a mode of this format");
-                let help = match modes.is_empty() {
-                    true => "name the modes before the arrow".to_owned(),
-                    false => format!("the modes are {}", modes.join(", ")),
-                };
-                Err(self.refuse(Code::FormatOrder, span, message).help(help))
+    /// The coordinate before the colon of a level.
+    fn map(&mut self, modes: &[&str]) -> Result<(LevelMap, Range<usize>), Diagnostic> {
+        let help = "a level stores a mode i, its block i/4, its place i%4, a diagonal j-i, or \
+                    slots #i";
+        let start = self.at;
+        let slots = self.eat("#");
+        let mode = self.mode(modes, help)?;
+        let map = if slots {
+            LevelMap::Slot(mode)
+        } else if self.eat("/") {
+            LevelMap::Div(mode, self.size(help)?)
+        } else if self.eat("%") {
+            LevelMap::Mod(mode, self.size(help)?)
+        } else if self.eat("-") {
+            let minus = self.mode(modes, help)?;
+            if minus == mode {
+                let span = start..self.at;
+                let message = "a diagonal takes two modes";
+                return Err(self.refuse(Code::FormatOrder, span, message).help(help));
             }
-        }
+            LevelMap::Diff { plus: mode, minus }
+        } else {
+            LevelMap::Mode(mode)
+        };
+        let place = start..self.text[..self.at].trim_end().len();
+        self.expect(":", help)?;
+        Ok((map, place))
+    }
+
+    fn mode(&mut self, modes: &[&str], help: &str) -> Result<Mode, Diagnostic> {
+        let (name, span) = self.name("the name of a mode", help)?;
+        modes.iter().position(|&mode| mode == name).map(Mode::new).ok_or_else(|| {
+            let message = format!("{name} is not a mode of this format");
+            let help = match modes.is_empty() {
+                true => "name the modes before the arrow".to_owned(),
+                false => format!("the modes are {}", modes.join(", ")),
+            };
+            self.refuse(Code::FormatOrder, span, message).help(help)
+        })
     }
 
     fn level_kind(&mut self) -> Result<LevelKind, Diagnostic> {
-        let names: Vec<&str> = REGISTRY.iter().map(|kind| kind.name()).collect();
+        let names: Vec<&str> = registered().iter().map(|kind| kind.name()).collect();
         let help = format!("the level formats are {}", names.join(", "));
         let (name, span) = self.name("a level format", &help)?;
-        let Some(kind) = LevelKind::parse(name) else {
+        let Some(mut kind) = LevelKind::parse(name) else {
             let message = format!("there is no level format named {name}");
             return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
         };
-        if self.peek() == Some('(') {
-            let message = format!("the level format {name} takes no properties");
-            let span = span.start..self.at + 1;
-            return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
+        if !self.eat("(") {
+            return Ok(kind);
         }
-        Ok(kind)
+        loop {
+            let start = self.at;
+            let property = self.property("properties are written compressed(nonunique)")?;
+            kind = kind.with(property).ok_or_else(|| {
+                let message = format!("the level format {name} is never {property}");
+                let optional: Vec<&str> = kind.optional().iter().map(|p| p.name()).collect();
+                let help = match optional.is_empty() {
+                    true => format!("write {name}"),
+                    false => format!("{name} may be {}", optional.join(", ")),
+                };
+                self.refuse(Code::UnknownFormat, start..self.at, message).help(help)
+            })?;
+            if self.eat(")") {
+                return Ok(kind);
+            }
+            self.expect(",", "properties are separated by , and end with )")?;
+        }
     }
 
     /// The parts in braces, of which the first has been read.
@@ -387,4 +492,8 @@ impl<'t> Reader<'t> {
             }
         }
     }
+}
+
+fn nonunique(kind: LevelKind) -> LevelKind {
+    kind.with(Property::Nonunique).unwrap_or(kind)
 }

@@ -1,6 +1,6 @@
 //! Formats to text: a name where there is one, else the arrow form; reading it gives them back.
 
-use super::{Format, FormatSpec, Storage};
+use super::{Format, FormatSpec, LevelMap, Storage};
 use crate::datatype::{DataType, IndexWidth};
 use crate::ids::{Id, Mode};
 use std::fmt::{self, Display};
@@ -9,15 +9,25 @@ use std::fmt::{self, Display};
 impl Display for Format {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(name) = self.name() {
-            return f.write_str(name);
+            return f.write_str(&name);
         }
         let modes: Vec<String> = (0..self.order()).map(|m| mode_name(Mode::new(m))).collect();
-        let levels: Vec<String> = self
-            .levels()
-            .iter()
-            .map(|l| format!("{}: {}", mode_name(l.mode), l.kind.name()))
-            .collect();
+        let levels: Vec<String> =
+            self.levels().iter().map(|l| format!("{}: {}", l.map, l.kind)).collect();
         write!(f, "({}) -> ({})", modes.join(", "), levels.join(", "))
+    }
+}
+
+/// `i`, `i/4`, `i%4`, `j-i`, `#i`.
+impl Display for LevelMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.map(mode_name) {
+            LevelMap::Mode(i) => f.write_str(&i),
+            LevelMap::Div(i, size) => write!(f, "{i}/{size}"),
+            LevelMap::Mod(i, size) => write!(f, "{i}%{size}"),
+            LevelMap::Diff { plus, minus } => write!(f, "{plus}-{minus}"),
+            LevelMap::Slot(i) => write!(f, "#{i}"),
+        }
     }
 }
 
@@ -53,7 +63,7 @@ impl Display for Storage {
 }
 
 /// `i`, `j`, `k`, `l`, `m`, `n`, then `i6`, `i7` and so on.
-fn mode_name(mode: Mode) -> String {
+pub(super) fn mode_name(mode: Mode) -> String {
     let letter = ["i", "j", "k", "l", "m", "n"].get(mode.index());
     letter.map_or_else(|| format!("i{}", mode.index()), |&name| name.to_owned())
 }

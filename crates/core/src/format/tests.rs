@@ -3,7 +3,7 @@
 use super::{Format, FormatSpec, LevelSpec, Storage, parse};
 use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::ids::{Id, Mode};
-use crate::level::REGISTRY;
+use crate::level::registered;
 
 /// What a text reads as, for a tensor of some order; and what that prints reads as the same.
 fn check(text: &str, order: impl Into<Option<usize>>, expect: &str) {
@@ -71,20 +71,66 @@ fn braces() {
 }
 
 #[test]
-fn every_format_of_two_level_formats_reads_back() {
-    for order in 0..4 {
-        for choice in 0..REGISTRY.len().pow(order) {
-            for rotation in 0..order.max(1) {
-                let spec = |k: u32| LevelSpec {
-                    mode: Mode::new(((k + rotation) % order) as usize),
-                    kind: REGISTRY[choice / REGISTRY.len().pow(k) % REGISTRY.len()],
-                };
-                let format = Format::new((0..order).map(spec).collect()).unwrap();
+fn mapped_levels() {
+    check("bcsr(4,4)", 2, "bcsr(4,4)");
+    check("bsr( 2 , 3 )", None, "bcsr(2,3)");
+    check("(i, j) -> (i/4: dense, j/4: compressed, i%4: dense, j%4: dense)", 2, "bcsr(4,4)");
+    check("csb(64,64)", 2, "csb(64,64)");
+    check("(i, j) -> (j-i: compressed, i: range)", 2, "dia");
+    let arrow = "(i, j) -> (j-i: compressed, i: range, j: offset)";
+    check(arrow, 2, arrow);
+    let arrow = "(i, j) -> (j-i: compressed, j: range)";
+    check(arrow, 2, arrow);
+    check("(i, j) -> (#i: dense, i: dense, j: singleton(padded))", 2, "ell");
+    check("coo", 3, "coo");
+    check("(i, j) -> (i: compressed(nonunique), j: singleton)", 2, "coo");
+    check("coo(nonunique,nonordered)", 2, "coo(nonordered,nonunique)");
+    check("coo(aos)", 3, "coo(aos)");
+    check("uq", 2, "coo");
+    check("ucq", 3, "coo");
+    check("coo-dense", 3, "coo-dense");
+    check("mode-generic", 4, "coo-dense");
+    check("dense-column", 2, "dense-column");
+    check("dok", 2, "dok");
+    check("hash", 1, "hash");
+    check("bitmap", 2, "bitmap");
+}
+
+#[test]
+fn every_format_of_two_levels_reads_back() {
+    let kinds = registered();
+    for outer in &kinds {
+        for inner in &kinds {
+            for modes in [[0, 1], [1, 0]] {
+                let [a, b] = modes.map(Mode::new);
+                let levels = vec![LevelSpec::of(a, *outer), LevelSpec::of(b, *inner)];
+                let Ok(format) = Format::new(levels, 2) else { continue };
                 let text = format.to_string();
-                assert_eq!(parse(&text, Some(order as usize)).unwrap().format, format, "{text}");
+                assert_eq!(parse(&text, Some(2)).unwrap().format, format, "{text}");
             }
         }
     }
+}
+
+#[test]
+fn levels_that_are_no_format_are_refused() {
+    let reason = |text: &str| parse(text, Some(2)).unwrap_err().message;
+    assert_eq!(reason("(i, j) -> (i/4: dense, j: dense)"), "no level stores the mode i");
+    assert_eq!(
+        reason("(i, j) -> (i/4: dense, j: dense, i%2: dense)"),
+        "the mode i is stored by two levels"
+    );
+    assert_eq!(
+        reason("(i, j) -> (j-i: compressed, i: dense, j: dense)"),
+        "the mode j is stored by two levels"
+    );
+    assert!(reason("(i, j) -> (i: range, j: dense)").starts_with("a range level comes below"));
+    assert!(reason("(i, j) -> (i: dense, j: offset)").starts_with("an offset level stores"));
+    assert!(reason("(i, j) -> (i: singleton, j: dense)").starts_with("a singleton level"));
+    assert!(reason("(i, j) -> (#i: dense, i: dense, j: dense)").starts_with("slots are a dense"));
+    assert!(
+        reason("(i, j) -> (i: compressed(aos), j: dense)").starts_with("coordinates alternate")
+    );
 }
 
 #[test]
@@ -118,11 +164,12 @@ fn a_spec_resolves_to_a_storage() {
 #[test]
 fn unknown_formats_are_refused() {
     refused(
-        "coo",
+        "csx",
         2,
-        "error[unknown-format]: there is no format named coo\n  | coo\n  | ^^^\n  = help: the named \
-         formats are dense, sparse, csr, csc, dcsr, dcsc, csf; or write the levels: (i, j) -> (i: \
-         dense, j: compressed)",
+        "error[unknown-format]: there is no format named csx\n  | csx\n  | ^^^\n  = help: the named \
+         formats are dense, dense-column, sparse, hash, csr, csc, dcsr, dcsc, coo, dok, ell, dia, \
+         bcsr, csb, csf, coo-dense, bitmap; or write the levels: (i, j) -> (i: dense, j: \
+         compressed)",
     );
     refused(
         "CSR",
@@ -130,17 +177,19 @@ fn unknown_formats_are_refused() {
         "error[unknown-format]: there is no format named CSR\n  | CSR\n  | ^^^\n  = help: write csr",
     );
     refused(
-        "(i, j) -> (i: compressed, j: singleton)",
+        "(i, j) -> (i: compressed, j: list)",
         2,
-        "error[unknown-format]: there is no level format named singleton\n  | (i, j) -> (i: \
-         compressed, j: singleton)\n  |                              ^^^^^^^^^\n  = help: the level \
-         formats are dense, compressed",
+        "error[unknown-format]: there is no level format named list\n  | (i, j) -> (i: \
+         compressed, j: list)\n  |                              ^^^^\n  = help: the level \
+         formats are dense, range, compressed, singleton, offset, hashed, bitmap",
     );
     refused(
-        "su",
+        "sx",
         2,
-        "error[unknown-format]: there is no level format with the letter u\n  | su\n  |  ^\n  = \
-         help: the letters are d (dense) and s (compressed)",
+        "error[unknown-format]: there is no format named sx\n  | sx\n  | ^^\n  = help: the named \
+         formats are dense, dense-column, sparse, hash, csr, csc, dcsr, dcsc, coo, dok, ell, dia, \
+         bcsr, csb, csf, coo-dense, bitmap; or write the levels: (i, j) -> (i: dense, j: \
+         compressed)",
     );
     refused(
         "csr{f16}",
@@ -149,14 +198,14 @@ fn unknown_formats_are_refused() {
          help: the data types are bool, i32, i64, f32, f64",
     );
     for text in [
-        "ell",
-        "dia",
-        "bcsr(4,4)",
-        "(i, j) -> (i/4: dense, j: dense)",
-        "(i) -> (#i: dense)",
-        "(i, j) -> (i: compressed(nonunique), j: dense)",
+        "bcsr",
+        "bcsr(4)",
+        "csr(4,4)",
+        "coo(padded)",
+        "(i, j) -> (i: dense(nonunique), j: dense)",
+        "(i, j) -> (i: compressed(sorted), j: dense)",
         "csr{pos: i16}",
-        "uq",
+        "dz",
     ] {
         let diagnostic = parse(text, Some(2)).unwrap_err();
         assert_eq!(diagnostic.code.name(), "unknown-format", "{text}: {diagnostic}");
@@ -170,13 +219,14 @@ fn formats_of_the_wrong_order_are_refused() {
         "csr{f32}",
         3,
         "error[format-order]: csr stores 2 modes, but the tensor has 3 modes\n  | csr{f32}\n  | ^^^\n  \
-         = help: formats for 3 modes are dense, csf",
+         = help: formats for 3 modes are dense, dense-column, coo, csf, coo-dense, bitmap",
     );
     refused(
         "(i, j) -> (i: dense, i: dense)",
         2,
         "error[format-order]: the mode i is stored by two levels\n  | (i, j) -> (i: dense, i: dense)\n  \
-         |                      ^\n  = help: each mode is stored by one level",
+         |                      ^\n  = help: each mode is stored by one level, or by its block i/4 and its place i%4, or by a \
+         diagonal j-i beside the other mode",
     );
     refused(
         "(i, j) -> (i: dense)",

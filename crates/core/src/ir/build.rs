@@ -21,6 +21,10 @@ pub fn add(a: Expr, b: Expr) -> Expr {
         (Expr::Const(Scalar::I64(0)), _) => b,
         (_, Expr::Const(Scalar::I64(0))) => a,
         (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => int(x.wrapping_add(*y)),
+        (Expr::Binary(BinaryOp::Add, x, y), Expr::Const(Scalar::I64(c))) => match **y {
+            Expr::Const(Scalar::I64(d)) => add((**x).clone(), int(c.wrapping_add(d))),
+            _ => binary(BinaryOp::Add, a, b),
+        },
         _ => binary(BinaryOp::Add, a, b),
     }
 }
@@ -32,6 +36,24 @@ pub fn mul(a: Expr, b: Expr) -> Expr {
         (_, Expr::Const(Scalar::I64(1))) | (Expr::Const(Scalar::I64(0)), _) => a,
         (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => int(x.wrapping_mul(*y)),
         _ => binary(BinaryOp::Mul, a, b),
+    }
+}
+
+/// `a - b`, folded where both are constant indices or `b` is 0.
+pub fn sub(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (_, Expr::Const(Scalar::I64(0))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) => int(x.wrapping_sub(*y)),
+        _ => binary(BinaryOp::Sub, a, b),
+    }
+}
+
+/// `a / b` for a constant `b` other than 0, folded where it is 1 or `a` is constant too.
+pub fn div(a: Expr, b: Expr) -> Expr {
+    match (&a, &b) {
+        (_, Expr::Const(Scalar::I64(1))) => a,
+        (Expr::Const(Scalar::I64(x)), Expr::Const(Scalar::I64(y))) if *y > 0 => int(x / y),
+        _ => binary(BinaryOp::Div, a, b),
     }
 }
 

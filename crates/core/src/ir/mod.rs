@@ -135,12 +135,19 @@ pub enum Status {
     IntegerOverflow = 2,
     /// A position does not fit the index width of the result.
     PositionOverflow = 3,
+    /// A level has room for one coordinate per parent, and the result has none or several.
+    CannotHold = 4,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Status; 4] =
-        [Status::Ok, Status::OutOfMemory, Status::IntegerOverflow, Status::PositionOverflow];
+    pub const ALL: [Status; 5] = [
+        Status::Ok,
+        Status::OutOfMemory,
+        Status::IntegerOverflow,
+        Status::PositionOverflow,
+        Status::CannotHold,
+    ];
     /// The name in printed text.
     pub fn name(self) -> &'static str {
         match self {
@@ -148,6 +155,7 @@ impl Status {
             Status::OutOfMemory => "out_of_memory",
             Status::IntegerOverflow => "integer_overflow",
             Status::PositionOverflow => "position_overflow",
+            Status::CannotHold => "cannot_hold",
         }
     }
 }

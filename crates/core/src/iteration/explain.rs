@@ -3,7 +3,7 @@
 use super::lattice::Lattice;
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Stmt, print};
-use crate::ids::{Id, IndexVar};
+use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::fmt::Write;
 
@@ -88,7 +88,8 @@ fn levels<'p>(
     access: &'p Access,
 ) -> impl Iterator<Item = (IndexVar, &'static str, bool)> + 'p {
     let levels = program.storage(access.tensor).format.levels();
-    levels.iter().map(|l| (access.indices[l.mode.index()], l.kind.name(), l.kind.properties().full))
+    let vars = program.level_vars(access.tensor, &access.indices);
+    vars.into_iter().zip(levels).map(|(v, l)| (v, l.kind.name(), l.kind.properties().full))
 }
 
 fn collect(s: &Stmt, loops: &mut Vec<IndexVar>) {

@@ -6,13 +6,16 @@
 
 use super::order::distinct;
 use super::{Legaliser, Task};
-use crate::ids::{Id, IndexVar};
+use crate::format::LevelMap;
+use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
 /// A dimension that nobody knows.
 const DIMENSION: f64 = 1000.0;
 /// Entries below one position of a compressed level.
 const FAN_OUT: f64 = 16.0;
+/// Diagonals of a matrix that is stored by them.
+const DIAGONALS: f64 = 8.0;
 /// A binary search.
 const SEARCH: f64 = 15.0;
 /// Adding an entry to a list and sorting it.
@@ -97,7 +100,7 @@ impl Estimate<'_> {
             loop {
                 let (access, k) = self.reached[at].clone();
                 match self.level(&access, k) {
-                    Some((var, full)) if self.bound.contains(&var) => {
+                    Some((var, full)) if self.is_known(var) => {
                         self.cost += if full { 0.0 } else { SEARCH * self.trips };
                         self.reached[at].1 += 1;
                     }
@@ -127,7 +130,7 @@ impl Estimate<'_> {
     fn leaf(&mut self, vars: &[IndexVar], universal: bool) {
         let legaliser = self.operands.legaliser;
         let task = self.operands.task;
-        let order = legaliser.storage_order(task);
+        let order = legaliser.program.level_vars(task.result, &task.vars);
         let levels = legaliser.program.storage(task.result).format.levels();
         let appended = levels.iter().rposition(|l| !l.kind.properties().full);
         if let Some(last) = appended
@@ -168,9 +171,10 @@ impl Estimate<'_> {
         if let Some((_, vars)) = self.operands.converted.iter().find(|(a, _)| a == access) {
             return vars.get(k).map(|&v| (v, false));
         }
-        let levels = self.operands.legaliser.program.storage(access.tensor).format.levels();
-        let level = levels.get(k)?;
-        Some((access.indices[level.mode.index()], level.kind.properties().full))
+        let program = &self.operands.legaliser.program;
+        let level = program.storage(access.tensor).format.levels().get(k)?;
+        let var = program.level_vars(access.tensor, &access.indices)[k];
+        Some((var, level.kind.locates()))
     }
 
     /// Whether the value is without effect where none of these operands has an entry.
@@ -187,20 +191,45 @@ impl Estimate<'_> {
         nothing.is_some_and(|n| n.same_value(c))
     }
 
+    /// Whether a variable has a value in the loops so far.
+    fn is_known(&self, var: IndexVar) -> bool {
+        self.operands.legaliser.depth(var, &self.bound) != usize::MAX
+    }
+
     fn dimension(&self, var: IndexVar) -> f64 {
-        self.operands.legaliser.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+        let legaliser = self.operands.legaliser;
+        match legaliser.program.derived.map(var) {
+            None | Some(LevelMap::Mode(_)) => {
+                let var = legaliser.program.derived.alias(var);
+                legaliser.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+            }
+            Some(LevelMap::Div(i, size)) => (self.dimension(i) / size as f64).max(1.0),
+            Some(LevelMap::Mod(i, size)) => self.dimension(i).min(size as f64),
+            Some(LevelMap::Diff { plus, minus }) => {
+                match (self.is_known(plus), self.is_known(minus)) {
+                    (false, false) => self.dimension(plus) + self.dimension(minus),
+                    (true, _) => self.dimension(minus),
+                    (_, true) => self.dimension(plus),
+                }
+            }
+            Some(LevelMap::Slot(_)) => FAN_OUT,
+        }
     }
 
     fn fan_out(&self, level: usize, var: IndexVar) -> f64 {
         let dimension = self.dimension(var);
-        if level == 0 { dimension.powf(0.8) } else { FAN_OUT.min(dimension) }
+        match self.operands.legaliser.program.derived.map(var) {
+            Some(LevelMap::Diff { .. }) => DIAGONALS.min(dimension),
+            Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
+            _ if level == 0 => dimension.powf(0.8),
+            _ => FAN_OUT.min(dimension),
+        }
     }
 }
 
 impl Legaliser<'_> {
     /// The variables of an access in the order of its levels.
     pub(super) fn level_vars(&self, access: &Access) -> Vec<IndexVar> {
-        let levels = self.program.storage(access.tensor).format.levels();
-        levels.iter().map(|l| access.indices[l.mode.index()]).collect()
+        self.program.level_vars(access.tensor, &access.indices)
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! A result is sparse where the statement has nothing to do without its sparse operands. Modes
 //! that only dense operands index stay dense; the outermost level is dense too unless some operand
-//! lists its coordinates, so that `csr` operands give `csr` results.
+//! lists its coordinates once each, so that `csr` operands give `csr` results.
 
 use super::Legaliser;
 use crate::datatype::{DataType, Scalar};
-use crate::format::{Format, Storage};
+use crate::format::{Format, LevelSpec, Storage};
 use crate::ids::{Id, IndexVar};
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::Expr;
@@ -78,9 +78,9 @@ impl Legaliser<'_> {
     fn is_listed(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().any(|a| {
             let levels = self.program.storage(a.tensor).format.levels();
-            levels
-                .first()
-                .is_some_and(|l| !l.kind.properties().full && a.indices[l.mode.index()] == var)
+            let first = self.level_vars(a).first() == Some(&var);
+            let lists = |l: &LevelSpec| !l.kind.properties().full && l.kind.properties().unique;
+            first && levels.first().is_some_and(lists)
         })
     }
 
@@ -89,7 +89,9 @@ impl Legaliser<'_> {
     fn is_passed_over(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().all(|a| {
             let levels = self.program.storage(a.tensor).format.levels();
-            levels.iter().all(|l| a.indices[l.mode.index()] != var || l.kind.properties().full)
+            let mut uses =
+                levels.iter().filter(|l| l.map.modes().iter().any(|m| a.indices[m.index()] == var));
+            uses.all(|l| l.kind.properties().full)
         })
     }
 

@@ -3,10 +3,9 @@
 //! Reductions whose loops are innermost sum into a register; reductions inside a larger expression
 //! get a register each, computed as soon as their variables are bound.
 
-use super::order::Order;
 use super::{Legaliser, Task, types};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Role, Stmt};
+use crate::cin::{Kernel, Role, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::format::{Format, Storage};
 use crate::ids::{IndexVar, TensorId};
@@ -16,27 +15,41 @@ use crate::notation::{Access, Expr};
 type Producer = (usize, Stmt);
 
 impl Legaliser<'_> {
-    /// The loops of a task; operands to convert become kernels of their own first.
-    pub(super) fn loops(&mut self, task: &Task) -> Stmt {
+    /// The kernel of a task; operands to convert become kernels of their own first.
+    pub(super) fn kernel(&mut self, task: Task) -> Kernel {
         let is_copy = matches!(task.value, Expr::Access(_));
-        let order = self.best_order(task, is_copy);
-        let value = self.convert(task.value.clone(), &order, task);
-        let Order { vars, .. } = order;
-        let (op, reduced, body) = match value {
-            Expr::Reduce { op, vars, body } => (Some(op), vars, *body),
-            value => (None, vec![], value),
+        let order = self.best_order(&task, is_copy);
+        let value = self.convert(task.value.clone(), &order, &task);
+        let task = Task { value, ..task };
+        let revisited = self.is_revisited(task.value.accesses().into_iter());
+        let scatter = revisited || self.is_list_driven(&task);
+        let (result, compute) = (task.result, task.compute);
+        let body = self.loops(task, &order.vars, scatter);
+        Kernel { result, compute, body, scatter }
+    }
+
+    /// The loops of a task in an order. Operands that are walked entry by entry leave no sums for
+    /// a register.
+    fn loops(&mut self, task: Task, vars: &[IndexVar], scatter: bool) -> Stmt {
+        let is_reduced = self.reduced(&task, vars);
+        let inner = match scatter {
+            true => 0,
+            false => self.innermost_reduced(&task, vars, &is_reduced),
         };
-        let inner = vars.iter().rev().take_while(|v| reduced.contains(v)).count();
+        let (op, body) = match task.value {
+            Expr::Reduce { op, body, .. } => (Some(op), *body),
+            value => (None, value),
+        };
         let (outer, trailing) = vars.split_at(vars.len() - inner);
         let mut producers = vec![];
-        let body = self.registers(body, &vars, task.compute, &mut producers);
+        let body = self.registers(body, vars, task.compute, &mut producers);
         let result = self.access(task.result, &task.vars);
-        let outer_op = op.filter(|_| outer.iter().any(|v| reduced.contains(v)));
+        let outer_op = op.filter(|_| scatter || is_reduced[..outer.len()].contains(&true));
         let Some(op) = op.filter(|_| inner > 0) else {
-            return nest(&vars, producers, Stmt::Assign { lhs: result, op: outer_op, rhs: body });
+            return nest(vars, producers, Stmt::Assign { lhs: result, op: outer_op, rhs: body });
         };
         let (outside, body) = match op {
-            ReduceOp::Add => self.factored(body, trailing),
+            ReduceOp::Add => self.factored(body, outer),
             _ => (None, body),
         };
         let sum = self.register(Some(op), task.compute);
@@ -56,15 +69,33 @@ impl Legaliser<'_> {
         nest(outer, early, innermost)
     }
 
-    /// The operands in a product that no loop over `vars` changes, and the rest: the distributive
-    /// law takes them out of the sum.
+    /// Which loops are over reduced variables.
+    pub(super) fn reduced(&self, task: &Task, vars: &[IndexVar]) -> Vec<bool> {
+        vars.iter().map(|&v| self.is_reduced(v, task)).collect()
+    }
+
+    /// How many of the innermost loops only reduce, with all coordinates of the result known
+    /// outside.
+    pub(super) fn innermost_reduced(
+        &self,
+        task: &Task,
+        vars: &[IndexVar],
+        is_reduced: &[bool],
+    ) -> usize {
+        let inner = is_reduced.iter().rev().take_while(|&&reduced| reduced).count();
+        let known = task.vars.iter().map(|&v| self.depth(v, vars)).max().unwrap_or(0);
+        inner.min(vars.len().saturating_sub(known))
+    }
+
+    /// The operands in a product that are known in the loops over `vars`, and the rest: the
+    /// distributive law takes them out of a sum over further loops.
     fn factored(&self, body: Expr, vars: &[IndexVar]) -> (Option<Expr>, Expr) {
         let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
         // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
         let is_fixed = |e: &Expr| match e {
             Expr::Access(a) => {
                 matches!(self.program.tensors[a.tensor].role, Role::Input(_))
-                    && !a.indices.iter().any(|v| vars.contains(v))
+                    && self.level_vars(a).iter().all(|&v| self.depth(v, vars) != usize::MAX)
             }
             _ => false,
         };
@@ -98,7 +129,8 @@ impl Legaliser<'_> {
             return e.map_children(&mut |child| self.registers(child, vars, compute, producers));
         };
         let free = Expr::Reduce { op, vars: reduced.clone(), body: body.clone() }.free_vars();
-        let depth = vars.iter().rposition(|v| free.contains(v)).map_or(0, |last| last + 1);
+        let known = |v: &&IndexVar| self.depth(**v, vars) != usize::MAX;
+        let depth = free.iter().filter(known).map(|&v| self.depth(v, vars)).max().unwrap_or(0);
         let order = self.inner_order(&reduced, &body);
         let mut within = vec![];
         let loops: Vec<IndexVar> = vars[..depth].iter().chain(&order).copied().collect();

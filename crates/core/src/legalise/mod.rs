@@ -12,15 +12,17 @@
 //! operands, and operands worth storing in another order become temporaries. Lowering would
 //! accept any order of loops; here the cheap one is chosen.
 
+mod basis;
 mod cost;
 mod infer;
 mod loops;
 mod order;
 mod split;
 mod types;
+mod way;
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Program, Role, Tensor};
+use crate::cin::{Derived, Program, Role, Tensor};
 use crate::datatype::{DataType, IndexWidth};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
@@ -54,6 +56,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             kernels: vec![],
             tensors: IdVec::new(),
             vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
+            derived: Derived::default(),
             operators: explicit.operators.clone(),
         },
         current: BTreeMap::new(),
@@ -103,9 +106,11 @@ impl Legaliser<'_> {
         let compute = types::compute_type(&self.program, &value, wanted);
         let datatype = wanted.unwrap_or(compute);
         let value = self.facts(compute).expr(value);
+        self.declare_uses(&value);
         let vars = &statement.result.indices;
         let storage = match spec {
             Some(spec) => {
+                check_writable(&source.tensors[id].name, &spec.format)?;
                 let mut storage = spec.resolve(datatype)?;
                 storage.pos = spec.pos.unwrap_or(self.request.width);
                 storage.crd = spec.crd.unwrap_or(self.request.width);
@@ -176,7 +181,22 @@ impl Legaliser<'_> {
             k += 1;
             unique = format!("{name}_{k}");
         }
-        self.program.tensors.push(Tensor { name: unique, storage, role, modes })
+        let format = storage.format.clone();
+        let id =
+            self.program.tensors.push(Tensor { name: unique, storage, role, modes: modes.clone() });
+        if format.order() == modes.len() {
+            self.program.derived.declare(&format, id, &modes, &mut self.program.vars);
+        }
+        id
+    }
+
+    /// Gives the levels of every operand of a value their variables.
+    fn declare_uses(&mut self, value: &Expr) {
+        for access in value.accesses() {
+            let format = self.program.storage(access.tensor).format.clone();
+            let (derived, vars) = (&mut self.program.derived, &mut self.program.vars);
+            derived.declare(&format, access.tensor, &access.indices, vars);
+        }
     }
 
     fn facts(&self, compute: DataType) -> Facts<'_> {
@@ -185,9 +205,10 @@ impl Legaliser<'_> {
 
     /// The kernels that compute a tensor, temporaries first.
     fn compute(&mut self, task: Task) {
+        self.declare_uses(&task.value);
         let task = self.split(task);
-        let body = self.loops(&task);
-        self.program.kernels.push(Kernel { result: task.result, compute: task.compute, body });
+        let kernel = self.kernel(task);
+        self.program.kernels.push(kernel);
     }
 
     /// A temporary that holds a value for every combination of `vars`, as an operand.
@@ -199,6 +220,7 @@ impl Legaliser<'_> {
         value: Expr,
         compute: DataType,
     ) -> Expr {
+        self.declare_uses(&value);
         let datatype = types::accumulator(compute);
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
         if let Some(format) = format {
@@ -208,6 +230,18 @@ impl Legaliser<'_> {
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
         Expr::Access(Access { tensor, indices: vars, span: 0..0 })
     }
+}
+
+/// Refuses formats that no kernel can write.
+fn check_writable(name: &str, format: &Format) -> Result<(), Diagnostic> {
+    let Some(level) = format.unwritable_level() else { return Ok(()) };
+    let message = format!(
+        "{name} cannot be written as {format}: level {} is written in order, but lies below a \
+         level that is in the order of a hash map",
+        level + 1
+    );
+    Err(Diagnostic::new(Code::FormatProperty, message)
+        .help("make the levels below the hashed one dense or hashed, or the hashed one compressed"))
 }
 
 fn first_access(program: &notation::Program, tensor: TensorId) -> Option<Access> {

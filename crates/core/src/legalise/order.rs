@@ -5,9 +5,10 @@
 //! against the order are either searched or converted. The cheapest by [`super::cost`] wins.
 
 use super::cost::{Estimate, Operands};
+use super::way::Way;
 use super::{Legaliser, Task};
 use crate::format::Format;
-use crate::ids::{Id, IndexVar};
+use crate::ids::IndexVar;
 use crate::level::COMPRESSED;
 use crate::notation::{Access, Expr};
 
@@ -27,44 +28,54 @@ pub(super) struct Order {
 }
 
 impl Legaliser<'_> {
-    /// The cheapest order of a task's loops; `as_stored` rules conversions out.
+    /// The cheapest order of a task's loops; `as_stored` rules conversions out where it can.
     pub(super) fn best_order(&self, task: &Task, as_stored: bool) -> Order {
-        let mut vars = self.storage_order(task);
-        if let Expr::Reduce { vars: reduced, .. } = &task.value {
-            vars.extend(reduced);
-        }
         let accesses = distinct(&task.value);
-        let edges = self.edges(&accesses, &vars);
-        let mut orders = topological(&vars, &edges);
-        if orders.is_empty() {
-            orders = topological(&vars, &[]);
-        }
         let mut best: Option<(f64, Order)> = None;
-        for vars in orders {
-            for order in self.variants(&accesses, vars, as_stored) {
-                let cost = self.estimate(task, &order);
-                if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                    best = Some((cost, order));
+        for basis in self.bases(task, &accesses) {
+            let edges = self.edges(&accesses, &basis);
+            let mut orders = topological(&basis, &edges);
+            if orders.is_empty() {
+                orders = topological(&basis, &[]);
+            }
+            for vars in orders {
+                for order in self.variants(task, &accesses, vars) {
+                    let unwanted = as_stored && !order.converted.is_empty();
+                    let penalty = if unwanted { 1e100 } else { 0.0 };
+                    let cost = self.estimate(task, &order) + penalty;
+                    if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+                        best = Some((cost, order));
+                    }
                 }
             }
         }
-        best.map_or(Order { vars, converted: vec![] }, |(_, order)| order)
+        best.map_or(Order { vars: vec![], converted: vec![] }, |(_, order)| order)
     }
 
     /// An order with operands against it searched, and with them converted.
-    fn variants(&self, accesses: &[Access], vars: Vec<IndexVar>, as_stored: bool) -> Vec<Order> {
-        let against: Vec<Access> =
-            accesses.iter().filter(|a| self.is_against(a, &vars)).cloned().collect();
-        let searched = Order { vars: vars.clone(), converted: vec![] };
-        if as_stored || against.is_empty() {
-            return vec![searched];
+    fn variants(&self, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
+        let ways: Vec<Way> = accesses.iter().map(|a| self.way(a, &vars, task)).collect();
+        let those = |chosen: &dyn Fn(Way) -> bool| -> Vec<Access> {
+            let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
+            picked.map(|(a, _)| a.clone()).collect()
+        };
+        let needed = those(&|way| way == Way::Copied);
+        // Loops over slots are for the operand that has them.
+        let copied = |var: &IndexVar| {
+            let owner = self.program.derived.slots(*var);
+            owner.is_some_and(|(tensor, _)| needed.iter().any(|a| a.tensor == tensor))
+        };
+        if vars.iter().any(copied) {
+            return vec![];
         }
-        let converted = Order { vars, converted: against };
+        let against = those(&|way| way != Way::Direct);
+        let searched = against.len() - needed.len();
+        let converted = Order { vars: vars.clone(), converted: against };
         // A search doubles the code where the operand may be absent.
-        if converted.converted.len() > MAX_SEARCHED {
-            vec![converted]
-        } else {
-            vec![searched, converted]
+        match searched {
+            0 => vec![converted],
+            1..=MAX_SEARCHED => vec![Order { vars, converted: needed }, converted],
+            _ => vec![converted],
         }
     }
 
@@ -75,22 +86,10 @@ impl Legaliser<'_> {
             converted: order
                 .converted
                 .iter()
-                .map(|a| (a.clone(), copy_order(a, &order.vars)))
+                .map(|a| (a.clone(), self.copy_order(a, &order.vars)))
                 .collect(),
         };
         Estimate::of(&operands, &order.vars)
-    }
-
-    /// Whether an operand's levels are met in another order than they are stored.
-    pub(super) fn is_against(&self, access: &Access, vars: &[IndexVar]) -> bool {
-        let place = |v: IndexVar| vars.iter().position(|&w| w == v).unwrap_or(vars.len());
-        let mut latest = 0;
-        self.program.storage(access.tensor).format.levels().iter().any(|level| {
-            let at = place(access.indices[level.mode.index()]);
-            let against = !level.kind.properties().full && at < latest;
-            latest = latest.max(at);
-            against
-        })
     }
 
     /// The iteration graph: a level that must be iterated comes after the levels above it.
@@ -98,14 +97,14 @@ impl Legaliser<'_> {
         let mut edges = vec![];
         for access in accesses {
             let levels = self.program.storage(access.tensor).format.levels();
+            let of_levels = self.level_vars(access);
             for (k, level) in levels.iter().enumerate() {
-                if level.kind.properties().full {
+                let to = of_levels[k];
+                if level.kind.properties().full || !vars.contains(&to) {
                     continue;
                 }
-                let to = access.indices[level.mode.index()];
-                for above in &levels[..k] {
-                    let from = access.indices[above.mode.index()];
-                    if from != to && vars.contains(&from) && vars.contains(&to) {
+                for &from in &of_levels[..k] {
+                    if from != to && vars.contains(&from) {
                         edges.push((from, to));
                     }
                 }
@@ -117,26 +116,51 @@ impl Legaliser<'_> {
     /// Replaces operands by copies whose levels are in loop order.
     pub(super) fn convert(&mut self, value: Expr, order: &Order, task: &Task) -> Expr {
         order.converted.iter().fold(value, |value, access| {
-            let vars = copy_order(access, &order.vars);
-            let format = Format::in_order(vars.iter().map(|_| COMPRESSED));
+            let vars = self.copy_order(access, &order.vars);
             let name = format!("{}_sorted", self.program.tensors[access.tensor].name);
-            let operand = Expr::Access(access.clone());
-            let copy = self.temporary(&name, Some(format), vars, operand, task.compute);
+            let source = self.with_distinct_indices(access);
+            let repeats = source.indices != access.indices;
+            // The copy of a diagonal is one of the whole tensor.
+            let vars = if repeats { source.indices.clone() } else { vars };
+            let format = Format::in_order(vars.iter().map(|_| COMPRESSED));
+            let operand = Expr::Access(source);
+            let mut copy = self.temporary(&name, Some(format), vars, operand, task.compute);
+            if let (true, Expr::Access(copy)) = (repeats, &mut copy) {
+                copy.indices = access.indices.clone();
+            }
+            self.declare_uses(&copy);
             replace(value, access, &copy)
         })
     }
-}
 
-/// The variables of an access in loop order, each once; those of inner reductions last.
-fn copy_order(access: &Access, vars: &[IndexVar]) -> Vec<IndexVar> {
-    let mut order: Vec<IndexVar> =
-        vars.iter().copied().filter(|v| access.indices.contains(v)).collect();
-    for &v in &access.indices {
-        if !order.contains(&v) {
-            order.push(v);
+    /// The access with a variable of its own for each mode, if it repeats one and is not plain.
+    fn with_distinct_indices(&mut self, access: &Access) -> Access {
+        let mut distinct = access.clone();
+        if self.program.storage(access.tensor).format.is_plain() {
+            return distinct;
         }
+        for k in 0..distinct.indices.len() {
+            let var = distinct.indices[k];
+            if distinct.indices[..k].contains(&var) {
+                let (derived, names) = (&mut self.program.derived, &mut self.program.vars);
+                distinct.indices[k] = derived.another(var, names);
+            }
+        }
+        distinct
     }
-    order
+
+    /// The variables of an access in the order in which loops give them values, each once; those
+    /// of inner reductions last.
+    fn copy_order(&self, access: &Access, loops: &[IndexVar]) -> Vec<IndexVar> {
+        let mut order: Vec<IndexVar> = vec![];
+        for &v in &access.indices {
+            if !order.contains(&v) {
+                order.push(v);
+            }
+        }
+        order.sort_by_key(|&v| self.depth(v, loops));
+        order
+    }
 }
 
 fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {

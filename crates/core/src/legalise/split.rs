@@ -6,7 +6,7 @@
 
 use super::{Legaliser, Task, types};
 use crate::cin::Role;
-use crate::ids::IndexVar;
+use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
@@ -32,11 +32,17 @@ impl Legaliser<'_> {
         self.accumulate_elsewhere(Task { value, ..task })
     }
 
-    /// The variables of a result in the order of its levels.
+    /// The variables of a result in the order in which its levels come to them.
     pub(super) fn storage_order(&self, task: &Task) -> Vec<IndexVar> {
-        use crate::ids::Id;
         let levels = self.program.storage(task.result).format.levels();
-        levels.iter().map(|l| task.vars[l.mode.index()]).collect()
+        let modes = levels.iter().flat_map(|l| l.map.modes());
+        let mut vars = vec![];
+        for var in modes.map(|m| task.vars[m.index()]) {
+            if !vars.contains(&var) {
+                vars.push(var);
+            }
+        }
+        vars
     }
 
     /// Replaces each reduction that does not fit into loops over `outer` by a temporary.
@@ -65,11 +71,11 @@ impl Legaliser<'_> {
     /// Whether the operands of a reduction can be read in storage order when the loops over
     /// `outer` are around its own.
     fn fits_within(&self, reduction: &Expr, outer: &[IndexVar]) -> bool {
-        use crate::ids::Id;
         reduction.accesses().iter().all(|access| {
             let mut below_inner = false;
-            self.program.storage(access.tensor).format.levels().iter().all(|level| {
-                let is_outer = outer.contains(&access.indices[level.mode.index()]);
+            let levels = self.program.storage(access.tensor).format.levels();
+            levels.iter().zip(self.level_vars(access)).all(|(level, var)| {
+                let is_outer = self.depth(var, outer) != usize::MAX;
                 let fits = level.kind.properties().full || !is_outer || !below_inner;
                 below_inner |= !is_outer;
                 fits
@@ -152,14 +158,14 @@ impl Legaliser<'_> {
     /// Makes the task a copy of a temporary where the result itself cannot hold partial sums: it
     /// starts at another value than the reduction, or its elements are narrower.
     fn accumulate_elsewhere(&mut self, task: Task) -> Task {
-        let Expr::Reduce { op, vars, .. } = &task.value else { return task };
+        let Expr::Reduce { op, .. } = &task.value else { return task };
         let storage = self.program.storage(task.result);
         let register = task.compute.register();
         let identity = self.program.identity(*op, register);
         let same_start = storage.format.is_full()
             || identity.is_some_and(|id| id.same_value(storage.fill.convert(register)));
         let wide = storage.datatype == types::accumulator(task.compute);
-        if (same_start && wide) || self.reduces_innermost(&task, vars) {
+        if (same_start && wide) || self.reduces_innermost(&task) {
             return task;
         }
         let order = self.storage_order(&task);
@@ -170,9 +176,13 @@ impl Legaliser<'_> {
     }
 
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
-    fn reduces_innermost(&self, task: &Task, vars: &[IndexVar]) -> bool {
-        let order = self.best_order(task, false).vars;
-        order.iter().skip(order.len() - vars.len()).all(|v| vars.contains(v))
+    fn reduces_innermost(&self, task: &Task) -> bool {
+        let order = self.best_order(task, false);
+        let kept = |a: &&Access| !order.converted.contains(a);
+        let revisits = self.is_revisited(task.value.accesses().into_iter().filter(kept));
+        let reduced = self.reduced(task, &order.vars);
+        let inner = self.innermost_reduced(task, &order.vars, &reduced);
+        !revisits && reduced.iter().filter(|&&r| r).count() == inner
     }
 
     /// A use of a tensor.

@@ -6,7 +6,9 @@
 //! crd      1  3      0  2  3
 //! ```
 
-use super::{Append, Bounds, LevelArrays, LevelFormat, Part, Properties};
+use super::{
+    Append, Bounds, Labelled, LevelArrays, LevelFormat, LevelView, Part, Properties, Property,
+};
 use crate::ids::Var;
 use crate::ir::build::{add, for_loop, int, load, lt, store, when};
 use crate::ir::{Expr, Stmt};
@@ -20,7 +22,11 @@ impl LevelFormat for Compressed {
     }
 
     fn properties(&self) -> Properties {
-        Properties { full: false, ordered: true, unique: true, branchless: false, compact: true }
+        Properties::LISTED
+    }
+
+    fn optional(&self) -> &'static [Property] {
+        &[Property::Nonordered, Property::Nonunique, Property::Interleaved]
     }
 
     fn parts(&self) -> &'static [Part] {
@@ -31,35 +37,68 @@ impl LevelFormat for Compressed {
         "the coordinates present, a segment of an array for each parent"
     }
 
+    fn walks(&self) -> bool {
+        true
+    }
+
     fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
         let lo = load(level.pos(), parent.clone());
         Some(Bounds { lo, hi: load(level.pos(), add(parent, int(1))) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Expr> {
-        Some(load(level.crd(), position))
+    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+        Some(Labelled { coordinate: level.coordinate(position), found: None })
     }
 
     fn append(&self) -> Option<&dyn Append> {
         Some(self)
     }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        level.pos(parents)
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        _: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        for p in level.pos(parent)..level.pos(parent + 1) {
+            visit(p, level.coordinate(p));
+        }
+    }
+
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+        let pos = level.pos.ok_or("the positions are missing")?;
+        if pos.len() as u64 != parents.saturating_add(1) {
+            return Err(format!("pos has {} entries for {parents} parents", pos.len()));
+        }
+        if pos.at(0) != 0 {
+            return Err(format!("pos starts at {}, not 0", pos.at(0)));
+        }
+        if let Some(k) = (1..pos.len()).find(|&k| pos.at(k) < pos.at(k - 1)) {
+            return Err(format!("pos descends at entry {k}"));
+        }
+        let (end, stored) = (level.pos(parents), level.coordinates());
+        match end == stored {
+            true => Ok(()),
+            false => Err(format!("pos ends at {end}, crd has {stored} entries")),
+        }
+    }
+
+    fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
+        match part {
+            Part::Pos => parents + 1,
+            _ => level.pos(parents),
+        }
+    }
 }
 
 impl Append for Compressed {
-    fn append_init(&self, level: &LevelArrays, parents: Option<Expr>) -> Vec<Stmt> {
-        let entries = add(parents.unwrap_or(int(0)), int(1));
-        vec![
-            Stmt::Reserve { array: level.pos(), len: entries.clone() },
-            Stmt::Fill { array: level.pos(), lo: int(0), hi: entries, value: int(0) },
-        ]
-    }
-
-    fn append_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt> {
-        vec![store(level.crd(), position, coordinate)]
-    }
-
-    fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt> {
-        vec![store(level.pos(), add(parent, int(1)), end)]
+    fn append_init(&self, level: &LevelArrays) -> Vec<Stmt> {
+        vec![Stmt::Reserve { array: level.pos(), len: int(1) }, store(level.pos(), int(0), int(0))]
     }
 
     fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
@@ -68,6 +107,14 @@ impl Append for Compressed {
             Stmt::Reserve { array: level.pos(), len: hi.clone() },
             Stmt::Fill { array: level.pos(), lo, hi, value: int(0) },
         ]
+    }
+
+    fn append_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt> {
+        vec![level.set_coordinate(position, coordinate)]
+    }
+
+    fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt> {
+        vec![store(level.pos(), add(parent, int(1)), end)]
     }
 
     fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt> {

@@ -5,9 +5,11 @@
 //! position  0 1 2 3  4 5 6 7  8 9 10 11      position = parent * size + coordinate
 //! ```
 
-use super::{Bounds, LevelArrays, LevelFormat, Part, Properties};
+use super::{LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
 use crate::ir::Expr;
-use crate::ir::build::{add, int, mul};
+use crate::ir::build::{add, mul};
+
+pub(super) const PROPERTIES: Properties = Properties { full: true, ..Properties::LISTED };
 
 #[derive(Debug)]
 pub(super) struct Dense;
@@ -18,7 +20,7 @@ impl LevelFormat for Dense {
     }
 
     fn properties(&self) -> Properties {
-        Properties { full: true, ordered: true, unique: true, branchless: false, compact: true }
+        PROPERTIES
     }
 
     fn parts(&self) -> &'static [Part] {
@@ -29,15 +31,50 @@ impl LevelFormat for Dense {
         "every coordinate of the dimension, found by arithmetic"
     }
 
-    fn coord_bounds(&self, level: &LevelArrays) -> Option<Bounds> {
-        Some(Bounds { lo: int(0), hi: level.size() })
+    fn locates(&self) -> bool {
+        true
     }
 
-    fn locate(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Option<Expr> {
-        Some(add(mul(parent, level.size()), coordinate))
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        _: &mut dyn Names,
+    ) -> Option<Located> {
+        Some(Located::at(position(level, parent, coordinate)))
     }
 
     fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
-        Some(mul(parents, level.size()))
+        Some(mul(parents, level.size.clone()))
     }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        parents.saturating_mul(level.header.size)
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        open: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        for c in open.0..open.1 {
+            visit(parent * level.header.size + level.from_least(c), c);
+        }
+    }
+
+    fn check(&self, _: &LevelView<'_>, _: u64) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn length(&self, _: &LevelView<'_>, _: Part, _: u64) -> u64 {
+        0
+    }
+}
+
+/// `parent * size + coordinate`.
+pub(super) fn position(level: &LevelArrays, parent: Expr, coordinate: Expr) -> Expr {
+    add(mul(parent, level.size.clone()), level.from_least(coordinate))
 }

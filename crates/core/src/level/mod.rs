@@ -3,74 +3,31 @@
 //! A level format describes itself by capabilities (papers: the thesis on unified sparse tensor
 //! formats, tables 3.1-3.3): each capability is a method that gives the code for one level
 //! function, or `None` where the format lacks it. Lowering asks for capabilities and never names
-//! a level format.
+//! a level format. Beside its code each format says in plain Rust what its arrays mean
+//! ([`LevelFormat::children`]), against which the code is tested.
 
+mod arrays;
+mod bitmap;
 mod compressed;
 mod dense;
+mod hashed;
+mod offset;
+mod properties;
+mod range;
+mod registry;
+mod singleton;
 
-use crate::ids::{Array, Var};
+pub use arrays::{Crd, Header, LevelArrays, LevelView, Names, Numbers, Part};
+pub use properties::{Properties, Property};
+pub use registry::{
+    BITMAP, COMPRESSED, DENSE, HASHED, LevelKind, OFFSET, RANGE, SINGLETON, register, registered,
+};
+
+use crate::ids::Var;
 use crate::ir::{Expr, Stmt};
 use std::fmt;
 
-/// Every level format, in the order in which they are listed to users.
-pub static REGISTRY: [LevelKind; 2] = [DENSE, COMPRESSED];
-
-/// Every coordinate from 0 to the dimension, stored or not.
-pub const DENSE: LevelKind = LevelKind(&dense::Dense);
-
-/// The coordinates present, as segments of a coordinates array.
-pub const COMPRESSED: LevelKind = LevelKind(&compressed::Compressed);
-
-/// What a level promises (table 3.2 of the thesis).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Properties {
-    /// Every coordinate of the dimension is present.
-    pub full: bool,
-    /// Coordinates ascend within a segment.
-    pub ordered: bool,
-    /// No coordinate occurs twice within a segment.
-    pub unique: bool,
-    /// Each position has exactly one child.
-    pub branchless: bool,
-    /// No position lies between segments without a coordinate.
-    pub compact: bool,
-}
-
-/// The arrays that a level may have.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub enum Part {
-    /// Positions: where segments begin and end.
-    Pos,
-    /// Coordinates.
-    Crd,
-}
-
-/// The names under which generated code finds one level of one tensor.
-#[derive(Clone, Copy, Debug)]
-pub struct LevelArrays {
-    /// The dimension.
-    pub size: Var,
-    /// The positions array, for formats that have it.
-    pub pos: Option<Array>,
-    /// The coordinates array, for formats that have it.
-    pub crd: Option<Array>,
-}
-
-impl LevelArrays {
-    fn size(&self) -> Expr {
-        Expr::Var(self.size)
-    }
-    /// The positions array of a level that has one.
-    pub fn pos(&self) -> Array {
-        self.pos.expect("the level format declared a positions array")
-    }
-    /// The coordinates array of a level that has one.
-    pub fn crd(&self) -> Array {
-        self.crd.expect("the level format declared a coordinates array")
-    }
-}
-
-/// How a position is reached and what is there.
+/// A range of positions or coordinates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bounds {
     /// First position or coordinate.
@@ -79,13 +36,45 @@ pub struct Bounds {
     pub hi: Expr,
 }
 
+/// What is at a position.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Labelled {
+    /// The coordinate.
+    pub coordinate: Expr,
+    /// Whether the position has one; `None` if every position does.
+    pub found: Option<Expr>,
+}
+
+/// Where a coordinate is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Located {
+    /// What runs before the rest has a value.
+    pub stmts: Vec<Stmt>,
+    /// The position.
+    pub position: Expr,
+    /// Whether the coordinate is there; `None` if every coordinate is.
+    pub found: Option<Expr>,
+}
+
+impl Located {
+    /// A coordinate that is always there.
+    pub fn at(position: Expr) -> Located {
+        Located { stmts: vec![], position, found: None }
+    }
+}
+
 /// A storage format of one level. `p` is a position, `i` a coordinate, `k` this level.
 pub trait LevelFormat: Sync + fmt::Debug {
     /// The name in format text.
     fn name(&self) -> &'static str;
 
-    /// What the level promises.
+    /// What the level promises unless its text says otherwise.
     fn properties(&self) -> Properties;
+
+    /// The promises that its text may take back.
+    fn optional(&self) -> &'static [Property] {
+        &[]
+    }
 
     /// The arrays of the level.
     fn parts(&self) -> &'static [Part];
@@ -100,21 +89,33 @@ pub trait LevelFormat: Sync + fmt::Debug {
         None
     }
 
-    /// `pos_access(p_k) -> i_k`: the coordinate at a position.
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Expr> {
+    /// `pos_access(p_k) -> <i_k, found>`: the coordinate at a position.
+    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
         let _ = (level, position);
         None
     }
 
-    /// `coord_bounds() -> <lo_k, hi_k>`: coordinate value iteration.
-    fn coord_bounds(&self, level: &LevelArrays) -> Option<Bounds> {
-        let _ = level;
-        None
+    /// Whether the level has [`pos_bounds`](LevelFormat::pos_bounds).
+    fn walks(&self) -> bool {
+        false
     }
 
-    /// `locate(p_{k-1}, i_k) -> p_k`: the position of a coordinate, which is always present.
-    fn locate(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Option<Expr> {
-        let _ = (level, parent, coordinate);
+    /// Whether the level has [`locate`](LevelFormat::locate).
+    fn locates(&self) -> bool {
+        false
+    }
+
+    /// `locate(p_{k-1}, i_k) -> <p_k, found>`: the position of a coordinate.
+    ///
+    /// A level that promises to be full finds every coordinate that the levels above leave open.
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Option<Located> {
+        let _ = (level, parent, coordinate, names);
         None
     }
 
@@ -129,13 +130,42 @@ pub trait LevelFormat: Sync + fmt::Debug {
     fn append(&self) -> Option<&dyn Append> {
         None
     }
+
+    /// The level functions for results written in any order to positions that exist beforehand.
+    fn insert(&self) -> Option<&dyn Insert> {
+        None
+    }
+
+    /// The number of positions under so many parents, from the arrays.
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64;
+
+    /// Calls `visit` with the position and the coordinate of each child of a parent, in storage
+    /// order: what the arrays mean. Coordinates outside `open` are those that the levels above
+    /// rule out; formats that list their coordinates have none.
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        open: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    );
+
+    /// Checks that the arrays keep what the level promises beyond order and uniqueness, which are
+    /// seen by walking: their lengths above all. The error says what is wrong.
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String>;
+
+    /// How many elements of an array are in use under so many parents.
+    fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64;
 }
 
-/// Level functions that assemble a level in order (section 3.2 of the thesis).
+/// Level functions that assemble a level in order (section 3.4 of the thesis).
 pub trait Append {
-    /// `append_init(sz_{k-1})`: before anything is appended. `parents` is the number of parent
-    /// positions where it is known.
-    fn append_init(&self, level: &LevelArrays, parents: Option<Expr>) -> Vec<Stmt>;
+    /// `append_init()`: before anything is appended.
+    fn append_init(&self, level: &LevelArrays) -> Vec<Stmt>;
+
+    /// Parent positions `lo..hi` follow all others: room for their edges, which are empty at
+    /// first.
+    fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
     /// `append_coord(p_k, i_k)`: stores a coordinate at the next position.
     fn append_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt>;
@@ -143,54 +173,32 @@ pub trait Append {
     /// `append_edges(p_{k-1}, pend_k)`: all children of a parent are stored, up to `end`.
     fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt>;
 
-    /// New parent positions `lo..hi` follow all others, so room for their edges is needed, which
-    /// are empty at first; only called where the number of parents is not known beforehand.
-    fn append_parents(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
-
     /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
     /// is a free loop variable.
     fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt>;
 }
 
-/// A level format of the registry, compared by name.
-#[derive(Clone, Copy)]
-pub struct LevelKind(&'static dyn LevelFormat);
+/// Level functions that assemble a level in any order (section 3.4 of the thesis).
+pub trait Insert {
+    /// `insert_init(lo_k, hi_k)`: positions `lo..hi` exist and hold no coordinate.
+    fn insert_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt>;
 
-impl LevelKind {
-    /// The level format itself.
-    pub fn format(self) -> &'static dyn LevelFormat {
-        self.0
-    }
+    /// The position for a coordinate that may be there already.
+    fn insert_position(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Located;
 
-    /// The level format of this name.
-    pub fn parse(name: &str) -> Option<LevelKind> {
-        REGISTRY.into_iter().find(|kind| kind.name() == name)
-    }
-}
+    /// `insert_coord(p_k, i_k)`: the position holds the coordinate.
+    fn insert_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt>;
 
-impl std::ops::Deref for LevelKind {
-    type Target = dyn LevelFormat;
-    fn deref(&self) -> &Self::Target {
-        self.0
-    }
-}
-
-impl PartialEq for LevelKind {
-    fn eq(&self, other: &Self) -> bool {
-        self.name() == other.name()
-    }
-}
-
-impl Eq for LevelKind {}
-
-impl std::hash::Hash for LevelKind {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.name().hash(state);
-    }
-}
-
-impl fmt::Debug for LevelKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
+    /// Gives the variable the level's width for parents with at most so many children, if it has
+    /// one.
+    fn insert_width(&self, children: Expr, width: Var) -> Option<Vec<Stmt>> {
+        let _ = (children, width);
+        None
     }
 }

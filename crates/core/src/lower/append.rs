@@ -9,12 +9,13 @@
 //!
 //! A coordinate of an outer compressed level is kept only if something was appended below it.
 
-use super::result::{Assembly, Plan, Rest};
+use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
+use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
 use crate::ids::Var;
-use crate::ir::build::{add, assign, int, lt, mul, when};
-use crate::ir::{self, Expr};
+use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, when};
+use crate::ir::{self, Expr, Status};
 use crate::level::Append;
 
 /// More entries are not reserved before they come.
@@ -25,23 +26,31 @@ impl Lowerer<'_> {
     /// level functions.
     pub(super) fn assembled(&mut self, k: usize, index: Var, body: &Stmt, scope: Scope) -> Code {
         let result = self.kernel.result;
-        let level = self.arrays(result).levels[k];
-        let kind = self.program.storage(result).format.levels()[k].kind;
-        let parent = scope.result.position.clone();
-        if let Some(position) = kind.locate(&level, parent, Expr::Var(index)) {
-            return self.below(k, position, body, scope);
+        let format = &self.program.storage(result).format;
+        let (kind, last) = (format.levels()[k].kind, format.levels().len() - 1);
+        let goes_on = format.chain_goes_on(k);
+        if matches!(self.assembler(k), Assembler::Place) {
+            let level = self.arrays(result).levels[k].clone();
+            let parent = scope.result.position.clone();
+            let located = kind.locate(&level, parent, Expr::Var(index), &mut self.builder);
+            let located = located.expect("a level where every coordinate has a place locates");
+            return self.below(k, located.position, body, scope);
         }
         let next = self.next(k);
-        if self.is_leaf(k) {
-            // The assignment appends, since it may not be reached.
+        if k == last || goes_on {
+            // The assignment appends, since it may not be reached; a chain does so at its end.
             return self.below(k, Expr::Var(next), body, scope);
         }
-        let opened = self.open(k, Expr::Var(next));
-        let below = self.below(k, Expr::Var(next), body, scope);
+        let vars = self.level_vars(result);
+        let bound = scope.bound.clone();
+        let position = Expr::Var(next);
+        let opened = self.open_below(k, position.clone(), add(position.clone(), int(1)));
+        let below = self.below(k, position, body, scope);
         if below.stmts.is_empty() {
             return Code::nothing();
         }
-        let keep = self.keep(k, Expr::Var(index));
+        let coordinate = |l: usize| Expr::Var(if l == k { index } else { bound[&vars[l]] });
+        let keep = self.keep(k, &coordinate);
         let mut stmts = opened;
         match self.appended_below(k) {
             Some(child) => {
@@ -55,18 +64,19 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// Whether positions of level `k` are positions of values, appended one by one.
-    pub(super) fn is_leaf(&self, k: usize) -> bool {
-        k + 1 == self.program.storage(self.kernel.result).format.levels().len()
-    }
-
-    /// Appends a coordinate at the next position of level `k`.
-    pub(super) fn keep(&mut self, k: usize, coordinate: Expr) -> Vec<ir::Stmt> {
-        let level = self.arrays(self.kernel.result).levels[k];
+    /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
+    pub(super) fn keep(&mut self, k: usize, coordinate: &dyn Fn(usize) -> Expr) -> Vec<ir::Stmt> {
+        let result = self.kernel.result;
+        let arrays = self.arrays(result);
         let next = self.next(k);
-        let len = add(Expr::Var(next), int(1));
-        let mut stmts = vec![ir::Stmt::Reserve { array: level.crd(), len }];
-        stmts.extend(self.append_of(k).append_coord(&level, Expr::Var(next), coordinate));
+        let mut stmts = vec![];
+        let head = self.program.storage(result).format.chain_head(k);
+        for l in head..=k {
+            let level = &arrays.levels[l];
+            stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
+            let append = self.append_of(l);
+            stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
+        }
         stmts.push(self.advance(next));
         stmts
     }
@@ -76,7 +86,7 @@ impl Lowerer<'_> {
         scope.result.levels = k + 1;
         scope.result.position = position.clone();
         match self.staged_from() {
-            Some(first) if first == k + 1 => self.staged(first, position, body, scope),
+            Some(first) if first == k + 1 => self.staged(first, position, Some(body), scope),
             _ => self.resolved(body, scope),
         }
     }
@@ -89,31 +99,57 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Makes room below a new position of level `k`: for the edges of the next appended level, or
-    /// for a block of values.
-    pub(super) fn open(&mut self, k: usize, position: Expr) -> Vec<ir::Stmt> {
+    /// Makes room for everything before the first coordinate.
+    pub(super) fn open_root(&mut self) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
-        let child = self.appended_level_below(k);
-        let end = child.unwrap_or(arrays.levels.len());
-        let sizes = arrays.levels[k + 1..end].iter().map(|l| Expr::Var(l.size));
-        let block = sizes.fold(int(1), mul);
-        let lo = mul(position.clone(), block.clone());
-        let hi = mul(add(position, int(1)), block.clone());
-        match child {
-            Some(child) => {
-                let append = self.append_of(child);
-                append.append_parents(&arrays.levels[child], lo, hi)
-            }
-            None => {
-                let array = arrays.vals;
-                let mut stmts = vec![ir::Stmt::Reserve { array, len: hi.clone() }];
-                if block != int(1) {
-                    let value = Expr::Const(self.initial());
-                    stmts.push(ir::Stmt::Fill { array, lo, hi, value });
+        let mut stmts = vec![];
+        for k in 0..arrays.levels.len() {
+            if let Assembler::Append(append) = self.assembler(k) {
+                stmts.extend(append.append_init(&arrays.levels[k]));
+                if self.head(k) == k {
+                    stmts.push(assign(self.next(k), int(0)));
                 }
-                stmts
             }
         }
+        stmts.extend(self.open_from(0, int(0), int(1)));
+        stmts
+    }
+
+    /// Makes room below new positions `lo..hi` of level `k`.
+    pub(super) fn open_below(&mut self, k: usize, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
+        self.open_from(k + 1, lo, hi)
+    }
+
+    /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
+    /// appended level, or for a block of values, and for what is inserted between.
+    fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let mut stmts = vec![];
+        let mut is_block = false;
+        for k in first..arrays.levels.len() {
+            let (level, kind) = (&arrays.levels[k], self.kind(k));
+            let size = |parents: Expr| kind.size(level, parents);
+            let assembler = self.assembler(k);
+            if let Assembler::Append(append) = assembler {
+                stmts.extend(append.append_parents(level, lo, hi));
+                return stmts;
+            }
+            (lo, hi) = match (size(lo.clone()), size(hi.clone())) {
+                (Some(lo), Some(hi)) => (lo, hi),
+                _ => (lo, hi),
+            };
+            is_block = true;
+            if let Assembler::Insert(insert) = assembler {
+                stmts.extend(insert.insert_init(level, lo.clone(), hi.clone()));
+            }
+        }
+        let array = arrays.vals;
+        stmts.push(ir::Stmt::Reserve { array, len: hi.clone() });
+        if is_block {
+            let value = Expr::Const(self.initial());
+            stmts.push(ir::Stmt::Fill { array, lo, hi, value });
+        }
+        stmts
     }
 
     /// `append_edges` after all children of a parent of level `k`.
@@ -122,35 +158,22 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn edges_at(&mut self, k: usize, parent: Expr) -> Vec<ir::Stmt> {
-        let level = self.arrays(self.kernel.result).levels[k];
-        if self.program.storage(self.kernel.result).format.levels()[k].kind.append().is_none() {
+        let level = self.arrays(self.kernel.result).levels[k].clone();
+        let Assembler::Append(append) = self.assembler(k) else { return vec![] };
+        if self.head(k) < k {
             return vec![];
         }
         let next = self.next(k);
-        let mut stmts = self.check_position(level.pos(), Expr::Var(next));
-        stmts.extend(self.append_of(k).append_edges(&level, parent, Expr::Var(next)));
-        stmts
-    }
-
-    /// `append_init` for every appended level.
-    pub(super) fn init_levels(&mut self) -> Vec<ir::Stmt> {
-        let mut stmts = vec![];
-        for (k, parents) in self.parents().into_iter().enumerate() {
-            let level = self.arrays(self.kernel.result).levels[k];
-            if let Some(append) = self.appendable(k) {
-                stmts.extend(append.append_init(&level, parents));
-                stmts.push(assign(self.next(k), int(0)));
-            }
-        }
-        stmts.extend(self.expected_room());
+        let mut stmts = level.pos.map_or(vec![], |pos| self.check_position(pos, Expr::Var(next)));
+        stmts.extend(append.append_edges(&level, parent, Expr::Var(next)));
         stmts
     }
 
     /// Room for as many entries as the sparse operands have together: memory that is not touched
     /// costs nothing, and growing copies.
-    fn expected_room(&mut self) -> Vec<ir::Stmt> {
+    pub(super) fn expected_room(&mut self) -> Vec<ir::Stmt> {
         let last = self.arrays(self.kernel.result).levels.len() - 1;
-        if self.staged_from().is_some() || self.appendable(last).is_none() {
+        if self.staged_from().is_some() || !matches!(self.assembler(last), Assembler::Append(_)) {
             return vec![];
         }
         let mut total = int(0);
@@ -164,16 +187,16 @@ impl Lowerer<'_> {
         }
         let arrays = self.arrays(self.kernel.result);
         let room = self.temp("room");
-        let most = int(MOST_EXPECTED);
-        let reserve = |array| ir::Stmt::Reserve { array, len: Expr::Var(room) };
-        vec![
-            assign(room, ir::build::binary(crate::algebra::BinaryOp::Min, total, most)),
-            reserve(arrays.levels[last].crd()),
-            reserve(arrays.vals),
-        ]
+        let most = binary(BinaryOp::Min, total, int(MOST_EXPECTED));
+        let mut stmts = vec![assign(room, most)];
+        for level in &arrays.levels[self.head(last)..] {
+            stmts.push(level.reserve_coordinates(Expr::Var(room)));
+        }
+        stmts.push(ir::Stmt::Reserve { array: arrays.vals, len: Expr::Var(room) });
+        stmts
     }
 
-    /// The number of entries that an operand stores.
+    /// The number of positions that an operand has.
     fn entries(&mut self, tensor: crate::ids::TensorId) -> Expr {
         let arrays = self.arrays(tensor);
         let levels = self.program.storage(tensor).format.levels();
@@ -189,49 +212,48 @@ impl Lowerer<'_> {
         })
     }
 
-    /// `append_finalize` for every appended level whose parents may have been passed over.
+    /// `append_finalize` for every appended level whose parents may have been passed over; and a
+    /// look at levels that have one coordinate for each parent.
     pub(super) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
-        let result = self.kernel.result;
         let mut stmts = vec![];
         let mut count = int(1);
-        for k in 0..arrays.levels.len() {
-            let kind = self.program.storage(result).format.levels()[k].kind;
-            match self.appendable(k) {
-                Some(append) => {
-                    let scattered = k > 0 && self.appendable(k - 1).is_none();
+        for (k, level) in arrays.levels.iter().enumerate() {
+            let kind = self.kind(k);
+            match self.assembler(k) {
+                Assembler::Append(append) if self.head(k) == k => {
+                    let above = k.checked_sub(1).map(|above| self.assembler(above));
+                    let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
                     if scattered {
                         let p = self.temp("p");
-                        stmts.extend(append.append_finalize(&arrays.levels[k], count, p));
+                        stmts.extend(append.append_finalize(level, count, p));
                     }
                     count = Expr::Var(self.next(k));
                 }
-                None => {
-                    let size = kind.size(&arrays.levels[k], count);
+                Assembler::Append(_) => {}
+                Assembler::Place | Assembler::Insert(_) => {
+                    let size = kind.size(level, count);
                     count = size.expect("a level without append has a size");
+                    let p = kind.properties();
+                    if p.branchless && p.compact && !p.full {
+                        let position = self.temp("p");
+                        let none = eq(level.coordinate(Expr::Var(position)), int(-1));
+                        let fail = when(none, vec![ir::Stmt::Fail(Status::CannotHold)]);
+                        stmts.push(for_loop(position, int(0), count.clone(), vec![fail]));
+                    }
                 }
             }
         }
         stmts
     }
 
-    /// Per level the number of its parents, where the dimensions tell.
-    fn parents(&mut self) -> Vec<Option<Expr>> {
-        let arrays = self.arrays(self.kernel.result);
-        let mut known = Some(int(1));
-        let mut parents = vec![];
-        for (k, level) in arrays.levels.iter().enumerate() {
-            let kind = self.program.storage(self.kernel.result).format.levels()[k].kind;
-            parents.push(known.clone());
-            known = known.and_then(|n| kind.size(level, n));
-        }
-        parents
-    }
-
-    /// The next appended level below level `k`.
+    /// The next appended level below level `k` that is not of its chain.
     fn appended_level_below(&self, k: usize) -> Option<usize> {
         let levels = self.program.storage(self.kernel.result).format.levels().len();
-        (k + 1..levels).find(|&child| self.appendable(child).is_some())
+        let appended = |child: &usize| {
+            matches!(self.assembler(*child), Assembler::Append(_)) && self.head(*child) > k
+        };
+        (k + 1..levels).find(appended)
     }
 
     /// The next free position of the next appended level below level `k`.
@@ -239,17 +261,28 @@ impl Lowerer<'_> {
         self.appended_level_below(k).map(|child| self.next(child))
     }
 
-    pub(super) fn appendable(&self, k: usize) -> Option<&'static dyn Append> {
-        let kind = self.program.storage(self.kernel.result).format.levels()[k].kind;
-        kind.format().append()
+    fn append_of(&self, k: usize) -> &'static dyn Append {
+        match self.assembler(k) {
+            Assembler::Append(append) => append,
+            Assembler::Place | Assembler::Insert(_) => {
+                unreachable!("only appended levels are written in order")
+            }
+        }
     }
 
-    pub(super) fn append_of(&self, k: usize) -> &'static dyn Append {
-        self.appendable(k).expect("a level that is not full can be appended to")
+    /// The level format of a level of the result.
+    pub(super) fn kind(&self, k: usize) -> crate::level::LevelKind {
+        self.program.storage(self.kernel.result).format.levels()[k].kind
     }
 
-    /// The variable `pC2` with the next free position of an appended level.
+    /// The head of the chain of a level of the result.
+    pub(super) fn head(&self, k: usize) -> usize {
+        self.program.storage(self.kernel.result).format.chain_head(k)
+    }
+
+    /// The variable `pC2` with the next free position of an appended level; a chain has one.
     pub(super) fn next(&mut self, k: usize) -> Var {
+        let k = self.head(k);
         if let Plan::Assemble(Assembly { next, .. }) = &self.plan
             && let Some(var) = next[k]
         {

@@ -1,10 +1,11 @@
 //! One `forall`: its iterators, its lattice, and the code of one case of its body.
 
 use super::resolve::distinct;
-use super::{Code, Lowerer, Scope};
+use super::{Code, Lowerer, Reached, Scope};
 use crate::cin::Stmt;
-use crate::ids::{Id, IndexVar, Var};
+use crate::ids::{IndexVar, Var};
 use crate::ir;
+use crate::ir::build::{all, when};
 use crate::iteration::lattice::Lattice;
 use crate::level::{LevelArrays, LevelKind};
 use crate::notation::Access;
@@ -15,9 +16,11 @@ pub(super) struct Iterator {
     pub(super) level: usize,
     pub(super) kind: LevelKind,
     pub(super) arrays: LevelArrays,
-    pub(super) parent: ir::Expr,
+    pub(super) parent: Reached,
     /// `pA2`, the position.
     pub(super) position: Var,
+    /// Whether positions of the same coordinate are taken together.
+    pub(super) segmented: bool,
 }
 
 /// An operand, and the variable that holds its position.
@@ -37,7 +40,8 @@ pub(super) struct Loop<'s> {
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: IndexVar, body: &Stmt, scope: &Scope) -> Code {
-        let iterators = self.iterators(var, body, scope);
+        let result_level = self.result_level(var, scope);
+        let iterators = self.iterators(var, body, scope, result_level.is_some());
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
         let nest = Loop {
             var,
@@ -45,7 +49,7 @@ impl Lowerer<'_> {
             lattice: Lattice::build(self.facts, body, &accesses),
             iterators,
             scope,
-            result_level: self.result_level(var, scope),
+            result_level,
         };
         let code = self.merge(&nest);
         match nest.result_level {
@@ -57,38 +61,83 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The operands that have to be iterated to find their coordinates of a variable.
-    fn iterators(&mut self, var: IndexVar, body: &Stmt, scope: &Scope) -> Vec<Iterator> {
-        let mut found = vec![];
+    /// The operands that are iterated to find their coordinates of a variable: those that cannot
+    /// be located, or only one of those if it can only be iterated alone; the others are located
+    /// or searched at each coordinate.
+    fn iterators(
+        &mut self,
+        var: IndexVar,
+        body: &Stmt,
+        scope: &Scope,
+        in_order: bool,
+    ) -> Vec<Iterator> {
+        let mut listed = vec![];
+        let mut located = vec![];
         for access in distinct(body) {
             if self.next_var(&access, scope) != Some(var) {
                 continue;
             }
-            let reached = scope.reached(&access);
-            let level = reached.levels;
-            let kind = self.program.storage(access.tensor).format.levels()[level].kind;
-            let arrays = self.arrays(access.tensor).levels[level];
-            if kind.properties().full {
+            let it = self.iterator(access, scope);
+            if it.kind.properties().full {
                 continue;
             }
-            let position = self.position_var(&access, level);
-            let parent = reached.position;
-            found.push(Iterator { access, level, kind, arrays, parent, position });
+            if it.kind.locates() { located.push(it) } else { listed.push(it) }
         }
-        found
+        if let Some(alone) = listed.iter().position(|it| self.only_alone(it.kind)) {
+            return vec![listed.swap_remove(alone)];
+        }
+        if !listed.is_empty() || in_order {
+            return listed;
+        }
+        let drives = |it: &Iterator| {
+            let alone = std::slice::from_ref(&it.access);
+            it.kind.walks() && !Lattice::build(self.facts, body, alone).is_universal()
+        };
+        match located.iter().position(drives) {
+            Some(driver) => vec![located.swap_remove(driver)],
+            None => vec![],
+        }
+    }
+
+    pub(super) fn iterator(&mut self, access: Access, scope: &Scope) -> Iterator {
+        let parent = scope.reached(&access);
+        let level = parent.levels;
+        let kind = self.program.storage(access.tensor).format.levels()[level].kind;
+        let arrays = self.arrays(access.tensor).levels[level].clone();
+        let position = self.position_var(&access, level);
+        let segmented = !kind.properties().unique && !self.kernel.scatter;
+        Iterator { access, level, kind, arrays, parent, position, segmented }
+    }
+
+    /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
+    /// and again, or not at every position.
+    pub(super) fn only_alone(&self, kind: LevelKind) -> bool {
+        let p = kind.properties();
+        !p.ordered || !p.compact || (!p.unique && self.kernel.scatter)
     }
 
     /// The code of one case: the coordinate is known, and these operands have a position.
     pub(super) fn case(&mut self, nest: &Loop<'_>, present: &[At<'_>], body: &Stmt) -> Code {
         let mut scope = nest.scope.clone();
-        scope.bound.insert(nest.var, nest.index);
+        let bound = self.bind(nest.var, nest.index, &mut scope, nest.is_universal());
         for (it, position) in present {
-            scope.reach(&it.access, it.level + 1, ir::Expr::Var(*position));
+            let end = it.segmented.then(|| ir::Expr::Var(self.segment_end(*position)));
+            let position = ir::Expr::Var(*position);
+            scope.reach(&it.access, Reached { levels: it.level + 1, position, end });
         }
-        match nest.result_level {
+        let code = match nest.result_level {
             Some(level) => self.assembled(level, nest.index, body, scope),
             None => self.resolved(body, scope),
+        };
+        if bound.stmts.is_empty() || code.stmts.is_empty() {
+            return code;
         }
+        let mut stmts = bound.stmts;
+        match bound.inside.is_empty() {
+            true => stmts.extend(code.stmts),
+            false => stmts.push(when(all(bound.inside.clone()), code.stmts)),
+        }
+        Code { stmts, covers: code.covers && bound.inside.is_empty() }
     }
 
     /// The level of the result that a loop over `var` writes in order here.
@@ -97,10 +146,11 @@ impl Lowerer<'_> {
         let (in_order, modes) = self.plan.in_order()?;
         (level < in_order && modes[level] == var).then_some(level)
     }
+}
 
-    /// The index variable of each level of a tensor.
-    pub(super) fn level_vars(&self, tensor: crate::ids::TensorId) -> Vec<IndexVar> {
-        let t = &self.program.tensors[tensor];
-        t.storage.format.levels().iter().map(|l| t.modes[l.mode.index()]).collect()
+impl Loop<'_> {
+    /// Whether every coordinate is visited, so that all of them lie inside the tensors.
+    pub(super) fn is_universal(&self) -> bool {
+        self.lattice.is_universal()
     }
 }

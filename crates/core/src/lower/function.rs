@@ -5,8 +5,9 @@ use super::signature::Binding;
 use crate::cin::Tensor;
 use crate::datatype::DataType;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
+use crate::ir::build::int;
 use crate::ir::{ArrayDecl, Param, Role, Type, VarDecl};
-use crate::level::{LevelArrays, Part};
+use crate::level::{Crd, LevelArrays, Names, Part};
 use std::collections::BTreeSet;
 
 /// What has been declared so far.
@@ -48,12 +49,11 @@ impl Builder {
         size
     }
 
-    /// The parameters of a tensor.
+    /// The parameters of a tensor; sizes are for whoever knows the dimensions.
     pub(super) fn tensor(
         &mut self,
         id: TensorId,
         tensor: &Tensor,
-        sizes: &[Var],
         is_result: bool,
     ) -> TensorArrays {
         let storage = &tensor.storage;
@@ -63,18 +63,41 @@ impl Builder {
             (true, true) => Role::Output,
             (true, false) => Role::Result,
         };
-        let mut levels = vec![];
+        let mut levels: Vec<LevelArrays> = vec![];
         for (k, spec) in storage.format.levels().iter().enumerate() {
             let level = Level::new(k);
-            let mut declare = |part: Part, suffix: &str, elem: DataType| {
-                spec.kind.parts().contains(&part).then(|| {
-                    let name = format!("{}{}_{suffix}", tensor.name, k + 1);
+            let mut declare = |part: Part, elem: DataType| {
+                spec.has(part).then(|| {
+                    let name = format!("{}{}_{}", tensor.name, k + 1, part.name());
                     self.array(&name, elem, role, Binding::Level { tensor: id, level, part })
                 })
             };
-            let pos = declare(Part::Pos, "pos", storage.pos.datatype());
-            let crd = declare(Part::Crd, "crd", storage.crd.datatype());
-            levels.push(LevelArrays { size: sizes[k], pos, crd });
+            let pos = declare(Part::Pos, storage.pos.datatype());
+            let width = declare(Part::Width, DataType::I64);
+            let mask = declare(Part::Mask, DataType::Bool);
+            let crd = match storage.format.interleaved(k) {
+                Some((head, shared)) if head < k => {
+                    let array = levels[head].crd.map(|crd| crd.array);
+                    array.map(|array| shared.of(array))
+                }
+                Some((_, own)) => {
+                    declare(Part::Crd, storage.crd.datatype()).map(|array| own.of(array))
+                }
+                None => declare(Part::Crd, storage.crd.datatype()).map(|array| Crd {
+                    array,
+                    stride: 1,
+                    offset: 0,
+                }),
+            };
+            levels.push(LevelArrays {
+                properties: spec.kind.properties(),
+                least: int(0),
+                size: int(0),
+                pos,
+                crd,
+                width,
+                mask,
+            });
         }
         let name = format!("{}_vals", tensor.name);
         let vals = self.array(&name, storage.datatype, role, Binding::Vals { tensor: id });
@@ -96,5 +119,11 @@ impl Builder {
             candidate = format!("{name}_{k}");
         }
         candidate
+    }
+}
+
+impl Names for Builder {
+    fn index(&mut self, name: &str) -> Var {
+        self.var(name, Type::INDEX)
     }
 }

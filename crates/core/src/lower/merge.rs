@@ -35,7 +35,7 @@ impl Lowerer<'_> {
         let mut started: Set = 0;
         for point in &nest.lattice.points {
             if point.present.count_ones() == 1 {
-                stmts.push(self.walk(nest, point, started));
+                stmts.extend(self.walk(nest, point, started));
             } else {
                 stmts.extend(self.start(nest, point.present & !started));
                 stmts.push(self.together(nest, point));
@@ -45,20 +45,93 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// A counted loop over the positions of one operand, from where an earlier loop left off if
-    /// there was one.
-    fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Stmt {
+    /// A loop over the positions of one operand, from where an earlier loop left off if there was
+    /// one.
+    fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Vec<Stmt> {
         let it = &nest.iterators[point.present.trailing_zeros() as usize];
-        let (lo, hi, position) = if point.present & started == 0 {
-            let bounds = it.bounds();
-            (bounds.lo, bounds.hi, it.position)
-        } else {
-            let rest = format!("{}_rest", self.name_of(it.position));
-            (Expr::Var(it.position), Expr::Var(self.end(it)), self.temp(&rest))
+        let fresh = point.present & started == 0;
+        if it.segmented {
+            return self.walk_segments(nest, point, it, fresh);
+        }
+        let position = match fresh {
+            true => it.position,
+            false => {
+                let rest = format!("{}_rest", self.name_of(it.position));
+                self.temp(&rest)
+            }
         };
-        let coordinate = assign(nest.index, it.coordinate(position));
-        let body = self.case(nest, &[(it, position)], &point.body).stmts;
-        Stmt::For { var: position, lo, hi, step: 1, body: [vec![coordinate], body].concat() }
+        let body = self.visit(nest, point, it, position);
+        if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
+            return [vec![assign(position, it.parent.position.clone())], body].concat();
+        }
+        let (lo, hi) = match fresh {
+            true => {
+                let bounds = it.bounds();
+                (bounds.lo, bounds.hi)
+            }
+            false => (Expr::Var(it.position), Expr::Var(self.end(it))),
+        };
+        vec![Stmt::For { var: position, lo, hi, step: 1, body }]
+    }
+
+    /// What is done at one position of one operand, if it has a coordinate.
+    fn visit(&mut self, nest: &Loop<'_>, point: &Point, it: &Iterator, position: Var) -> Vec<Stmt> {
+        let labelled = it.labelled(position);
+        let mut body = vec![assign(nest.index, labelled.coordinate)];
+        let code = self.case(nest, &[(it, position)], &point.body).stmts;
+        match labelled.found {
+            None => body.extend(code),
+            Some(found) if code.is_empty() => drop(found),
+            Some(found) => body.push(when(found, code)),
+        }
+        body
+    }
+
+    /// A loop over the segments of equal coordinates of one operand.
+    fn walk_segments(
+        &mut self,
+        nest: &Loop<'_>,
+        point: &Point,
+        it: &Iterator,
+        fresh: bool,
+    ) -> Vec<Stmt> {
+        let first = 1 << nest.place(it);
+        let mut stmts = if fresh { self.start(nest, first) } else { vec![] };
+        let end = Expr::Var(self.end(it));
+        let mut body = vec![assign(nest.index, it.coordinate(it.position))];
+        body.extend(self.segment(it, it.position, Expr::Var(nest.index), end.clone()));
+        body.extend(self.case(nest, &[(it, it.position)], &point.body).stmts);
+        body.push(self.advanced(it));
+        stmts.push(Stmt::While { cond: lt(Expr::Var(it.position), end), body });
+        stmts
+    }
+
+    /// Moves an operand on to its next coordinate.
+    fn advanced(&mut self, it: &Iterator) -> Stmt {
+        let next = match it.segmented {
+            true => Expr::Var(self.segment_end(it.position)),
+            false => add(Expr::Var(it.position), int(1)),
+        };
+        assign(it.position, next)
+    }
+
+    /// Moves an operand on to its next coordinate if it is at the present one.
+    fn advanced_if(&mut self, it: &Iterator, flag: Var) -> Stmt {
+        if it.segmented {
+            return when(Expr::Var(flag), vec![self.advanced(it)]);
+        }
+        let step = Expr::Convert(Register::I64, Box::new(Expr::Var(flag)));
+        assign(it.position, add(Expr::Var(it.position), step))
+    }
+
+    /// Finds the segments of the operands that are at the coordinate.
+    fn segments_at(&mut self, nest: &Loop<'_>, at: &[At<'_>]) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        for (it, position) in at.iter().filter(|(it, _)| it.segmented) {
+            let end = Expr::Var(self.end(it));
+            stmts.extend(self.segment(it, *position, Expr::Var(nest.index), end));
+        }
+        stmts
     }
 
     /// Sets positions to the beginnings of their segments.
@@ -70,6 +143,13 @@ impl Lowerer<'_> {
             stmts.push(assign(self.end(it), bounds.hi));
         }
         stmts
+    }
+
+    /// Moves an operand past the coordinates before the first that is visited.
+    fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
+        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let before = lt(it.coordinate(it.position), first.clone());
+        Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
     }
 
     /// Walks several operands while all are live.
@@ -112,12 +192,16 @@ impl Lowerer<'_> {
     /// The case in which exactly these operands are at the coordinate, which moves them on.
     fn advancing(&mut self, nest: &Loop<'_>, present: Set, coordinate: Var) -> Vec<Stmt> {
         let mut stmts = vec![];
-        if let Some(point) = nest.lattice.below(present).next() {
+        let point = nest.lattice.below(present).next();
+        if point.is_some() || nest.members(present).any(|it| it.segmented) {
             stmts.push(assign(nest.index, Expr::Var(coordinate)));
+        }
+        stmts.extend(self.segments_at(nest, &nest.at(present)));
+        if let Some(point) = point {
             stmts.extend(self.case(nest, &nest.at(point.present), &point.body).stmts);
         }
         for it in nest.members(present) {
-            stmts.push(assign(it.position, add(Expr::Var(it.position), int(1))));
+            stmts.push(self.advanced(it));
         }
         stmts
     }
@@ -136,10 +220,15 @@ impl Lowerer<'_> {
             stmts.push(assign(*flag, here.clone()));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
+        for (it, flag, _) in &flags {
+            let segment = self.segments_at(nest, &[(it, it.position)]);
+            if !segment.is_empty() {
+                stmts.push(when(Expr::Var(*flag), segment));
+            }
+        }
         stmts.extend(self.cases(nest, present, &flag_of).stmts);
         for (it, flag, _) in &flags {
-            let step = Expr::Convert(Register::I64, Box::new(Expr::Var(*flag)));
-            stmts.push(assign(it.position, add(Expr::Var(it.position), step)));
+            stmts.push(self.advanced_if(it, *flag));
         }
         stmts
     }
@@ -184,7 +273,11 @@ impl Lowerer<'_> {
     /// Every coordinate of the dimension.
     fn universe(&mut self, nest: &Loop<'_>) -> Code {
         let every = nest.every();
+        let (lo, hi) = self.range(nest.var, nest.scope);
         let mut stmts = self.start(nest, every);
+        if lo != int(0) {
+            stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
+        }
         let mut body = vec![];
         let mut flags = vec![];
         for it in nest.members(every) {
@@ -192,17 +285,19 @@ impl Lowerer<'_> {
             let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
             let flag = self.flag(it);
             body.push(assign(flag, all([live, here])));
+            let segment = self.segments_at(nest, &[(it, it.position)]);
+            if !segment.is_empty() {
+                body.push(when(Expr::Var(flag), segment));
+            }
             flags.push((it, flag));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         let cases = self.cases(nest, every, &flag_of);
         body.extend(cases.stmts);
         for (it, flag) in &flags {
-            let step = Expr::Convert(Register::I64, Box::new(Expr::Var(*flag)));
-            body.push(assign(it.position, add(Expr::Var(it.position), step)));
+            body.push(self.advanced_if(it, *flag));
         }
-        let hi = Expr::Var(self.dim(nest.var));
-        stmts.push(Stmt::For { var: nest.index, lo: int(0), hi, step: 1, body });
+        stmts.push(Stmt::For { var: nest.index, lo, hi, step: 1, body });
         Code { stmts, covers: cases.covers }
     }
 
@@ -235,7 +330,7 @@ impl Lowerer<'_> {
     }
 
     /// The variable `pA2_end` for the end of an operand's segment.
-    fn end(&mut self, it: &Iterator) -> Var {
+    pub(super) fn end(&mut self, it: &Iterator) -> Var {
         let name = format!("{}_end", self.name_of(it.position));
         *self.ends.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))
     }
@@ -254,18 +349,6 @@ impl Lowerer<'_> {
     }
 }
 
-impl Iterator {
-    fn bounds(&self) -> crate::level::Bounds {
-        let bounds = self.kind.pos_bounds(&self.arrays, self.parent.clone());
-        bounds.expect("a level that is not full can be iterated")
-    }
-
-    fn coordinate(&self, position: Var) -> Expr {
-        let coordinate = self.kind.pos_access(&self.arrays, Expr::Var(position));
-        coordinate.expect("a level that is not full has coordinates")
-    }
-}
-
 impl Loop<'_> {
     /// The iterators that some point has.
     fn every(&self) -> Set {
@@ -275,6 +358,11 @@ impl Loop<'_> {
     /// The iterators of a set.
     fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
         self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
+    }
+
+    /// The place of an iterator in sets.
+    fn place(&self, it: &Iterator) -> usize {
+        self.iterators.iter().position(|other| std::ptr::eq(other, it)).unwrap_or(0)
     }
 
     /// The iterators of a set at their positions.

@@ -20,22 +20,26 @@
 //! only chooses what is fast.
 
 mod append;
+mod bind;
 mod forall;
 mod function;
 mod merge;
 mod resolve;
 mod result;
+mod segment;
 mod signature;
 mod stage;
+mod unstage;
 mod value;
 
 pub use signature::{Binding, Lowered};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Role, Stmt};
-use crate::ids::{Id, IndexVar, TensorId, Var};
-use crate::ir;
+use crate::format::open::extent;
+use crate::ids::{Id, IndexVar, Mode, TensorId, Var};
 use crate::ir::build::assign;
+use crate::ir::{self, Expr};
 use crate::level::LevelArrays;
 use crate::notation::Access;
 use function::Builder;
@@ -58,7 +62,9 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         ends: BTreeMap::new(),
         coordinates: BTreeMap::new(),
         flags: BTreeMap::new(),
+        segments: BTreeMap::new(),
         params: vec![],
+        prologue: vec![],
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
@@ -80,8 +86,12 @@ struct Lowerer<'p> {
     ends: BTreeMap<Var, Var>,
     coordinates: BTreeMap<Var, Var>,
     flags: BTreeMap<Var, Var>,
+    /// Per position variable: the end of the positions of the same coordinate.
+    segments: BTreeMap<Var, Var>,
     /// What the parameters of the user operator being inlined are.
     params: Vec<Var>,
+    /// Sizes of levels that follow from dimensions.
+    prologue: Vec<ir::Stmt>,
     plan: Plan,
 }
 
@@ -108,6 +118,8 @@ struct Scope {
 struct Reached {
     levels: usize,
     position: ir::Expr,
+    /// The end of several positions of the same coordinate.
+    end: Option<ir::Expr>,
 }
 
 /// Code, and whether it gives every element of the result a value.
@@ -118,7 +130,7 @@ struct Code {
 
 impl Default for Reached {
     fn default() -> Self {
-        Reached { levels: 0, position: ir::build::int(0) }
+        Reached { levels: 0, position: ir::build::int(0), end: None }
     }
 }
 
@@ -134,29 +146,27 @@ impl Scope {
         known.map_or(Reached::default(), |(_, r)| r.clone())
     }
 
-    fn reach(&mut self, access: &Access, levels: usize, position: ir::Expr) {
+    fn reach(&mut self, access: &Access, reached: Reached) {
         self.reached.retain(|(a, _)| a != access);
-        self.reached.push((access.clone(), Reached { levels, position }));
+        self.reached.push((access.clone(), reached));
     }
 }
 
 impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let body = self.facts.stmt(self.kernel.body.clone());
-        self.plan = result::plan(self.program, self.kernel);
+        self.plan = self.plan();
         let scope = Scope::default();
-        let code = match &body {
-            Some(body) => match self.staged_from() {
-                Some(0) => self.staged(0, ir::build::int(0), body, scope),
-                _ => self.resolved(body, scope),
-            },
-            None => Code::nothing(),
+        let code = match (&body, self.staged_from()) {
+            (_, Some(0)) => self.staged(0, ir::build::int(0), body.as_ref(), scope),
+            (Some(body), _) => self.resolved(body, scope),
+            (None, _) => Code::nothing(),
         };
         let mut stmts = self.scalar_operands(body.as_ref());
         stmts.extend(self.before_result(code.covers));
         stmts.extend(code.stmts);
         stmts.extend(self.after_result());
-        stmts
+        [std::mem::take(&mut self.prologue), stmts].concat()
     }
 
     fn stmt(&mut self, s: &Stmt, scope: &Scope) -> Code {
@@ -206,6 +216,7 @@ impl Lowerer<'_> {
     /// The parameter with the dimension of an index variable, named `A2_size` after a level that
     /// stores it.
     fn dim(&mut self, var: IndexVar) -> Var {
+        let var = self.program.derived.alias(var);
         if let Some(&known) = self.dims.get(&var) {
             return known;
         }
@@ -215,10 +226,9 @@ impl Lowerer<'_> {
         let uses = reads.iter().map(|a| (a.tensor, a.indices.as_slice())).chain([written]);
         let name = uses
             .filter_map(|(tensor, vars)| {
-                let mode = vars.iter().position(|&v| v == var)?;
-                let tensor = &self.program.tensors[tensor];
-                let level = tensor.storage.format.level_of(Id::new(mode)).index();
-                Some(format!("{}{}_size", tensor.name, level + 1))
+                let levels = self.program.level_vars(tensor, vars);
+                let level = levels.iter().position(|&v| v == var)?;
+                Some(format!("{}{}_size", self.program.tensors[tensor].name, level + 1))
             })
             .next()
             .unwrap_or_else(|| format!("{}_size", self.program.vars[var]));
@@ -232,13 +242,34 @@ impl Lowerer<'_> {
         if let Some(known) = self.tensors.get(&tensor) {
             return known.clone();
         }
-        let program = self.program;
-        let t = &program.tensors[tensor];
-        let sizes: Vec<Var> =
-            t.storage.format.levels().iter().map(|l| self.dim(t.modes[l.mode.index()])).collect();
         let is_result = tensor == self.kernel.result;
-        let arrays = self.builder.tensor(tensor, t, &sizes, is_result);
+        let declared = &self.program.tensors[tensor];
+        let mut arrays = self.builder.tensor(tensor, declared, is_result);
+        for k in 0..arrays.levels.len() {
+            let (least, size) = self.extent(tensor, k, &arrays.levels[k]);
+            arrays.levels[k].least = least;
+            arrays.levels[k].size = size;
+        }
         self.tensors.insert(tensor, arrays.clone());
         arrays
+    }
+
+    /// The least coordinate of a level, and the number of coordinates.
+    fn extent(&mut self, tensor: TensorId, k: usize, level: &LevelArrays) -> (Expr, Expr) {
+        let declared = &self.program.tensors[tensor];
+        let spec = declared.storage.format.levels()[k];
+        let mut dimension = |m: Mode| Expr::Var(self.dim(declared.modes[m.index()]));
+        let mut slots = || level.width();
+        let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
+        let name = format!("{}{}", declared.name, k + 1);
+        let mut named = |e: Expr, suffix: &str| match e {
+            Expr::Const(_) | Expr::Var(_) | Expr::Load { .. } => e,
+            e => {
+                let var = self.builder.var(&format!("{name}_{suffix}"), ir::Type::INDEX);
+                self.prologue.push(assign(var, e));
+                Expr::Var(var)
+            }
+        };
+        (named(least, "least"), named(size, "size"))
     }
 }

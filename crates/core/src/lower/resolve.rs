@@ -4,12 +4,13 @@
 //! operand has its fill value there, and the statement becomes what that leaves. This is how
 //! diagonals `A(i,i)` and operands stored in another order than the loops are read.
 
-use super::{Code, Lowerer, Scope};
+use super::{Code, Lowerer, Reached, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
-use crate::ids::{Id, IndexVar, Var};
+use crate::ids::{IndexVar, Var};
 use crate::ir;
-use crate::ir::build::{add, assign, binary, eq, int, lt, when};
+use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
+use crate::level::Located;
 use crate::notation::Access;
 
 impl Lowerer<'_> {
@@ -19,13 +20,16 @@ impl Lowerer<'_> {
         let mut prefix = vec![];
         for access in distinct(s) {
             while let Some(var) = self.next_var(&access, &scope) {
-                let Some(&coordinate) = scope.bound.get(&var) else { break };
-                let located = self.locate(&access, coordinate, &mut scope);
-                let Some(stmts) = located else {
-                    let found = self.search(&access, coordinate, s, &scope);
-                    return Code { stmts: [prefix, found.stmts].concat(), covers: found.covers };
+                let Some(coordinate) = self.coordinate(var, &mut scope, &mut prefix) else { break };
+                let located = self.find(&access, coordinate, &scope);
+                prefix.extend(located.stmts);
+                let Some(found) = located.found else {
+                    let p = self.held(&access, located.reached, &mut prefix);
+                    scope.reach(&access, p);
+                    continue;
                 };
-                prefix.extend(stmts);
+                let split = self.split(&access, located.reached, found, s, &scope);
+                return Code { stmts: [prefix, split.stmts].concat(), covers: split.covers };
             }
         }
         let code = self.stmt(s, &scope);
@@ -34,75 +38,108 @@ impl Lowerer<'_> {
 
     /// The variable of the first level that an access has not descended.
     pub(super) fn next_var(&self, access: &Access, scope: &Scope) -> Option<IndexVar> {
-        let levels = self.program.storage(access.tensor).format.levels();
-        let spec = levels.get(scope.reached(access).levels)?;
-        Some(access.indices[spec.mode.index()])
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        vars.get(scope.reached(access).levels).copied()
     }
 
-    /// Descends one level by `locate`, if the level has it.
-    fn locate(
+    /// Holds a position in the variable that belongs to it.
+    fn held(&mut self, access: &Access, reached: Reached, prefix: &mut Vec<ir::Stmt>) -> Reached {
+        if matches!(reached.position, ir::Expr::Var(_) | ir::Expr::Const(_)) {
+            return reached;
+        }
+        let p = self.position_var(access, reached.levels - 1);
+        prefix.push(assign(p, reached.position));
+        Reached { position: ir::Expr::Var(p), ..reached }
+    }
+
+    /// Both ways on from an operand that may have nothing at a coordinate.
+    fn split(
         &mut self,
         access: &Access,
-        coordinate: Var,
-        scope: &mut Scope,
-    ) -> Option<Vec<ir::Stmt>> {
-        let reached = scope.reached(access);
-        let k = reached.levels;
-        let level = self.arrays(access.tensor).levels[k];
-        let kind = self.program.storage(access.tensor).format.levels()[k].kind;
-        let position = kind.locate(&level, reached.position, ir::Expr::Var(coordinate))?;
-        if matches!(position, ir::Expr::Var(_)) {
-            scope.reach(access, k + 1, position);
-            return Some(vec![]);
-        }
-        let p = self.position_var(access, k);
-        scope.reach(access, k + 1, ir::Expr::Var(p));
-        Some(vec![assign(p, position)])
-    }
-
-    /// Descends one level by binary search for the coordinate among the ordered children.
-    fn search(&mut self, access: &Access, coordinate: Var, s: &Stmt, scope: &Scope) -> Code {
-        let reached = scope.reached(access);
-        let k = reached.levels;
-        let level = self.arrays(access.tensor).levels[k];
-        let kind = self.program.storage(access.tensor).format.levels()[k].kind;
-        let bounds = kind.pos_bounds(&level, reached.position).expect("a level can be iterated");
-        let p = self.position_var(access, k);
-        let (lo, hi) = (ir::Expr::Var(p), self.temp(&format!("{}_end", self.name_of(p))));
-        let (end, mid) = (self.temp("end"), self.temp("mid"));
-        let at = |position| kind.pos_access(&level, position).expect("a level has coordinates");
-        let coordinate = || ir::Expr::Var(coordinate);
-        // The end of the segment stays in `hi`; `end` shrinks until `p` is the lower bound.
-        let half = binary(BinaryOp::Div, add(lo.clone(), ir::Expr::Var(end)), int(2));
-        let step = ir::Stmt::If {
-            cond: lt(at(ir::Expr::Var(mid)), coordinate()),
-            then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
-            otherwise: vec![assign(end, ir::Expr::Var(mid))],
-        };
-        let mut stmts = vec![
-            assign(p, bounds.lo),
-            assign(hi, bounds.hi),
-            assign(end, ir::Expr::Var(hi)),
-            ir::Stmt::While {
-                cond: lt(lo.clone(), ir::Expr::Var(end)),
-                body: vec![assign(mid, half), step],
-            },
-        ];
-        let found =
-            ir::build::all([lt(lo.clone(), ir::Expr::Var(hi)), eq(at(lo.clone()), coordinate())]);
+        reached: Reached,
+        found: ir::Expr,
+        s: &Stmt,
+        scope: &Scope,
+    ) -> Code {
         let mut below = scope.clone();
-        below.reach(access, k + 1, lo);
+        let mut then = vec![];
+        let reached = self.held(access, reached, &mut then);
+        below.reach(access, reached);
         let present = self.resolved(s, below);
+        then.extend(present.stmts);
         let absent = match self.facts.without(s, &|a| a == access) {
             Some(rest) => self.resolved(&rest, scope.clone()),
             None => Code::nothing(),
         };
         let covers = present.covers && absent.covers;
-        stmts.push(match absent.stmts.is_empty() {
-            true => when(found, present.stmts),
-            false => ir::Stmt::If { cond: found, then: present.stmts, otherwise: absent.stmts },
-        });
+        let stmts = match absent.stmts.is_empty() {
+            true => vec![when(found, then)],
+            false => vec![ir::Stmt::If { cond: found, then, otherwise: absent.stmts }],
+        };
         Code { stmts, covers }
+    }
+
+    /// Descends one level by `locate`, or by a search where the level lacks it.
+    fn find(&mut self, access: &Access, coordinate: Var, scope: &Scope) -> Found {
+        let parent = scope.reached(access);
+        let k = parent.levels;
+        let level = self.arrays(access.tensor).levels[k].clone();
+        let kind = self.program.storage(access.tensor).format.levels()[k].kind;
+        let coordinate = ir::Expr::Var(coordinate);
+        let at = parent.position.clone();
+        match kind.locate(&level, at, coordinate.clone(), &mut self.builder) {
+            Some(Located { stmts, position, found }) => {
+                let reached = Reached { levels: k + 1, position, end: None };
+                Found { stmts, reached, found }
+            }
+            None => self.search(access, coordinate, scope),
+        }
+    }
+
+    /// Descends one level by a search for the coordinate among the children: a binary one if they
+    /// are ordered, else from the first to the last.
+    fn search(&mut self, access: &Access, coordinate: ir::Expr, scope: &Scope) -> Found {
+        let it = self.iterator(access.clone(), scope);
+        let bounds = it.bounds();
+        let (p, hi) = (it.position, self.end(&it));
+        let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
+        let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
+        match it.kind.properties().ordered {
+            true => stmts.extend(self.lower_bound(&it, coordinate.clone())),
+            false => {
+                let here = binary(BinaryOp::Ne, it.coordinate(p), coordinate.clone());
+                let cond = all([lt(lo.clone(), end.clone()), here]);
+                stmts.push(ir::Stmt::While { cond, body: vec![self.advance(p)] });
+            }
+        }
+        let here = all([lt(lo.clone(), end.clone()), eq(it.coordinate(p), coordinate.clone())]);
+        let mut reached = Reached { levels: it.level + 1, position: lo, end: None };
+        if !it.kind.properties().unique {
+            // Without a first position there is no segment either, and it stays empty.
+            stmts.extend(self.segment(&it, p, coordinate, end));
+            reached.end = Some(ir::Expr::Var(self.segment_end(p)));
+        }
+        Found { stmts, reached, found: Some(here) }
+    }
+
+    /// Moves the position of an operand to the first child from the coordinate on.
+    fn lower_bound(&mut self, it: &super::forall::Iterator, coordinate: ir::Expr) -> Vec<ir::Stmt> {
+        let (p, hi) = (it.position, self.end(it));
+        let (end, mid) = (self.temp("end"), self.temp("mid"));
+        // The end of the segment stays in `hi`; `end` shrinks until `p` is the lower bound.
+        let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
+        let step = ir::Stmt::If {
+            cond: lt(it.coordinate(mid), coordinate),
+            then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
+            otherwise: vec![assign(end, ir::Expr::Var(mid))],
+        };
+        vec![
+            assign(end, ir::Expr::Var(hi)),
+            ir::Stmt::While {
+                cond: lt(ir::Expr::Var(p), ir::Expr::Var(end)),
+                body: vec![assign(mid, half), step],
+            },
+        ]
     }
 
     /// The variable `pA2` for the position of an access at a level.
@@ -125,6 +162,14 @@ impl Lowerer<'_> {
     pub(super) fn name_of(&self, var: Var) -> String {
         self.builder.vars[var].name.clone()
     }
+}
+
+/// How an operand goes on at a coordinate.
+struct Found {
+    stmts: Vec<ir::Stmt>,
+    reached: Reached,
+    /// Whether the coordinate is there; `None` if it always is.
+    found: Option<ir::Expr>,
 }
 
 /// Each access of a statement once, in order.

@@ -1,24 +1,29 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
+use super::resolve::distinct;
 use super::{Code, Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::cin::{Role, Stmt};
 use crate::datatype::{DataType, Register, Scalar};
-use crate::ids::{Array, Id, IndexVar, Var};
+use crate::format::LevelMap;
+use crate::ids::{Array, IndexVar, Var};
 use crate::ir::build::{add, assign, binary, int, mul, store, when};
 use crate::ir::{self, Expr, Status};
+use crate::level::{Append, Insert};
 use crate::notation::{self, Access};
 
 /// How the result of a kernel is stored.
 #[derive(Clone)]
 pub(super) enum Plan {
-    /// Every element has a place from the beginning.
+    /// Every element has a place from the beginning, in an array of the caller.
     Full,
-    /// Levels are appended.
+    /// Every element has a place from the beginning, and levels know which are present.
+    Placed,
+    /// Levels are assembled.
     Assemble(Assembly),
 }
 
-/// How a result with appended levels is written.
+/// How a result with assembled levels is written.
 #[derive(Clone)]
 pub(super) struct Assembly {
     /// The index variable of each level.
@@ -40,33 +45,117 @@ pub(super) enum Rest {
     Staged(Option<super::stage::Stage>),
 }
 
+/// How one level of a result gets its coordinates.
+#[derive(Clone, Copy)]
+pub(super) enum Assembler {
+    /// Every coordinate has a place.
+    Place,
+    /// In order.
+    Append(&'static dyn Append),
+    /// In any order.
+    Insert(&'static dyn Insert),
+}
+
 impl Plan {
     /// The number of levels that loops write in order, and the variable of each level.
     pub(super) fn in_order(&self) -> Option<(usize, &[IndexVar])> {
         match self {
-            Plan::Full => None,
+            Plan::Full | Plan::Placed => None,
             Plan::Assemble(assembly) => Some((assembly.in_order, &assembly.vars)),
         }
     }
 }
 
-/// Decides how a kernel stores its result: in place when every element has a place, appended when
-/// the outermost loops are those of its levels up to the last that is not full, staged else.
-pub(super) fn plan(program: &Program, kernel: &Kernel) -> Plan {
-    let tensor = &program.tensors[kernel.result];
-    let levels = tensor.storage.format.levels();
-    let Some(last) = levels.iter().rposition(|l| !l.kind.properties().full) else {
-        return Plan::Full;
-    };
-    let vars: Vec<IndexVar> = levels.iter().map(|l| tensor.modes[l.mode.index()]).collect();
-    let loops = outer_loops(&kernel.body);
-    let in_order = vars.iter().zip(&loops).take_while(|(a, b)| a == b).count();
-    let (in_order, rest) = match in_order > last {
-        true => (last + 1, Rest::Block),
-        false => (in_order, Rest::Staged(None)),
-    };
-    let next = vec![None; levels.len()];
-    Plan::Assemble(Assembly { vars, in_order, rest, next })
+impl Lowerer<'_> {
+    /// Decides how the kernel stores its result: in place when every element has a place, appended
+    /// when the outermost loops are those of its levels up to the last that is not full, staged
+    /// else.
+    pub(super) fn plan(&self) -> Plan {
+        let format = &self.program.storage(self.kernel.result).format;
+        let levels = format.levels();
+        if format.is_full() {
+            return Plan::Full;
+        }
+        if format.is_placed() {
+            return Plan::Placed;
+        }
+        let vars = self.level_vars(self.kernel.result);
+        let last = (0..levels.len()).rposition(|k| !matches!(self.assembler(k), Assembler::Place));
+        let last = last.unwrap_or(0);
+        let inserts = (0..levels.len()).any(|k| matches!(self.assembler(k), Assembler::Insert(_)));
+        let in_order = match inserts {
+            true => 0,
+            false => {
+                let loops = outer_loops(&self.kernel.body);
+                let ordered = vars.iter().zip(&loops).take_while(|(a, b)| a == b);
+                ordered.take_while(|(v, _)| !self.is_unordered(**v)).count()
+            }
+        };
+        // What is added up in loops below the last level can only be appended once it is complete.
+        let in_order = match last + 1 == levels.len() && self.accumulates() {
+            true => in_order.min(last),
+            false => in_order,
+        };
+        let (in_order, rest) = match in_order > last {
+            true => (last + 1, Rest::Block),
+            // A chain is written as a whole.
+            false => (format.chain_head(in_order), Rest::Staged(None)),
+        };
+        let next = vec![None; levels.len()];
+        Plan::Assemble(Assembly { vars, in_order, rest, next })
+    }
+
+    /// Whether the kernel combines values with what its result holds.
+    fn accumulates(&self) -> bool {
+        let mut accumulates = false;
+        self.kernel.body.for_each_assign(&mut |lhs, op, _| {
+            accumulates |= lhs.tensor == self.kernel.result && op.is_some();
+        });
+        accumulates
+    }
+
+    /// Whether a loop over a variable may visit its coordinates in another order than ascending,
+    /// or again.
+    fn is_unordered(&self, var: IndexVar) -> bool {
+        let mut hashed = false;
+        let mut listed = false;
+        for access in distinct(&self.kernel.body) {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            for (level, _) in levels.iter().zip(vars).filter(|(_, v)| *v == var) {
+                let p = level.kind.properties();
+                match (p.full, level.kind.locates()) {
+                    (true, _) => {}
+                    (_, true) => hashed |= !p.ordered,
+                    (_, false) if self.only_alone(level.kind) => return true,
+                    (_, false) => listed = true,
+                }
+            }
+        }
+        hashed && !listed
+    }
+
+    /// How a level of the result gets its coordinates.
+    pub(super) fn assembler(&self, k: usize) -> Assembler {
+        let format = &self.program.storage(self.kernel.result).format;
+        let kind = format.levels()[k].kind;
+        let chained = format.chain_head(k) < k;
+        match (kind.format().insert(), kind.format().append()) {
+            _ if kind.properties().full => Assembler::Place,
+            (Some(insert), Some(append)) => match chained {
+                true => Assembler::Append(append),
+                false => Assembler::Insert(insert),
+            },
+            (Some(insert), None) => Assembler::Insert(insert),
+            (None, Some(append)) => Assembler::Append(append),
+            (None, None) => Assembler::Place,
+        }
+    }
+
+    /// The index variable of each level of a tensor by its own modes.
+    pub(super) fn level_vars(&self, tensor: crate::ids::TensorId) -> Vec<IndexVar> {
+        self.program.level_vars(tensor, &self.program.tensors[tensor].modes)
+    }
 }
 
 /// The loops around the assignment of the result, outermost first.
@@ -101,54 +190,69 @@ impl Lowerer<'_> {
             stmts.push(assign(var, value));
             return Code { stmts, covers: false };
         }
+        let mut scope = scope.clone();
         let plan = self.plan.clone();
         match &plan {
-            Plan::Full => {
-                let position = self.block_position(int(0), 0, scope);
+            Plan::Full | Plan::Placed => {
+                let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
                 stmts.extend(self.write(position, op, value));
             }
             Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) => {
-                let position = self.block_position(scope.result.position.clone(), *in_order, scope);
+                let parent = scope.result.position.clone();
+                let position = self.block_position(parent, *in_order, &mut scope, &mut stmts);
                 match *in_order == vars.len() {
-                    true => stmts.extend(self.append_leaf(&plan, position, value, scope)),
+                    true => stmts.extend(self.append_leaf(position, value, &scope)),
                     false => stmts.extend(self.write(position, op, value)),
                 }
             }
             Plan::Assemble(Assembly { rest: Rest::Staged(stage), .. }) => {
                 let stage = stage.as_ref().expect("the stage is declared before its loops");
-                stmts.extend(self.push(stage, value, scope));
+                stmts.extend(self.push(stage, value, &mut scope));
             }
         }
         Code { stmts, covers: op.is_none() }
     }
 
     /// Appends a value at the next position of the last level.
-    fn append_leaf(
-        &mut self,
-        assembly: &Plan,
-        position: Expr,
-        value: Expr,
-        scope: &Scope,
-    ) -> Vec<ir::Stmt> {
-        let Some((levels, vars)) = assembly.in_order() else { return vec![] };
-        let k = levels - 1;
-        let coordinate = Expr::Var(scope.bound[&vars[k]]);
-        let mut stmts = self.open(k, position.clone());
+    fn append_leaf(&mut self, position: Expr, value: Expr, scope: &Scope) -> Vec<ir::Stmt> {
+        let vars = self.level_vars(self.kernel.result);
+        let k = vars.len() - 1;
+        if !matches!(self.assembler(k), Assembler::Append(_)) {
+            return self.write(position, None, value);
+        }
+        let (lo, hi) = (position.clone(), add(position.clone(), int(1)));
+        let mut stmts = self.open_below(k, lo, hi);
         stmts.extend(self.write(position, None, value));
-        stmts.extend(self.keep(k, coordinate));
+        stmts.extend(self.keep(k, &|l| Expr::Var(scope.bound[&vars[l]])));
         stmts
     }
 
-    /// The position of the bound coordinates below a position of the result, by `locate`.
-    fn block_position(&mut self, position: Expr, from: usize, scope: &Scope) -> Expr {
+    /// The position of the bound coordinates below a position of the result, by `locate`; levels
+    /// that know which coordinates are present learn of these.
+    fn block_position(
+        &mut self,
+        position: Expr,
+        from: usize,
+        scope: &mut Scope,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> Expr {
         let result = self.kernel.result;
         let arrays = self.arrays(result);
         let vars = self.level_vars(result);
         let levels = self.program.storage(result).format.levels();
         (from..levels.len()).fold(position, |position, k| {
-            let coordinate = Expr::Var(scope.bound[&vars[k]]);
-            let located = levels[k].kind.locate(&arrays.levels[k], position, coordinate);
-            located.expect("levels in a block are full")
+            let coordinate = self.coordinate(vars[k], scope, stmts);
+            let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
+            let level = &arrays.levels[k];
+            if let Assembler::Insert(insert) = self.assembler(k) {
+                let at =
+                    insert.insert_position(level, position, coordinate.clone(), &mut self.builder);
+                stmts.extend(at.stmts);
+                stmts.extend(insert.insert_coord(level, at.position.clone(), coordinate));
+                return at.position;
+            }
+            let located = levels[k].kind.locate(level, position, coordinate, &mut self.builder);
+            located.expect("levels in a block are full").position
         })
     }
 
@@ -227,26 +331,35 @@ impl Lowerer<'_> {
 
     /// What runs before the loops.
     pub(super) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
         match &self.plan {
-            Plan::Full if covered => {
-                self.arrays(self.kernel.result);
-                vec![]
-            }
+            Plan::Full if covered && self.has_plain_modes() => vec![],
             Plan::Full => {
-                let arrays = self.arrays(self.kernel.result);
-                let sizes = arrays.levels.iter().map(|l| Expr::Var(l.size));
+                let sizes = arrays.levels.iter().map(|l| l.size.clone());
                 let size = sizes.fold(int(1), mul);
                 let value = Expr::Const(self.initial());
                 vec![ir::Stmt::Fill { array: arrays.vals, lo: int(0), hi: size, value }]
             }
-            Plan::Assemble(_) => self.init_levels(),
+            Plan::Placed => self.open_root(),
+            Plan::Assemble(Assembly { in_order: 0, rest: Rest::Staged(_), .. }) => vec![],
+            Plan::Assemble(_) => {
+                let mut stmts = self.open_root();
+                stmts.extend(self.expected_room());
+                stmts
+            }
         }
+    }
+
+    /// Whether the levels of the result are its modes, so that its elements are all there is.
+    fn has_plain_modes(&self) -> bool {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        levels.iter().all(|l| matches!(l.map, LevelMap::Mode(_)) && !l.kind.properties().branchless)
     }
 
     /// What runs after the loops.
     pub(super) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match &self.plan {
-            Plan::Full => vec![],
+            Plan::Full | Plan::Placed => vec![],
             Plan::Assemble(_) => self.finalize_levels(),
         }
     }

@@ -1,4 +1,4 @@
-//! Staging: results that the loops do not write in order are listed, sorted, and then appended.
+//! Staging: results that the loops do not write in order are listed, sorted, and then assembled.
 //!
 //! ```text
 //! for j in ..  for i in ..   push (i, j, value)
@@ -6,63 +6,97 @@
 //! for each run of equal i    for each run of equal j    append the run's combined value
 //! ```
 //!
-//! The list holds the coordinates of the levels that are out of order; the levels before are
-//! written in order by the outer loops, which sort and append the list at their every coordinate.
+//! The list holds the coordinates of the levels that are out of order, counted from the least one;
+//! the levels before are written in order by the outer loops, which sort and assemble the list at
+//! their every coordinate.
 
 use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
 use crate::datatype::{DataType, Register};
+use crate::format::LevelMap;
 use crate::ids::{Array, Var};
-use crate::ir::build::{add, all, assign, eq, int, load, lt, store};
+use crate::ir::build::{add, assign, int, store};
 use crate::ir::{self, Expr};
 
 /// The arrays of the list.
 #[derive(Clone)]
 pub(super) struct Stage {
     /// The first staged level.
-    first: usize,
+    pub(super) first: usize,
     /// Coordinates per staged level.
-    crds: Vec<Array>,
+    pub(super) crds: Vec<Array>,
     /// Values in the compute type.
-    vals: Array,
+    pub(super) vals: Array,
     /// How many entries there are.
-    count: Var,
+    pub(super) count: Var,
     /// How entries of the same coordinate are combined.
-    op: Option<ReduceOp>,
+    pub(super) op: Option<ReduceOp>,
+}
+
+impl Stage {
+    /// The coordinates of a level.
+    pub(super) fn crd(&self, k: usize) -> Array {
+        self.crds[k - self.first]
+    }
 }
 
 impl Lowerer<'_> {
     /// The statement with its results staged, below a position of the level before `first`.
-    pub(super) fn staged(&mut self, first: usize, parent: Expr, body: &Stmt, scope: Scope) -> Code {
+    pub(super) fn staged(
+        &mut self,
+        first: usize,
+        parent: Expr,
+        body: Option<&Stmt>,
+        scope: Scope,
+    ) -> Code {
         let stage = self.stage(first);
-        let body = self.resolved(body, scope);
-        if body.stmts.is_empty() {
+        let body = match body {
+            Some(body) => self.resolved(body, scope),
+            None => Code::nothing(),
+        };
+        if body.stmts.is_empty() && first > 0 {
             return Code::nothing();
         }
         let mut stmts = vec![assign(stage.count, int(0))];
         stmts.extend(body.stmts);
-        stmts.push(ir::Stmt::Sort {
-            keys: stage.crds.clone(),
-            carried: vec![stage.vals],
-            lo: int(0),
-            hi: Expr::Var(stage.count),
-        });
+        stmts.push(self.sorted(&stage));
+        stmts.extend(self.widths(&stage));
+        if first == 0 {
+            stmts.extend(self.open_root());
+        }
         stmts.extend(self.unstage(&stage, first, parent, int(0), Expr::Var(stage.count)));
         Code { stmts, covers: false }
     }
 
+    /// Sorts the list by its levels.
+    pub(super) fn sorted(&self, stage: &Stage) -> ir::Stmt {
+        let carried = vec![stage.vals];
+        ir::Stmt::Sort { keys: stage.crds.clone(), carried, lo: int(0), hi: Expr::Var(stage.count) }
+    }
+
+    /// Whether a level of the result counts the entries of a coordinate.
+    pub(super) fn is_slot(&self, k: usize) -> bool {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        matches!(levels[k].map, LevelMap::Slot(_))
+    }
+
     /// Adds an entry to the list.
-    pub(super) fn push(&mut self, stage: &Stage, value: Expr, scope: &Scope) -> Vec<ir::Stmt> {
+    pub(super) fn push(&mut self, stage: &Stage, value: Expr, scope: &mut Scope) -> Vec<ir::Stmt> {
         let vars = self.level_vars(self.kernel.result);
+        let levels = self.arrays(self.kernel.result).levels;
         let count = || Expr::Var(stage.count);
         let room = |array| ir::Stmt::Reserve { array, len: add(count(), int(1)) };
         let mut stmts: Vec<ir::Stmt> = stage.crds.iter().map(|&crd| room(crd)).collect();
         stmts.push(room(stage.vals));
-        for (k, &crd) in stage.crds.iter().enumerate() {
-            let coordinate = Expr::Var(scope.bound[&vars[stage.first + k]]);
-            stmts.push(store(crd, count(), coordinate));
+        for k in stage.first..vars.len() {
+            let coordinate = match self.coordinate(vars[k], scope, &mut stmts) {
+                _ if self.is_slot(k) => int(0),
+                Some(coordinate) => levels[k].from_least(Expr::Var(coordinate)),
+                None => unreachable!("all modes of a result are bound"),
+            };
+            stmts.push(store(stage.crd(k), count(), coordinate));
         }
         stmts.push(store(stage.vals, count(), value));
         stmts.push(self.advance(stage.count));
@@ -76,10 +110,14 @@ impl Lowerer<'_> {
         }
         let result = &self.program.tensors[self.kernel.result];
         let (name, storage) = (result.name.clone(), result.storage.clone());
+        let width = |k: usize| match storage.format.levels()[k].map {
+            // A diagonal counted from the least one may be beyond both dimensions.
+            LevelMap::Diff { .. } => DataType::I64,
+            _ => storage.crd.datatype(),
+        };
         let levels = storage.format.levels().len();
-        let width = storage.crd.datatype();
         let crds = (first..levels)
-            .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width))
+            .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
             .collect();
         let elem = match self.facts.register {
             Register::F32 => DataType::F32,
@@ -94,81 +132,12 @@ impl Lowerer<'_> {
                 op = combined;
             }
         });
+        // Entries that come one by one for the same coordinate are to be added.
+        let op = op.or(self.kernel.scatter.then_some(ReduceOp::Add));
         let stage = Stage { first, crds, vals, count, op };
         if let Plan::Assemble(Assembly { rest: Rest::Staged(place), .. }) = &mut self.plan {
             *place = Some(stage.clone());
         }
         stage
-    }
-
-    /// Appends the entries `lo..hi`, which agree in the levels before `k`, below a position.
-    fn unstage(
-        &mut self,
-        stage: &Stage,
-        k: usize,
-        parent: Expr,
-        lo: Expr,
-        hi: Expr,
-    ) -> Vec<ir::Stmt> {
-        let result = self.kernel.result;
-        let level = self.arrays(result).levels[k];
-        let kind = self.program.storage(result).format.levels()[k].kind;
-        let crd = stage.crds[k - stage.first];
-        let (q, end, coordinate) =
-            (self.temp("q"), self.temp(&format!("q{}_end", k + 1)), self.temp("c"));
-        let at = |p: Expr| load(crd, p);
-        let same =
-            all([lt(Expr::Var(end), hi.clone()), eq(at(Expr::Var(end)), Expr::Var(coordinate))]);
-        let mut body = vec![
-            assign(coordinate, at(Expr::Var(q))),
-            assign(end, add(Expr::Var(q), int(1))),
-            ir::Stmt::While { cond: same, body: vec![self.advance(end)] },
-        ];
-        let located = kind.locate(&level, parent.clone(), Expr::Var(coordinate));
-        let appended = located.is_none();
-        let position = match located {
-            Some(position) => {
-                let p = self.temp("p");
-                body.push(assign(p, position));
-                Expr::Var(p)
-            }
-            None => {
-                let next = Expr::Var(self.next(k));
-                body.extend(self.open(k, next.clone()));
-                next
-            }
-        };
-        if k + 1 < self.program.storage(result).format.levels().len() {
-            body.extend(self.unstage(stage, k + 1, position, Expr::Var(q), Expr::Var(end)));
-        } else {
-            body.extend(self.run(stage, position, Expr::Var(q), Expr::Var(end)));
-        }
-        if appended {
-            body.extend(self.keep(k, Expr::Var(coordinate)));
-        }
-        body.push(assign(q, Expr::Var(end)));
-        let mut stmts = vec![assign(q, lo), ir::Stmt::While { cond: lt(Expr::Var(q), hi), body }];
-        stmts.extend(self.edges_at(k, parent));
-        stmts
-    }
-
-    /// Combines the values of one run of equal coordinates and stores the result.
-    fn run(&mut self, stage: &Stage, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
-        let Some(op) = stage.op else {
-            let value = self.loaded(stage.vals, lo);
-            return self.write(position, None, value);
-        };
-        let total = self.builder.var("total", ir::Type::scalar(self.facts.register));
-        let r = self.temp("r");
-        let mut step = vec![];
-        let next = self.loaded(stage.vals, Expr::Var(r));
-        let value = self.combined(op, Expr::Var(total), next, &mut step);
-        step.push(assign(total, value));
-        let mut stmts = vec![
-            assign(total, self.loaded(stage.vals, lo.clone())),
-            ir::Stmt::For { var: r, lo: add(lo, int(1)), hi, step: 1, body: step },
-        ];
-        stmts.extend(self.write(position, None, Expr::Var(total)));
-        stmts
     }
 }

@@ -42,8 +42,9 @@ impl Lowerer<'_> {
                 Expr::Var(self.register(access.tensor))
             }
             notation::Expr::Access(access) => {
-                let vals = self.arrays(access.tensor).vals;
-                self.loaded(vals, scope.reached(access).position)
+                let (stmts, value) = self.summed(scope.reached(access), access);
+                prefix.extend(stmts);
+                value
             }
             notation::Expr::Index(v) => convert(register, Expr::Var(scope.bound[v])),
             notation::Expr::Unary(UnaryOp::Not, a) => {

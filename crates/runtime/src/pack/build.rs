@@ -101,7 +101,7 @@ fn starts(counts: &[Vec<usize>], order: usize) -> (Vec<Vec<usize>>, Vec<usize>) 
 fn duplicate<E: Entries>(entries: &E, storage: &Storage, n: usize) -> Diagnostic {
     let mut place = vec![String::new(); storage.format.order()];
     for (k, level) in storage.format.levels().iter().enumerate() {
-        place[level.mode.index()] = entries.coordinate(k, n).to_string();
+        place[level.map.modes()[0].index()] = entries.coordinate(k, n).to_string();
     }
     let message = format!("the coordinate ({}) occurs twice", place.join(", "));
     Diagnostic::new(Code::DuplicateEntry, message).help("remove one, or let them be summed")
@@ -212,7 +212,7 @@ impl<T: Stored> Output<T> {
                 (end.begun..=parents).for_each(|parent| pos.write(parent, end.position as u64));
                 (pos.finish(), crd.finish())
             };
-            levels.push(LevelData { pos: Some(pos), crd: Some(crd) });
+            levels.push(LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() });
         }
         // SAFETY: the caller promises so.
         (levels, unsafe { self.vals.finish() })

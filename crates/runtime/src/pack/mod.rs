@@ -13,6 +13,7 @@
 
 mod build;
 mod entries;
+mod listed;
 #[cfg(test)]
 mod tests;
 mod values;
@@ -23,6 +24,7 @@ use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
 use crate::tensor::{LevelData, Tensor, check_dims};
 use build::build;
 use entries::{Listed, Packed};
+pub use listed::is_list;
 use rayon::prelude::*;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
@@ -41,6 +43,9 @@ pub enum Duplicates {
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.
 ///
+/// The format is a list of coordinates, or its levels are dense and compressed; for all others
+/// there are conversions by generated kernels.
+///
 /// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
 /// anything but zero is true. Refused are coordinates outside their dimension, positions or
 /// coordinates that do not fit their index width, fractions as integers, and, if asked,
@@ -51,7 +56,9 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     check_shape(list, storage)?;
-    let modes: Vec<usize> = storage.format.levels().iter().map(|l| l.mode.index()).collect();
+    debug_assert!(storage.format.is_plain() || is_list(&storage.format));
+    let levels = storage.format.levels();
+    let modes: Vec<usize> = levels.iter().map(|l| l.map.modes()[0].index()).collect();
     let bounds: Result<Vec<u64>, Diagnostic> = modes.iter().map(|&m| bound(list, m)).collect();
     let bounds = bounds?;
     for (level, &bound) in storage.format.levels().iter().zip(&bounds) {
@@ -69,6 +76,14 @@ pub fn pack(
         storage,
         duplicates,
     };
+    if is_list(&storage.format) {
+        let (levels, vals) = job.list_of()?;
+        // SAFETY: coordinates were checked to lie in their dimensions, and are sorted and without
+        // repetition where the format promises that.
+        return Ok(unsafe {
+            Tensor::from_parts_unchecked(list.dims.clone(), storage.clone(), levels, vals)
+        });
+    }
     let (levels, vals) = match storage.datatype {
         DataType::Bool => job.run::<u8>(),
         DataType::I32 => job.run::<i32>(),
@@ -123,6 +138,16 @@ fn bound(list: &Coordinates, m: usize) -> Result<u64, Diagnostic> {
         m + 1
     );
     Err(Diagnostic::new(Code::InvalidTensor, message).help("coordinates count from 0"))
+}
+
+/// The diagnostic for an entry whose coordinate occurs twice; columns are those of the levels.
+fn duplicate_at(columns: &[&[u64]], storage: &Storage, n: usize) -> Diagnostic {
+    let mut place = vec![String::new(); storage.format.order()];
+    for (level, column) in storage.format.levels().iter().zip(columns) {
+        place[level.map.modes()[0].index()] = column[n].to_string();
+    }
+    let message = format!("the coordinate ({}) occurs twice", place.join(", "));
+    Diagnostic::new(Code::DuplicateEntry, message).help("remove one, or let them be summed")
 }
 
 fn too_wide(what: &str, number: u64) -> Diagnostic {

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::format::{Format, LevelSpec, Storage, parse};
 use tamis_core::ids::{Id, Mode};
-use tamis_core::level::REGISTRY;
+use tamis_core::level::{COMPRESSED, DENSE};
 
 /// Pseudo-random numbers: a linear congruential generator, of which the high bits are used.
 struct Random(u64);
@@ -29,10 +29,10 @@ impl Random {
         }
         let levels = modes
             .into_iter()
-            .map(|m| LevelSpec { mode: Mode::new(m), kind: self.pick(&REGISTRY) })
+            .map(|m| LevelSpec::of(Mode::new(m), self.pick(&[DENSE, COMPRESSED])))
             .collect();
         let datatype = self.pick(&DataType::ALL);
-        let mut storage = Storage::of(Format::new(levels).unwrap(), datatype);
+        let mut storage = Storage::of(Format::new(levels, order).unwrap(), datatype);
         storage.fill = Scalar::I64(self.below(2) as i64).convert(datatype.register());
         storage.pos = self.pick(&[IndexWidth::I32, IndexWidth::I64]);
         storage.crd = self.pick(&[IndexWidth::I32, IndexWidth::I64]);
@@ -68,7 +68,7 @@ fn number(vals: &Values, n: usize) -> i64 {
 
 /// The coordinates of an entry in level order.
 fn key(list: &Coordinates, storage: &Storage, n: usize) -> Vec<u64> {
-    storage.format.levels().iter().map(|l| list.crds[l.mode.index()][n]).collect()
+    storage.format.levels().iter().map(|l| list.crds[l.map.modes()[0].index()][n]).collect()
 }
 
 /// The entries by coordinates in level order, which is the order in which they are stored.

@@ -1,0 +1,110 @@
+//! Index variables that stand for functions of others: blocks, places in blocks, diagonals, slots.
+//!
+//! ```text
+//! A(i,j) stored by blocks of 4 x 4       A's levels are at i0 = i/4, j0 = j/4, i1 = i%4, j1 = j%4
+//! ```
+//!
+//! Loops may run over them as over any variable; what follows from what is known here (the
+//! provenance relations of the thesis and of sparse iteration space transformations).
+
+use crate::format::{Format, LevelMap};
+use crate::ids::{Id, IdVec, IndexVar, Level, TensorId};
+use std::collections::BTreeMap;
+
+/// Every derived variable of a program.
+#[derive(Clone, Debug, Default)]
+pub struct Derived {
+    vars: BTreeMap<Key, IndexVar>,
+    keys: BTreeMap<IndexVar, Key>,
+    aliases: BTreeMap<IndexVar, IndexVar>,
+}
+
+/// What a variable stands for. The slots of each tensor are variables of their own.
+type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
+
+impl Derived {
+    /// What a variable stands for; `None` if it is not derived.
+    pub fn map(&self, var: IndexVar) -> Option<LevelMap<IndexVar>> {
+        self.keys.get(&var).map(|(map, _)| *map)
+    }
+
+    /// The tensor and the level whose slots a variable counts.
+    pub fn slots(&self, var: IndexVar) -> Option<(TensorId, Level)> {
+        self.keys.get(&var).and_then(|(_, owner)| *owner)
+    }
+
+    /// The variable that stands for a function of others.
+    pub fn var(&self, map: LevelMap<IndexVar>) -> Option<IndexVar> {
+        self.vars.get(&(map, None)).copied()
+    }
+
+    /// Every derived variable with what it stands for.
+    pub fn iter(&self) -> impl Iterator<Item = (IndexVar, LevelMap<IndexVar>)> + '_ {
+        self.keys.iter().map(|(&var, (map, _))| (var, *map))
+    }
+
+    /// A new variable of the same dimension as another.
+    pub fn another(&mut self, var: IndexVar, names: &mut IdVec<IndexVar, String>) -> IndexVar {
+        let var = self.alias(var);
+        let another = names.push(format!("{}_2", names[var]));
+        self.aliases.insert(another, var);
+        another
+    }
+
+    /// The variable of the notation that a variable has its dimension from: itself, or another.
+    pub fn alias(&self, var: IndexVar) -> IndexVar {
+        self.aliases.get(&var).copied().unwrap_or(var)
+    }
+
+    /// The variable of each level of a tensor of this format used with these index variables.
+    ///
+    /// # Panics
+    /// If the use was not [declared](Derived::declare).
+    pub fn of_levels(
+        &self,
+        format: &Format,
+        tensor: TensorId,
+        indices: &[IndexVar],
+    ) -> Vec<IndexVar> {
+        let var = |(k, level): (usize, &crate::format::LevelSpec)| match key(
+            level.map, tensor, k, indices,
+        ) {
+            (LevelMap::Mode(var), _) => var,
+            key => *self.vars.get(&key).expect("uses of tensors are declared"),
+        };
+        format.levels().iter().enumerate().map(var).collect()
+    }
+
+    /// Gives every level of a use of a tensor a variable.
+    pub fn declare(
+        &mut self,
+        format: &Format,
+        tensor: TensorId,
+        indices: &[IndexVar],
+        names: &mut IdVec<IndexVar, String>,
+    ) {
+        for (k, level) in format.levels().iter().enumerate() {
+            let key = key(level.map, tensor, k, indices);
+            if matches!(key.0, LevelMap::Mode(_)) || self.vars.contains_key(&key) {
+                continue;
+            }
+            let name = |v: IndexVar| names[v].clone();
+            let name = match key.0 {
+                LevelMap::Mode(v) => name(v),
+                LevelMap::Div(v, _) => format!("{}0", name(v)),
+                LevelMap::Mod(v, _) => format!("{}1", name(v)),
+                LevelMap::Diff { .. } => "d".to_owned(),
+                LevelMap::Slot(_) => "s".to_owned(),
+            };
+            let var = names.push(name);
+            self.vars.insert(key, var);
+            self.keys.insert(var, key);
+        }
+    }
+}
+
+fn key(map: LevelMap, tensor: TensorId, level: usize, indices: &[IndexVar]) -> Key {
+    let map = map.map(|m| indices[m.index()]);
+    let owner = matches!(map, LevelMap::Slot(_)).then(|| (tensor, Level::new(level)));
+    (map, owner)
+}

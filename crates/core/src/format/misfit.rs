@@ -1,0 +1,168 @@
+//! Lists of levels that are no format, and why.
+
+use super::LevelSpec;
+use super::map::{LevelMap, recoveries};
+use crate::ids::{Id, Mode};
+use crate::level::RANGE;
+
+/// Why some levels are no format.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Misfit {
+    /// No level stores the mode, or not enough of it.
+    Missing(Mode),
+    /// A level stores a mode that other levels determine already.
+    Twice(usize, Mode),
+    /// A level names a mode that the tensor does not have.
+    NoSuchMode(usize),
+    /// A block of no coordinates.
+    EmptyBlock(usize),
+    /// A range without a diagonal above it.
+    RangeWithoutDiagonal(usize),
+    /// An offset whose coordinate does not follow from levels above.
+    OffsetWithoutDiagonal(usize),
+    /// A singleton without a level above.
+    SingletonFirst(usize),
+    /// Slots that are not dense, or without a padded singleton below.
+    Slots(usize),
+    /// Diagonals of which -1 is one, not the mark of a position without any.
+    PaddedDiagonal(usize),
+    /// Interleaved coordinates without a chain of singletons below.
+    InterleavedAlone(usize),
+}
+
+impl Misfit {
+    /// The reason, and the way out.
+    pub fn message(self, mode_name: impl Fn(Mode) -> String) -> (String, String) {
+        let (reason, help) = match self {
+            Misfit::Missing(m) => {
+                let name = mode_name(m);
+                (
+                    format!("no level stores the mode {name}"),
+                    format!("add a level, such as {name}: compressed"),
+                )
+            }
+            Misfit::Twice(_, m) => (
+                format!("the mode {} is stored by two levels", mode_name(m)),
+                "each mode is stored by one level, or by its block i/4 and its place i%4, or by \
+                 a diagonal j-i beside the other mode"
+                    .to_owned(),
+            ),
+            Misfit::NoSuchMode(_) => {
+                ("a level stores a mode that the tensor does not have".into(), "name it".into())
+            }
+            Misfit::EmptyBlock(_) => {
+                ("blocks have at least one coordinate".into(), "write i/4 and i%4".into())
+            }
+            Misfit::RangeWithoutDiagonal(_) => (
+                "a range level comes below the diagonal that bounds it".into(),
+                "write (i, j) -> (j-i: compressed, i: range), or dense instead of range".into(),
+            ),
+            Misfit::OffsetWithoutDiagonal(_) => (
+                "an offset level stores a mode that follows from the levels above".into(),
+                "write (i, j) -> (j-i: compressed, i: range, j: offset)".into(),
+            ),
+            Misfit::SingletonFirst(_) => (
+                "a singleton level stores one coordinate for each position above, and is first"
+                    .into(),
+                "begin with compressed(nonunique)".into(),
+            ),
+            Misfit::Slots(_) => (
+                "slots are a dense level with a padded singleton below".into(),
+                "write (i, j) -> (#i: dense, i: dense, j: singleton(padded))".into(),
+            ),
+            Misfit::PaddedDiagonal(_) => (
+                "-1 marks a position without a coordinate, but is a diagonal".into(),
+                "store a mode in the padded level".into(),
+            ),
+            Misfit::InterleavedAlone(_) => (
+                "coordinates alternate only with those of singleton levels below".into(),
+                "write (i, j) -> (i: compressed(nonunique, aos), j: singleton)".into(),
+            ),
+        };
+        (reason, help)
+    }
+
+    /// The level to point at.
+    pub fn level(self) -> Option<usize> {
+        match self {
+            Misfit::Missing(_) => None,
+            Misfit::Twice(k, _)
+            | Misfit::NoSuchMode(k)
+            | Misfit::EmptyBlock(k)
+            | Misfit::RangeWithoutDiagonal(k)
+            | Misfit::OffsetWithoutDiagonal(k)
+            | Misfit::SingletonFirst(k)
+            | Misfit::Slots(k)
+            | Misfit::PaddedDiagonal(k)
+            | Misfit::InterleavedAlone(k) => Some(k),
+        }
+    }
+}
+
+/// Checks that levels are a format for tensors of an order.
+pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
+    for (k, level) in levels.iter().enumerate() {
+        level_check(levels, k, level, order)?;
+    }
+    let Err(mode) = recoveries(levels, order) else { return Ok(()) };
+    let uses = |l: &LevelSpec| l.map.modes().contains(&mode);
+    let stores = levels.iter().filter(|l| uses(l)).count();
+    let last = levels.iter().rposition(uses);
+    // A mode without its second half is missing; one with more than enough is stored twice.
+    match last {
+        Some(last) if stores > 1 => Err(Misfit::Twice(last, mode)),
+        _ => Err(Misfit::Missing(mode)),
+    }
+}
+
+fn level_check(
+    levels: &[LevelSpec],
+    k: usize,
+    level: &LevelSpec,
+    order: usize,
+) -> Result<(), Misfit> {
+    let p = level.kind.properties();
+    if level.map.modes().iter().any(|m| m.index() >= order) {
+        return Err(Misfit::NoSuchMode(k));
+    }
+    if matches!(level.map, LevelMap::Div(_, 0) | LevelMap::Mod(_, 0)) {
+        return Err(Misfit::EmptyBlock(k));
+    }
+    let diagonal_above = |m: Mode| {
+        let holds = |l: &LevelSpec| matches!(l.map, LevelMap::Diff { plus, minus } if plus == m || minus == m);
+        levels[..k].iter().any(holds)
+    };
+    let follows = p.full && p.branchless;
+    if let LevelMap::Mode(m) = level.map {
+        if level.kind == RANGE && !diagonal_above(m) {
+            return Err(Misfit::RangeWithoutDiagonal(k));
+        }
+        if follows && !diagonal_above(m) {
+            return Err(Misfit::OffsetWithoutDiagonal(k));
+        }
+    } else if level.kind == RANGE || follows {
+        return Err(match follows {
+            true => Misfit::OffsetWithoutDiagonal(k),
+            false => Misfit::RangeWithoutDiagonal(k),
+        });
+    }
+    if p.branchless && !p.full && k == 0 {
+        return Err(Misfit::SingletonFirst(k));
+    }
+    let diagonal = matches!(level.map, LevelMap::Diff { .. });
+    if diagonal && p.branchless && !p.compact {
+        return Err(Misfit::PaddedDiagonal(k));
+    }
+    let padded_below = levels[k + 1..]
+        .iter()
+        .any(|l| l.kind.properties().branchless && !l.kind.properties().compact);
+    if matches!(level.map, LevelMap::Slot(_)) && !(p.full && !p.branchless && padded_below) {
+        return Err(Misfit::Slots(k));
+    }
+    let below = levels.get(k + 1).map(|l| l.kind.properties());
+    let singleton_below = below.is_some_and(|b| b.branchless && !b.full);
+    if p.interleaved && !singleton_below {
+        return Err(Misfit::InterleavedAlone(k));
+    }
+    Ok(())
+}

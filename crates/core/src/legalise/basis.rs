@@ -1,0 +1,115 @@
+//! Over which variables the loops of a task may run: those of the notation, or the levels of an
+//! operand or of the result that store functions of them.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)       i, j        A: csr
+//!                            i0 j0 i1 j1 A: bcsr(4,4)    i and j follow
+//!                            d i         A: dia          j follows
+//!                            s i j       A: ell
+//! ```
+
+use super::{Legaliser, Task};
+use crate::format::LevelMap;
+use crate::ids::IndexVar;
+use crate::notation::Access;
+
+/// How many loops have to be entered before something is known; `usize::MAX` for never.
+pub(super) type Depth = usize;
+
+impl Legaliser<'_> {
+    /// The sets of loops worth considering, each in a first order.
+    pub(super) fn bases(&self, task: &Task, accesses: &[Access]) -> Vec<Vec<IndexVar>> {
+        let plain = self.plain_basis(task);
+        let mut bases = vec![];
+        let result = (task.result, task.vars.as_slice());
+        let uses = accesses.iter().map(|a| (a.tensor, a.indices.as_slice()));
+        for (tensor, indices) in uses.chain([result]) {
+            let format = &self.program.storage(tensor).format;
+            let mapped = |l: &crate::format::LevelSpec| !matches!(l.map, LevelMap::Mode(_));
+            let outer = indices.iter().all(|v| plain.contains(v));
+            // The levels of a diagonal are not independent, so they are no loops.
+            let repeats = (1..indices.len()).any(|k| indices[..k].contains(&indices[k]));
+            if !format.levels().iter().any(mapped) || !outer || repeats {
+                continue;
+            }
+            let is_result = (tensor, indices) == (task.result, &task.vars[..]);
+            let slots = |v: &IndexVar| self.program.derived.slots(*v).is_some();
+            if is_result && self.program.level_vars(tensor, indices).iter().any(slots) {
+                continue;
+            }
+            let basis = self.basis_of(self.program.level_vars(tensor, indices), &plain);
+            if !bases.contains(&basis) {
+                bases.push(basis);
+            }
+        }
+        // Orders are tried in turn and the first of the cheapest is taken.
+        bases.push(plain);
+        bases
+    }
+
+    /// The loops over the variables of the notation: those of the result, then those reduced.
+    fn plain_basis(&self, task: &Task) -> Vec<IndexVar> {
+        let mut vars = self.storage_order(task);
+        if let crate::notation::Expr::Reduce { vars: reduced, .. } = &task.value {
+            vars.extend(reduced);
+        }
+        vars
+    }
+
+    /// The loops over some levels, and over what does not follow from them.
+    fn basis_of(&self, levels: Vec<IndexVar>, plain: &[IndexVar]) -> Vec<IndexVar> {
+        let mut basis: Vec<IndexVar> = vec![];
+        for var in levels.iter().chain(plain) {
+            if self.depth(*var, &basis) == usize::MAX {
+                basis.push(*var);
+            }
+        }
+        basis
+    }
+
+    /// After how many of the loops a variable has a value.
+    pub(super) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> Depth {
+        self.depth_within(var, loops, &mut vec![])
+    }
+
+    fn depth_within(&self, var: IndexVar, loops: &[IndexVar], asked: &mut Vec<IndexVar>) -> Depth {
+        if let Some(at) = loops.iter().position(|&v| v == var) {
+            return at + 1;
+        }
+        if asked.contains(&var) {
+            return usize::MAX;
+        }
+        asked.push(var);
+        let derived = &self.program.derived;
+        let mut latest = |vars: &[IndexVar]| {
+            vars.iter().map(|&v| self.depth_within(v, loops, asked)).max().unwrap_or(0)
+        };
+        let mut depth = match derived.map(var) {
+            Some(LevelMap::Slot(_)) => usize::MAX,
+            Some(map) => latest(&map.modes()),
+            None => usize::MAX,
+        };
+        for (other, map) in derived.iter() {
+            depth = depth.min(match map {
+                LevelMap::Div(i, size) if i == var => match derived.var(LevelMap::Mod(i, size)) {
+                    Some(place) => latest(&[other, place]),
+                    None => usize::MAX,
+                },
+                LevelMap::Diff { plus, minus } if plus != minus && plus == var => {
+                    latest(&[other, minus])
+                }
+                LevelMap::Diff { plus, minus } if plus != minus && minus == var => {
+                    latest(&[other, plus])
+                }
+                _ => usize::MAX,
+            });
+        }
+        asked.pop();
+        depth
+    }
+
+    /// Whether a loop variable is reduced: it does not follow from the variables of the result.
+    pub(super) fn is_reduced(&self, var: IndexVar, task: &Task) -> bool {
+        self.depth(var, &task.vars) == usize::MAX
+    }
+}

@@ -1,0 +1,194 @@
+//! How an operand is read in loops of some order (figure 4-3 of the thesis, for any expression).
+//!
+//! | level meets its loop   | ordered, unique | ordered, repeated   | unordered, padded, slots     |
+//! |------------------------|-----------------|---------------------|------------------------------|
+//! | with nothing else      | walked          | walked by segments  | walked, if it decides alone  |
+//! | with other operands    | merged          | merged by segments  | copied into order            |
+//! | after its coordinate   | located or searched | copied          | located, or copied           |
+//!
+//! An operand decides alone if nothing is to be done without it; the others are then located.
+
+use super::{Legaliser, Task};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::format::{Format, LevelMap};
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// How an operand is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Way {
+    /// As its levels come, or by arithmetic.
+    Direct,
+    /// By searches, since the loops meet its levels in another order.
+    Searched,
+    /// Not at all: it has to be copied.
+    Copied,
+}
+
+impl Legaliser<'_> {
+    /// How an operand can be read.
+    pub(super) fn way(&self, access: &Access, loops: &[IndexVar], task: &Task) -> Way {
+        let format = &self.program.storage(access.tensor).format;
+        if format.is_plain() {
+            return self.way_of_plain(access, loops);
+        }
+        let Some(way) = self.way_down(access, loops) else { return Way::Copied };
+        let alone = is_revisiting(format) || walks_padding(format);
+        let others = task.value.accesses();
+        let other_alone = |mut others: std::slice::Iter<'_, &Access>| {
+            others.any(|a| *a != access && self.is_alone(a))
+        };
+        let before = others.iter().take_while(|a| **a != access).count();
+        let copied = match alone {
+            true => !self.decides(access, task) || other_alone(others[..before].iter()),
+            false => repeats(format) && other_alone(others.iter()),
+        };
+        let copied = copied || (self.adds_entries(access) && !self.is_linear(access, task));
+        if copied { Way::Copied } else { way }
+    }
+
+    /// Operands that any loops may read: against the order of their levels they are searched.
+    fn way_of_plain(&self, access: &Access, loops: &[IndexVar]) -> Way {
+        let levels = self.program.storage(access.tensor).format.levels();
+        let mut latest = 0;
+        let against = levels.iter().zip(self.level_vars(access)).any(|(level, var)| {
+            let depth = self.depth(var, loops);
+            let against = !level.kind.properties().full && depth < latest;
+            latest = latest.max(depth);
+            against
+        });
+        if against { Way::Searched } else { Way::Direct }
+    }
+
+    /// How loops come down the levels of an operand; `None` if they cannot.
+    fn way_down(&self, access: &Access, loops: &[IndexVar]) -> Option<Way> {
+        let format = &self.program.storage(access.tensor).format;
+        let mut reached = 0;
+        let mut way = Way::Direct;
+        for (k, var) in self.level_vars(access).into_iter().enumerate() {
+            let level = format.levels()[k];
+            let p = level.kind.properties();
+            let depth = self.depth(var, loops);
+            let iterated = loops.contains(&var) && depth > reached;
+            reached = reached.max(depth);
+            if matches!(level.map, LevelMap::Slot(_)) && !iterated {
+                return None;
+            }
+            if level.kind.locates() || iterated {
+                continue;
+            }
+            if depth == usize::MAX || !(p.ordered && p.unique && p.compact) {
+                return None;
+            }
+            way = Way::Searched;
+        }
+        let inner = reached == usize::MAX && !self.is_located(access);
+        (!inner).then_some(way)
+    }
+
+    /// Whether an operand can only be walked by itself.
+    fn is_alone(&self, access: &Access) -> bool {
+        let format = &self.program.storage(access.tensor).format;
+        !self.is_located(access) && (is_revisiting(format) || walks_padding(format))
+    }
+
+    /// Whether entries of the same coordinate of an operand come apart, and have to be added up by
+    /// the result.
+    pub(super) fn adds_entries(&self, access: &Access) -> bool {
+        let format = &self.program.storage(access.tensor).format;
+        format.has_duplicates() && is_revisiting(format)
+    }
+
+    /// Whether every level of an operand finds coordinates by arithmetic or hashing.
+    fn is_located(&self, access: &Access) -> bool {
+        let levels = self.program.storage(access.tensor).format.levels();
+        levels.iter().all(|l| l.kind.locates() && !matches!(l.map, LevelMap::Slot(_)))
+    }
+
+    /// Whether nothing is to be done where an operand has no entry.
+    fn decides(&self, access: &Access, task: &Task) -> bool {
+        let body = match &task.value {
+            Expr::Reduce { body, .. } => body,
+            value => value,
+        };
+        let facts = self.facts(task.compute);
+        let absent = |a: &Access| a == access;
+        let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
+        let nothing = match &task.value {
+            Expr::Reduce { op, .. } => self.program.identity(*op, facts.register),
+            _ => Some(facts.fill(task.result)),
+        };
+        nothing.is_some_and(|n| n.same_value(c))
+    }
+
+    /// Whether a sum over the entries of an operand is what the task wants of it, so that entries
+    /// of the same coordinate may be added one by one.
+    fn is_linear(&self, access: &Access, task: &Task) -> bool {
+        let result = self.program.storage(task.result);
+        match &task.value {
+            Expr::Reduce { op: ReduceOp::Add, body, .. } => linear(body, access),
+            // The list that such a result is written from adds them up.
+            Expr::Access(a) if a == access => !result.format.is_placed(),
+            _ => false,
+        }
+    }
+
+    /// Whether the loops may come to a coordinate of the result again and again because of how an
+    /// operand is stored.
+    pub(super) fn is_revisited<'a>(&self, operands: impl Iterator<Item = &'a Access>) -> bool {
+        operands.into_iter().any(|a| is_revisiting(&self.program.storage(a.tensor).format))
+    }
+
+    /// Whether an operand is a list of coordinates in order that alone decides what is visited,
+    /// and the result can add up what comes: then one loop over the list is best.
+    pub(super) fn is_list_driven(&self, task: &Task) -> bool {
+        let accesses = task.value.accesses();
+        let sparse: Vec<&&Access> = accesses.iter().filter(|a| !self.is_full(a)).collect();
+        let (Expr::Reduce { .. }, [only]) = (&task.value, &sparse[..]) else { return false };
+        let format = &self.program.storage(only.tensor).format;
+        let list = (0..format.levels().len()).any(|k| format.chain_goes_on(k));
+        let result = self.program.storage(task.result);
+        let holds_sums =
+            result.format.is_full() && result.datatype == super::types::accumulator(task.compute);
+        list && !format.has_duplicates() && holds_sums && self.decides(only, task)
+    }
+}
+
+/// Whether a format repeats coordinates.
+fn repeats(format: &Format) -> bool {
+    format.levels().iter().any(|l| !l.kind.properties().unique)
+}
+
+/// Whether walking a format's levels comes to coordinates again and again: they repeat in no
+/// order, or levels below them are not a list.
+fn is_revisiting(format: &Format) -> bool {
+    let levels = format.levels();
+    let chained = |k: usize| k + 1 == levels.len() || format.chain_goes_on(k);
+    (0..levels.len()).any(|k| {
+        let p = levels[k].kind.properties();
+        let slots = matches!(levels[k].map, LevelMap::Slot(_));
+        slots || !(p.unique || p.ordered && chained(k))
+    })
+}
+
+/// Whether walking a format's levels comes to positions without a coordinate, or in no order.
+fn walks_padding(format: &Format) -> bool {
+    format.levels().iter().any(|l| {
+        let p = l.kind.properties();
+        !l.kind.locates() && (!p.ordered || !p.compact)
+    })
+}
+
+fn linear(e: &Expr, access: &Access) -> bool {
+    let has = |e: &Expr| e.accesses().contains(&access);
+    match e {
+        Expr::Access(a) => a == access,
+        Expr::Unary(UnaryOp::Neg, a) => linear(a, access),
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            (linear(a, access) && !has(b)) || (linear(b, access) && !has(a))
+        }
+        Expr::Binary(BinaryOp::Div, a, b) => linear(a, access) && !has(b),
+        Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => linear(a, access) && linear(b, access),
+        _ => false,
+    }
+}

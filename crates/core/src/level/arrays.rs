@@ -1,0 +1,200 @@
+//! The arrays of a level: as generated code names them, and as they are in memory.
+
+use super::Properties;
+use crate::ids::{Array, Var};
+use crate::ir::build::{add, int, load, mul, store};
+use crate::ir::{Expr, Stmt};
+
+/// The arrays that a level may have.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Part {
+    /// Positions: where segments begin and end.
+    Pos,
+    /// Coordinates.
+    Crd,
+    /// One number: the positions per parent, where the dimension does not tell.
+    Width,
+    /// Per position whether it has a coordinate.
+    Mask,
+}
+
+impl Part {
+    /// Every part.
+    pub const ALL: [Part; 4] = [Part::Pos, Part::Crd, Part::Width, Part::Mask];
+
+    /// The suffix in generated names.
+    pub fn name(self) -> &'static str {
+        match self {
+            Part::Pos => "pos",
+            Part::Crd => "crd",
+            Part::Width => "width",
+            Part::Mask => "mask",
+        }
+    }
+}
+
+/// A coordinates array, of which this level has every `stride`-th element from `offset` on.
+#[derive(Clone, Copy, Debug)]
+pub struct Crd<A> {
+    /// The array.
+    pub array: A,
+    /// The distance of consecutive coordinates of the level.
+    pub stride: i64,
+    /// The place of the first one.
+    pub offset: i64,
+}
+
+impl<A> Crd<A> {
+    /// The same places in another array.
+    pub fn of<B>(&self, array: B) -> Crd<B> {
+        Crd { array, stride: self.stride, offset: self.offset }
+    }
+}
+
+/// What code of level functions needs of the function it becomes part of.
+pub trait Names {
+    /// A new index variable.
+    fn index(&mut self, name: &str) -> Var;
+}
+
+/// The names under which generated code finds one level of one tensor.
+#[derive(Clone, Debug)]
+pub struct LevelArrays {
+    /// What the level promises.
+    pub properties: Properties,
+    /// The least coordinate.
+    pub least: Expr,
+    /// The number of coordinates that a position may be asked for.
+    pub size: Expr,
+    /// The positions array, for formats that have it.
+    pub pos: Option<Array>,
+    /// The coordinates array, for formats that have it.
+    pub crd: Option<Crd<Array>>,
+    /// The width, for formats that have it.
+    pub width: Option<Array>,
+    /// The mask, for formats that have it.
+    pub mask: Option<Array>,
+}
+
+impl LevelArrays {
+    /// The positions array of a level that has one.
+    pub fn pos(&self) -> Array {
+        self.pos.expect("the level format declared a positions array")
+    }
+
+    /// The mask of a level that has one.
+    pub fn mask(&self) -> Array {
+        self.mask.expect("the level format declared a mask")
+    }
+
+    /// The width of a level that has one.
+    pub fn width(&self) -> Expr {
+        load(self.width.expect("the level format declared a width"), int(0))
+    }
+
+    fn crd(&self) -> Crd<Array> {
+        self.crd.expect("the level format declared a coordinates array")
+    }
+
+    /// The coordinate stored at a position.
+    pub fn coordinate(&self, position: Expr) -> Expr {
+        let crd = self.crd();
+        load(crd.array, place(crd, position))
+    }
+
+    /// Stores a coordinate at a position.
+    pub fn set_coordinate(&self, position: Expr, coordinate: Expr) -> Stmt {
+        let crd = self.crd();
+        store(crd.array, place(crd, position), coordinate)
+    }
+
+    /// Room for so many coordinates.
+    pub fn reserve_coordinates(&self, positions: Expr) -> Stmt {
+        let crd = self.crd();
+        Stmt::Reserve { array: crd.array, len: mul(positions, int(crd.stride)) }
+    }
+
+    /// The coordinate that is so far from the least one.
+    pub fn with_least(&self, distance: Expr) -> Expr {
+        add(distance, self.least.clone())
+    }
+
+    /// A coordinate counted from the least one.
+    pub fn from_least(&self, coordinate: Expr) -> Expr {
+        match self.least {
+            Expr::Const(_) => coordinate,
+            _ => crate::ir::build::sub(coordinate, self.least.clone()),
+        }
+    }
+}
+
+fn place(crd: Crd<Array>, position: Expr) -> Expr {
+    add(mul(position, int(crd.stride)), int(crd.offset))
+}
+
+/// An integer array in memory.
+pub trait Numbers {
+    /// How many elements there are.
+    fn len(&self) -> usize;
+    /// One element.
+    fn at(&self, place: usize) -> i64;
+    /// Whether there is none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+/// What is known of a level without its arrays.
+#[derive(Clone, Copy, Debug)]
+pub struct Header {
+    /// What the level promises.
+    pub properties: Properties,
+    /// The least coordinate.
+    pub least: i64,
+    /// The number of coordinates that a position may be asked for.
+    pub size: u64,
+}
+
+/// One level of one tensor in memory.
+#[derive(Clone, Copy)]
+pub struct LevelView<'t> {
+    /// Promises and sizes.
+    pub header: Header,
+    /// The positions array.
+    pub pos: Option<&'t dyn Numbers>,
+    /// The coordinates array.
+    pub crd: Option<Crd<&'t dyn Numbers>>,
+    /// The width.
+    pub width: Option<&'t dyn Numbers>,
+    /// The mask.
+    pub mask: Option<&'t dyn Numbers>,
+}
+
+impl LevelView<'_> {
+    /// An element of the positions array.
+    pub fn pos(&self, place: u64) -> u64 {
+        self.pos.expect("the level has a positions array").at(place as usize) as u64
+    }
+
+    /// The coordinate at a position.
+    pub fn coordinate(&self, position: u64) -> i64 {
+        let crd = self.crd.expect("the level has a coordinates array");
+        crd.array.at(position as usize * crd.stride as usize + crd.offset as usize)
+    }
+
+    /// How many positions the coordinates array has coordinates for.
+    pub fn coordinates(&self) -> u64 {
+        let crd = self.crd.expect("the level has a coordinates array");
+        (crd.array.len() / crd.stride as usize) as u64
+    }
+
+    /// The width.
+    pub fn width(&self) -> u64 {
+        self.width.expect("the level has a width").at(0) as u64
+    }
+
+    /// A coordinate's place from the least one, if it is one of the level.
+    pub fn from_least(&self, coordinate: i64) -> u64 {
+        (coordinate - self.header.least) as u64
+    }
+}

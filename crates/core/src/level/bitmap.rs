@@ -1,0 +1,115 @@
+//! The bitmap level: room for every coordinate, and a mask of those that are present.
+//!
+//! ```text
+//! parent    0            1
+//! mask      1 0 0 1      0 0 1 0          position = parent * size + coordinate
+//! ```
+
+use super::dense::{Dense, position};
+use super::{Insert, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
+use crate::algebra::BinaryOp;
+use crate::ir::build::{binary, int, load, store};
+use crate::ir::{Expr, Stmt};
+
+pub(super) const PROPERTIES: Properties = Properties { compact: false, ..Properties::LISTED };
+
+#[derive(Debug)]
+pub(super) struct Bitmap;
+
+impl LevelFormat for Bitmap {
+    fn name(&self) -> &'static str {
+        "bitmap"
+    }
+
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part::Mask]
+    }
+
+    fn summary(&self) -> &'static str {
+        "room for every coordinate of the dimension, and a mask of those present"
+    }
+
+    fn locates(&self) -> bool {
+        true
+    }
+
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        _: &mut dyn Names,
+    ) -> Option<Located> {
+        let position = position(level, parent, coordinate);
+        let found = binary(BinaryOp::Ne, load(level.mask(), position.clone()), int(0));
+        Some(Located { stmts: vec![], position, found: Some(found) })
+    }
+
+    fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
+        Dense.size(level, parents)
+    }
+
+    fn insert(&self) -> Option<&dyn Insert> {
+        Some(self)
+    }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        Dense.positions(level, parents)
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        open: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        let mask = level.mask.expect("the level has a mask");
+        Dense.children(level, parent, open, &mut |p, c| {
+            if mask.at(p as usize) != 0 {
+                visit(p, c);
+            }
+        });
+    }
+
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+        let mask = level.mask.ok_or("the mask is missing")?;
+        let positions = self.positions(level, parents);
+        if mask.len() as u64 != positions {
+            return Err(format!("the mask has {} entries for {positions} positions", mask.len()));
+        }
+        match (0..mask.len()).find(|&k| !matches!(mask.at(k), 0 | 1)) {
+            None => Ok(()),
+            Some(k) => Err(format!("entry {k} of the mask is {}, not a bool", mask.at(k))),
+        }
+    }
+
+    fn length(&self, level: &LevelView<'_>, _: Part, parents: u64) -> u64 {
+        self.positions(level, parents)
+    }
+}
+
+impl Insert for Bitmap {
+    fn insert_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
+        let room = Stmt::Reserve { array: level.mask(), len: hi.clone() };
+        vec![room, Stmt::Fill { array: level.mask(), lo, hi, value: int(0) }]
+    }
+
+    fn insert_position(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        _: &mut dyn Names,
+    ) -> Located {
+        Located::at(position(level, parent, coordinate))
+    }
+
+    fn insert_coord(&self, level: &LevelArrays, position: Expr, _: Expr) -> Vec<Stmt> {
+        vec![store(level.mask(), position, int(1))]
+    }
+}

@@ -1,0 +1,190 @@
+//! The hashed level: each parent has a hash map of as many buckets as all others, a power of two.
+//! A coordinate, counted from the least one, is in the bucket of its lowest bits, or in the next
+//! one that was free; -1 marks an empty bucket.
+//!
+//! ```text
+//! width     4
+//! parent    0            1
+//! crd       4 1 -1 0     -1 5 2 -1        0 found its bucket taken by 4, and so on to the last
+//! ```
+
+use super::{
+    Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
+};
+use crate::algebra::BinaryOp;
+use crate::ids::Var;
+use crate::ir::build::{add, all, assign, binary, eq, int, lt, mul};
+use crate::ir::{Expr, Stmt};
+
+pub(super) const PROPERTIES: Properties =
+    Properties { ordered: false, compact: false, ..Properties::LISTED };
+
+#[derive(Debug)]
+pub(super) struct Hashed;
+
+impl LevelFormat for Hashed {
+    fn name(&self) -> &'static str {
+        "hashed"
+    }
+
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part::Crd, Part::Width]
+    }
+
+    fn summary(&self) -> &'static str {
+        "a hash map of coordinates for each parent"
+    }
+
+    fn walks(&self) -> bool {
+        true
+    }
+
+    fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
+        let lo = mul(parent.clone(), level.width());
+        Some(Bounds { lo, hi: mul(add(parent, int(1)), level.width()) })
+    }
+
+    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+        let stored = level.coordinate(position);
+        let found = binary(BinaryOp::Ne, stored.clone(), int(-1));
+        Some(Labelled { coordinate: level.with_least(stored), found: Some(found) })
+    }
+
+    fn locates(&self) -> bool {
+        true
+    }
+
+    /// Goes from bucket to bucket; a table always has an empty one.
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Option<Located> {
+        let coordinate = level.from_least(coordinate);
+        let (bucket, p) = (names.index("bucket"), names.index("p"));
+        let stored = || level.coordinate(Expr::Var(p));
+        let base = mul(parent, level.width());
+        let at = |bucket: Expr| assign(p, add(base.clone(), bucket));
+        let next = binary(BinaryOp::Mod, add(Expr::Var(bucket), int(1)), level.width());
+        let elsewhere = all([
+            binary(BinaryOp::Ne, stored(), coordinate.clone()),
+            binary(BinaryOp::Ne, stored(), int(-1)),
+        ]);
+        let stmts = vec![
+            assign(bucket, binary(BinaryOp::Mod, coordinate.clone(), level.width())),
+            at(Expr::Var(bucket)),
+            Stmt::While {
+                cond: elsewhere,
+                body: vec![assign(bucket, next), at(Expr::Var(bucket))],
+            },
+        ];
+        let found = eq(stored(), coordinate);
+        Some(Located { stmts, position: Expr::Var(p), found: Some(found) })
+    }
+
+    fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
+        Some(mul(parents, level.width()))
+    }
+
+    fn insert(&self) -> Option<&dyn Insert> {
+        Some(self)
+    }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        parents.saturating_mul(level.width())
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        _: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        let width = level.width();
+        for p in parent * width..(parent + 1) * width {
+            let c = level.coordinate(p);
+            if c != -1 {
+                visit(p, c + level.header.least);
+            }
+        }
+    }
+
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+        let widths = level.width.ok_or("the width is missing")?;
+        if widths.len() != 1 || widths.at(0) < 1 || !(widths.at(0) as u64).is_power_of_two() {
+            return Err("the width is not one power of two".to_owned());
+        }
+        let (width, stored) = (level.width(), level.coordinates());
+        if parents.checked_mul(width) != Some(stored) {
+            return Err(format!("crd has {stored} entries for {parents} tables of {width}"));
+        }
+        (0..parents).try_for_each(|parent| check_table(level, parent * width, width))
+    }
+
+    fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
+        match part {
+            Part::Width => 1,
+            _ => parents * level.width(),
+        }
+    }
+}
+
+/// Every coordinate is found on the way from its bucket on, and every search ends.
+fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), String> {
+    if !(0..width).any(|b| level.coordinate(base + b) == -1) {
+        return Err("a hash table has no empty bucket, so searches would not end".to_owned());
+    }
+    for b in 0..width {
+        let c = level.coordinate(base + b);
+        if c < 0 {
+            continue;
+        }
+        let mut at = c as u64 % width;
+        while at != b && !matches!(level.coordinate(base + at), -1) {
+            if level.coordinate(base + at) == c {
+                return Err(format!("the coordinate {c} is in a hash table twice"));
+            }
+            at = (at + 1) % width;
+        }
+        if at != b {
+            return Err(format!("the coordinate {c} is not found from its bucket on"));
+        }
+    }
+    Ok(())
+}
+
+impl Insert for Hashed {
+    fn insert_init(&self, level: &LevelArrays, lo: Expr, hi: Expr) -> Vec<Stmt> {
+        let crd = level.crd.expect("a hashed level has coordinates");
+        let room = Stmt::Reserve { array: crd.array, len: hi.clone() };
+        vec![room, Stmt::Fill { array: crd.array, lo, hi, value: int(-1) }]
+    }
+
+    fn insert_position(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Located {
+        self.locate(level, parent, coordinate, names).expect("a hashed level locates")
+    }
+
+    fn insert_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt> {
+        vec![level.set_coordinate(position, level.from_least(coordinate))]
+    }
+
+    /// Twice the children, as a power of two, so that a bucket stays empty.
+    fn insert_width(&self, children: Expr, width: Var) -> Option<Vec<Stmt>> {
+        let narrow = lt(Expr::Var(width), mul(children, int(2)));
+        let wider = assign(width, mul(Expr::Var(width), int(2)));
+        Some(vec![assign(width, int(1)), Stmt::While { cond: narrow, body: vec![wider] }])
+    }
+}

@@ -1,0 +1,129 @@
+//! The level formats that there are, and those that users add.
+
+use super::{LevelFormat, Properties, Property};
+use super::{bitmap, compressed, dense, hashed, offset, range, singleton};
+use std::fmt;
+use std::sync::RwLock;
+
+/// Every coordinate of the dimension, stored or not.
+pub const DENSE: LevelKind = LevelKind::of(&dense::Dense, dense::PROPERTIES);
+
+/// The coordinates that a diagonal above leaves open.
+pub const RANGE: LevelKind = LevelKind::of(&range::Range, dense::PROPERTIES);
+
+/// The coordinates present, as segments of a coordinates array.
+pub const COMPRESSED: LevelKind = LevelKind::of(&compressed::Compressed, Properties::LISTED);
+
+/// One coordinate for each position above.
+pub const SINGLETON: LevelKind = LevelKind::of(&singleton::Singleton, singleton::PROPERTIES);
+
+/// One coordinate for each position above, which follows from the coordinates above.
+pub const OFFSET: LevelKind = LevelKind::of(&offset::Offset, offset::PROPERTIES);
+
+/// A hash map of coordinates for each position above.
+pub const HASHED: LevelKind = LevelKind::of(&hashed::Hashed, hashed::PROPERTIES);
+
+/// Room for every coordinate, and a mask of those present.
+pub const BITMAP: LevelKind = LevelKind::of(&bitmap::Bitmap, bitmap::PROPERTIES);
+
+/// The level formats of this crate, in the order in which they are listed to users.
+static BUILT_IN: [LevelKind; 7] = [DENSE, RANGE, COMPRESSED, SINGLETON, OFFSET, HASHED, BITMAP];
+
+/// Those that users added.
+static ADDED: RwLock<Vec<LevelKind>> = RwLock::new(vec![]);
+
+/// Adds a level format to those that format text may name; false if the name is taken.
+pub fn register(format: &'static dyn LevelFormat) -> bool {
+    let mut added = ADDED.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let taken = BUILT_IN.iter().chain(added.iter()).any(|kind| kind.name() == format.name());
+    if !taken {
+        added.push(LevelKind::of(format, format.properties()));
+    }
+    !taken
+}
+
+/// Every level format, with the promises it makes by itself.
+pub fn registered() -> Vec<LevelKind> {
+    let added = ADDED.read().unwrap_or_else(std::sync::PoisonError::into_inner);
+    BUILT_IN.iter().chain(added.iter()).copied().collect()
+}
+
+/// A level format of the registry with its promises. Compared by name and promises.
+#[derive(Clone, Copy)]
+pub struct LevelKind {
+    format: &'static dyn LevelFormat,
+    properties: Properties,
+}
+
+impl LevelKind {
+    const fn of(format: &'static dyn LevelFormat, properties: Properties) -> LevelKind {
+        LevelKind { format, properties }
+    }
+
+    /// The level format itself.
+    pub fn format(self) -> &'static dyn LevelFormat {
+        self.format
+    }
+
+    /// What the level promises.
+    pub fn properties(self) -> Properties {
+        self.properties
+    }
+
+    /// The level format of this name.
+    pub fn parse(name: &str) -> Option<LevelKind> {
+        registered().into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The same with a property changed, if the level format allows that.
+    pub fn with(self, property: Property) -> Option<LevelKind> {
+        let allowed = self.format.optional().contains(&property);
+        let properties = property.applied(self.properties);
+        allowed.then_some(LevelKind { properties, ..self })
+    }
+
+    /// The properties that differ from those of the level format by itself.
+    pub fn changed(self) -> impl Iterator<Item = Property> {
+        let usual = self.format.properties();
+        Property::ALL.into_iter().filter(move |p| p.differs(self.properties, usual))
+    }
+}
+
+impl std::ops::Deref for LevelKind {
+    type Target = dyn LevelFormat;
+    fn deref(&self) -> &Self::Target {
+        self.format
+    }
+}
+
+impl PartialEq for LevelKind {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name() && self.properties == other.properties
+    }
+}
+
+impl Eq for LevelKind {}
+
+impl std::hash::Hash for LevelKind {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name().hash(state);
+        self.properties.hash(state);
+    }
+}
+
+/// `compressed(nonunique)`.
+impl fmt::Display for LevelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let changed: Vec<&str> = self.changed().map(Property::name).collect();
+        match changed.is_empty() {
+            true => f.write_str(self.name()),
+            false => write!(f, "{}({})", self.name(), changed.join(", ")),
+        }
+    }
+}
+
+impl fmt::Debug for LevelKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}

@@ -1,0 +1,84 @@
+//! Levels that repeat coordinates: the positions of one coordinate are walked as a segment.
+//!
+//! ```text
+//! pA1_segend = pA1 + 1
+//! while pA1_segend < pA1_end and A1_crd[pA1_segend] == i
+//!   pA1_segend = pA1_segend + 1
+//! ```
+//!
+//! The thesis calls this deduplication and chaining (section 4.4): levels below are walked from
+//! the segment's first position to its last.
+
+use super::forall::Iterator;
+use super::{Lowerer, Reached};
+use crate::algebra::BinaryOp;
+use crate::ids::Var;
+use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, lt};
+use crate::ir::{self, Expr, Stmt};
+use crate::level::Bounds;
+use crate::notation::Access;
+
+impl Lowerer<'_> {
+    /// Finds the end of the segment at a position, whose coordinate is known.
+    pub(super) fn segment(
+        &mut self,
+        it: &Iterator,
+        position: Var,
+        coordinate: Expr,
+        end: Expr,
+    ) -> Vec<Stmt> {
+        let segend = self.segment_end(position);
+        let here = || Expr::Var(segend);
+        let same = all([lt(here(), end), eq(it.coordinate(segend), coordinate)]);
+        vec![
+            assign(segend, add(Expr::Var(position), int(1))),
+            Stmt::While { cond: same, body: vec![self.advance(segend)] },
+        ]
+    }
+
+    /// The variable `pA1_segend` for a position variable.
+    pub(super) fn segment_end(&mut self, position: Var) -> Var {
+        let name = format!("{}_segend", self.name_of(position));
+        *self.segments.entry(position).or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
+    }
+
+    /// The value of an access at several positions: their sum.
+    pub(super) fn summed(&mut self, reached: Reached, access: &Access) -> (Vec<Stmt>, Expr) {
+        let vals = self.arrays(access.tensor).vals;
+        let first = self.loaded(vals, reached.position.clone());
+        let Some(end) = reached.end else { return (vec![], first) };
+        let name = format!("{}_value", self.program.tensors[access.tensor].name);
+        let total = self.builder.var(&name, ir::Type::scalar(self.facts.register));
+        let q = self.temp("q");
+        let next = self.loaded(vals, Expr::Var(q));
+        let sum = binary(BinaryOp::Add, Expr::Var(total), next);
+        let rest = for_loop(q, add(reached.position, int(1)), end, vec![assign(total, sum)]);
+        (vec![assign(total, first), rest], Expr::Var(total))
+    }
+}
+
+impl Iterator {
+    /// The positions to walk, below one parent or a segment of parents.
+    pub(super) fn bounds(&self) -> Bounds {
+        let below = |parent: Expr| {
+            let bounds = self.kind.pos_bounds(&self.arrays, parent);
+            bounds.expect("a level that is iterated has positions")
+        };
+        let first = below(self.parent.position.clone());
+        match &self.parent.end {
+            None => first,
+            Some(end) => Bounds { lo: first.lo, hi: below(add(end.clone(), int(-1))).hi },
+        }
+    }
+
+    /// The coordinate at a position.
+    pub(super) fn coordinate(&self, position: Var) -> Expr {
+        self.labelled(position).coordinate
+    }
+
+    /// The coordinate at a position, and whether there is one.
+    pub(super) fn labelled(&self, position: Var) -> crate::level::Labelled {
+        let at = self.kind.pos_access(&self.arrays, Expr::Var(position));
+        at.expect("a level that is iterated has coordinates")
+    }
+}

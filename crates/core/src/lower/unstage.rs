@@ -1,0 +1,216 @@
+//! From a sorted list to the levels of the result.
+//!
+//! What a level has to know before it is assembled is asked of the list (attribute queries): the
+//! entries of the longest row for the slots of ELL, the children of the fullest parent for a hash
+//! map.
+
+use super::Lowerer;
+use super::result::Assembler;
+use super::stage::Stage;
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::ids::Var;
+use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, store, when};
+use crate::ir::{self, Expr, Status};
+use crate::level::Part;
+
+impl Lowerer<'_> {
+    /// Gives the levels that have a width theirs.
+    pub(super) fn widths(&mut self, stage: &Stage) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        for k in (stage.first..levels.len()).filter(|&k| levels[k].has(Part::Width)) {
+            let most = match self.is_slot(k) {
+                true => self.numbered(stage, k, &mut stmts),
+                false => self.most_children(stage, k, &mut stmts),
+            };
+            let width = match self.assembler(k) {
+                Assembler::Insert(insert) => {
+                    let width = self.temp("width");
+                    let code = insert.insert_width(Expr::Var(most), width);
+                    stmts.extend(code.expect("an inserted level with a width says which"));
+                    width
+                }
+                Assembler::Place | Assembler::Append(_) => most,
+            };
+            let array = self.arrays(self.kernel.result).levels[k].width;
+            let array = array.expect("the level has a width");
+            stmts.push(ir::Stmt::Reserve { array, len: int(1) });
+            stmts.push(store(array, int(0), Expr::Var(width)));
+        }
+        stmts
+    }
+
+    /// Numbers the entries that agree in all levels with a place for every coordinate, and sorts
+    /// the list by the numbers too; the most there are.
+    fn numbered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
+        stmts.extend(self.merged_duplicates(stage));
+        let levels = stage.first..stage.first + stage.crds.len();
+        let grouping: Vec<usize> = levels
+            .filter(|&l| !self.is_slot(l) && matches!(self.assembler(l), Assembler::Place))
+            .collect();
+        let (q, slot, most) = (self.temp("q"), self.temp("slot"), self.temp("most"));
+        let same = same_before(stage, &grouping, q);
+        let next = ir::Stmt::If {
+            cond: all([lt(int(0), Expr::Var(q)), same]),
+            then: vec![assign(slot, add(Expr::Var(slot), int(1)))],
+            otherwise: vec![assign(slot, int(0))],
+        };
+        let body = vec![
+            next,
+            store(stage.crd(k), Expr::Var(q), Expr::Var(slot)),
+            assign(most, binary(BinaryOp::Max, Expr::Var(most), add(Expr::Var(slot), int(1)))),
+        ];
+        stmts.extend([assign(slot, int(0)), assign(most, int(0))]);
+        stmts.push(for_loop(q, int(0), Expr::Var(stage.count), body));
+        stmts.push(self.sorted(stage));
+        most
+    }
+
+    /// The most coordinates of level `k` below one parent.
+    fn most_children(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
+        let (q, children, most) = (self.temp("q"), self.temp("children"), self.temp("most"));
+        let above: Vec<usize> = (stage.first..k).collect();
+        let sibling = all([lt(int(0), Expr::Var(q)), same_before(stage, &above, q)]);
+        let differs = ir::Expr::Unary(UnaryOp::Not, Box::new(same_before(stage, &[k], q)));
+        let next = ir::Stmt::If {
+            cond: sibling,
+            then: vec![when(differs, vec![assign(children, add(Expr::Var(children), int(1)))])],
+            otherwise: vec![assign(children, int(1))],
+        };
+        let body =
+            vec![next, assign(most, binary(BinaryOp::Max, Expr::Var(most), Expr::Var(children)))];
+        stmts.extend([assign(children, int(0)), assign(most, int(0))]);
+        stmts.push(for_loop(q, int(0), Expr::Var(stage.count), body));
+        most
+    }
+
+    /// Leaves one entry for each coordinate in the list.
+    fn merged_duplicates(&mut self, stage: &Stage) -> Vec<ir::Stmt> {
+        let levels: Vec<usize> = (stage.first..stage.first + stage.crds.len()).collect();
+        let (q, kept) = (self.temp("q"), self.temp("kept"));
+        let (to, from) = (|| Expr::Var(kept), || Expr::Var(q));
+        let last = || add(to(), int(-1));
+        let equal =
+            levels.iter().map(|&l| eq(load(stage.crd(l), last()), load(stage.crd(l), from())));
+        let same = all(std::iter::once(lt(int(0), to())).chain(equal));
+        let value = self.loaded(stage.vals, from());
+        let mut then = vec![];
+        if let Some(op) = stage.op {
+            let old = self.loaded(stage.vals, last());
+            let total = self.combined(op, old, value.clone(), &mut then);
+            then.push(store(stage.vals, last(), total));
+        }
+        let mut otherwise: Vec<ir::Stmt> =
+            levels.iter().map(|&l| store(stage.crd(l), to(), load(stage.crd(l), from()))).collect();
+        otherwise.push(store(stage.vals, to(), value));
+        otherwise.push(self.advance(kept));
+        let body = vec![ir::Stmt::If { cond: same, then, otherwise }];
+        vec![
+            assign(kept, int(0)),
+            for_loop(q, int(0), Expr::Var(stage.count), body),
+            assign(stage.count, to()),
+        ]
+    }
+
+    /// Assembles the entries `lo..hi`, which agree in the levels before `k`, below a position.
+    pub(super) fn unstage(
+        &mut self,
+        stage: &Stage,
+        k: usize,
+        parent: Expr,
+        lo: Expr,
+        hi: Expr,
+    ) -> Vec<ir::Stmt> {
+        let levels = self.arrays(self.kernel.result).levels.len();
+        let last = (k + 1..levels).take_while(|&l| self.head(l) <= k).last().unwrap_or(k);
+        let (q, end) = (self.temp("q"), self.temp(&format!("q{}_end", last + 1)));
+        let coordinates: Vec<Var> = (k..=last).map(|_| self.temp("c")).collect();
+        let mut body = vec![];
+        let mut same = vec![lt(Expr::Var(end), hi.clone())];
+        for (l, &c) in (k..).zip(&coordinates) {
+            body.push(assign(c, load(stage.crd(l), Expr::Var(q))));
+            same.push(eq(load(stage.crd(l), Expr::Var(end)), Expr::Var(c)));
+        }
+        body.push(assign(end, add(Expr::Var(q), int(1))));
+        body.push(ir::Stmt::While { cond: all(same), body: vec![self.advance(end)] });
+        let stored = |l: usize| Expr::Var(coordinates[l - k]);
+        let (position, after) = self.entered(k, last, parent.clone(), &stored, &mut body);
+        if last + 1 < levels {
+            body.extend(self.unstage(stage, last + 1, position, Expr::Var(q), Expr::Var(end)));
+        } else {
+            body.extend(self.run(stage, position, Expr::Var(q), Expr::Var(end)));
+        }
+        body.extend(after);
+        body.push(assign(q, Expr::Var(end)));
+        let mut stmts = vec![assign(q, lo), ir::Stmt::While { cond: lt(Expr::Var(q), hi), body }];
+        stmts.extend(self.edges_at(k, parent));
+        stmts
+    }
+
+    /// The position of coordinates of the levels `k..=last` below a parent, and what has to be
+    /// done there after everything below.
+    fn entered(
+        &mut self,
+        k: usize,
+        last: usize,
+        parent: Expr,
+        stored: &dyn Fn(usize) -> Expr,
+        body: &mut Vec<ir::Stmt>,
+    ) -> (Expr, Vec<ir::Stmt>) {
+        let arrays = self.arrays(self.kernel.result);
+        let coordinate = |l: usize| add(stored(l), arrays.levels[l].least.clone());
+        let level = &arrays.levels[k];
+        match self.assembler(k) {
+            Assembler::Append(_) => {
+                let next = Expr::Var(self.next(k));
+                body.extend(self.open_below(last, next.clone(), add(next.clone(), int(1))));
+                (next, self.keep(last, &coordinate))
+            }
+            Assembler::Insert(insert) => {
+                let at = insert.insert_position(level, parent, coordinate(k), &mut self.builder);
+                body.extend(at.stmts);
+                let p = self.temp("p");
+                body.push(assign(p, at.position));
+                if self.kind(k).properties().branchless {
+                    let taken = binary(BinaryOp::Ge, level.coordinate(Expr::Var(p)), int(0));
+                    body.push(when(taken, vec![ir::Stmt::Fail(Status::CannotHold)]));
+                }
+                body.extend(insert.insert_coord(level, Expr::Var(p), coordinate(k)));
+                (Expr::Var(p), vec![])
+            }
+            Assembler::Place => {
+                let at = self.kind(k).locate(level, parent, coordinate(k), &mut self.builder);
+                let at = at.expect("a level where every coordinate has a place locates");
+                let p = self.temp("p");
+                body.push(assign(p, at.position));
+                (Expr::Var(p), vec![])
+            }
+        }
+    }
+
+    /// Combines the values of one run of equal coordinates and stores the result.
+    fn run(&mut self, stage: &Stage, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
+        let Some(op) = stage.op else {
+            let value = self.loaded(stage.vals, lo);
+            return self.write(position, None, value);
+        };
+        let total = self.builder.var("total", ir::Type::scalar(self.facts.register));
+        let r = self.temp("r");
+        let mut step = vec![];
+        let next = self.loaded(stage.vals, Expr::Var(r));
+        let value = self.combined(op, Expr::Var(total), next, &mut step);
+        step.push(assign(total, value));
+        let mut stmts = vec![
+            assign(total, self.loaded(stage.vals, lo.clone())),
+            ir::Stmt::For { var: r, lo: add(lo, int(1)), hi, step: 1, body: step },
+        ];
+        stmts.extend(self.write(position, None, Expr::Var(total)));
+        stmts
+    }
+}
+
+/// Whether an entry agrees with the one before in some levels.
+fn same_before(stage: &Stage, levels: &[usize], q: Var) -> Expr {
+    let before = || add(Expr::Var(q), int(-1));
+    all(levels.iter().map(|&l| eq(load(stage.crd(l), before()), load(stage.crd(l), Expr::Var(q)))))
+}

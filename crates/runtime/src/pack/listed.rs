@@ -1,0 +1,89 @@
+//! Lists of coordinates, as files hold them: in the order of the list where the format allows, and
+//! with entries of the same coordinate where it allows those.
+
+use super::{Job, duplicate_at};
+use crate::memory::Buffer;
+use crate::pack::Duplicates;
+use crate::pack::values::Stored;
+use crate::radix::sorted_order;
+use crate::tensor::LevelData;
+use tamis_core::datatype::{DataType, IndexWidth};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::format::Format;
+
+/// Whether a format is one list of the coordinates of all modes.
+pub fn is_list(format: &Format) -> bool {
+    let last = format.levels().len();
+    last > 1 && format.chain_goes_on(0) && format.chain_head(last - 1) == 0
+}
+
+impl Job<'_> {
+    /// The arrays of a list.
+    pub(super) fn list<T: Stored>(&self) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
+        let levels = self.storage.format.levels();
+        let properties = |k: usize| levels[k].kind.properties();
+        let unique = properties(levels.len() - 1).unique;
+        let ordered = (0..levels.len()).all(|k| properties(k).ordered);
+        // A list in any order is sorted only to find what is there twice.
+        let order = match ordered || unique {
+            true => sorted_order(&self.columns, &self.bounds, self.len)?,
+            false => (0..self.len as u64).collect(),
+        };
+        let mut kept: Vec<usize> = vec![];
+        let mut vals: Vec<T> = vec![];
+        let mut n = 0;
+        while n < order.len() {
+            let first = order[n] as usize;
+            let mut sum = T::read(self.numbers.bits(first));
+            n += 1;
+            while unique && n < order.len() && self.same(first, order[n] as usize) {
+                if self.duplicates == Duplicates::Refuse {
+                    return Err(duplicate_at(&self.columns, self.storage, first));
+                }
+                sum = T::add(sum, T::read(self.numbers.bits(order[n] as usize)));
+                n += 1;
+            }
+            kept.push(first);
+            vals.push(T::store(sum)?);
+        }
+        Ok((self.list_levels(&kept), Buffer::from_vec(vals)))
+    }
+
+    fn same(&self, a: usize, b: usize) -> bool {
+        self.columns.iter().all(|column| column[a] == column[b])
+    }
+
+    fn list_levels(&self, kept: &[usize]) -> Vec<LevelData> {
+        let numbers = |width: IndexWidth, list: &mut dyn Iterator<Item = u64>| match width {
+            IndexWidth::I32 => Buffer::from_vec(list.map(|x| x as i32).collect()),
+            IndexWidth::I64 => Buffer::from_vec(list.map(|x| x as i64).collect()),
+        };
+        let crd = |list: &mut dyn Iterator<Item = u64>| Some(numbers(self.storage.crd, list));
+        let interleaved = self.storage.format.interleaved(0).is_some();
+        let mut levels = vec![LevelData::default(); self.columns.len()];
+        for (k, (level, column)) in levels.iter_mut().zip(&self.columns).enumerate() {
+            level.crd = match (interleaved, k) {
+                (true, 0) => {
+                    let all = |&n: &usize| self.columns.iter().map(move |column| column[n]);
+                    crd(&mut kept.iter().flat_map(all))
+                }
+                (true, _) => None,
+                (false, _) => crd(&mut kept.iter().map(|&n| column[n])),
+            };
+        }
+        let ends = [0, kept.len() as u64];
+        levels[0].pos = Some(numbers(self.storage.pos, &mut ends.into_iter()));
+        levels
+    }
+
+    /// The type that values are stored in.
+    pub(super) fn list_of(&self) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
+        match self.storage.datatype {
+            DataType::Bool => self.list::<u8>(),
+            DataType::I32 => self.list::<i32>(),
+            DataType::I64 => self.list::<i64>(),
+            DataType::F32 => self.list::<f32>(),
+            DataType::F64 => self.list::<f64>(),
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Conversion between all formats, by generated kernels.
+
+use crate::{Backend, Kernel, Options};
+use std::collections::BTreeMap;
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::format::{Format, FormatSpec, Storage};
+use tamis_core::level::COMPRESSED;
+use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
+
+/// A tensor of this storage with these entries. Explicit zeros are kept.
+///
+/// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
+/// anything but zero is true. Refused are coordinates outside their dimension, positions or
+/// coordinates that do not fit their index width, fractions as integers, and, if asked,
+/// duplicates.
+pub fn pack(
+    list: &Coordinates,
+    storage: &Storage,
+    duplicates: Duplicates,
+) -> Result<Tensor, Diagnostic> {
+    let format = &storage.format;
+    if format.order() != list.dims.len() || format.is_plain() || is_list(format) {
+        return tamis_runtime::pack(list, storage, duplicates);
+    }
+    let plain = Format::in_order(vec![COMPRESSED; format.order()]);
+    let plain = Storage { format: plain, ..storage.clone() };
+    tamis_runtime::pack(list, &plain, duplicates)?.to_format(storage)
+}
+
+/// Conversion of tensors.
+pub trait ToFormat {
+    /// The same tensor in another storage, by a generated kernel. Values are converted to its data
+    /// type, and elements that are not stored here get their places there if its fill value is
+    /// another.
+    fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic>;
+}
+
+impl ToFormat for Tensor {
+    fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic> {
+        if self.storage() == storage {
+            return Ok(self.clone());
+        }
+        let indices: Vec<String> = (0..self.dims().len()).map(|m| format!("i{m}")).collect();
+        let indices = match indices.is_empty() {
+            true => String::new(),
+            false => format!("({})", indices.join(",")),
+        };
+        let spec = FormatSpec {
+            format: storage.format.clone(),
+            datatype: Some(storage.datatype),
+            fill: Some(storage.fill),
+            pos: Some(storage.pos),
+            crd: Some(storage.crd),
+        };
+        let options = Options {
+            results: BTreeMap::from([("T".to_owned(), spec)]),
+            backend: Backend::Jit,
+            ..Options::default()
+        };
+        let operands = [("A", self)];
+        let kernel = Kernel::compile(&format!("T{indices} = A{indices}"), &operands, &options)?;
+        let mut results = kernel.run(&operands)?;
+        Ok(results.pop().map_or_else(|| self.clone(), |(_, tensor)| tensor))
+    }
+}
