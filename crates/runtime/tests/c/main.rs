@@ -63,6 +63,7 @@ fn names_of_any_kind() {
 #[test]
 fn compilers_find_nothing_to_warn_about() {
     let program = std::env::var("TAMIS_CC").unwrap_or_else(|_| "cc".to_owned());
+    // Not those of constants, some of which compare as they cannot, which is worth a remark.
     let sets = [operators::scalars(), operators::vectors(), statements::cases(), names::cases()];
     let functions: Vec<_> = sets.iter().flatten().map(|c| &c.function).collect();
     let path = std::env::temp_dir().join(format!("tamis-warnings-{}.c", std::process::id()));

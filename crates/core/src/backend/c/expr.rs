@@ -2,7 +2,7 @@
 
 use super::types::{narrow, suffix, type_name};
 use super::{Writer, typed};
-use crate::algebra::{BinaryOp, UnaryOp};
+use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{Register, Scalar};
 use crate::ir::{Expr, Type};
 
@@ -39,13 +39,16 @@ impl Writer<'_> {
         }
     }
 
-    /// As [`Writer::wide`], also of constants.
-    fn widest(&self, e: &Expr, binding: u8) -> String {
+    /// The value of integer arithmetic on constants, which C would do in 32 bit.
+    fn folded(&self, e: &Expr) -> Option<Scalar> {
+        use BinaryOp::{Add, Mul, Sub};
         match self.bare(e) {
-            Expr::Const(Scalar::I64(x)) if i32::try_from(*x).is_ok() => {
-                format!("(int64_t){}", self.operand(e, PREFIX))
+            Expr::Const(c @ Scalar::I64(_)) => Some(*c),
+            Expr::Unary(UnaryOp::Neg, a) => Some(eval::unary(UnaryOp::Neg, self.folded(a)?)),
+            Expr::Binary(op @ (Add | Sub | Mul), a, b) => {
+                Some(eval::binary(*op, self.folded(a)?, self.folded(b)?))
             }
-            _ => self.wide(e, binding),
+            _ => None,
         }
     }
 
@@ -58,6 +61,9 @@ impl Writer<'_> {
     }
 
     fn written(&self, e: &Expr) -> (String, u8) {
+        if let Some(c) = self.folded(e) {
+            return constant(c);
+        }
         match self.bare(e) {
             Expr::Const(c) => constant(*c),
             Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
@@ -134,7 +140,7 @@ impl Writer<'_> {
             }
             (UnaryOp::Not, Register::Bool) => (format!("~{}", self.operand(a, PREFIX)), PREFIX),
             (_, Register::Bool) => self.written(a),
-            (UnaryOp::Neg, _) => (format!("-{}", self.widest(a, ATOM)), PREFIX),
+            (UnaryOp::Neg, _) => (format!("-{}", self.wide(a, ATOM)), PREFIX),
             _ => (typed::unary(op, ty, &self.expr(a)), ATOM),
         }
     }
@@ -159,10 +165,7 @@ impl Writer<'_> {
     }
 
     fn arithmetic(&self, sign: &str, level: u8, a: &Expr, b: &Expr) -> (String, u8) {
-        let constant = |e: &Expr| matches!(self.bare(e), Expr::Const(_));
-        // Of two constants neither makes C compute in 64 bit.
-        let left = if constant(b) { self.widest(a, level) } else { self.wide(a, level) };
-        (format!("{left} {sign} {}", self.wide(b, level + 1)), level)
+        (format!("{} {sign} {}", self.wide(a, level), self.wide(b, level + 1)), level)
     }
 
     /// An operator of truth values, as one of the signs that fit lanes as well.

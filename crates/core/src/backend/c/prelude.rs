@@ -21,10 +21,11 @@ pub(super) fn before(body: &str) -> String {
             "#pragma GCC diagnostic ignored \"-Wpsabi\" /* vectors stay in this file */\n",
         );
     }
-    out.push_str(&prelude.declarations);
-    out.push_str(&prelude.helpers);
-    if !out.ends_with("\n\n") {
-        out.push('\n');
+    for part in [prelude.declarations, prelude.helpers] {
+        out.push_str(&part);
+        if !part.is_empty() {
+            out.push('\n');
+        }
     }
     out
 }
