@@ -1,6 +1,6 @@
 //! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
 
-use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_core::algebra::{BinaryOp, UnaryOp, eval};
 use tamis_core::ir::Status;
 use tamis_runtime::memory;
 use tamis_runtime::records::sort_records;
@@ -75,13 +75,13 @@ pub(crate) unsafe extern "C" fn sort(
 }
 
 macro_rules! functions {
-    ($unary:ident, $unary32:ident, $($op:ident $f:ident $f32:ident $method:ident;)*) => {
+    ($unary:ident, $unary32:ident, $($op:ident $f:ident $f32:ident;)*) => {
         $(
             extern "C" fn $f(x: f64) -> f64 {
-                x.$method()
+                eval::unary_f64(UnaryOp::$op, x)
             }
             extern "C" fn $f32(x: f32) -> f32 {
-                x.$method()
+                eval::unary_f32(UnaryOp::$op, x)
             }
         )*
         /// The address of a function of doubles.
@@ -102,22 +102,22 @@ macro_rules! functions {
 }
 
 functions! { unary, unary32,
-    Cbrt cbrt cbrt32 cbrt;
-    Exp exp exp32 exp;
-    Log log log32 ln;
-    Log10 log10 log1032 log10;
-    Sin sin sin32 sin;
-    Cos cos cos32 cos;
-    Tan tan tan32 tan;
-    Asin asin asin32 asin;
-    Acos acos acos32 acos;
-    Atan atan atan32 atan;
-    Sinh sinh sinh32 sinh;
-    Cosh cosh cosh32 cosh;
-    Tanh tanh tanh32 tanh;
-    Asinh asinh asinh32 asinh;
-    Acosh acosh acosh32 acosh;
-    Atanh atanh atanh32 atanh;
+    Cbrt cbrt cbrt32;
+    Exp exp exp32;
+    Log log log32;
+    Log10 log10 log1032;
+    Sin sin sin32;
+    Cos cos cos32;
+    Tan tan tan32;
+    Asin asin asin32;
+    Acos acos acos32;
+    Atan atan atan32;
+    Sinh sinh sinh32;
+    Cosh cosh cosh32;
+    Tanh tanh tanh32;
+    Asinh asinh asinh32;
+    Acosh acosh acosh32;
+    Atanh atanh atanh32;
 }
 
 extern "C" fn pow(x: f64, y: f64) -> f64 {

@@ -61,9 +61,7 @@ impl Backend {
                 .map(|f| Ok(Box::new(tamis_jit::compile(f)?) as Box<dyn Executable>))
                 .collect(),
             Backend::C => {
-                let source = c::emit(functions);
-                let entries: Vec<String> = functions.iter().map(|f| c::entry(f)).collect();
-                let compiled = cc::compile(&source, &entries)?;
+                let compiled = cc::compile(&c::emit(functions), &c::entries(functions))?;
                 Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
             }
             Backend::Interpreter => Ok(functions

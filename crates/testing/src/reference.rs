@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
-use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program};
 
@@ -176,7 +176,7 @@ fn unary(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Not => truth(x == 0.0),
         UnaryOp::Abs => x.abs(),
         UnaryOp::Sqrt => x.sqrt(),
-        UnaryOp::Cbrt => x.cbrt(),
+        UnaryOp::Cbrt | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => eval::unary_f64(op, x),
         UnaryOp::Square => x * x,
         UnaryOp::Cube => x * x * x,
         UnaryOp::Exp => x.exp(),
@@ -191,9 +191,6 @@ fn unary(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Sinh => x.sinh(),
         UnaryOp::Cosh => x.cosh(),
         UnaryOp::Tanh => x.tanh(),
-        UnaryOp::Asinh => x.asinh(),
-        UnaryOp::Acosh => x.acosh(),
-        UnaryOp::Atanh => x.atanh(),
     }
 }
 

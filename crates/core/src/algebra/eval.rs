@@ -99,13 +99,14 @@ fn binary_i64(op: BinaryOp, x: i64, y: i64) -> i64 {
 
 macro_rules! float_functions {
     ($t:ident $unary:ident $binary:ident) => {
-        fn $unary(op: UnaryOp, x: $t) -> $t {
+        /// The value of a function.
+        pub fn $unary(op: UnaryOp, x: $t) -> $t {
             match op {
                 UnaryOp::Neg => -x,
                 UnaryOp::Not => $t::from(u8::from(x == 0.0)),
                 UnaryOp::Abs => x.abs(),
                 UnaryOp::Sqrt => x.sqrt(),
-                UnaryOp::Cbrt => x.cbrt(),
+                UnaryOp::Cbrt => cbrt(f64::from(x)) as $t,
                 UnaryOp::Square => x * x,
                 UnaryOp::Cube => x * x * x,
                 UnaryOp::Exp => x.exp(),
@@ -120,9 +121,17 @@ macro_rules! float_functions {
                 UnaryOp::Sinh => x.sinh(),
                 UnaryOp::Cosh => x.cosh(),
                 UnaryOp::Tanh => x.tanh(),
-                UnaryOp::Asinh => x.asinh(),
-                UnaryOp::Acosh => x.acosh(),
-                UnaryOp::Atanh => x.atanh(),
+                // Not the libraries', which differ: these are the formulas of every backend.
+                UnaryOp::Asinh => {
+                    let (a, i) = (x.abs(), 1.0 / x.abs());
+                    (a + a / ($t::hypot(1.0, i) + i)).ln_1p().copysign(x)
+                }
+                UnaryOp::Acosh if x < 1.0 => $t::NAN,
+                UnaryOp::Acosh => (x + (x - 1.0).sqrt() * (x + 1.0).sqrt()).ln(),
+                UnaryOp::Atanh => {
+                    let a = x.abs();
+                    ((2.0 * a / (1.0 - a)).ln_1p() / 2.0).copysign(x)
+                }
             }
         }
 
@@ -171,3 +180,46 @@ macro_rules! float_functions {
 
 float_functions!(f32 unary_f32 binary_f32);
 float_functions!(f64 unary_f64 binary_f64);
+
+/// The cube root in operations that every backend has, since those of libraries differ. It is
+/// exact where a cube root is, and else within a unit in the last place.
+fn cbrt(x: f64) -> f64 {
+    if x == 0.0 || !x.is_finite() {
+        return x;
+    }
+    let small = x.abs() < f64::MIN_POSITIVE;
+    // Subnormal numbers are raised by 2^54, whose cube root is 2^18.
+    let (raise, lower) = if small { (18014398509481984.0, 3.814697265625e-6) } else { (1.0, 1.0) };
+    let a = x.abs() * raise;
+    // A third of the exponent, give or take the bias; then cubic convergence.
+    let mut t = f64::from_bits(a.to_bits() / 3 + (715_094_163 << 32));
+    for _ in 0..2 {
+        let q = a / (t * t) / t;
+        t *= (1.0 + 2.0 * q) / (2.0 + q);
+    }
+    // With 23 bits left, t * t is exact.
+    t = f64::from_bits((t.to_bits() + (1 << 29)) & !0x3fff_ffff);
+    let r = a / (t * t);
+    ((t + t * ((r - t) / (t + t + r))) * lower).copysign(x)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::cbrt;
+
+    #[test]
+    fn cube_roots_are_near_and_those_of_cubes_exact() {
+        for k in -2000i32..2000 {
+            let root = f64::from(k) * 0.25;
+            assert_eq!(cbrt(root * root * root).to_bits(), root.to_bits(), "{root}");
+            let x = f64::from(k) * 1.37f64.powi(k);
+            let (near, root) = (x.cbrt(), cbrt(x));
+            assert!((root - near).abs() <= near.abs() * f64::EPSILON, "{x}: {root} {near}");
+        }
+        for x in [5e-324, -1e-310, f64::MAX, f64::MIN_POSITIVE, -0.0] {
+            assert!((cbrt(x) - x.cbrt()).abs() <= x.cbrt().abs() * f64::EPSILON, "{x}");
+        }
+        assert_eq!(cbrt(-0.0).to_bits(), (-0.0f64).to_bits());
+        assert!(cbrt(f64::NAN).is_nan() && cbrt(f64::INFINITY) == f64::INFINITY);
+    }
+}

@@ -249,6 +249,11 @@ impl Machine<'_> {
                 let (a, b, c) = (self.lanes(a)?, self.lanes(b)?, self.lanes(c)?);
                 a.into_iter().zip(b).zip(c).map(|((a, b), c)| fused(a, b, c)).collect()
             }
+            Expr::Select(c, a, b) if self.function.type_of(c).lanes > 1 => {
+                let (c, a, b) = (self.lanes(c)?, self.lanes(a)?, self.lanes(b)?);
+                let chosen = c.into_iter().zip(a.into_iter().zip(b));
+                Ok(chosen.map(|(c, (a, b))| if c == Scalar::Bool(true) { a } else { b }).collect())
+            }
             Expr::Select(c, a, b) => {
                 let (c, a, b) = (self.truth(c)?, self.lanes(a)?, self.lanes(b)?);
                 Ok(if c { a } else { b })

@@ -15,8 +15,11 @@
 //! `select(a < b || a != a, a, b)` and `max(a, b)` is `select(a > b || a != a, a, b)`, so a NaN
 //! comes through. Comparisons with NaN are false but for `!=`. `square(x)` is `x * x`, `cube(x)`
 //! is `x * x * x`, float `mod` is `x - y * floor(x / y)`, `heaviside(x, y)` is
-//! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`; the other functions are the
-//! platform's libm, of the operand's precision.
+//! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`. With `a` for `abs(x)`, `asinh(x)` is
+//! `log1p(a + a / (hypot(1, 1 / a) + 1 / a))` and `atanh(x)` is `log1p(2 * a / (1 - a)) / 2`, both
+//! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1; `cbrt`
+//! is that of [`crate::algebra::eval`]. The other functions are the platform's libm, of the
+//! operand's precision.
 //! Comparisons and `and or xor not` of [`Register::Bool`] give `Bool`; the latter evaluate both
 //! operands. Conversion from float to `i64` truncates toward zero, saturates, and gives 0 for
 //! NaN; to `Bool` it asks `!= 0`; from `Bool` it gives 0 or 1.
@@ -270,7 +273,8 @@ pub enum Expr {
     Binary(BinaryOp, Box<Expr>, Box<Expr>),
     /// The second operand, a `Bool`, is evaluated only if the first holds.
     AndThen(Box<Expr>, Box<Expr>),
-    /// Where the condition holds the first, else the second; both are evaluated.
+    /// Where the condition holds the first, else the second; both are evaluated. The condition is
+    /// one for all lanes, or has as many lanes as they.
     Select(Box<Expr>, Box<Expr>, Box<Expr>),
     /// `a * b + c` rounded once; floats only.
     Fma(Box<Expr>, Box<Expr>, Box<Expr>),

@@ -1,20 +1,20 @@
 //! Expressions as C.
 
-use super::{Writer, index, lane_name, type_name};
-use crate::algebra::{BinaryOp, UnaryOp};
-use crate::datatype::{DataType, Register, Scalar};
-use crate::ids::Id;
+use super::types::{narrow, suffix, type_name};
+use super::{Writer, typed};
+use crate::algebra::{BinaryOp, UnaryOp, eval};
+use crate::datatype::{Register, Scalar};
 use crate::ir::{Expr, Type};
 
-/// How tightly C's operators bind; higher is tighter.
-const OR: u8 = 1;
+/// How tightly C's operators bind; higher is tighter. Signs of truth values always stand between
+/// atoms and comparisons between sums, as compilers ask for.
+const BITS: u8 = 1;
 const AND: u8 = 2;
-const EQUALITY: u8 = 3;
-const COMPARE: u8 = 4;
-const SUM: u8 = 5;
-const PRODUCT: u8 = 6;
-const PREFIX: u8 = 7;
-const ATOM: u8 = 8;
+const COMPARE: u8 = 3;
+const SUM: u8 = 4;
+const PRODUCT: u8 = 5;
+const PREFIX: u8 = 6;
+const ATOM: u8 = 7;
 
 impl Writer<'_> {
     /// An expression as text.
@@ -27,11 +27,11 @@ impl Writer<'_> {
         if own < binding { format!("({text})") } else { text }
     }
 
-    /// An operand of 64-bit arithmetic: narrower elements are widened first.
+    /// An operand of 64-bit arithmetic: elements that are narrower in C are widened.
     fn wide(&self, e: &Expr, binding: u8) -> String {
-        match e {
+        match self.bare(e) {
             Expr::Load { array, lanes: 1, .. }
-                if matches!(self.function.arrays[*array].elem, DataType::I32 | DataType::Bool) =>
+                if narrow(self.function.arrays[*array].elem, 1).is_some() =>
             {
                 format!("(int64_t){}", self.operand(e, PREFIX))
             }
@@ -39,15 +39,41 @@ impl Writer<'_> {
         }
     }
 
-    fn written(&self, e: &Expr) -> (String, u8) {
+    /// The value of integer arithmetic on constants, which C would do in 32 bit.
+    fn folded(&self, e: &Expr) -> Option<Scalar> {
+        use BinaryOp::{Add, Mul, Sub};
+        match self.bare(e) {
+            Expr::Const(c @ Scalar::I64(_)) => Some(*c),
+            Expr::Unary(UnaryOp::Neg, a) => Some(eval::unary(UnaryOp::Neg, self.folded(a)?)),
+            Expr::Binary(op @ (Add | Sub | Mul), a, b) => {
+                Some(eval::binary(*op, self.folded(a)?, self.folded(b)?))
+            }
+            _ => None,
+        }
+    }
+
+    /// An expression without conversions to what it is.
+    fn bare<'e>(&self, e: &'e Expr) -> &'e Expr {
         match e {
+            Expr::Convert(to, a) if self.function.type_of(a).register == *to => self.bare(a),
+            _ => e,
+        }
+    }
+
+    fn written(&self, e: &Expr) -> (String, u8) {
+        if let Some(c) = self.folded(e) {
+            return constant(c);
+        }
+        match self.bare(e) {
             Expr::Const(c) => constant(*c),
-            Expr::Var(v) => (self.vars[v.index()].clone(), ATOM),
-            Expr::Load { array, index: at, lanes } => {
-                let name = &self.arrays[index(*array)];
-                let at = self.expr(at);
+            Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
+            Expr::Load { array, index, lanes } => {
+                let (name, at) = (self.array(*array), self.expr(index));
                 if *lanes == 1 {
                     return (format!("{name}[{at}]"), ATOM);
+                }
+                if let Some(lanes) = narrow(self.function.arrays[*array].elem, *lanes) {
+                    return (format!("tamis_load_{lanes}(&{name}[{at}])"), ATOM);
                 }
                 let vector = type_name(self.function.type_of(e));
                 (format!("*(const {vector}_at *)&{name}[{at}]"), PREFIX)
@@ -58,145 +84,134 @@ impl Writer<'_> {
                 (format!("{} && {}", self.operand(a, AND), self.operand(b, AND + 1)), AND)
             }
             Expr::Select(c, a, b) => {
-                let ty = self.function.type_of(a);
-                let (c, a, b) = (self.expr(c), self.expr(a), self.expr(b));
-                (format!("tamis_select_{}({c}, {a}, {b})", suffix(ty)), ATOM)
+                let by_lane = self.function.type_of(c).lanes > 1;
+                let name = if by_lane { "tamis_blend" } else { "tamis_select" };
+                self.call(name, &[c, a, b], self.function.type_of(a))
             }
             Expr::Fma(a, b, c) => {
                 let ty = self.function.type_of(a);
-                let (a, b, c) = (self.expr(a), self.expr(b), self.expr(c));
-                let name = match (ty.lanes, ty.register) {
-                    (1, Register::F32) => "__builtin_fmaf".to_owned(),
-                    (1, _) => "__builtin_fma".to_owned(),
-                    _ => format!("tamis_fma_{}", suffix(ty)),
-                };
-                (format!("{name}({a}, {b}, {c})"), ATOM)
+                let args = format!("({}, {}, {})", self.expr(a), self.expr(b), self.expr(c));
+                match (ty.lanes, ty.register) {
+                    (1, Register::F32) => (format!("__builtin_fmaf{args}"), ATOM),
+                    (1, _) => (format!("__builtin_fma{args}"), ATOM),
+                    _ => (format!("tamis_fma_{}{args}", suffix(ty)), ATOM),
+                }
             }
             Expr::Convert(to, a) => self.convert(*to, a),
             Expr::Splat(a, lanes) => {
                 let ty = Type { lanes: *lanes, ..self.function.type_of(a) };
-                (format!("{} - ({}){{0}}", self.operand(a, SUM), type_name(ty)), SUM)
+                let lane = match ty.register {
+                    Register::Bool => format!("-(int64_t){}", self.operand(a, PREFIX)),
+                    _ => self.wide(a, SUM),
+                };
+                (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
             }
-            Expr::Sum(a) => {
-                let ty = self.function.type_of(a);
-                (format!("tamis_sum_{}({})", suffix(ty), self.expr(a)), ATOM)
-            }
-            Expr::Len(array) => (format!("{}_len", self.arrays[index(*array)]), ATOM),
+            Expr::Sum(a) => self.call("tamis_sum", &[a], self.function.type_of(a)),
+            Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
     }
 
+    /// A call of a helper of a type.
+    fn call(&self, name: &str, args: &[&Expr], ty: Type) -> (String, u8) {
+        let args: Vec<String> = args.iter().map(|a| self.expr(a)).collect();
+        (format!("{name}_{}({})", suffix(ty), args.join(", ")), ATOM)
+    }
+
     fn convert(&self, to: Register, a: &Expr) -> (String, u8) {
-        let from = self.function.type_of(a).register;
-        match (from, to) {
-            (f, t) if f == t => self.written(a),
-            (Register::F32, Register::I64) | (Register::F64, Register::I64) => {
+        let from = self.function.type_of(a);
+        let to = Type { register: to, lanes: from.lanes };
+        if from.lanes > 1 {
+            return self.call(&format!("tamis_{}_of", suffix(to)), &[a], from);
+        }
+        match (from.register, to.register) {
+            (Register::F32 | Register::F64, Register::I64) => {
                 (format!("tamis_i64_of({})", self.expr(a)), ATOM)
             }
-            (_, Register::Bool) => (format!("{} != 0", self.wide(a, EQUALITY + 1)), EQUALITY),
-            (_, to) => {
-                let ty = type_name(Type::scalar(to));
-                (format!("({ty}){}", self.operand(a, PREFIX)), PREFIX)
-            }
+            (_, Register::Bool) => (format!("{} != 0", self.wide(a, SUM)), COMPARE),
+            _ => (format!("({}){}", type_name(to), self.operand(a, PREFIX)), PREFIX),
         }
     }
 
     fn unary(&self, op: UnaryOp, a: &Expr) -> (String, u8) {
         let ty = self.function.type_of(a);
         match (op, ty.register) {
-            (UnaryOp::Not, _) => (format!("!{}", self.operand(a, PREFIX)), PREFIX),
-            (UnaryOp::Neg, _) => (format!("-{}", self.wide(a, ATOM)), PREFIX),
-            (UnaryOp::Abs, Register::F64) if ty.lanes == 1 => call("fabs", &[self.expr(a)]),
-            (UnaryOp::Abs, Register::F32) if ty.lanes == 1 => call("fabsf", &[self.expr(a)]),
-            (UnaryOp::Abs | UnaryOp::Square | UnaryOp::Cube, _) => {
-                call(&format!("tamis_{}_{}", op.name(), suffix(ty)), &[self.expr(a)])
+            (UnaryOp::Not, Register::Bool) if ty.lanes == 1 => {
+                (format!("!{}", self.operand(a, PREFIX)), COMPARE)
             }
-            (_, Register::F32) => call(&format!("{}f", op.name()), &[self.expr(a)]),
-            _ => call(op.name(), &[self.expr(a)]),
+            (UnaryOp::Not, Register::Bool) => (format!("~{}", self.operand(a, PREFIX)), PREFIX),
+            (_, Register::Bool) => self.written(a),
+            (UnaryOp::Neg, _) => (format!("-{}", self.wide(a, ATOM)), PREFIX),
+            _ => (typed::unary(op, ty, &self.expr(a)), ATOM),
         }
     }
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
         let ty = self.function.type_of(a);
         let float = matches!(ty.register, Register::F32 | Register::F64);
-        let infix = |sign: &str, level: u8| {
-            let (left, right) = (self.wide(a, level), self.wide(b, level + 1));
-            (format!("{left} {sign} {right}"), level)
-        };
+        if let Some(sign) = comparison(op).filter(|_| ty.lanes == 1) {
+            return (format!("{} {sign} {}", self.wide(a, SUM), self.wide(b, SUM)), COMPARE);
+        }
+        if op.is_logical() && comparison(op).is_none() || ty.register == Register::Bool {
+            return self.logical(op, a, b);
+        }
         match op {
-            BinaryOp::Add => infix("+", SUM),
-            BinaryOp::Sub => infix("-", SUM),
-            BinaryOp::Mul => infix("*", PRODUCT),
-            BinaryOp::Div if float => infix("/", PRODUCT),
-            BinaryOp::Lt => infix("<", COMPARE),
-            BinaryOp::Le => infix("<=", COMPARE),
-            BinaryOp::Gt => infix(">", COMPARE),
-            BinaryOp::Ge => infix(">=", COMPARE),
-            BinaryOp::Eq => infix("==", EQUALITY),
-            BinaryOp::Ne => infix("!=", EQUALITY),
-            BinaryOp::And if ty.register == Register::Bool => {
-                (format!("{} & {}", self.operand(a, ATOM), self.operand(b, ATOM)), OR)
-            }
-            BinaryOp::Or if ty.register == Register::Bool => {
-                (format!("{} | {}", self.operand(a, ATOM), self.operand(b, ATOM)), OR)
-            }
-            BinaryOp::Xor if ty.register == Register::Bool => {
-                (format!("{} ^ {}", self.operand(a, ATOM), self.operand(b, ATOM)), OR)
-            }
-            BinaryOp::Pow | BinaryOp::Atan2 => {
-                let f32 = if ty.register == Register::F32 { "f" } else { "" };
-                call(&format!("{}{f32}", op.name()), &[self.expr(a), self.expr(b)])
-            }
-            op => {
-                let name = match op {
-                    BinaryOp::Div => "div",
-                    op => op.name(),
-                };
-                let name = format!("tamis_{name}_{}", suffix(ty));
-                call(&name, &[self.expr(a), self.expr(b)])
-            }
+            BinaryOp::Add => self.arithmetic("+", SUM, a, b),
+            BinaryOp::Sub => self.arithmetic("-", SUM, a, b),
+            BinaryOp::Mul => self.arithmetic("*", PRODUCT, a, b),
+            BinaryOp::Div if float => self.arithmetic("/", PRODUCT, a, b),
+            BinaryOp::User(_) => unreachable!("operators of the user are inlined before"),
+            op => (typed::binary(op, ty, &self.expr(a), &self.expr(b)), ATOM),
         }
     }
-}
 
-fn call(name: &str, args: &[String]) -> (String, u8) {
-    (format!("{name}({})", args.join(", ")), ATOM)
-}
-
-/// The end of a helper's name: `f64`, `f64x8`.
-fn suffix(ty: Type) -> String {
-    match ty.lanes {
-        1 => lane_name(ty.register).to_owned(),
-        lanes => format!("{}x{lanes}", lane_name(ty.register)),
+    fn arithmetic(&self, sign: &str, level: u8, a: &Expr, b: &Expr) -> (String, u8) {
+        (format!("{} {sign} {}", self.wide(a, level), self.wide(b, level + 1)), level)
     }
+
+    /// An operator of truth values, as one of the signs that fit lanes as well.
+    fn logical(&self, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
+        use BinaryOp::{And, Min, Mul, Sub, Xor};
+        let ty = self.function.type_of(a);
+        if comparison(op).is_some() {
+            return (typed::binary(op, ty, &self.expr(a), &self.expr(b)), ATOM);
+        }
+        let truth = |e: &Expr| match ty.register {
+            Register::Bool => self.operand(e, ATOM),
+            _ => format!("({})", self.convert(Register::Bool, e).0),
+        };
+        let sign = match op {
+            And | Mul | Min => "&",
+            Xor | Sub => "^",
+            _ => "|",
+        };
+        (format!("{} {sign} {}", truth(a), truth(b)), BITS)
+    }
+}
+
+fn comparison(op: BinaryOp) -> Option<&'static str> {
+    use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
+    matches!(op, Eq | Ne | Lt | Le | Gt | Ge).then(|| op.name())
 }
 
 fn constant(c: Scalar) -> (String, u8) {
-    let signed = |text: String| {
-        let level = if text.starts_with('-') { PREFIX } else { ATOM };
-        (text, level)
+    let text = match c {
+        Scalar::Bool(b) => b.to_string(),
+        Scalar::I64(i64::MIN) => "INT64_MIN".to_owned(),
+        Scalar::I64(x) => x.to_string(),
+        Scalar::F32(x) if x.is_finite() => format!("{x:?}f"),
+        Scalar::F32(x) => special(f64::from(x), "f"),
+        Scalar::F64(x) if x.is_finite() => format!("{x:?}"),
+        Scalar::F64(x) => special(x, ""),
     };
-    match c {
-        Scalar::Bool(b) => (b.to_string(), ATOM),
-        Scalar::I64(i64::MIN) => ("(-9223372036854775807 - 1)".to_owned(), ATOM),
-        Scalar::I64(x) => signed(x.to_string()),
-        Scalar::F32(x) => {
-            let (text, level) = float(f64::from(x), format!("{x:?}"));
-            if x.is_finite() {
-                (format!("{text}f"), level)
-            } else {
-                (format!("(float){text}"), PREFIX)
-            }
-        }
-        Scalar::F64(x) => float(x, format!("{x:?}")),
-    }
+    let level = if text.starts_with('-') { PREFIX } else { ATOM };
+    (text, level)
 }
 
-fn float(x: f64, text: String) -> (String, u8) {
+/// What has no digits: infinity and NaN.
+fn special(x: f64, end: &str) -> String {
     match x {
-        _ if x.is_nan() => ("NAN".to_owned(), ATOM),
-        f64::INFINITY => ("INFINITY".to_owned(), ATOM),
-        f64::NEG_INFINITY => ("-INFINITY".to_owned(), PREFIX),
-        _ if x.is_sign_negative() => (text, PREFIX),
-        _ => (text, ATOM),
+        _ if x.is_nan() => format!("__builtin_nan{end}(\"\")"),
+        _ if x > 0.0 => format!("__builtin_inf{end}()"),
+        _ => format!("-__builtin_inf{end}()"),
     }
 }

@@ -7,52 +7,58 @@
 //!
 //! Each function is followed by `NAME_entry`, which takes the slots of the calling convention of
 //! [`crate::ir::Param`]. The text is GNU C; compile it with `-fwrapv -ffp-contract=off` and without
-//! fast-math, so that it computes the same bits as every other backend. Names of the user never
-//! reach the text unescaped.
+//! fast-math, so that it computes the same bits as every other backend. It draws no warnings, and
+//! names of the user cannot mean anything else in it.
 
 mod expr;
 mod names;
 mod prelude;
 mod scopes;
 mod stmt;
+mod typed;
+mod types;
+mod uses;
 
-use crate::datatype::{DataType, Register};
-use crate::ir::{Function, Param, Role, Type};
+use crate::datatype::Register;
+use crate::ids::{Array, Var};
+use crate::ir::{Function, Param, Role};
 use std::fmt::Write;
+use types::{element, type_name};
 
 /// The functions as one C file.
 pub fn emit(functions: &[&Function]) -> String {
     let mut body = String::new();
-    for function in functions {
-        body.push_str(&Writer::new(function).function());
+    for (function, name) in functions.iter().zip(names::functions(functions)) {
+        body.push_str(&Writer::new(function, name).function());
     }
     prelude::before(&body) + &body
 }
 
-/// The name of a function's entry point in the emitted text.
-pub fn entry(function: &Function) -> String {
-    format!("{}_entry", names::escape(&function.name))
+/// The names of the functions' entry points in their file.
+pub fn entries(functions: &[&Function]) -> Vec<String> {
+    names::functions(functions).into_iter().map(|name| format!("{name}_entry")).collect()
 }
 
 /// One function being written.
 struct Writer<'f> {
     function: &'f Function,
-    vars: Vec<String>,
-    arrays: Vec<String>,
+    name: String,
+    names: names::Locals,
     scopes: scopes::Scopes,
+    uses: uses::Uses,
     text: String,
     indent: usize,
     fails: bool,
 }
 
 impl<'f> Writer<'f> {
-    fn new(function: &'f Function) -> Writer<'f> {
-        let (vars, arrays) = names::all(function);
+    fn new(function: &'f Function, name: String) -> Writer<'f> {
         Writer {
             function,
-            vars,
-            arrays,
+            name,
+            names: names::Locals::of(function),
             scopes: scopes::Scopes::of(function),
+            uses: uses::Uses::of(function),
             text: String::new(),
             indent: 1,
             fails: false,
@@ -60,13 +66,9 @@ impl<'f> Writer<'f> {
     }
 
     fn function(mut self) -> String {
-        let name = names::escape(&self.function.name);
-        let signature = self.parameters(&name);
         self.openings();
         self.block(&self.function.body, &[]);
-        let locals: Vec<String> =
-            self.function.locals().map(|a| self.arrays[index(a)].clone()).collect();
-        let mut out = format!("{signature} {{\n");
+        let mut out = format!("{} {{\n", self.signature());
         if self.fails {
             out.push_str("  int64_t status = 0;\n");
         }
@@ -74,32 +76,40 @@ impl<'f> Writer<'f> {
         if self.fails {
             out.push_str("done:\n");
         }
-        for local in locals {
-            let _ = writeln!(out, "  free({local});");
+        for local in self.function.locals().filter(|a| self.uses.touches(*a)) {
+            let _ = writeln!(out, "  free({});", self.array(local));
         }
         out.push_str(if self.fails { "  return status;\n}\n" } else { "  return 0;\n}\n" });
-        out.push_str(&self.entry(&name));
+        out.push_str(&self.entry());
         out
     }
 
+    fn var(&self, var: Var) -> &str {
+        &self.names.var(var).name
+    }
+
+    fn array(&self, array: Array) -> &str {
+        &self.names.array(array).name
+    }
+
     /// `int64_t NAME(..)`.
-    fn parameters(&self, name: &str) -> String {
+    fn signature(&self) -> String {
         let mut params = vec![];
         for param in &self.function.params {
             match param {
                 Param::Scalar(v) => {
                     let ty = type_name(self.function.vars[*v].ty);
-                    params.push(format!("{ty} {}", self.vars[index(*v)]));
+                    params.push(format!("{ty} {}", self.var(*v)));
                 }
                 Param::Array(a) => {
                     let array = &self.function.arrays[*a];
-                    let (ty, name) = (element(array.elem), &self.arrays[index(*a)]);
+                    let (ty, names) = (element(array.elem), self.names.array(*a));
                     match array.role {
-                        Role::Input => params.push(format!("const {ty} *restrict {name}")),
-                        Role::Output => params.push(format!("{ty} *restrict {name}")),
+                        Role::Input => params.push(format!("const {ty} *restrict {}", names.name)),
+                        Role::Output => params.push(format!("{ty} *restrict {}", names.name)),
                         Role::Result | Role::Local => {
-                            params.push(format!("{ty} **{name}_out"));
-                            params.push(format!("int64_t *{name}_out_len"));
+                            params.push(format!("{ty} **{}", names.out));
+                            params.push(format!("int64_t *{}", names.out_len));
                         }
                     }
                 }
@@ -108,40 +118,58 @@ impl<'f> Writer<'f> {
         if params.is_empty() {
             params.push("void".to_owned());
         }
-        format!("int64_t {name}({})", params.join(", "))
+        format!("int64_t {}({})", self.name, params.join(", "))
     }
 
-    /// Declares the arrays that the function allocates.
+    /// Declares the arrays that the function allocates, and says which parameters it leaves alone.
     fn openings(&mut self) {
-        for (id, array) in self.function.arrays.enumerate() {
-            let (ty, name) = (element(array.elem), self.arrays[index(id)].clone());
-            match array.role {
-                Role::Result => {
-                    self.line(&format!("{ty} *restrict {name} = *{name}_out;"));
-                    self.line(&format!("int64_t {name}_len = *{name}_out_len;"));
-                }
-                Role::Local => {
-                    self.line(&format!("{ty} *restrict {name} = NULL;"));
-                    self.line(&format!("int64_t {name}_len = 0;"));
-                }
-                Role::Input | Role::Output => {}
+        let mut lines = vec![];
+        let mut unused = vec![];
+        for param in &self.function.params {
+            match param {
+                Param::Scalar(v) if !self.uses.reads(*v) => unused.push(self.var(*v)),
+                _ => {}
             }
         }
+        for (id, array) in self.function.arrays.enumerate() {
+            let (ty, names) = (element(array.elem), self.names.array(id));
+            let (touched, sized) = (self.uses.touches(id), self.uses.sizes(id));
+            let (start, len) = match array.role {
+                Role::Result => (format!("*{}", names.out), format!("*{}", names.out_len)),
+                Role::Local => ("NULL".to_owned(), "0".to_owned()),
+                Role::Input | Role::Output if touched => continue,
+                Role::Input | Role::Output => {
+                    unused.push(&names.name);
+                    continue;
+                }
+            };
+            if touched {
+                lines.push(format!("{ty} *restrict {} = {start};", names.name));
+            } else if array.role == Role::Result {
+                unused.push(&names.out);
+            }
+            if sized {
+                lines.push(format!("int64_t {} = {len};", names.len));
+            } else if array.role == Role::Result {
+                unused.push(&names.out_len);
+            }
+        }
+        lines.extend(unused.into_iter().map(|name| format!("(void){name};")));
+        lines.iter().for_each(|line| self.line(line));
     }
 
     /// The wrapper that unpacks slots.
-    fn entry(&self, name: &str) -> String {
+    fn entry(&self) -> String {
         let mut args = vec![];
         let mut slot = 0;
         for param in &self.function.params {
             match param {
                 Param::Scalar(v) => {
-                    let helper = match self.function.vars[*v].ty.register {
-                        Register::F32 => "tamis_f32_of",
-                        Register::F64 => "tamis_f64_of",
-                        _ => "(int64_t)",
-                    };
-                    args.push(format!("{helper}(slots[{slot}])"));
+                    args.push(match self.function.vars[*v].ty.register {
+                        Register::F32 => format!("tamis_f32_of(slots[{slot}])"),
+                        Register::F64 => format!("tamis_f64_of(slots[{slot}])"),
+                        _ => format!("(int64_t)slots[{slot}]"),
+                    });
                     slot += 1;
                 }
                 Param::Array(a) => {
@@ -160,6 +188,7 @@ impl<'f> Writer<'f> {
             }
         }
         let unused = if slot == 0 { "  (void)slots;\n" } else { "" };
+        let name = &self.name;
         format!(
             "\nint64_t {name}_entry(uint64_t *slots) {{\n{unused}  return {name}({});\n}}\n",
             args.join(", ")
@@ -168,45 +197,6 @@ impl<'f> Writer<'f> {
 
     fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "{:width$}{text}", "", width = 2 * self.indent);
-    }
-}
-
-fn index<I: crate::ids::Id>(id: I) -> usize {
-    id.index()
-}
-
-/// The C type of an array's elements.
-fn element(elem: DataType) -> &'static str {
-    match elem {
-        DataType::Bool => "uint8_t",
-        DataType::I32 => "int32_t",
-        DataType::I64 => "int64_t",
-        DataType::F32 => "float",
-        DataType::F64 => "double",
-    }
-}
-
-/// The C type of a value.
-fn type_name(ty: Type) -> String {
-    if ty.lanes > 1 {
-        return format!("{}x{}", lane_name(ty.register), ty.lanes);
-    }
-    match ty.register {
-        Register::Bool => "bool",
-        Register::I64 => "int64_t",
-        Register::F32 => "float",
-        Register::F64 => "double",
-    }
-    .to_owned()
-}
-
-/// `f64`, as in the names of vector types.
-fn lane_name(register: Register) -> &'static str {
-    match register {
-        Register::Bool => "b8",
-        Register::I64 => "i64",
-        Register::F32 => "f32",
-        Register::F64 => "f64",
     }
 }
 

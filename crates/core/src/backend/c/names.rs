@@ -1,21 +1,24 @@
-//! Names that are safe in C: escaped, and unique within a function.
+//! Names that mean nothing else in C.
+//!
+//! A name that C, a header or the text itself may own gets a `_` behind it, and nothing of theirs
+//! ends so: `int` is `int_`, `tamis_k` is `tamis_k_`, while `A2_pos`, `pA2` and `i` stay. Headers
+//! that open-ended sets of names come from are not included; what the text takes from libraries it
+//! declares itself (see [`super::prelude`]).
 
+use super::prelude;
+use crate::ids::{Array, Id, Var};
 use crate::ir::Function;
 use std::collections::BTreeSet;
 
-/// Words that C, its headers or the prelude use, and so no variable may.
-const RESERVED: &str = "auto bool break case char const continue default do double else enum \
-extern false float for goto if inline int int64_t int32_t uint8_t uint32_t uint64_t long register \
-restrict return short signed sizeof static struct switch true typedef typeof union unsigned void \
-volatile while asm linux unix NULL INFINITY NAN main status done slots free malloc realloc memcpy \
-memset abs fabs sqrt cbrt exp log log10 pow fmod sin cos tan asin acos atan atan2 sinh cosh tanh \
-asinh acosh atanh floor fma fabsf sqrtf cbrtf expf logf log10f powf fmodf sinf cosf tanf asinf \
-acosf atanf atan2f sinhf coshf tanhf asinhf acoshf atanhf floorf fmaf j0 j1 jn y0 y1 yn gamma \
-lgamma tgamma erf erfc exp2 expm1 log1p log2 logb hypot ceil round trunc rint remainder drem \
-signgam index rindex div ldiv rand random time signal printf read write open close exit abort \
-environ errno stdin stdout stderr assert";
+/// Keywords of C up to C23 and of GNU C, what the three included headers define in lower case, and
+/// macros that GNU compilers predefine.
+const WORDS: &str = "alignas alignof asm auto bool break case char const constexpr continue default \
+do double else enum extern false float for goto if inline int long nullptr register restrict return \
+short signed sizeof static static_assert struct switch thread_local true typedef typeof typeof_unqual \
+union unsigned void volatile while main offsetof unreachable linux unix i386 mips sparc sun sgi hpux \
+hppa vax m68k mc68000 pdp11 powerpc";
 
-/// A name as a C identifier that no header declares.
+/// A name as a C identifier that nothing else owns.
 pub(super) fn escape(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -24,36 +27,110 @@ pub(super) fn escape(name: &str) -> String {
             other => out.push_str(&format!("u{:x}_", u32::from(other))),
         }
     }
-    let first = out.chars().next().unwrap_or('0');
-    if first.is_ascii_digit() || first == '_' {
+    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
         out.insert(0, 'v');
     }
-    let vector = ["f32x", "f64x", "i64x", "tamis_"].iter().any(|p| out.starts_with(p));
-    if vector || out.starts_with("__") || RESERVED.split_whitespace().any(|word| word == out) {
+    if is_owned(&out) {
         out.push('_');
     }
     out
 }
 
-/// The names of a function's variables and arrays.
-pub(super) fn all(function: &Function) -> (Vec<String>, Vec<String>) {
-    let mut taken = BTreeSet::from([escape(&function.name)]);
-    let mut fresh = |name: &str, derived: &[&str]| {
-        let mut candidate = escape(name);
-        while taken.contains(&candidate)
-            || derived.iter().any(|d| taken.contains(&format!("{candidate}{d}")))
+/// Whether a name is a word of C, looks like one of a header (`INT64_MAX`, `size_t`), or is one
+/// that the text uses itself.
+fn is_owned(name: &str) -> bool {
+    let is_macro = name.len() > 1 && !name.contains(|c: char| c.is_ascii_lowercase());
+    is_macro
+        || name.ends_with("_t")
+        || name.starts_with("tamis_")
+        || WORDS.split_whitespace().any(|word| word == name)
+        || prelude::defines(name)
+}
+
+/// Names that are in use.
+struct Taken(BTreeSet<String>);
+
+impl Taken {
+    /// A name like this one that nobody has, nor any of those derived from it.
+    fn fresh(&mut self, name: &str, derived: &[&str]) -> String {
+        let mut candidate = name.to_owned();
+        let with = |name: &str, end: &&str| format!("{name}{end}");
+        while self.0.contains(&candidate)
+            || derived.iter().any(|end| self.0.contains(&with(&candidate, end)))
         {
             candidate.push('_');
         }
-        taken.extend(derived.iter().map(|d| format!("{candidate}{d}")));
-        taken.insert(candidate.clone());
+        self.0.extend(derived.iter().map(|end| with(&candidate, end)));
+        self.0.insert(candidate.clone());
         candidate
-    };
-    let arrays = function
-        .arrays
-        .iter()
-        .map(|a| fresh(&a.name, &["_len", "_out", "_out_len", "_grown"]))
-        .collect();
-    let vars = function.vars.iter().map(|v| fresh(&v.name, &["_hi"])).collect();
-    (vars, arrays)
+    }
+}
+
+/// The names of the functions of a file. No library has a `compute_..`; others get a `_`.
+pub(super) fn functions(functions: &[&Function]) -> Vec<String> {
+    let mut taken = Taken(BTreeSet::from(["slots".to_owned()]));
+    let mut named = vec![];
+    for function in functions {
+        let mut name = escape(&function.name);
+        if !name.starts_with("compute_") && !name.ends_with('_') {
+            name.push('_');
+        }
+        named.push(taken.fresh(&name, &["_entry"]));
+    }
+    named
+}
+
+/// The names within a function.
+pub(super) struct Locals {
+    vars: Vec<Variable>,
+    arrays: Vec<ArrayNames>,
+}
+
+/// What a variable is called, and the bounds of its loops where they have to be held.
+pub(super) struct Variable {
+    pub(super) name: String,
+    pub(super) lo: String,
+    pub(super) hi: String,
+}
+
+/// What an array is called, and what belongs to one that is allocated.
+pub(super) struct ArrayNames {
+    pub(super) name: String,
+    pub(super) len: String,
+    pub(super) out: String,
+    pub(super) out_len: String,
+    pub(super) grown: String,
+}
+
+impl Locals {
+    /// Names for all variables and arrays: first those that were given, then those derived.
+    pub(super) fn of(function: &Function) -> Locals {
+        let mut taken = Taken(BTreeSet::from(["status".to_owned()]));
+        let mut given = |name: &String| taken.fresh(&escape(name), &[]);
+        let arrays: Vec<String> = function.arrays.iter().map(|a| given(&a.name)).collect();
+        let vars: Vec<String> = function.vars.iter().map(|v| given(&v.name)).collect();
+        let mut derived = |name: &str, end: &str| taken.fresh(&format!("{name}{end}"), &[]);
+        let arrays = arrays.into_iter().map(|name| ArrayNames {
+            len: derived(&name, "_len"),
+            out: derived(&name, "_out"),
+            out_len: derived(&name, "_out_len"),
+            grown: derived(&name, "_grown"),
+            name,
+        });
+        let arrays = arrays.collect();
+        let vars = vars.into_iter().map(|name| Variable {
+            lo: derived(&name, "_lo"),
+            hi: derived(&name, "_hi"),
+            name,
+        });
+        Locals { vars: vars.collect(), arrays }
+    }
+
+    pub(super) fn var(&self, var: Var) -> &Variable {
+        &self.vars[var.index()]
+    }
+
+    pub(super) fn array(&self, array: Array) -> &ArrayNames {
+        &self.arrays[array.index()]
+    }
 }

@@ -1,6 +1,8 @@
-//! Where each variable is declared: in the innermost block that holds all its uses.
+//! Where each variable is declared: in the innermost block that holds all its uses; outside of the
+//! loops around it, if one iteration may read what another left.
 
-use crate::ids::{Id, Var};
+use super::stmt::exposes;
+use crate::ids::Var;
 use crate::ir::{Expr, Function, Param, Stmt};
 use std::collections::BTreeMap;
 
@@ -22,6 +24,9 @@ impl Scopes {
             }
         }
         scopes.block(&function.body, &mut vec![], &mut vec![]);
+        for (var, home) in &mut scopes.home {
+            hoist(&function.body, *var, home);
+        }
         scopes
     }
 
@@ -73,7 +78,18 @@ impl Scopes {
     }
 }
 
-/// A key for sets of variables.
-pub(super) fn place(var: Var) -> usize {
-    var.index()
+/// Moves a home within a loop out of it if its block may read the variable before it assigns it.
+fn hoist(body: &[Stmt], var: Var, home: &mut Path) {
+    let mut block = body;
+    let mut outermost = None;
+    for (depth, step) in home.iter().enumerate() {
+        let s = &block[step / 2];
+        if outermost.is_none() && matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
+            outermost = Some(depth);
+        }
+        block = s.blocks()[step % 2];
+    }
+    if let Some(depth) = outermost.filter(|_| exposes(block, var)) {
+        home.truncate(depth);
+    }
 }

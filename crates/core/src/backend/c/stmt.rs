@@ -1,8 +1,9 @@
 //! Statements as C.
 
-use super::scopes::place;
-use super::{Writer, element, index, type_name};
-use crate::datatype::DataType;
+use super::Writer;
+use super::names::ArrayNames;
+use super::types::{element, narrow, type_name};
+use super::uses::mentions;
 use crate::ids::{Array, Var};
 use crate::ir::{Expr, Role, Status, Stmt};
 use std::collections::BTreeSet;
@@ -10,14 +11,12 @@ use std::collections::BTreeSet;
 impl Writer<'_> {
     /// A block, with the declarations that its first assignments cannot carry.
     pub(super) fn block(&mut self, stmts: &[Stmt], path: &[usize]) {
-        let mut waiting: BTreeSet<usize> = BTreeSet::new();
+        let mut waiting: BTreeSet<Var> = BTreeSet::new();
         for var in self.scopes.undeclared(path) {
             if assigned_first(stmts, var) {
-                waiting.insert(place(var));
+                waiting.insert(var);
             } else {
-                let ty = type_name(self.function.vars[var].ty);
-                let name = self.vars[place(var)].clone();
-                self.line(&format!("{ty} {name};"));
+                self.declare(stmts, var);
             }
         }
         let mut path = path.to_vec();
@@ -28,16 +27,36 @@ impl Writer<'_> {
         }
     }
 
-    fn stmt(&mut self, s: &Stmt, path: &mut [usize], waiting: &mut BTreeSet<usize>) {
+    /// Declares a variable ahead of the statements that assign it. One that some way through them
+    /// reads first gets a value, which stands for what no iteration has left yet.
+    fn declare(&mut self, stmts: &[Stmt], var: Var) {
+        let ty = self.function.vars[var].ty;
+        let start = match (exposes(stmts, var), ty.lanes) {
+            (false, _) => "",
+            (true, 1) => " = 0",
+            (true, _) => " = {0}",
+        };
+        let text = format!("{} {}{start};", type_name(ty), self.var(var));
+        self.line(&(text + &self.unused(var)));
+    }
+
+    /// What keeps compilers from remarking that nothing reads a variable.
+    fn unused(&self, var: Var) -> String {
+        if self.uses.reads(var) { String::new() } else { format!(" (void){};", self.var(var)) }
+    }
+
+    fn stmt(&mut self, s: &Stmt, path: &mut [usize], waiting: &mut BTreeSet<Var>) {
         match s {
             Stmt::Assign { var, value } => {
-                let ty = match waiting.remove(&place(*var)) {
-                    true => format!("{} ", type_name(self.function.vars[*var].ty)),
-                    false => String::new(),
+                let (name, value) = (self.var(*var), self.expr(value));
+                let text = match waiting.remove(var) {
+                    true => {
+                        let ty = type_name(self.function.vars[*var].ty);
+                        format!("{ty} {name} = {value};{}", self.unused(*var))
+                    }
+                    false => format!("{name} = {value};"),
                 };
-                let value = self.expr(value);
-                let name = &self.vars[place(*var)];
-                self.line(&format!("{ty}{name} = {value};"));
+                self.line(&text);
             }
             Stmt::Store { array, index, value } => self.store(*array, index, value),
             Stmt::For { var, lo, hi, step, body } => {
@@ -53,18 +72,11 @@ impl Writer<'_> {
             }
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise, path),
             Stmt::Reserve { array, len } => self.reserve(*array, len),
-            Stmt::Fill { array, lo, hi, value } => {
-                let (lo, hi, value) = (self.expr(lo), self.expr(hi), self.expr(value));
-                let name = self.arrays[index(*array)].clone();
-                self.line(&format!(
-                    "for (int64_t tamis_k = {lo}, tamis_hi = {hi}; tamis_k < tamis_hi; tamis_k++) \
-                     {name}[tamis_k] = {value};"
-                ));
-            }
+            Stmt::Fill { array, lo, hi, value } => self.fill(*array, lo, hi, value),
             Stmt::Sort { keys, carried, lo, hi } => self.sort(keys, carried, lo, hi),
             Stmt::Fail(status) => self.fail(*status),
             Stmt::Comment(text) => {
-                let safe = text.replace("*/", "* /").replace('\n', " ");
+                let safe = text.replace("*/", "* /").replace("/*", "/ *").replace('\n', " ");
                 self.line(&format!("/* {safe} */"));
             }
         }
@@ -83,32 +95,60 @@ impl Writer<'_> {
     fn store(&mut self, array: Array, at: &Expr, value: &Expr) {
         let elem = self.function.arrays[array].elem;
         let ty = self.function.type_of(value);
-        let (at, value) = (self.expr(at), self.expr(value));
-        let name = self.arrays[index(array)].clone();
-        if ty.lanes > 1 {
-            let vector = type_name(ty);
-            self.line(&format!("*({vector}_at *)&{name}[{at}] = {value};"));
-            return;
-        }
-        let cast = match elem {
-            DataType::I32 | DataType::Bool => format!("({})", element(elem)),
-            _ => String::new(),
+        let (at, text) = (self.expr(at), self.expr(value));
+        let name = self.array(array);
+        let line = match (ty.lanes, narrow(elem, ty.lanes)) {
+            (1, Some(_)) => {
+                let text = if is_atom(&text) { text } else { format!("({text})") };
+                format!("{name}[{at}] = ({}){text};", element(elem))
+            }
+            (1, None) => format!("{name}[{at}] = {text};"),
+            (_, Some(lanes)) => format!("tamis_store_{lanes}(&{name}[{at}], {text});"),
+            (_, None) => format!("*({}_at *)&{name}[{at}] = {text};", type_name(ty)),
         };
-        let value = if cast.is_empty() || is_atom(&value) { value } else { format!("({value})") };
-        self.line(&format!("{name}[{at}] = {cast}{value};"));
+        self.line(&line);
+    }
+
+    /// A value that the filling itself may change is taken before.
+    fn fill(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
+        let ty = type_name(self.function.type_of(value));
+        let is_fixed = matches!(value, Expr::Const(_) | Expr::Var(_));
+        let (lo, hi, value) = (self.expr(lo), self.expr(hi), self.expr(value));
+        let name = self.array(array).to_owned();
+        let fill = |value: &str| {
+            format!(
+                "for (int64_t tamis_k = {lo}, tamis_hi = {hi}; tamis_k < tamis_hi; tamis_k++) \
+                 {name}[tamis_k] = {value};"
+            )
+        };
+        if is_fixed {
+            return self.line(&fill(&value));
+        }
+        self.line("{");
+        self.indent += 1;
+        self.line(&format!("{ty} tamis_value = {value};"));
+        self.line(&fill("tamis_value"));
+        self.indent -= 1;
+        self.line("}");
     }
 
     fn for_loop(&mut self, var: Var, lo: &Expr, hi: &Expr, step: i64, body: &[Stmt]) {
-        let name = self.vars[place(var)].clone();
+        let names = self.names.var(var);
+        let name = &names.name;
+        let own = mentions(lo, var) || mentions(hi, var);
+        let fixed = is_fixed(hi, body, self);
         let (lo, bound) = (self.expr(lo), self.expr(hi));
         let step = if step == 1 { format!("{name}++") } else { format!("{name} += {step}") };
-        if is_fixed(hi, body, self) {
-            self.line(&format!("for (int64_t {name} = {lo}; {name} < {bound}; {step}) {{"));
-        } else {
-            self.line(&format!(
-                "for (int64_t {name} = {lo}, {name}_hi = {bound}; {name} < {name}_hi; {step}) {{"
-            ));
-        }
+        let (start, bound) = match (own, fixed) {
+            // Bounds that name the variable mean the one outside.
+            (true, _) => {
+                let (first, end) = (&names.lo, &names.hi);
+                (format!("{end} = {bound}, {first} = {lo}, {name} = {first}"), end.clone())
+            }
+            (false, true) => (format!("{name} = {lo}"), bound),
+            (false, false) => (format!("{name} = {lo}, {} = {bound}", names.hi), names.hi.clone()),
+        };
+        self.line(&format!("for (int64_t {start}; {name} < {bound}; {step}) {{"));
     }
 
     fn branch(&mut self, cond: &Expr, then: &[Stmt], otherwise: &[Stmt], path: &mut [usize]) {
@@ -126,25 +166,25 @@ impl Writer<'_> {
 
     fn reserve(&mut self, array: Array, len: &Expr) {
         self.fails = true;
-        let name = self.arrays[index(array)].clone();
         let ty = element(self.function.arrays[array].elem);
-        let len = self.expr(len);
+        let wanted = self.expr(len);
         let failed = Status::OutOfMemory as i64;
-        self.line(&format!(
-            "if (__builtin_expect((uint64_t)({len}) > (uint64_t){name}_len, 0)) {{"
-        ));
-        self.indent += 1;
-        self.line(&format!("int64_t {name}_grown = tamis_capacity({name}_len, {len});"));
-        self.line(&format!(
-            "{ty} *tamis_p = tamis_reserve({name}, {name}_len, {name}_grown, sizeof({ty}));"
-        ));
-        self.line(&format!("if (!tamis_p) {{ status = {failed}; goto done; }}"));
-        self.line(&format!("{name} = tamis_p;"));
-        self.line(&format!("{name}_len = {name}_grown;"));
+        let ArrayNames { name, len, out, out_len, grown } = self.names.array(array);
+        let head = format!("if (__builtin_expect((uint64_t)({wanted}) > (uint64_t){len}, 0)) {{");
+        let mut lines = vec![
+            format!("int64_t {grown} = tamis_capacity({len}, {wanted});"),
+            format!("{ty} *tamis_p = tamis_reserve({name}, {len}, {grown}, sizeof({ty}));"),
+            format!("if (!tamis_p) {{ status = {failed}; goto done; }}"),
+            format!("{name} = tamis_p;"),
+            format!("{len} = {grown};"),
+        ];
         if self.function.arrays[array].role == Role::Result {
-            self.line(&format!("*{name}_out = {name};"));
-            self.line(&format!("*{name}_out_len = {name}_len;"));
+            lines.push(format!("*{out} = {name};"));
+            lines.push(format!("*{out_len} = {len};"));
         }
+        self.line(&head);
+        self.indent += 1;
+        lines.iter().for_each(|line| self.line(line));
         self.indent -= 1;
         self.line("}");
     }
@@ -152,14 +192,10 @@ impl Writer<'_> {
     fn sort(&mut self, keys: &[Array], carried: &[Array], lo: &Expr, hi: &Expr) {
         self.fails = true;
         let (lo, hi) = (self.expr(lo), self.expr(hi));
-        let columns: Vec<String> = keys
-            .iter()
-            .chain(carried)
-            .map(|&a| {
-                let ty = element(self.function.arrays[a].elem);
-                format!("{{{}, sizeof({ty})}}", self.arrays[index(a)])
-            })
-            .collect();
+        let column = |&a: &Array| {
+            format!("{{{}, sizeof({})}}", self.array(a), element(self.function.arrays[a].elem))
+        };
+        let columns: Vec<String> = keys.iter().chain(carried).map(column).collect();
         let (keys, failed) = (keys.len(), Status::OutOfMemory as i64);
         self.line(&format!(
             "if (tamis_sort((tamis_column[]){{{}}}, {keys}, {}, {lo}, {hi})) {{ status = {failed}; \
@@ -198,10 +234,39 @@ fn uses(s: &Stmt, var: Var) -> bool {
         || s.blocks().into_iter().flatten().any(|s| uses(s, var))
 }
 
-fn mentions(e: &Expr, var: Var) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
-    found
+/// Whether some way through statements reads a variable before it assigns it.
+pub(super) fn exposes(stmts: &[Stmt], var: Var) -> bool {
+    reads_first(stmts, var, &mut false)
+}
+
+/// As [`exposes`], given and telling whether the variable is assigned on every way.
+fn reads_first(stmts: &[Stmt], var: Var, assigned: &mut bool) -> bool {
+    for s in stmts {
+        if *assigned {
+            return false;
+        }
+        if s.exprs().into_iter().any(|e| mentions(e, var)) {
+            return true;
+        }
+        match s {
+            Stmt::Assign { var: v, .. } => *assigned = *v == var,
+            // Nothing follows a failure.
+            Stmt::Fail(_) => *assigned = true,
+            Stmt::For { var: v, .. } if *v == var => {}
+            _ => {
+                let mut ways = vec![];
+                for block in s.blocks() {
+                    let mut way = false;
+                    if reads_first(block, var, &mut way) {
+                        return true;
+                    }
+                    ways.push(way);
+                }
+                *assigned = matches!(s, Stmt::If { .. }) && ways.into_iter().all(|way| way);
+            }
+        }
+    }
+    false
 }
 
 /// Whether a loop's bound cannot change while the loop runs.

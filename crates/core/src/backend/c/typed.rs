@@ -1,0 +1,297 @@
+//! Operators that C has no sign for: calls of them, and helpers that exist once per type.
+//!
+//! ```text
+//! tamis_min_f64      x < y || x != x ? x : y
+//! tamis_min_f64x8    the same by masks
+//! tamis_sin_f64x8    sin of each lane
+//! ```
+
+use super::types::{parse, scalar as c_type, suffix, type_name};
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::Register;
+use crate::ir::Type;
+
+/// A function of one operand, other than the negative and functions of truth values.
+pub(super) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
+    let name = op.name();
+    match (op, ty.lanes, ty.register) {
+        (UnaryOp::Abs, 1, Register::F64 | Register::F32) => math("fabs", ty, &[x]),
+        (_, 1, Register::F64 | Register::F32) if is_library(op) => math(name, ty, &[x]),
+        (_, 1, Register::I64) if op.needs_float() => {
+            let double = Type::scalar(Register::F64);
+            format!("tamis_i64_of({})", unary(op, double, x))
+        }
+        _ => format!("tamis_{name}_{}({x})", suffix(ty)),
+    }
+}
+
+/// Whether a function is the library's; the semantics of the imperative form give the others.
+fn is_library(op: UnaryOp) -> bool {
+    use UnaryOp::{Acosh, Asinh, Atanh, Cbrt};
+    op.needs_float() && !matches!(op, Cbrt | Asinh | Acosh | Atanh)
+}
+
+/// An operator of two operands as a call.
+pub(super) fn binary(op: BinaryOp, ty: Type, x: &str, y: &str) -> String {
+    match (op, ty.lanes, ty.register) {
+        (BinaryOp::Atan2, 1, Register::F64 | Register::F32) => math("atan2", ty, &[x, y]),
+        (_, 1, Register::I64) if op.needs_float() => {
+            let double = Type::scalar(Register::F64);
+            format!("tamis_i64_of({})", binary(op, double, x, y))
+        }
+        _ => format!("tamis_{}_{}({x}, {y})", word(op), suffix(ty)),
+    }
+}
+
+/// A library's function, of the operand's precision.
+fn math(name: &str, ty: Type, args: &[&str]) -> String {
+    let end = if ty.register == Register::F32 { "f" } else { "" };
+    format!("{name}{end}({})", args.join(", "))
+}
+
+fn word(op: BinaryOp) -> &'static str {
+    match op {
+        BinaryOp::Div => "div",
+        BinaryOp::Eq => "eq",
+        BinaryOp::Ne => "ne",
+        BinaryOp::Lt => "lt",
+        BinaryOp::Le => "le",
+        BinaryOp::Gt => "gt",
+        BinaryOp::Ge => "ge",
+        op => op.name(),
+    }
+}
+
+/// The text of a helper `tamis_OP_TYPE`.
+pub(super) fn helper(name: &str) -> Option<String> {
+    let (op, end) = name.strip_prefix("tamis_")?.rsplit_once('_')?;
+    let (result, params, body) = match parse(end) {
+        Some(ty) if ty.lanes == 1 => scalar(op, ty)?,
+        Some(ty) => vector(op, ty).or_else(|| conversion(op, ty)).or_else(|| lanewise(op, ty))?,
+        None => memory(op, end)?,
+    };
+    Some(format!("static inline {result} {name}({params}) {{ {body} }}"))
+}
+
+/// The type of what a helper gives, its parameters and its body.
+type Parts = (String, String, String);
+
+fn parts(ty: &str, params: &str, body: &str) -> Parts {
+    let params = params.replace("TYPE", ty);
+    (ty.to_owned(), params, body.replace("TYPE", ty))
+}
+
+const ONE: &str = "TYPE x";
+const TWO: &str = "TYPE x, TYPE y";
+
+fn scalar(op: &str, ty: Type) -> Option<Parts> {
+    let int = ty.register == Register::I64;
+    let (params, body) = match op {
+        "select" => ("bool c, TYPE x, TYPE y", "return c ? x : y;"),
+        _ if ty.register == Register::Bool => return None,
+        "min" if int => (TWO, "return x < y ? x : y;"),
+        "max" if int => (TWO, "return x > y ? x : y;"),
+        "min" => (TWO, "return x < y || x != x ? x : y;"),
+        "max" => (TWO, "return x > y || x != x ? x : y;"),
+        "not" => (ONE, "return x == 0;"),
+        "abs" if int => (ONE, "return x < 0 ? -x : x;"),
+        "square" => (ONE, "return x * x;"),
+        "cube" => (ONE, "return x * x * x;"),
+        "heaviside" if int => (TWO, "return x == 0 ? y : x > 0;"),
+        "heaviside" => (TWO, "return x < 0 ? 0 : x == 0 ? y : x > 0 ? 1 : x;"),
+        "div" if int => (TWO, "return y == 0 ? 0 : y == -1 ? -x : x / y;"),
+        "mod" if int => (
+            TWO,
+            "if (y == 0 || y == -1) return 0; TYPE r = x % y; return r != 0 && (r < 0) != (y < 0) ? r + y : r;",
+        ),
+        _ if int => return None,
+        "mod" => (TWO, "return x - y * floor@(x / y);"),
+        "pow" => (
+            TWO,
+            "volatile TYPE base = x, to = y; /* pow(x, 2) is not x * x */ return pow@(base, to);",
+        ),
+        "cbrt" if ty.register == Register::F32 => (ONE, "return (float)tamis_cbrt_f64(x);"),
+        "cbrt" => (ONE, CBRT),
+        "asinh" => (
+            ONE,
+            "TYPE a = fabs@(x), i = 1 / a; return copysign@(log1p@(a + a / (hypot@(1, i) + i)), x);",
+        ),
+        "acosh" => {
+            (ONE, "return x < 1 ? __builtin_nan@(\"\") : log@(x + sqrt@(x - 1) * sqrt@(x + 1));")
+        }
+        "atanh" => (ONE, "TYPE a = fabs@(x); return copysign@(log1p@(2 * a / (1 - a)) / 2, x);"),
+        _ => return None,
+    };
+    let body = body.replace('@', if ty.register == Register::F32 { "f" } else { "" });
+    Some(parts(&type_name(ty), params, &body))
+}
+
+/// As in [`crate::algebra::eval`].
+const CBRT: &str = "
+  if (x == 0 || x - x != 0) return x;
+  double a = fabs(x), scale = 1, t;
+  if (a < 2.2250738585072014e-308) a *= 18014398509481984.0, scale = 3.814697265625e-6;
+  uint64_t bits;
+  memcpy(&bits, &a, 8);
+  bits = bits / 3 + ((uint64_t)715094163 << 32);
+  memcpy(&t, &bits, 8);
+  for (int k = 0; k < 2; k++) {
+    double q = a / (t * t) / t;
+    t *= (1 + 2 * q) / (2 + q);
+  }
+  memcpy(&bits, &t, 8);
+  bits = (bits + (1 << 29)) & ~(uint64_t)0x3fffffff;
+  memcpy(&t, &bits, 8);
+  double r = a / (t * t);
+  return copysign((t + t * ((r - t) / (t + t + r))) * scale, x);
+";
+
+/// Operators that have a form by masks, or concern all lanes.
+fn vector(op: &str, ty: Type) -> Option<Parts> {
+    let lanes = ty.lanes;
+    let single = ty.register == Register::F32;
+    let bits = if single { "i32" } else { "i64" };
+    let (mask, truth) = (format!("{bits}x{lanes}"), format!("boolx{lanes}"));
+    let float = matches!(ty.register, Register::F32 | Register::F64);
+    let bool = ty.register == Register::Bool;
+    let choose = "return (TYPE)((m & (MASK)x) | (~m & (MASK)y));";
+    let (params, body) = match op {
+        "select" => ("bool c, TYPE x, TYPE y", "return c ? x : y;".to_owned()),
+        "blend" if single => (
+            "TRUTH c, TYPE x, TYPE y",
+            format!("MASK m = __builtin_convertvector(c, MASK); {choose}"),
+        ),
+        "blend" => ("TRUTH c, TYPE x, TYPE y", format!("MASK m = (MASK)c; {choose}")),
+        "eq" | "ne" | "lt" | "le" | "gt" | "ge" => {
+            let body = comparison(op, ty);
+            return Some((truth, TWO.replace("TYPE", &type_name(ty)), body));
+        }
+        "sum" => {
+            let (own, lane) = (type_name(ty), c_type(ty.register).to_owned());
+            return Some((lane, format!("{own} x"), sum(ty)));
+        }
+        _ if bool => return None,
+        "min" | "max" => {
+            let sign = if op == "min" { "<" } else { ">" };
+            let nan = if float { " | (x != x)" } else { "" };
+            (TWO, format!("MASK m = (MASK)((x {sign} y){nan}); {choose}"))
+        }
+        "abs" if single => (ONE, "return (TYPE)((MASK)x & INT32_MAX);".to_owned()),
+        "abs" if float => (ONE, "return (TYPE)((MASK)x & INT64_MAX);".to_owned()),
+        "abs" => (ONE, "MASK m = (MASK)(x < 0); return (x ^ m) - m;".to_owned()),
+        "square" => (ONE, "return x * x;".to_owned()),
+        "cube" => (ONE, "return x * x * x;".to_owned()),
+        "fma" => {
+            let end = if single { "f" } else { "" };
+            let fused = format!("__builtin_fma{end}(x[k], y[k], z[k])");
+            let body = format!("for (int k = 0; k < {lanes}; k++) z[k] = {fused}; return z;");
+            ("TYPE x, TYPE y, TYPE z", body)
+        }
+        _ => return None,
+    };
+    let filled = |text: &str| text.replace("MASK", &mask).replace("TRUTH", &truth);
+    Some(parts(&type_name(ty), &filled(params), &filled(&body)))
+}
+
+fn comparison(op: &str, ty: Type) -> String {
+    let signs = [
+        ("eq", "==", "~(x ^ y)"),
+        ("ne", "!=", "x ^ y"),
+        ("lt", "<", "~x & y"),
+        ("le", "<=", "~x | y"),
+        ("gt", ">", "x & ~y"),
+        ("ge", ">=", "x | ~y"),
+    ];
+    let (_, sign, logic) = signs.into_iter().find(|(name, ..)| *name == op).unwrap_or(signs[0]);
+    match ty.register {
+        Register::Bool => format!("return {logic};"),
+        Register::F32 => format!("return __builtin_convertvector(x {sign} y, boolx{});", ty.lanes),
+        _ => format!("return (boolx{})(x {sign} y);", ty.lanes),
+    }
+}
+
+/// The sum of the lanes, halves first.
+fn sum(ty: Type) -> String {
+    let lanes = ty.lanes;
+    if ty.register == Register::Bool {
+        return format!(
+            "bool r = false; for (int k = 0; k < {lanes}; k++) r |= x[k] != 0; return r;"
+        );
+    }
+    let mut steps = String::new();
+    let mut half = lanes / 2;
+    while half > 0 {
+        let pick = |k: u16| if k < half { (k + half).to_string() } else { "0".to_owned() };
+        let picks: Vec<String> = (0..lanes).map(pick).collect();
+        steps.push_str(&format!("\n  x += __builtin_shufflevector(x, x, {});", picks.join(", ")));
+        half /= 2;
+    }
+    format!(
+        "\n#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector){steps}\n#else\n  for \
+         (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int k = 0; k < n; k++) x[k] += x[k + \
+         n];\n#endif\n  return x[0];\n"
+    )
+}
+
+/// `TO_of`: a vector in another register type.
+fn conversion(op: &str, from: Type) -> Option<Parts> {
+    let to = parse(op.strip_suffix("_of")?).filter(|to| to.lanes == from.lanes)?;
+    let (result, given) = (type_name(to), type_name(from));
+    let body = match (from.register, to.register) {
+        (Register::F32 | Register::F64, Register::I64) => format!(
+            "int64_t part[{0}]; for (int k = 0; k < {0}; k++) part[k] = tamis_i64_of(x[k]); {result} \
+             y; memcpy(&y, part, sizeof y); return y;",
+            to.lanes
+        ),
+        (Register::F32, Register::Bool) => {
+            format!("return __builtin_convertvector(x != 0, {result});")
+        }
+        (_, Register::Bool) => format!("return ({result})(x != 0);"),
+        (Register::Bool, Register::I64) => format!("return ({result})-x;"),
+        (Register::Bool, _) => format!("return __builtin_convertvector(-x, {result});"),
+        _ => format!("return __builtin_convertvector(x, {result});"),
+    };
+    Some((result, format!("{given} x"), body))
+}
+
+/// Loading narrow elements into wide lanes, and back.
+fn memory(op: &str, narrow: &str) -> Option<Parts> {
+    super::types::declare(narrow)?;
+    let (lane, lanes) = narrow.split_once('x')?;
+    let element = match lane {
+        "i32" => "int32_t",
+        "u8" => "uint8_t",
+        _ => return None,
+    };
+    let wide = format!("i64x{lanes}");
+    match op {
+        "load" => Some((
+            wide.clone(),
+            format!("const {element} *p"),
+            format!(
+                "{narrow} x; memcpy(&x, p, sizeof x); return __builtin_convertvector(x, {wide});"
+            ),
+        )),
+        "store" => Some((
+            "void".to_owned(),
+            format!("{element} *p, {wide} x"),
+            format!("{narrow} y = __builtin_convertvector(x, {narrow}); memcpy(p, &y, sizeof y);"),
+        )),
+        _ => None,
+    }
+}
+
+/// Any other operator, lane by lane.
+fn lanewise(op: &str, ty: Type) -> Option<Parts> {
+    let one = Type { lanes: 1, ..ty };
+    let unary_op = UnaryOp::ALL.into_iter().find(|u| u.name() == op);
+    let binary_op = BinaryOp::ALL.into_iter().find(|b| word(*b) == op);
+    let (params, lane) = match (unary_op, binary_op) {
+        _ if ty.register == Register::Bool => return None,
+        (Some(op), _) => (ONE, unary(op, one, "x[k]")),
+        (_, Some(op)) if !op.is_logical() => (TWO, binary(op, one, "x[k]", "y[k]")),
+        _ => return None,
+    };
+    let body = format!("for (int k = 0; k < {}; k++) x[k] = {lane}; return x;", ty.lanes);
+    Some(parts(&type_name(ty), params, &body))
+}

@@ -1,0 +1,97 @@
+//! How types are called in C: `int64_t`, `double`, `f64x8`; truth values in lanes are 0 or -1.
+
+use crate::datatype::{DataType, Register};
+use crate::ir::Type;
+
+/// The C type of an array's elements.
+pub(super) fn element(elem: DataType) -> &'static str {
+    match elem {
+        DataType::Bool => "uint8_t",
+        DataType::I32 => "int32_t",
+        DataType::I64 => "int64_t",
+        DataType::F32 => "float",
+        DataType::F64 => "double",
+    }
+}
+
+/// The C type of a value.
+pub(super) fn type_name(ty: Type) -> String {
+    match ty.lanes {
+        1 => scalar(ty.register).to_owned(),
+        _ => suffix(ty),
+    }
+}
+
+/// The C type of one lane.
+pub(super) fn scalar(register: Register) -> &'static str {
+    match register {
+        Register::Bool => "bool",
+        Register::I64 => "int64_t",
+        Register::F32 => "float",
+        Register::F64 => "double",
+    }
+}
+
+/// The end of a helper's name: `f64`, `f64x8`.
+pub(super) fn suffix(ty: Type) -> String {
+    let lane = match ty.register {
+        Register::Bool => "bool",
+        Register::I64 => "i64",
+        Register::F32 => "f32",
+        Register::F64 => "f64",
+    };
+    if ty.lanes == 1 { lane.to_owned() } else { format!("{lane}x{}", ty.lanes) }
+}
+
+/// The type that [`suffix`] writes so.
+pub(super) fn parse(suffix: &str) -> Option<Type> {
+    let (lane, lanes) = split(suffix);
+    let register = match lane {
+        "bool" => Register::Bool,
+        "i64" => Register::I64,
+        "f32" => Register::F32,
+        "f64" => Register::F64,
+        _ => return None,
+    };
+    Some(Type { register, lanes: lanes? })
+}
+
+/// The lanes of narrow elements in memory: `i32x8`, `u8x8`.
+pub(super) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
+    match elem {
+        DataType::I32 => Some(format!("i32x{lanes}")),
+        DataType::Bool => Some(format!("u8x{lanes}")),
+        _ => None,
+    }
+}
+
+/// The declaration of a vector type, or of its form in memory, `f64x8_at`.
+pub(super) fn declare(word: &str) -> Option<String> {
+    let (lane, lanes) = split(word.strip_suffix("_at").unwrap_or(word));
+    let (name, bytes) = match lane {
+        "f64" => ("double", 8),
+        "f32" => ("float", 4),
+        "i64" | "bool" => ("int64_t", 8),
+        "i32" => ("int32_t", 4),
+        "u8" => ("uint8_t", 1),
+        _ => return None,
+    };
+    let lanes = lanes.filter(|&n| n > 1)?;
+    let size = bytes * usize::from(lanes);
+    let memory = match word.ends_with("_at") {
+        true => format!(", aligned({bytes}), may_alias"),
+        false => String::new(),
+    };
+    Some(format!("typedef {name} {word} __attribute__((vector_size({size}){memory}));"))
+}
+
+/// `f64x8` as `f64` and 8; `f64` has one lane.
+fn split(word: &str) -> (&str, Option<u16>) {
+    match word.split_once('x') {
+        None => (word, Some(1)),
+        Some((lane, lanes)) => {
+            let count = lanes.parse().ok().filter(|n: &u16| n.is_power_of_two() && *n > 1);
+            (lane, count.filter(|n| n.to_string() == lanes))
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a function uses of what it declares, since compilers remark on the rest.
+
+use crate::ids::{Array, Var};
+use crate::ir::{Expr, Function, Stmt};
+use std::collections::BTreeSet;
+
+/// The variables and arrays that statements use.
+#[derive(Default)]
+pub(super) struct Uses {
+    read: BTreeSet<Var>,
+    touched: BTreeSet<Array>,
+    sized: BTreeSet<Array>,
+}
+
+impl Uses {
+    pub(super) fn of(function: &Function) -> Uses {
+        let mut uses = Uses::default();
+        uses.block(&function.body);
+        uses
+    }
+
+    /// Whether a variable is read anywhere.
+    pub(super) fn reads(&self, var: Var) -> bool {
+        self.read.contains(&var)
+    }
+
+    /// Whether an array's elements are used anywhere, or the array grown.
+    pub(super) fn touches(&self, array: Array) -> bool {
+        self.touched.contains(&array)
+    }
+
+    /// Whether an array's length is used.
+    pub(super) fn sizes(&self, array: Array) -> bool {
+        self.sized.contains(&array)
+    }
+
+    fn block(&mut self, stmts: &[Stmt]) {
+        for s in stmts {
+            s.exprs().into_iter().for_each(|e| self.expr(e));
+            match s {
+                Stmt::Store { array, .. } | Stmt::Fill { array, .. } => {
+                    self.touched.insert(*array);
+                }
+                Stmt::Reserve { array, .. } => {
+                    self.touched.insert(*array);
+                    self.sized.insert(*array);
+                }
+                Stmt::Sort { keys, carried, .. } => self.touched.extend(keys.iter().chain(carried)),
+                _ => {}
+            }
+            s.blocks().into_iter().for_each(|block| self.block(block));
+        }
+    }
+
+    fn expr(&mut self, e: &Expr) {
+        e.walk(&mut |e| {
+            match e {
+                Expr::Var(v) => self.read.insert(*v),
+                Expr::Load { array, .. } => self.touched.insert(*array),
+                Expr::Len(array) => self.sized.insert(*array),
+                _ => false,
+            };
+        });
+    }
+}
+
+/// Whether an expression reads a variable.
+pub(super) fn mentions(e: &Expr, var: Var) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
+    found
+}

@@ -1,0 +1,253 @@
+//! Every operator, on every register type, in every width, on values that matter.
+
+use crate::case::{Case, holder};
+use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_core::datatype::{DataType, Register};
+use tamis_core::ids::{Array, Var};
+use tamis_core::interpret::Buffer;
+use tamis_core::ir::{Expr, Type};
+
+const REGISTERS: [Register; 4] = [Register::Bool, Register::I64, Register::F32, Register::F64];
+
+pub fn scalars() -> Vec<Case> {
+    REGISTERS.into_iter().map(|r| case(r, 1)).collect()
+}
+
+pub fn vectors() -> Vec<Case> {
+    let common = [2, 4, 8].into_iter().flat_map(|lanes| REGISTERS.map(|r| case(r, lanes)));
+    let wide = [
+        case(Register::F32, 16),
+        case(Register::Bool, 16),
+        case(Register::I64, 16),
+        case(Register::F64, 16),
+        case(Register::F32, 32),
+    ];
+    common.chain(wide).collect()
+}
+
+const FLOATS: [f64; 16] = [
+    0.0,
+    -0.0,
+    1.0,
+    -1.0,
+    0.5,
+    -2.5,
+    3.0,
+    1e-310,
+    1e300,
+    -7.25e18,
+    1.0e19,
+    f64::INFINITY,
+    f64::NEG_INFINITY,
+    f64::NAN,
+    0.1,
+    123.456,
+];
+
+const INTEGERS: [i64; 16] = [
+    0,
+    1,
+    -1,
+    2,
+    -2,
+    7,
+    -7,
+    64,
+    i64::MIN,
+    i64::MAX,
+    i64::MIN + 1,
+    10_000_000_000,
+    -3_000_000_001,
+    1 << 31,
+    (1 << 53) + 1,
+    -1000,
+];
+
+/// All pairs of values, as two arrays.
+fn pairs(register: Register) -> (Buffer, Buffer) {
+    let place = |k: usize| (k / 16, k % 16);
+    macro_rules! both {
+        ($kind:ident, $of:expr) => {
+            (
+                Buffer::$kind((0..256).map(|k| $of(place(k).0)).collect()),
+                Buffer::$kind((0..256).map(|k| $of(place(k).1)).collect()),
+            )
+        };
+    }
+    match register {
+        Register::Bool => both!(Bool, |k: usize| (k % 2) as u8),
+        Register::I64 => both!(I64, |k: usize| INTEGERS[k]),
+        Register::F32 => both!(F32, |k: usize| FLOATS[k] as f32),
+        Register::F64 => both!(F64, |k: usize| FLOATS[k]),
+    }
+}
+
+/// Numbers of many sizes.
+fn spread(register: Register) -> Buffer {
+    let number = |k: i32| f64::from(k - 128) * 1.0931f64.powi((k * 37) % 200 - 100) / 100.0;
+    match register {
+        Register::F32 => Buffer::F32((0..256).map(|k| number(k) as f32).collect()),
+        _ => Buffer::F64((0..256).map(number).collect()),
+    }
+}
+
+/// A function that stores the results of all operators, each in a part of its own.
+struct Sheet {
+    case: Case,
+    i: Var,
+    lanes: u16,
+    a: Array,
+    b: Array,
+    register: Register,
+    part: usize,
+}
+
+fn case(register: Register, lanes: u16) -> Case {
+    let (a, b) = pairs(register);
+    let mut case = Case::new(&format!("compute_{register:?}x{lanes}").to_lowercase());
+    let i = case.index("i");
+    let (a, b) = (case.input("a", a), case.input("b", b));
+    let mut sheet = Sheet { case, i, lanes, a, b, register, part: 0 };
+    sheet.unary();
+    sheet.binary();
+    sheet.others();
+    sheet.case
+}
+
+impl Sheet {
+    /// Lanes of an operand, of the register type of the sheet.
+    fn operand(&self, array: Array) -> Expr {
+        let load = Expr::Load { array, index: Box::new(Expr::Var(self.i)), lanes: self.lanes };
+        match self.register {
+            Register::Bool => Expr::Convert(Register::Bool, Box::new(load)),
+            _ => load,
+        }
+    }
+
+    fn a(&self) -> Box<Expr> {
+        Box::new(self.operand(self.a))
+    }
+
+    fn b(&self) -> Box<Expr> {
+        Box::new(self.operand(self.b))
+    }
+
+    /// Stores what an expression gives for each pair.
+    fn record(&mut self, name: &str, value: Expr) {
+        let register = self.case.function.type_of(&value).register;
+        self.part += 1;
+        let name = format!("out{}_{name}", self.part);
+        let out = self.case.output(&name, holder(register), 256);
+        self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
+    }
+
+    /// Whether the vectors are wider than those of any machine, which compilers take long over.
+    fn is_widest(&self) -> bool {
+        let bytes = if self.register == Register::F32 { 4 } else { 8 };
+        self.lanes * bytes > 64
+    }
+
+    fn unary(&mut self) {
+        // A library's functions go lane by lane: one width stands for the others.
+        let (wide, widest) = (self.lanes > 2, self.is_widest());
+        let rare = |op: UnaryOp| {
+            op != UnaryOp::Abs && (widest || op.needs_float() && op != UnaryOp::Sqrt && wide)
+        };
+        for op in UnaryOp::ALL.into_iter().filter(|op| !rare(*op)) {
+            self.record(op.name(), Expr::Unary(op, self.a()));
+        }
+        if matches!(self.register, Register::F32 | Register::F64) && self.lanes < 2 {
+            let spread = spread(self.register);
+            let spread = self.case.input("spread", spread);
+            for op in UnaryOp::ALL {
+                self.record(op.name(), Expr::Unary(op, Box::new(self.operand(spread))));
+            }
+        }
+    }
+
+    fn binary(&mut self) {
+        let (wide, widest) = (self.lanes > 2, self.is_widest());
+        let some = [BinaryOp::Add, BinaryOp::Min, BinaryOp::Le, BinaryOp::Mod];
+        let rare = |op: BinaryOp| widest && !some.contains(&op) || op.needs_float() && wide;
+        for op in BinaryOp::ALL.into_iter().filter(|op| !rare(*op)) {
+            let of_bools = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+            if !of_bools || self.register == Register::Bool {
+                self.record(op.name(), Expr::Binary(op, self.a(), self.b()));
+            }
+        }
+    }
+
+    fn others(&mut self) {
+        let all = if self.is_widest() { 1..2 } else { 0..4 };
+        for to in &REGISTERS[all] {
+            self.record("convert", Expr::Convert(*to, self.a()));
+        }
+        let less = || Box::new(Expr::Binary(BinaryOp::Lt, self.a(), self.b()));
+        let by_lane = Expr::Select(less(), self.b(), self.a());
+        let scalar = |array| {
+            let index = Box::new(Expr::Var(self.i));
+            let load = Expr::Load { array, index, lanes: 1 };
+            Box::new(Expr::Convert(self.register, Box::new(load)))
+        };
+        let one = Expr::Binary(BinaryOp::Le, scalar(self.a), scalar(self.b));
+        let by_one = Expr::Select(Box::new(one), self.b(), self.a());
+        let both = Expr::Binary(BinaryOp::And, less(), Box::new(Expr::Unary(UnaryOp::Not, less())));
+        let either =
+            Expr::Binary(BinaryOp::Or, less(), Box::new(Expr::Unary(UnaryOp::Not, less())));
+        let fused = Expr::Fma(self.a(), self.b(), self.a());
+        if self.lanes > 1 {
+            let splat = Expr::Splat(scalar(self.b), self.lanes);
+            self.record("splat", splat);
+            let total = Expr::Sum(self.a());
+            self.total(total);
+        }
+        self.record("select", by_lane);
+        self.record("choose", by_one);
+        self.record("both", both);
+        self.record("either", either);
+        if matches!(self.register, Register::F32 | Register::F64) {
+            self.record("fma", fused);
+        }
+        self.variable();
+        self.narrow();
+    }
+
+    /// The sum of the lanes of every group.
+    fn total(&mut self, total: Expr) {
+        let out = self.case.output("totals", holder(self.register), 256);
+        self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), total);
+    }
+
+    /// A variable of the type.
+    fn variable(&mut self) {
+        let ty = Type { register: self.register, lanes: self.lanes };
+        let v = self.case.var("v", ty);
+        let assign = tamis_core::ir::build::assign(v, *self.a());
+        self.record("variable", Expr::Var(v));
+        if let Some(tamis_core::ir::Stmt::For { body, .. }) = self.case.function.body.last_mut() {
+            body.insert(0, assign);
+        }
+    }
+
+    /// Narrow arrays are widened by loads and narrowed by stores.
+    fn narrow(&mut self) {
+        if self.register != Register::I64 {
+            return;
+        }
+        let wide = Buffer::I32(INTEGERS.iter().cycle().take(256).map(|&x| x as i32).collect());
+        let array = self.case.input("narrow", wide);
+        let product = Expr::Binary(
+            BinaryOp::Mul,
+            Box::new(self.operand(array)),
+            Box::new(self.operand(array)),
+        );
+        self.record("product", product);
+        let out = self.case.output("narrowed", DataType::I32, 256);
+        let value = self.operand(array);
+        self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
+        let flags = self.case.output("flags", DataType::Bool, 256);
+        let value =
+            Expr::Convert(Register::I64, Box::new(Expr::Binary(BinaryOp::Lt, self.a(), self.b())));
+        self.case.each(self.i, 256, self.lanes.into(), (flags, 0), value);
+    }
+}

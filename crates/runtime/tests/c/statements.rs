@@ -1,0 +1,260 @@
+//! Every statement, where C could part from the interpreter.
+
+use crate::case::Case;
+use tamis_core::algebra::BinaryOp;
+use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::ids::{Array, Var};
+use tamis_core::interpret::Buffer;
+use tamis_core::ir::build::{add, assign, binary, for_loop, int, load, lt, store, when};
+use tamis_core::ir::{Expr, Status, Stmt, Type};
+
+pub fn cases() -> Vec<Case> {
+    vec![
+        sort(DataType::I32),
+        sort(DataType::I64),
+        sort(DataType::Bool),
+        fill(),
+        bounds(),
+        carried(),
+        branches(),
+        growth(),
+        refused(),
+        failure(),
+        unused(),
+        scalars(),
+    ]
+}
+
+fn copy(case: &mut Case, i: Var, from: Array, n: i64) {
+    let elem = case.function.arrays[from].elem;
+    let name = format!("{}_copy", case.function.arrays[from].name);
+    let out = case.output(&name, elem, n as usize);
+    case.push(for_loop(
+        i,
+        int(0),
+        int(n),
+        vec![store(out, Expr::Var(i), load(from, Expr::Var(i)))],
+    ));
+}
+
+/// Keys of both signs, equal keys that keep their order, columns of every size.
+fn sort(elem: DataType) -> Case {
+    let mut case = Case::new(&format!("compute_sort_{elem}"));
+    let n = 100;
+    let i = case.index("i");
+    let first: Vec<i64> = (0..n).map(|k| (k * 37 % 11 - 5) * 100_000_000).collect();
+    let second: Vec<i64> = (0..n).map(|k| k * 53 % 7 - 3).collect();
+    let narrow = |x: &i64| *x as i32;
+    let given = |values: &[i64]| match elem {
+        DataType::I32 => Buffer::I32(values.iter().map(narrow).collect()),
+        DataType::Bool => Buffer::Bool(values.iter().map(|x| u8::from(*x < 0)).collect()),
+        _ => Buffer::I64(values.iter().map(|x| x * 1_000_000_007).collect()),
+    };
+    let (a, b) = (case.input("a", given(&first)), case.input("b", given(&second)));
+    let columns = [
+        (case.local("first", elem), load(a, Expr::Var(i))),
+        (case.local("second", elem), load(b, Expr::Var(i))),
+        (case.local("place", DataType::I32), Expr::Var(i)),
+        (case.local("flag", DataType::Bool), binary(BinaryOp::Mod, Expr::Var(i), int(2))),
+        (case.local("wide", DataType::F64), Expr::Convert(Register::F64, Box::new(Expr::Var(i)))),
+        (case.local("half", DataType::F32), Expr::Convert(Register::F32, Box::new(Expr::Var(i)))),
+    ];
+    let arrays: Vec<Array> = columns.iter().map(|(array, _)| *array).collect();
+    for &array in &arrays {
+        case.push(Stmt::Reserve { array, len: int(n) });
+    }
+    let body = columns.into_iter().map(|(array, e)| store(array, Expr::Var(i), e)).collect();
+    case.push(for_loop(i, int(0), int(n), body));
+    let (keys, rest) = (arrays[..2].to_vec(), arrays[2..].to_vec());
+    for (lo, hi) in [(3, 90), (90, 91), (95, 95), (96, 94)] {
+        case.push(Stmt::Sort {
+            keys: keys.clone(),
+            carried: rest.clone(),
+            lo: int(lo),
+            hi: int(hi),
+        });
+    }
+    for array in arrays {
+        copy(&mut case, i, array, n);
+    }
+    case
+}
+
+/// A value that the filling would change is taken before.
+fn fill() -> Case {
+    let mut case = Case::new("compute_fill");
+    let i = case.index("i");
+    for elem in DataType::ALL {
+        let list = case.local(&format!("list_{elem}"), elem);
+        case.push(Stmt::Reserve { array: list, len: int(8) });
+        let one = Expr::Const(Scalar::I64(1).convert(elem.register()));
+        let zero = Expr::Const(Scalar::I64(0).convert(elem.register()));
+        case.push(Stmt::Fill { array: list, lo: int(0), hi: int(8), value: zero });
+        case.push(Stmt::Fill { array: list, lo: int(5), hi: int(2), value: one.clone() });
+        let next = binary(BinaryOp::Sub, one, load(list, int(3)));
+        case.push(Stmt::Fill { array: list, lo: load_index(), hi: int(8), value: next });
+        copy(&mut case, i, list, 8);
+    }
+    case
+}
+
+fn load_index() -> Expr {
+    add(int(1), int(0))
+}
+
+/// Bounds are evaluated once, also if they name the variable itself or change within.
+fn bounds() -> Case {
+    let mut case = Case::new("compute_bounds");
+    let (i, n, t) = (case.index("i"), case.index("n"), case.index("t"));
+    let end = case.local("end", DataType::I64);
+    let out = case.output("out", DataType::I64, 4);
+    case.push(Stmt::Reserve { array: end, len: int(1) });
+    case.push(store(end, int(0), int(5)));
+    case.push(assign(i, int(2)));
+    case.push(assign(t, int(0)));
+    let count = || assign(t, add(binary(BinaryOp::Mul, Expr::Var(t), int(3)), Expr::Var(i)));
+    let own = add(Expr::Var(i), int(4));
+    case.push(for_loop(i, Expr::Var(i), own, vec![count()]));
+    case.push(store(out, int(0), Expr::Var(t)));
+    case.push(assign(n, int(4)));
+    let grow = assign(n, add(Expr::Var(n), int(1)));
+    case.push(for_loop(i, int(0), Expr::Var(n), vec![count(), grow]));
+    case.push(store(out, int(1), Expr::Var(t)));
+    let change = store(end, int(0), int(50));
+    case.push(for_loop(i, int(0), load(end, int(0)), vec![count(), change]));
+    case.push(store(out, int(2), Expr::Var(t)));
+    let longer = Stmt::Reserve { array: end, len: add(Expr::Len(end), int(1)) };
+    case.push(Stmt::For {
+        var: i,
+        lo: int(-3),
+        hi: binary(BinaryOp::Min, Expr::Len(end), int(1)),
+        step: 3,
+        body: vec![count(), longer],
+    });
+    case.push(store(out, int(3), Expr::Var(t)));
+    case
+}
+
+/// A value that one iteration leaves for the next, in a block within the loop.
+fn carried() -> Case {
+    let mut case = Case::new("compute_carried");
+    let (i, j, s) = (case.index("i"), case.index("j"), case.index("s"));
+    let w = case.var("w", Type { register: Register::F64, lanes: 4 });
+    let out = case.output("out", DataType::I64, 30);
+    let wide = case.output("wide", DataType::F64, 30 * 4);
+    let is = |k| binary(BinaryOp::Eq, add(Expr::Var(i), Expr::Var(j)), int(k));
+    let four = |x: f64| Expr::Splat(Box::new(Expr::Const(Scalar::F64(x))), 4);
+    let at = add(binary(BinaryOp::Mul, Expr::Var(i), int(6)), Expr::Var(j));
+    let body = vec![
+        when(is(0), vec![assign(s, int(7)), assign(w, four(0.5))]),
+        when(is(3), vec![assign(s, int(-2))]),
+        assign(s, add(Expr::Var(s), Expr::Var(j))),
+        assign(w, binary(BinaryOp::Add, Expr::Var(w), four(1.0))),
+        store(out, at.clone(), Expr::Var(s)),
+        store(wide, binary(BinaryOp::Mul, at, int(4)), Expr::Var(w)),
+    ];
+    let inner = for_loop(j, int(0), int(6), body);
+    case.push(for_loop(i, int(0), int(5), vec![inner]));
+    case
+}
+
+/// Conditions that need their first half, and both ways out of each.
+fn branches() -> Case {
+    let mut case = Case::new("compute_branches");
+    let a = case.input("a", Buffer::I64(vec![1, -4, 9, 0, 6]));
+    let (i, p, x) = (case.index("i"), case.index("p"), case.index("x"));
+    let out = case.output("out", DataType::I64, 9);
+    let inside = lt(Expr::Var(i), int(5));
+    let positive = lt(int(0), load(a, Expr::Var(i)));
+    let both = Expr::AndThen(Box::new(inside), Box::new(positive));
+    let split = Stmt::If {
+        cond: Expr::AndThen(Box::new(both.clone()), Box::new(both)),
+        then: vec![assign(x, load(a, Expr::Var(i)))],
+        otherwise: vec![assign(x, int(-1)), Stmt::Comment("neither".to_owned())],
+    };
+    let body = vec![split, store(out, Expr::Var(i), Expr::Var(x))];
+    case.push(for_loop(i, int(0), int(8), body));
+    case.push(assign(p, int(0)));
+    let next = add(Expr::Var(p), int(1));
+    let going = Expr::AndThen(
+        Box::new(lt(Expr::Var(p), int(5))),
+        Box::new(binary(BinaryOp::Ne, load(a, Expr::Var(p)), int(0))),
+    );
+    case.push(Stmt::While { cond: going, body: vec![assign(p, next)] });
+    case.push(store(out, int(8), Expr::Var(p)));
+    case
+}
+
+/// Appending keeps what was there, through small and large sizes.
+fn growth() -> Case {
+    let mut case = Case::new("compute_growth");
+    let i = case.index("i");
+    let n = 600_000;
+    let wide = case.local("wide", DataType::F64);
+    let narrow = case.local("narrow", DataType::Bool);
+    let body = vec![
+        Stmt::Reserve { array: wide, len: add(Expr::Var(i), int(1)) },
+        Stmt::Reserve { array: narrow, len: add(Expr::Var(i), int(1)) },
+        store(wide, Expr::Var(i), Expr::Convert(Register::F64, Box::new(Expr::Var(i)))),
+        store(narrow, Expr::Var(i), binary(BinaryOp::Mod, Expr::Var(i), int(2))),
+    ];
+    case.push(for_loop(i, int(0), int(n), body));
+    copy(&mut case, i, wide, n);
+    copy(&mut case, i, narrow, n);
+    case
+}
+
+/// A length that cannot be had ends the call.
+fn refused() -> Case {
+    let mut case = Case::new("compute_refused");
+    let list = case.local("list", DataType::F64);
+    let out = case.output("out", DataType::I64, 1);
+    case.push(Stmt::Reserve { array: list, len: int(4) });
+    case.push(store(out, int(0), int(1)));
+    case.push(Stmt::Reserve { array: list, len: int(-1) });
+    case.push(store(out, int(0), int(2)));
+    case
+}
+
+fn failure() -> Case {
+    let mut case = Case::new("compute_failure");
+    let i = case.index("i");
+    let out = case.output("out", DataType::I64, 5);
+    case.push(Stmt::Fill { array: out, lo: int(0), hi: int(5), value: int(0) });
+    let fail = when(
+        binary(BinaryOp::Eq, Expr::Var(i), int(3)),
+        vec![Stmt::Fail(Status::PositionOverflow), store(out, int(4), int(9))],
+    );
+    case.push(for_loop(i, int(0), int(5), vec![fail, store(out, Expr::Var(i), Expr::Var(i))]));
+    case
+}
+
+/// Nothing uses what is declared.
+fn unused() -> Case {
+    let mut case = Case::new("compute_unused");
+    case.scalar("size", Scalar::I64(3));
+    case.scalar("weight", Scalar::F64(0.5));
+    case.input("a", Buffer::I32(vec![]));
+    case.output("b", DataType::F32, 1);
+    case.result("c", DataType::F64);
+    case.local("d", DataType::F64);
+    let (v, i) = (case.index("v"), case.index("i"));
+    let r = case.result("r", DataType::I64);
+    case.push(assign(v, int(3)));
+    case.push(Stmt::Reserve { array: r, len: int(3) });
+    case.push(for_loop(i, int(0), int(2), vec![assign(v, int(4))]));
+    case
+}
+
+/// Scalars of each type arrive as they are.
+fn scalars() -> Case {
+    let mut case = Case::new("compute_scalars");
+    let values =
+        [Scalar::I64(i64::MIN + 7), Scalar::F32(-0.1), Scalar::F64(1e-300), Scalar::F64(-0.0)];
+    for (k, value) in values.into_iter().enumerate() {
+        let v = case.scalar(&format!("s{k}"), value);
+        let out = case.output(&format!("out{k}"), crate::case::holder(value.register()), 1);
+        case.push(store(out, int(0), Expr::Var(v)));
+    }
+    case
+}
