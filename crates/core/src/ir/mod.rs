@@ -33,9 +33,13 @@
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
+//!
+//! What of this can be seen without running is checked by [`verify`], which lists it.
 
 pub mod build;
+pub mod number;
 pub mod print;
+pub mod verify;
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
@@ -363,6 +367,20 @@ impl Stmt {
             Stmt::Reserve { len, .. } => vec![len],
             Stmt::Fill { lo, hi, value, .. } => vec![lo, hi, value],
             Stmt::Fail(_) | Stmt::Comment(_) => vec![],
+        }
+    }
+
+    /// The variables and arrays that stand in the statement outside its expressions.
+    pub fn named(&self) -> (Vec<Var>, Vec<Array>) {
+        match self {
+            Stmt::Assign { var, .. } | Stmt::For { var, .. } => (vec![*var], vec![]),
+            Stmt::Store { array, .. } | Stmt::Reserve { array, .. } | Stmt::Fill { array, .. } => {
+                (vec![], vec![*array])
+            }
+            Stmt::Sort { keys, carried, .. } => (vec![], [&keys[..], carried].concat()),
+            Stmt::While { .. } | Stmt::If { .. } | Stmt::Fail(_) | Stmt::Comment(_) => {
+                (vec![], vec![])
+            }
         }
     }
 

@@ -45,7 +45,7 @@ fn param(function: &Function, param: Param) -> String {
     }
 }
 
-fn ty(ty: Type) -> String {
+pub(super) fn ty(ty: Type) -> String {
     let name = register(ty.register);
     if ty.lanes == 1 { name.to_owned() } else { format!("{name}x{}", ty.lanes) }
 }
@@ -108,6 +108,14 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }
+}
+
+/// The first line of a statement.
+pub(super) fn head(function: &Function, s: &Stmt) -> String {
+    let mut text = String::new();
+    let written = stmt(function, &mut text, s, 0);
+    written.expect("a string takes all that is written to it");
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// An expression of a function as text.

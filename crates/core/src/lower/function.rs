@@ -5,6 +5,7 @@ use super::signature::Binding;
 use crate::cin::Tensor;
 use crate::datatype::DataType;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
+use crate::ir::verify::CONSTANTS;
 use crate::ir::{ArrayDecl, Param, Role, Type, VarDecl};
 use crate::level::{LevelArrays, Part};
 use std::collections::BTreeSet;
@@ -25,7 +26,7 @@ impl Builder {
             params: vec![],
             vars: IdVec::new(),
             arrays: IdVec::new(),
-            names: BTreeSet::from([name.to_owned()]),
+            names: CONSTANTS.iter().chain([&name]).map(|&name| name.to_owned()).collect(),
         }
     }
 

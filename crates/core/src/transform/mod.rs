@@ -4,6 +4,7 @@ mod affine;
 mod sums;
 mod tile;
 
+use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
 
 /// What the passes may assume of the machine that will run the function.
@@ -20,12 +21,22 @@ impl Target {
     pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0 };
 }
 
-/// All passes in order.
+/// A pass.
+type Pass = fn(Function, Target) -> Function;
+
+/// All passes in order, under their names.
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
+const PASSES: [(&str, Pass); 2] = [("sums", |f, _| sums::split(f)), ("tile", tile::tile)];
+
+/// Runs all passes.
 pub fn transform(function: Function, target: Target) -> Function {
-    tile::tile(sums::split(function), target)
+    PASSES.into_iter().fold(function, |function, (name, pass)| {
+        let function = pass(function, target);
+        assert_valid(&function, name);
+        function
+    })
 }
 
 /// A block with `f` applied to each statement, outermost first; where it gives nothing, the
