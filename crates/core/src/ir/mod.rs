@@ -38,6 +38,7 @@
 
 pub mod build;
 pub mod number;
+pub mod parse;
 pub mod print;
 pub mod verify;
 

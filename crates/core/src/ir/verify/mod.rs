@@ -40,6 +40,9 @@ mod assigned;
 mod reserved;
 mod types;
 
+#[cfg(test)]
+mod tests;
+
 use super::print;
 use super::{Expr, Function, Param, Role, Stmt, Type};
 use crate::diagnostic::{Code, Diagnostic};
@@ -47,7 +50,7 @@ use crate::ids::{Array, Id, Var};
 use std::collections::BTreeSet;
 
 /// The names of constants, which nothing else may have.
-pub const CONSTANTS: [&str; 4] = ["true", "false", "inf", "nan"];
+pub const CONSTANTS: [&str; 6] = ["true", "false", "inf", "inff", "nan", "nanf"];
 
 /// Refuses a function that breaks an invariant of the imperative form.
 ///
