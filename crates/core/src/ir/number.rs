@@ -62,7 +62,7 @@ impl Used {
                     _ => {}
                 });
             }
-            s.blocks().into_iter().for_each(|b| self.block(b));
+            s.blocks().for_each(|b| self.block(b));
         }
     }
 }

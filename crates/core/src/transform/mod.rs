@@ -1,6 +1,9 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
+#[cfg(test)]
+mod random;
+mod simplify;
 mod sums;
 mod tile;
 
@@ -22,13 +25,17 @@ impl Target {
 }
 
 /// A pass.
-type Pass = fn(Function, Target) -> Function;
+pub type Pass = fn(Function, Target) -> Function;
 
 /// All passes in order, under their names.
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-const PASSES: [(&str, Pass); 2] = [("sums", |f, _| sums::split(f)), ("tile", tile::tile)];
+pub const PASSES: [(&str, Pass); 3] = [
+    ("sums", |f, _| sums::split(f)),
+    ("tile", tile::tile),
+    ("simplify", |f, _| simplify::simplify(f)),
+];
 
 /// Runs all passes.
 pub fn transform(function: Function, target: Target) -> Function {

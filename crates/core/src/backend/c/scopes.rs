@@ -42,7 +42,7 @@ impl Scopes {
                 Stmt::For { var, .. } => loops.push(*var),
                 _ => {}
             }
-            for (b, block) in s.blocks().into_iter().enumerate() {
+            for (b, block) in s.blocks().enumerate() {
                 path.push(2 * k + b);
                 self.block(block, path, loops);
                 path.pop();

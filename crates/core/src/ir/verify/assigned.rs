@@ -25,7 +25,7 @@ fn block(function: &Function, stmts: &[Stmt], known: Known) -> Result<Known, Bro
 
 fn stmt(function: &Function, s: &Stmt, known: Known) -> Result<Known, Broken> {
     if !matches!(s, Stmt::While { .. }) {
-        s.exprs().into_iter().try_for_each(|e| reads(function, e, &known))?;
+        s.exprs().try_for_each(|e| reads(function, e, &known))?;
     }
     Ok(match s {
         Stmt::Assign { var, .. } => with(known, *var, true),
@@ -79,7 +79,7 @@ fn without_loops(known: Known, body: &[Stmt]) -> Known {
             Stmt::For { var, .. } => with(known, *var, false),
             _ => known,
         };
-        s.blocks().into_iter().fold(known, without_loops)
+        s.blocks().fold(known, without_loops)
     })
 }
 

@@ -157,7 +157,7 @@ fn declared(function: &Function, block: &[Stmt]) -> Checked {
             });
         }
         checked?;
-        s.blocks().into_iter().try_for_each(|b| declared(function, b))?;
+        s.blocks().try_for_each(|b| declared(function, b))?;
     }
     Ok(())
 }

@@ -26,7 +26,7 @@ fn block(function: &Function, stmts: &[Stmt], known: &mut Reserved) -> Checked {
 fn stmt(function: &Function, s: &Stmt, known: &mut Reserved) -> Checked {
     if matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
         // An earlier run of the body may have reserved.
-        s.blocks().into_iter().for_each(|b| reserves(b, &mut known.maybe));
+        s.blocks().for_each(|b| reserves(b, &mut known.maybe));
     }
     for e in s.exprs() {
         let mut loaded = vec![];
@@ -72,6 +72,6 @@ fn reserves(block: &[Stmt], known: &mut [bool]) {
         if let Stmt::Reserve { array, .. } = s {
             known[array.index()] = true;
         }
-        s.blocks().into_iter().for_each(|b| reserves(b, known));
+        s.blocks().for_each(|b| reserves(b, known));
     }
 }

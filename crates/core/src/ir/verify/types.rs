@@ -12,7 +12,7 @@ use crate::ir::{Expr, Function, Role, Stmt, Type};
 pub(super) fn block(function: &Function, stmts: &[Stmt]) -> Checked {
     stmts.iter().try_for_each(|s| {
         stmt(function, s).map_err(|broken| broken.at(function, s))?;
-        s.blocks().into_iter().try_for_each(|b| block(function, b))
+        s.blocks().try_for_each(|b| block(function, b))
     })
 }
 
@@ -79,7 +79,7 @@ fn for_loop(function: &Function, var: Var, step: i64, body: &[Stmt]) -> Checked 
 fn assigns(block: &[Stmt], var: Var) -> bool {
     block.iter().any(|s| {
         let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-        here || s.blocks().into_iter().any(|b| assigns(b, var))
+        here || s.blocks().any(|b| assigns(b, var))
     })
 }
 
