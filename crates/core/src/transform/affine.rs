@@ -21,6 +21,14 @@ pub(super) fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
     }
 }
 
+/// An expression with a part replaced.
+pub(super) fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
+    if e == *part {
+        return by.clone();
+    }
+    e.map_children(&mut |child| exchange(child, part, by))
+}
+
 /// An expression for the value of a variable `by` further on. The constant goes outermost in
 /// indices, where it becomes part of an address.
 pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {

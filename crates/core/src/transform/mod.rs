@@ -1,6 +1,7 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
+mod hoist;
 #[cfg(test)]
 mod random;
 mod simplify;
@@ -17,11 +18,13 @@ pub struct Target {
     pub vector_bytes: u16,
     /// How many vector registers hold the accumulators of a tile.
     pub tile_registers: u16,
+    /// Whether loads are to be taken out of loops, which nobody does later.
+    pub hoists: bool,
 }
 
 impl Target {
     /// Scalar code, as the interpreter and people read it best.
-    pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0 };
+    pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0, hoists: false };
 }
 
 /// A pass.
@@ -31,10 +34,11 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 3] = [
+pub const PASSES: [(&str, Pass); 4] = [
     ("sums", |f, _| sums::split(f)),
     ("tile", tile::tile),
     ("simplify", |f, _| simplify::simplify(f)),
+    ("hoist", hoist::hoist),
 ];
 
 /// Runs all passes.
