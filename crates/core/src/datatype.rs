@@ -87,6 +87,26 @@ impl DataType {
     }
 }
 
+impl Register {
+    /// Every register type.
+    pub const ALL: [Register; 4] = [Register::Bool, Register::I64, Register::F32, Register::F64];
+
+    /// The name in printed text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Register::Bool => "bool",
+            Register::I64 => "i64",
+            Register::F32 => "f32",
+            Register::F64 => "f64",
+        }
+    }
+
+    /// The register type of this name.
+    pub fn parse(name: &str) -> Option<Register> {
+        Register::ALL.into_iter().find(|r| r.name() == name)
+    }
+}
+
 impl fmt::Display for DataType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

@@ -2,6 +2,7 @@
 
 use crate::cin;
 use crate::diagnostic::Diagnostic;
+use crate::ir::verify::assert_valid;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
 use crate::transform::{Target, transform};
@@ -51,6 +52,7 @@ pub fn functions(
     let mut functions = vec![];
     for kernel in &program.kernels {
         let lowered = lower(program, kernel, &format!("compute_{}", program.name(kernel)));
+        assert_valid(&lowered.function, "lowering");
         watch(Stage::Lowered(&lowered));
         let Lowered { function, bindings } = lowered;
         let lowered = Lowered { function: transform(function, target), bindings };

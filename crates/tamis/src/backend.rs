@@ -44,8 +44,10 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit => Target { vector_bytes: 16, tile_registers: 6 },
-            Backend::C => Target { vector_bytes: 64, tile_registers: 16 },
+            Backend::Auto | Backend::Jit => {
+                Target { vector_bytes: 16, tile_registers: 6, hoists: true }
+            }
+            Backend::C => Target { vector_bytes: 64, tile_registers: 16, hoists: false },
             Backend::Interpreter => Target::SCALAR,
         }
     }

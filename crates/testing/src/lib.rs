@@ -4,6 +4,7 @@ pub mod case;
 pub mod check;
 pub mod filetest;
 pub mod formats;
+pub mod functions;
 pub mod generate;
 pub mod random;
 pub mod reference;

@@ -36,9 +36,14 @@
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
+//!
+//! What of this can be seen without running is checked by [`verify`], which lists it.
 
 pub mod build;
+pub mod number;
+pub mod parse;
 pub mod print;
+pub mod verify;
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
@@ -291,7 +296,12 @@ pub enum Expr {
 impl Expr {
     /// The same expression with `f` applied to each operand.
     pub fn map_children(self, f: &mut impl FnMut(Expr) -> Expr) -> Expr {
-        let mut go = |e: Box<Expr>| Box::new(f(*e));
+        // Boxes are used again: passes map every expression of a function.
+        let mut go = |mut e: Box<Expr>| {
+            let operand = std::mem::replace(&mut *e, Expr::Const(Scalar::Bool(false)));
+            *e = f(operand);
+            e
+        };
         match self {
             Expr::Const(_) | Expr::Var(_) | Expr::Len(_) => self,
             Expr::Load { array, index, lanes } => Expr::Load { array, index: go(index), lanes },
@@ -366,25 +376,43 @@ impl Stmt {
     }
 
     /// The expressions that stand directly in the statement.
-    pub fn exprs(&self) -> Vec<&Expr> {
+    pub fn exprs(&self) -> impl Iterator<Item = &Expr> {
+        let exprs = match self {
+            Stmt::Assign { value: a, .. }
+            | Stmt::While { cond: a, .. }
+            | Stmt::If { cond: a, .. }
+            | Stmt::Reserve { len: a, .. } => [Some(a), None, None],
+            Stmt::Store { index: a, value: b, .. }
+            | Stmt::For { lo: a, hi: b, .. }
+            | Stmt::Sort { lo: a, hi: b, .. } => [Some(a), Some(b), None],
+            Stmt::Fill { lo, hi, value, .. } => [Some(lo), Some(hi), Some(value)],
+            Stmt::Fail(_) | Stmt::Comment(_) => [None, None, None],
+        };
+        exprs.into_iter().flatten()
+    }
+
+    /// The variables and arrays that stand in the statement outside its expressions.
+    pub fn named(&self) -> (Vec<Var>, Vec<Array>) {
         match self {
-            Stmt::Assign { value, .. } => vec![value],
-            Stmt::Store { index, value, .. } => vec![index, value],
-            Stmt::For { lo, hi, .. } | Stmt::Sort { lo, hi, .. } => vec![lo, hi],
-            Stmt::While { cond, .. } | Stmt::If { cond, .. } => vec![cond],
-            Stmt::Reserve { len, .. } => vec![len],
-            Stmt::Fill { lo, hi, value, .. } => vec![lo, hi, value],
-            Stmt::Fail(_) | Stmt::Comment(_) => vec![],
+            Stmt::Assign { var, .. } | Stmt::For { var, .. } => (vec![*var], vec![]),
+            Stmt::Store { array, .. } | Stmt::Reserve { array, .. } | Stmt::Fill { array, .. } => {
+                (vec![], vec![*array])
+            }
+            Stmt::Sort { keys, carried, .. } => (vec![], [&keys[..], carried].concat()),
+            Stmt::While { .. } | Stmt::If { .. } | Stmt::Fail(_) | Stmt::Comment(_) => {
+                (vec![], vec![])
+            }
         }
     }
 
     /// The blocks nested directly in the statement.
-    pub fn blocks(&self) -> Vec<&[Stmt]> {
-        match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => vec![body],
-            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-            _ => vec![],
-        }
+    pub fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
+        let blocks: [Option<&[Stmt]>; 2] = match self {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+            Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
+            _ => [None, None],
+        };
+        blocks.into_iter().flatten()
     }
 }
 

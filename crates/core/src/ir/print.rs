@@ -1,7 +1,9 @@
-//! The imperative form as text.
+//! The imperative form as text, which [`parse`](super::parse) reads back to the identical function.
 //!
 //! ```text
 //! fn compute_y(A1_size: i64, A2_pos: in [i32], y_vals: out [f64]) {
+//!   var i, pA2: i64
+//!   var s: f64
 //!   for i in 0..A1_size {
 //!     s = 0.0
 //!     for pA2 in A2_pos[i]..A2_pos[i + 1] {
@@ -10,8 +12,11 @@
 
 use super::{Expr, Function, Param, Role, Stmt, Type};
 use crate::algebra::{BinaryOp, UnaryOp};
-use crate::datatype::Register;
+use crate::datatype::Scalar;
 use std::fmt::{self, Write};
+
+/// How many variables a line declares.
+const PER_LINE: usize = 10;
 
 impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -20,9 +25,12 @@ impl fmt::Display for Function {
         for local in self.locals() {
             writeln!(f, "  local {}: [{}]", self.arrays[local].name, self.arrays[local].elem)?;
         }
-        let vars = self.vars.enumerate().filter(|(v, _)| !self.params.contains(&Param::Scalar(*v)));
-        for (_, var) in vars.filter(|(_, var)| var.ty != Type::INDEX) {
-            writeln!(f, "  var {}: {}", var.name, ty(var.ty))?;
+        let scalars = self.params.iter().filter(|p| matches!(p, Param::Scalar(_))).count();
+        let vars = self.vars.as_slice().get(scalars..).unwrap_or_default();
+        // Runs of a type, so that the order of declarations can be read back.
+        for run in vars.chunk_by(|a, b| a.ty == b.ty).flat_map(|run| run.chunks(PER_LINE)) {
+            let names: Vec<&str> = run.iter().map(|v| v.name.as_str()).collect();
+            writeln!(f, "  var {}: {}", names.join(", "), ty(run[0].ty))?;
         }
         block(self, f, &self.body, 1)?;
         f.write_str("}\n")
@@ -45,18 +53,9 @@ fn param(function: &Function, param: Param) -> String {
     }
 }
 
-fn ty(ty: Type) -> String {
-    let name = register(ty.register);
+pub(super) fn ty(ty: Type) -> String {
+    let name = ty.register.name();
     if ty.lanes == 1 { name.to_owned() } else { format!("{name}x{}", ty.lanes) }
-}
-
-fn register(register: Register) -> &'static str {
-    match register {
-        Register::Bool => "bool",
-        Register::I64 => "i64",
-        Register::F32 => "f32",
-        Register::F64 => "f64",
-    }
 }
 
 fn block(function: &Function, f: &mut impl Write, stmts: &[Stmt], depth: usize) -> fmt::Result {
@@ -103,11 +102,23 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
             let names = |list: &[crate::ids::Array]| {
                 list.iter().map(|&a| array(a).as_str()).collect::<Vec<_>>().join(", ")
             };
-            writeln!(f, "sort {}..{} by {} with {}", e(lo), e(hi), names(keys), names(carried))
+            write!(f, "sort {}..{} by {}", e(lo), e(hi), names(keys))?;
+            match carried[..] {
+                [] => writeln!(f),
+                _ => writeln!(f, " with {}", names(carried)),
+            }
         }
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }
+}
+
+/// The first line of a statement.
+pub(super) fn head(function: &Function, s: &Stmt) -> String {
+    let mut text = String::new();
+    let written = stmt(function, &mut text, s, 0);
+    written.expect("a string takes all that is written to it");
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// An expression of a function as text.
@@ -128,7 +139,7 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
     };
     match e {
         Expr::Const(c) => {
-            let text = c.to_string();
+            let text = constant(*c);
             let own = if text.starts_with('-') { 5 } else { 9 };
             (text, own)
         }
@@ -136,6 +147,10 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
         Expr::Load { array, index, lanes } => {
             let lanes = if *lanes == 1 { String::new() } else { format!("; {lanes}") };
             (format!("{}[{}{lanes}]", function.arrays[*array].name, inner(index)), 9)
+        }
+        // `-1` is a constant.
+        Expr::Unary(UnaryOp::Neg, a) if matches!(**a, Expr::Const(_)) => {
+            (format!("-({})", inner(a)), 5)
         }
         Expr::Unary(UnaryOp::Neg, a) => (format!("-{}", operand(function, a, 6)), 5),
         Expr::Unary(op, a) => call(op.name(), &[a]),
@@ -145,10 +160,24 @@ fn written(function: &Function, e: &Expr) -> (String, u8) {
         }
         Expr::Select(c, a, b) => call("select", &[c, a, b]),
         Expr::Fma(a, b, c) => call("fma", &[a, b, c]),
-        Expr::Convert(to, a) => call(register(*to), &[a]),
+        Expr::Convert(to, a) => call(to.name(), &[a]),
         Expr::Splat(a, lanes) => (format!("splat({}, {lanes})", inner(a)), 9),
         Expr::Sum(a) => call("sum", &[a]),
         Expr::Len(array) => (format!("len({})", function.arrays[*array].name), 9),
+    }
+}
+
+/// Text that says the type and every bit.
+fn constant(c: Scalar) -> String {
+    match c {
+        Scalar::F32(x) if x.is_nan() && x.to_bits() != f32::NAN.to_bits() => {
+            format!("nanf({})", x.to_bits())
+        }
+        Scalar::F64(x) if x.is_nan() && x.to_bits() != f64::NAN.to_bits() => {
+            format!("nan({})", x.to_bits())
+        }
+        Scalar::F32(_) => format!("{c}f"),
+        _ => c.to_string(),
     }
 }
 

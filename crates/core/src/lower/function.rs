@@ -6,6 +6,7 @@ use crate::cin::Tensor;
 use crate::datatype::DataType;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use crate::ir::build::int;
+use crate::ir::verify::CONSTANTS;
 use crate::ir::{ArrayDecl, Param, Role, Type, VarDecl};
 use crate::level::{Crd, LevelArrays, Names, Part};
 use std::collections::BTreeSet;
@@ -26,7 +27,7 @@ impl Builder {
             params: vec![],
             vars: IdVec::new(),
             arrays: IdVec::new(),
-            names: BTreeSet::from([name.to_owned()]),
+            names: CONSTANTS.iter().chain([&name]).map(|&name| name.to_owned()).collect(),
         }
     }
 

@@ -118,10 +118,20 @@ impl Lowerer<'_> {
     /// Moves an operand on to its next coordinate if it is at the present one.
     fn advanced_if(&mut self, it: &Iterator, flag: Var) -> Stmt {
         if it.segmented {
-            return when(Expr::Var(flag), vec![self.advanced(it)]);
+            return self.advanced(it);
         }
         let step = Expr::Convert(Register::I64, Box::new(Expr::Var(flag)));
         assign(it.position, add(Expr::Var(it.position), step))
+    }
+
+    /// Finds the segment of an operand if it is at the coordinate; else it is empty.
+    fn segment_if(&mut self, nest: &Loop<'_>, it: &Iterator, flag: Var) -> Vec<Stmt> {
+        let segment = self.segments_at(nest, &[(it, it.position)]);
+        if segment.is_empty() {
+            return vec![];
+        }
+        let empty = assign(self.segment_end(it.position), Expr::Var(it.position));
+        vec![empty, when(Expr::Var(flag), segment)]
     }
 
     /// Finds the segments of the operands that are at the coordinate.
@@ -221,10 +231,7 @@ impl Lowerer<'_> {
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         for (it, flag, _) in &flags {
-            let segment = self.segments_at(nest, &[(it, it.position)]);
-            if !segment.is_empty() {
-                stmts.push(when(Expr::Var(*flag), segment));
-            }
+            stmts.extend(self.segment_if(nest, it, *flag));
         }
         stmts.extend(self.cases(nest, present, &flag_of).stmts);
         for (it, flag, _) in &flags {
@@ -285,10 +292,7 @@ impl Lowerer<'_> {
             let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
             let flag = self.flag(it);
             body.push(assign(flag, all([live, here])));
-            let segment = self.segments_at(nest, &[(it, it.position)]);
-            if !segment.is_empty() {
-                body.push(when(Expr::Var(flag), segment));
-            }
+            body.extend(self.segment_if(nest, it, flag));
             flags.push((it, flag));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);

@@ -59,6 +59,10 @@ impl Lowerer<'_> {
         if body.stmts.is_empty() && first > 0 {
             return Code::nothing();
         }
+        if body.stmts.is_empty() {
+            let widths = self.widths_of_nothing();
+            return Code { stmts: [widths, self.open_root()].concat(), covers: false };
+        }
         let mut stmts = vec![assign(stage.count, int(0))];
         stmts.extend(body.stmts);
         stmts.push(self.sorted(&stage));

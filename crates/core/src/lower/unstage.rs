@@ -23,26 +23,41 @@ impl Lowerer<'_> {
                 true => self.numbered(stage, k, &mut stmts),
                 false => self.most_children(stage, k, &mut stmts),
             };
-            let width = match self.assembler(k) {
-                Assembler::Insert(insert) => {
-                    let width = self.temp("width");
-                    let code = insert.insert_width(Expr::Var(most), width);
-                    stmts.extend(code.expect("an inserted level with a width says which"));
-                    width
-                }
-                Assembler::Place | Assembler::Append(_) => most,
-            };
-            let array = self.arrays(self.kernel.result).levels[k].width;
-            let array = array.expect("the level has a width");
-            stmts.push(ir::Stmt::Reserve { array, len: int(1) });
-            stmts.push(store(array, int(0), Expr::Var(width)));
+            stmts.extend(self.width(k, Expr::Var(most)));
         }
+        stmts
+    }
+
+    /// The same for a result without entries.
+    pub(super) fn widths_of_nothing(&mut self) -> Vec<ir::Stmt> {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        let with_width = (0..levels.len()).filter(|&k| levels[k].has(Part::Width));
+        with_width.flat_map(|k| self.width(k, int(0))).collect()
+    }
+
+    /// Sets the width of a level whose parents have at most so many children.
+    fn width(&mut self, k: usize, most: Expr) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        let mut width = most;
+        if let Assembler::Insert(insert) = self.assembler(k) {
+            let wide = self.temp("width");
+            let code = insert.insert_width(width, wide);
+            stmts.extend(code.expect("an inserted level with a width says which"));
+            width = Expr::Var(wide);
+        }
+        let array = self.arrays(self.kernel.result).levels[k].width;
+        let array = array.expect("the level has a width");
+        stmts.push(ir::Stmt::Reserve { array, len: int(1) });
+        stmts.push(store(array, int(0), width));
         stmts
     }
 
     /// Numbers the entries that agree in all levels with a place for every coordinate, and sorts
     /// the list by the numbers too; the most there are.
     fn numbered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
+        // The list is rewritten in place.
+        let room = |array| ir::Stmt::Reserve { array, len: Expr::Var(stage.count) };
+        stmts.extend(stage.crds.iter().copied().chain([stage.vals]).map(room));
         stmts.extend(self.merged_duplicates(stage));
         let levels = stage.first..stage.first + stage.crds.len();
         let grouping: Vec<usize> = levels

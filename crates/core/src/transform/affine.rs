@@ -21,6 +21,14 @@ pub(super) fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
     }
 }
 
+/// An expression with a part replaced.
+pub(super) fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
+    if e == *part {
+        return by.clone();
+    }
+    e.map_children(&mut |child| exchange(child, part, by))
+}
+
 /// An expression for the value of a variable `by` further on. The constant goes outermost in
 /// indices, where it becomes part of an address.
 pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
@@ -54,7 +62,7 @@ pub(super) fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
         if let Stmt::Assign { var, .. } | Stmt::For { var, .. } = s {
             found.push(*var);
         }
-        s.blocks().into_iter().for_each(|b| assigned(b, found));
+        s.blocks().for_each(|b| assigned(b, found));
     }
 }
 
@@ -64,14 +72,14 @@ pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> b
     let mut known = known.to_vec();
     for s in block {
         let stale = |v: &Var| changed.contains(v) && !known.contains(v);
-        if s.exprs().into_iter().any(|e| changed.iter().any(|v| stale(v) && uses(e, *v))) {
+        if s.exprs().any(|e| changed.iter().any(|v| stale(v) && uses(e, *v))) {
             return true;
         }
         let mut within = known.clone();
         if let Stmt::For { var, .. } = s {
             within.push(*var);
         }
-        if s.blocks().into_iter().any(|b| is_carried_in(b, changed, &within)) {
+        if s.blocks().any(|b| is_carried_in(b, changed, &within)) {
             return true;
         }
         if let Stmt::Assign { var, .. } = s {

@@ -1,9 +1,14 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
+mod hoist;
+#[cfg(test)]
+mod random;
+mod simplify;
 mod sums;
 mod tile;
 
+use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
 
 /// What the passes may assume of the machine that will run the function.
@@ -13,19 +18,36 @@ pub struct Target {
     pub vector_bytes: u16,
     /// How many vector registers hold the accumulators of a tile.
     pub tile_registers: u16,
+    /// Whether loads are to be taken out of loops, which nobody does later.
+    pub hoists: bool,
 }
 
 impl Target {
     /// Scalar code, as the interpreter and people read it best.
-    pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0 };
+    pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0, hoists: false };
 }
 
-/// All passes in order.
+/// A pass.
+pub type Pass = fn(Function, Target) -> Function;
+
+/// All passes in order, under their names.
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
+pub const PASSES: [(&str, Pass); 4] = [
+    ("sums", |f, _| sums::split(f)),
+    ("tile", tile::tile),
+    ("simplify", |f, _| simplify::simplify(f)),
+    ("hoist", hoist::hoist),
+];
+
+/// Runs all passes.
 pub fn transform(function: Function, target: Target) -> Function {
-    tile::tile(sums::split(function), target)
+    PASSES.into_iter().fold(function, |function, (name, pass)| {
+        let function = pass(function, target);
+        assert_valid(&function, name);
+        function
+    })
 }
 
 /// A block with `f` applied to each statement, outermost first; where it gives nothing, the

@@ -13,7 +13,7 @@
 //!
 //! Each element is summed in the same order as before, so the bits do not depend on the tile.
 
-use super::affine::{assigned, beside, inlined, is_carried_in, shifted, uses, widened};
+use super::affine::{assigned, beside, exchange, inlined, is_carried_in, shifted, uses, widened};
 use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
@@ -217,11 +217,4 @@ fn contains(e: &Expr, part: &Expr) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= e == part);
     found
-}
-
-fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
-    if e == *part {
-        return by.clone();
-    }
-    e.map_children(&mut |child| exchange(child, part, by))
 }

@@ -47,7 +47,7 @@ impl Scopes {
                 Stmt::For { var, .. } => loops.push(*var),
                 _ => {}
             }
-            for (b, block) in s.blocks().into_iter().enumerate() {
+            for (b, block) in s.blocks().enumerate() {
                 path.push(2 * k + b);
                 self.block(block, path, loops);
                 path.pop();
@@ -87,7 +87,7 @@ fn hoist(body: &[Stmt], var: Var, home: &mut Path) {
         if outermost.is_none() && matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
             outermost = Some(depth);
         }
-        block = s.blocks()[step % 2];
+        block = s.blocks().nth(step % 2).unwrap_or_default();
     }
     if let Some(depth) = outermost.filter(|_| exposes(block, var)) {
         home.truncate(depth);

@@ -229,9 +229,7 @@ fn assigned_first(stmts: &[Stmt], var: Var) -> bool {
 
 fn uses(s: &Stmt, var: Var) -> bool {
     let assigned = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-    assigned
-        || s.exprs().into_iter().any(|e| mentions(e, var))
-        || s.blocks().into_iter().flatten().any(|s| uses(s, var))
+    assigned || s.exprs().any(|e| mentions(e, var)) || s.blocks().flatten().any(|s| uses(s, var))
 }
 
 /// Whether some way through statements reads a variable before it assigns it.
@@ -283,7 +281,7 @@ fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
 
 fn assigns(s: &Stmt, var: Var) -> bool {
     let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-    here || s.blocks().into_iter().flatten().any(|s| assigns(s, var))
+    here || s.blocks().flatten().any(|s| assigns(s, var))
 }
 
 /// Whether text needs no parentheses as an operand.

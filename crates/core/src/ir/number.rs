@@ -1,0 +1,136 @@
+//! Declarations in order: parameters first, then what the body uses; the rest is dropped.
+//!
+//! ```text
+//! vars s, i, n, unused; fn f(n)   becomes   vars n, s, i; fn f(n)
+//! ```
+
+use super::{Expr, Function, Param, Stmt};
+use crate::ids::{Array, Id, IdVec, Var};
+
+/// The function with parameters numbered first, in their order, and without the declarations
+/// that are neither parameters nor used.
+pub fn number(function: Function) -> Function {
+    let Function { name, params, vars, arrays, body } = function;
+    let mut used = Used::none(vars.len(), arrays.len());
+    used.block(&body);
+    let (mut first_vars, mut first_arrays) = (vec![], vec![]);
+    for param in &params {
+        match param {
+            Param::Scalar(v) => first_vars.push(*v),
+            Param::Array(a) => first_arrays.push(*a),
+        }
+    }
+    let (vars, new_vars) = ordered(vars, first_vars, &used.vars);
+    let (arrays, new_arrays) = ordered(arrays, first_arrays, &used.arrays);
+    let map = Map { vars: new_vars, arrays: new_arrays };
+    let params = params
+        .into_iter()
+        .map(|param| match param {
+            Param::Scalar(v) => Param::Scalar(map.var(v)),
+            Param::Array(a) => Param::Array(map.array(a)),
+        })
+        .collect();
+    Function { name, params, vars, arrays, body: map.block(body) }
+}
+
+/// The variables and arrays that statements name.
+pub struct Used {
+    /// Per variable.
+    pub vars: Vec<bool>,
+    /// Per array.
+    pub arrays: Vec<bool>,
+}
+
+impl Used {
+    /// Nothing of so many variables and arrays.
+    pub fn none(vars: usize, arrays: usize) -> Used {
+        Used { vars: vec![false; vars], arrays: vec![false; arrays] }
+    }
+
+    /// Adds what a block names.
+    pub fn block(&mut self, block: &[Stmt]) {
+        for s in block {
+            let (vars, arrays) = s.named();
+            vars.into_iter().for_each(|v| self.vars[v.index()] = true);
+            arrays.into_iter().for_each(|a| self.arrays[a.index()] = true);
+            for e in s.exprs() {
+                e.walk(&mut |e| match e {
+                    Expr::Var(v) => self.vars[v.index()] = true,
+                    Expr::Load { array, .. } | Expr::Len(array) => {
+                        self.arrays[array.index()] = true;
+                    }
+                    _ => {}
+                });
+            }
+            s.blocks().for_each(|b| self.block(b));
+        }
+    }
+}
+
+/// The first items, then the other used ones, and for each old place the new id.
+fn ordered<I: Id, T: Clone>(
+    items: IdVec<I, T>,
+    first: Vec<I>,
+    used: &[bool],
+) -> (IdVec<I, T>, Vec<Option<I>>) {
+    let mut kept = IdVec::new();
+    let mut ids = vec![None; items.len()];
+    let others = items.ids().filter(|id| used[id.index()] && !first.contains(id));
+    for id in first.iter().copied().chain(others) {
+        ids[id.index()] = Some(kept.push(items[id].clone()));
+    }
+    (kept, ids)
+}
+
+struct Map {
+    vars: Vec<Option<Var>>,
+    arrays: Vec<Option<Array>>,
+}
+
+impl Map {
+    fn var(&self, v: Var) -> Var {
+        self.vars[v.index()].expect("used variables are kept")
+    }
+
+    fn array(&self, a: Array) -> Array {
+        self.arrays[a.index()].expect("used arrays are kept")
+    }
+
+    fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+        block.into_iter().map(|s| self.stmt(s)).collect()
+    }
+
+    fn stmt(&self, s: Stmt) -> Stmt {
+        let s = match s {
+            Stmt::Assign { var, value } => Stmt::Assign { var: self.var(var), value },
+            Stmt::For { var, lo, hi, step, body } => {
+                Stmt::For { var: self.var(var), lo, hi, step, body }
+            }
+            Stmt::Store { array, index, value } => {
+                Stmt::Store { array: self.array(array), index, value }
+            }
+            Stmt::Reserve { array, len } => Stmt::Reserve { array: self.array(array), len },
+            Stmt::Fill { array, lo, hi, value } => {
+                Stmt::Fill { array: self.array(array), lo, hi, value }
+            }
+            Stmt::Sort { keys, carried, lo, hi } => {
+                let all = |list: Vec<Array>| list.into_iter().map(|a| self.array(a)).collect();
+                Stmt::Sort { keys: all(keys), carried: all(carried), lo, hi }
+            }
+            other => other,
+        };
+        s.map_children(&mut |e| self.expr(e), &mut |b| self.block(b))
+    }
+
+    fn expr(&self, e: Expr) -> Expr {
+        let e = match e {
+            Expr::Var(v) => Expr::Var(self.var(v)),
+            Expr::Len(a) => Expr::Len(self.array(a)),
+            Expr::Load { array, index, lanes } => {
+                Expr::Load { array: self.array(array), index, lanes }
+            }
+            other => other,
+        };
+        e.map_children(&mut |child| self.expr(child))
+    }
+}

@@ -1,0 +1,197 @@
+//! `types`, `conditions`, `values`, `loops`, `roles`, `sorting`; `lanes` of expressions and `names`
+//! of comments.
+
+use super::{Broken, Checked, check, shown};
+use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::{DataType, Register};
+use crate::ids::{Array, Var};
+use crate::ir::print::{expr, ty as type_text};
+use crate::ir::{Expr, Function, Role, Stmt, Type};
+
+/// Checks statements and everything in them.
+pub(super) fn block(function: &Function, stmts: &[Stmt]) -> Checked {
+    stmts.iter().try_for_each(|s| {
+        stmt(function, s).map_err(|broken| broken.at(function, s))?;
+        s.blocks().try_for_each(|b| block(function, b))
+    })
+}
+
+fn stmt(function: &Function, s: &Stmt) -> Checked {
+    match s {
+        Stmt::Assign { var, value } => typed(function, value, function.vars[*var].ty, "values"),
+        Stmt::Store { array, index, value } => {
+            writable(function, *array)?;
+            self::index(function, index)?;
+            let lanes = type_of(function, value)?.lanes;
+            typed(function, value, Type { lanes, ..element(function, *array) }, "values")
+        }
+        Stmt::For { var, lo, hi, step, body } => {
+            index(function, lo)?;
+            index(function, hi)?;
+            for_loop(function, *var, *step, body)
+        }
+        Stmt::While { cond, .. } | Stmt::If { cond, .. } => condition(function, cond),
+        Stmt::Reserve { array, len } => {
+            let decl = &function.arrays[*array];
+            let grows = matches!(decl.role, Role::Result | Role::Local);
+            let fixed = || format!("{} is reserved, but has a fixed size", decl.name);
+            check(grows, "roles", fixed)?;
+            index(function, len)
+        }
+        Stmt::Fill { array, lo, hi, value } => {
+            writable(function, *array)?;
+            index(function, lo)?;
+            index(function, hi)?;
+            typed(function, value, element(function, *array), "values")
+        }
+        Stmt::Sort { keys, carried, lo, hi } => {
+            index(function, lo)?;
+            index(function, hi)?;
+            sort(function, keys, carried)
+        }
+        Stmt::Fail(_) => Ok(()),
+        Stmt::Comment(text) => {
+            let lines = || format!("the comment {text:?} has several lines");
+            check(!text.contains('\n'), "names", lines)
+        }
+    }
+}
+
+fn element(function: &Function, array: Array) -> Type {
+    Type::scalar(function.arrays[array].elem.register())
+}
+
+fn writable(function: &Function, array: Array) -> Checked {
+    let decl = &function.arrays[array];
+    check(decl.role != Role::Input, "roles", || format!("the input {} is written", decl.name))
+}
+
+fn for_loop(function: &Function, var: Var, step: i64, body: &[Stmt]) -> Checked {
+    let decl = &function.vars[var];
+    let index = decl.ty == Type::INDEX;
+    let name = &decl.name;
+    check(index, "loops", || format!("the loop variable {name} is a {}", type_text(decl.ty)))?;
+    check(step >= 1, "loops", || format!("the loop over {name} has step {step}"))?;
+    let constant = !assigns(body, var);
+    check(constant, "loops", || format!("the loop variable {name} is assigned within its loop"))
+}
+
+fn assigns(block: &[Stmt], var: Var) -> bool {
+    block.iter().any(|s| {
+        let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
+        here || s.blocks().any(|b| assigns(b, var))
+    })
+}
+
+fn sort(function: &Function, keys: &[Array], carried: &[Array]) -> Checked {
+    check(!keys.is_empty(), "sorting", || "a sort has no keys".to_owned())?;
+    for &key in keys {
+        let decl = &function.arrays[key];
+        let integer = matches!(decl.elem, DataType::I32 | DataType::I64);
+        check(integer, "sorting", || format!("the sort key {} is of {}", decl.name, decl.elem))?;
+    }
+    let all = [keys, carried].concat();
+    for (k, &array) in all.iter().enumerate() {
+        writable(function, array)?;
+        let name = &function.arrays[array].name;
+        check(!all[..k].contains(&array), "sorting", || format!("{name} occurs twice in a sort"))?;
+    }
+    Ok(())
+}
+
+fn index(function: &Function, e: &Expr) -> Checked {
+    typed(function, e, Type::INDEX, "types")
+}
+
+fn condition(function: &Function, e: &Expr) -> Checked {
+    typed(function, e, Type::BOOL, "conditions")
+}
+
+/// Checks that an expression is well formed, and that it has a type for the sake of an invariant.
+fn typed(function: &Function, e: &Expr, expected: Type, invariant: &'static str) -> Checked {
+    let ty = type_of(function, e)?;
+    let other = || format!("{} instead of {}", shown(function, e, ty), type_text(expected));
+    check(ty == expected, invariant, other)
+}
+
+/// The type of an expression, checked.
+fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
+    let operand = |e: &Expr| type_of(function, e);
+    let refused = |e: &Expr, ty: Type, by: &str| format!("{by} of {}", shown(function, e, ty));
+    Ok(match e {
+        Expr::Const(c) => Type::scalar(c.register()),
+        Expr::Var(v) => function.vars[*v].ty,
+        Expr::Len(_) => Type::INDEX,
+        Expr::Load { array, index, lanes } => {
+            self::index(function, index)?;
+            let one_or_more = lanes.is_power_of_two();
+            check(one_or_more, "lanes", || format!("`{}` has {lanes} lanes", expr(function, e)))?;
+            Type { lanes: *lanes, ..element(function, *array) }
+        }
+        Expr::Unary(op, a) => {
+            let ty = operand(a)?;
+            check(takes_one(*op, ty.register), "types", || refused(a, ty, op.name()))?;
+            ty
+        }
+        Expr::Binary(op, a, b) => {
+            let ty = operand(a)?;
+            typed(function, b, ty, "types")?;
+            check(takes(*op, ty.register), "types", || refused(a, ty, op.name()))?;
+            if op.is_logical() { Type { register: Register::Bool, ..ty } } else { ty }
+        }
+        Expr::AndThen(a, b) => {
+            condition(function, a)?;
+            condition(function, b)?;
+            Type::BOOL
+        }
+        Expr::Select(c, a, b) => {
+            condition(function, c)?;
+            let ty = operand(a)?;
+            typed(function, b, ty, "types")?;
+            ty
+        }
+        Expr::Fma(a, b, c) => {
+            let ty = operand(a)?;
+            check(is_float(ty.register), "types", || refused(a, ty, "fma"))?;
+            typed(function, b, ty, "types")?;
+            typed(function, c, ty, "types")?;
+            ty
+        }
+        Expr::Convert(to, a) => Type { register: *to, ..operand(a)? },
+        Expr::Splat(a, lanes) => {
+            let ty = operand(a)?;
+            let several = *lanes > 1 && lanes.is_power_of_two();
+            check(several, "lanes", || format!("`{}` has {lanes} lanes", expr(function, e)))?;
+            check(ty.lanes == 1, "types", || refused(a, ty, "splat"))?;
+            Type { lanes: *lanes, ..ty }
+        }
+        Expr::Sum(a) => {
+            let ty = operand(a)?;
+            let numbers = ty.lanes > 1 && ty.register != Register::Bool;
+            check(numbers, "types", || refused(a, ty, "sum"))?;
+            Type::scalar(ty.register)
+        }
+    })
+}
+
+fn is_float(register: Register) -> bool {
+    matches!(register, Register::F32 | Register::F64)
+}
+
+fn takes_one(op: UnaryOp, register: Register) -> bool {
+    match register {
+        Register::Bool => op == UnaryOp::Not,
+        Register::I64 => op != UnaryOp::Not && !op.needs_float(),
+        Register::F32 | Register::F64 => op != UnaryOp::Not,
+    }
+}
+
+fn takes(op: BinaryOp, register: Register) -> bool {
+    let truth = matches!(op, BinaryOp::And | BinaryOp::Or | BinaryOp::Xor);
+    let user = matches!(op, BinaryOp::User(_));
+    match register {
+        Register::Bool => op.is_logical(),
+        Register::I64 => !truth && !user && !op.needs_float(),
+        Register::F32 | Register::F64 => !truth && !user,
+    }
+}

@@ -1,0 +1,98 @@
+//! The functions that programs compile to, before and after each pass, and runs of them.
+
+use crate::case::Case;
+use std::collections::BTreeMap;
+use tamis::pipeline::{self, Stage};
+use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
+use tamis_core::cin::{Program, Role};
+use tamis_core::ids::{Id, IdVec, IndexVar};
+use tamis_core::interpret::Counts;
+use tamis_core::ir::Function;
+use tamis_core::lower::Lowered;
+use tamis_core::transform::Target;
+use tamis_runtime::interpreted::Interpreted;
+use tamis_runtime::kernel::call;
+
+/// A case on its way through the compiler.
+pub struct Functions {
+    program: Program,
+    /// The tensors that are known so far, by id.
+    values: Vec<Option<Tensor>>,
+    dims: IdVec<IndexVar, u64>,
+}
+
+/// What a run of a function gave and did, if it did not fail.
+pub struct Run {
+    /// The result.
+    pub tensor: Tensor,
+    /// The work.
+    pub counts: Counts,
+}
+
+impl Functions {
+    /// The program of a case with its operands.
+    pub fn of(case: &Case) -> Result<Functions, Diagnostic> {
+        let tensors: BTreeMap<&str, Tensor> = case
+            .operands
+            .iter()
+            .map(|o| Ok((o.name.as_str(), o.tensor()?)))
+            .collect::<Result<_, Diagnostic>>()?;
+        let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (*n, t)).collect();
+        let options = case.options(Backend::Interpreter)?;
+        let kernel = Kernel::compile(&case.text, &operands, &options)?;
+        let program = kernel.compiled().program.clone();
+        let given = |name: &String| case.dims.get(name).copied().unwrap_or(0);
+        let mut dims: IdVec<IndexVar, u64> = program.vars.iter().map(given).collect();
+        let mut values = vec![None; program.tensors.len()];
+        for (id, tensor) in program.tensors.enumerate() {
+            let Role::Input(source) = tensor.role else { continue };
+            let name = &kernel.program().tensors[source].name;
+            let value = tensors[name.as_str()].clone();
+            tensor.modes.iter().zip(value.dims()).for_each(|(&var, &d)| dims[var] = d);
+            values[id.index()] = Some(value);
+        }
+        Ok(Functions { program, values, dims })
+    }
+
+    /// One function per kernel, as lowered.
+    pub fn lowered(&self) -> Vec<Lowered> {
+        let mut functions = vec![];
+        pipeline::functions(&self.program, Target::SCALAR, &mut |stage| {
+            if let Stage::Lowered(lowered) = stage {
+                functions.push(lowered.clone());
+            }
+        });
+        functions
+    }
+
+    /// Every function on the way to a target.
+    pub fn all(&self, target: Target) -> Vec<Function> {
+        let mut functions = vec![];
+        pipeline::functions(&self.program, target, &mut |stage| match stage {
+            Stage::Lowered(l) | Stage::Transformed(l) => functions.push(l.function.clone()),
+            Stage::Legalised(_) => {}
+        });
+        functions
+    }
+
+    /// Interprets the function of a kernel, on the results of those before it.
+    pub fn run(&self, kernel: usize, lowered: &Lowered) -> Result<Run, Diagnostic> {
+        let target = &self.program.tensors[self.program.kernels[kernel].result];
+        let interpreted = Interpreted::new(lowered.function.clone());
+        let tensor = call(target, lowered, &interpreted, &self.values, &self.dims)?;
+        let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();
+        Ok(Run { tensor, counts })
+    }
+
+    /// Takes the result of a kernel over for those behind it.
+    pub fn keep(&mut self, kernel: usize, result: Tensor) {
+        self.values[self.program.kernels[kernel].result.index()] = Some(result);
+    }
+}
+
+/// Every element of a tensor's arrays to the bit.
+pub fn bits(tensor: &Tensor) -> Vec<Vec<Scalar>> {
+    let levels = tensor.levels().iter().flat_map(|l| [&l.pos, &l.crd]).flatten();
+    let all = |b: &tamis::Buffer| (0..b.len()).map(|k| b.get(k)).collect();
+    levels.chain([tensor.vals()]).map(all).collect()
+}
