@@ -36,7 +36,7 @@ impl Uses {
 
     fn block(&mut self, stmts: &[Stmt]) {
         for s in stmts {
-            s.exprs().into_iter().for_each(|e| self.expr(e));
+            s.exprs().for_each(|e| self.expr(e));
             match s {
                 Stmt::Store { array, .. } | Stmt::Fill { array, .. } => {
                     self.touched.insert(*array);
@@ -48,7 +48,7 @@ impl Uses {
                 Stmt::Sort { keys, carried, .. } => self.touched.extend(keys.iter().chain(carried)),
                 _ => {}
             }
-            s.blocks().into_iter().for_each(|block| self.block(block));
+            s.blocks().for_each(|block| self.block(block));
         }
     }
 
