@@ -46,6 +46,8 @@ pub struct Kernel {
     /// Whether operands that repeat coordinates are walked entry by entry, since the result adds
     /// up what comes for the same coordinate.
     pub scatter: bool,
+    /// Whether a dense array over any level of the result is small enough to gather it in.
+    pub workspace: bool,
 }
 
 /// A tensor of a program.

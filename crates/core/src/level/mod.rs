@@ -176,6 +176,35 @@ pub trait Append {
     /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
     /// is a free loop variable.
     fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt>;
+
+    /// The level functions for results of which each parent's children come in order.
+    fn count(&self) -> Option<&dyn Count> {
+        None
+    }
+}
+
+/// Level functions that assemble a level in two passes over what comes: the first counts the
+/// children of each parent, the second writes them, in order for each parent.
+pub trait Count {
+    /// `count_init(sz_{k-1})`: no parent has children.
+    fn count_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
+
+    /// `count_coord(p_{k-1})`: a child of the parent comes.
+    fn count_coord(&self, level: &LevelArrays, parent: Expr) -> Vec<Stmt>;
+
+    /// `count_sums(sz_{k-1}) -> sz_k`: all children are counted; `total` becomes their number,
+    /// with `check` run whenever it has grown, and `scratch` is a free loop variable.
+    fn count_sums(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        scratch: Var,
+        total: Var,
+        check: Vec<Stmt>,
+    ) -> Vec<Stmt>;
+
+    /// `count_next(p_{k-1}) -> p_k`: the position of the next child of the parent.
+    fn count_next(&self, level: &LevelArrays, parent: Expr, position: Var) -> Vec<Stmt>;
 }
 
 /// Level functions that assemble a level in any order (section 3.4 of the thesis).

@@ -31,6 +31,7 @@ mod signature;
 mod stage;
 mod unstage;
 mod value;
+mod workspace;
 
 pub use signature::{Binding, Lowered};
 
@@ -45,6 +46,7 @@ use crate::notation::Access;
 use function::Builder;
 use result::Plan;
 use std::collections::BTreeMap;
+use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
@@ -65,6 +67,7 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         segments: BTreeMap::new(),
         params: vec![],
         prologue: vec![],
+        pass: Pass::Look,
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
@@ -92,6 +95,8 @@ struct Lowerer<'p> {
     params: Vec<Var>,
     /// Sizes of levels that follow from dimensions.
     prologue: Vec<ir::Stmt>,
+    /// Of results in two passes, the one being lowered.
+    pass: Pass,
     plan: Plan,
 }
 
