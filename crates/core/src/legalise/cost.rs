@@ -85,7 +85,9 @@ impl Estimate<'_> {
             iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min)
         };
         self.trips *= trips.max(1.0);
-        self.cost += self.trips;
+        let block =
+            matches!(self.operands.legaliser.program.derived.map(var), Some(LevelMap::Mod(..)));
+        self.cost += self.trips * if block && universal { CONTIGUOUS } else { 1.0 };
         self.bound.push(var);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {

@@ -301,7 +301,11 @@ impl Lowerer<'_> {
         for (it, flag) in &flags {
             body.push(self.advanced_if(it, *flag));
         }
-        stmts.push(Stmt::For { var: nest.index, lo, hi, step: 1, body });
+        let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
+        stmts.push(match self.whole_block(nest) {
+            Some((size, rest)) => super::peel::peeled(every_coordinate, size, rest),
+            None => every_coordinate,
+        });
         Code { stmts, covers: cases.covers }
     }
 

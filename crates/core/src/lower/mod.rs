@@ -24,6 +24,7 @@ mod bind;
 mod forall;
 mod function;
 mod merge;
+mod peel;
 mod resolve;
 mod result;
 mod segment;

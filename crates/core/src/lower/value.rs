@@ -126,7 +126,9 @@ impl Lowerer<'_> {
     ) -> Expr {
         let float = matches!(self.facts.register, Register::F32 | Register::F64);
         match (op, value) {
-            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b)) if float => {
+            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b))
+                if float && !self.waits_for_sums() =>
+            {
                 Expr::Fma(a, b, Box::new(old))
             }
             (ReduceOp::Or | ReduceOp::And, value) => {
@@ -136,6 +138,19 @@ impl Lowerer<'_> {
             (ReduceOp::User(id), value) => self.inlined(id, vec![old, value], prefix),
             (op, value) => binary(op.binary(), old, value),
         }
+    }
+
+    /// Whether each sum waits for the one before in memory, as in a loop over a list of entries:
+    /// then the product is better ready beforehand.
+    fn waits_for_sums(&self) -> bool {
+        let loops = super::result::outer_loops(&self.kernel.body);
+        let Some(&innermost) = loops.last() else { return false };
+        let lists = |access: &notation::Access| {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            levels.iter().zip(vars).any(|(l, v)| v == innermost && !l.kind.properties().full)
+        };
+        self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
     /// An element of an array in the compute type.
