@@ -164,12 +164,15 @@ impl Format {
     /// The first level that cannot be written, if there is one: it is appended in order, below a
     /// level whose positions are in the order of a hash map.
     pub fn unwritable_level(&self) -> Option<usize> {
-        let scattered = |l: &LevelSpec| l.kind.insert().is_some() && !l.kind.properties().ordered;
-        let first = self.levels.iter().position(scattered)?;
         let appended = |k: &usize| {
             let kind = self.levels[*k].kind;
             kind.append().is_some() && (kind.insert().is_none() || self.chain_head(*k) < *k)
         };
+        let scattered = |k: &usize| {
+            let kind = self.levels[*k].kind;
+            kind.insert().is_some() && !kind.properties().ordered && !appended(k)
+        };
+        let first = (0..self.levels.len()).find(scattered)?;
         (first + 1..self.levels.len()).find(appended)
     }
 
