@@ -53,12 +53,13 @@ impl ToFormat for Tensor {
             crd: Some(storage.crd),
         };
         let options = Options {
-            results: BTreeMap::from([("T".to_owned(), spec)]),
+            results: BTreeMap::from([("tensor".to_owned(), spec)]),
             backend: Backend::Jit,
             ..Options::default()
         };
         let operands = [("A", self)];
-        let kernel = Kernel::compile(&format!("T{indices} = A{indices}"), &operands, &options)?;
+        let kernel =
+            Kernel::compile(&format!("tensor{indices} = A{indices}"), &operands, &options)?;
         let mut results = kernel.run(&operands)?;
         Ok(results.pop().map_or_else(|| self.clone(), |(_, tensor)| tensor))
     }
