@@ -198,7 +198,7 @@ impl Tensor {
     /// The value at a coordinate: the stored one, the sum of several, or the fill value, which
     /// everything outside the dimensions has too.
     pub fn get(&self, coordinate: &[u64]) -> Scalar {
-        if self.storage.format.is_plain() {
+        if self.storage.format.is_basic() {
             return self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p));
         }
         let mut found: Option<Scalar> = None;
@@ -270,7 +270,7 @@ impl Tensor {
         }
         check_dims(&self.dims)?;
         self.validate_arrays()?;
-        match format.is_plain() {
+        match format.is_basic() {
             true => self.validate_values(self.validate_plain()?)?,
             false => self.validate_walking()?,
         }

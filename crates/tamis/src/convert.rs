@@ -19,7 +19,7 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     let format = &storage.format;
-    if format.order() != list.dims.len() || format.is_plain() || is_list(format) {
+    if format.order() != list.dims.len() || format.is_basic() || is_list(format) {
         return tamis_runtime::pack(list, storage, duplicates);
     }
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);

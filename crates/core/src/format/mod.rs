@@ -23,7 +23,7 @@ pub use walk::Walk;
 use crate::datatype::{DataType, IndexWidth, Register, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
-use crate::level::{Crd, LevelKind, Part};
+use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part};
 
 /// The levels of a tensor of some order, outermost first. Together they store each mode once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -131,6 +131,14 @@ impl Format {
                 && p.compact
                 && !p.branchless
                 && !p.interleaved
+        })
+    }
+
+    /// Whether the levels are dense or compressed ones that store the modes as they are: those
+    /// whose arrays are built and searched without generated code.
+    pub fn is_basic(&self) -> bool {
+        self.levels.iter().all(|l| {
+            matches!(l.map, LevelMap::Mode(_)) && (l.kind == DENSE || l.kind == COMPRESSED)
         })
     }
 
