@@ -19,7 +19,7 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     let format = &storage.format;
-    if format.order() != list.dims.len() || format.is_plain() || is_list(format) {
+    if format.order() != list.dims.len() || format.is_basic() || is_list(format) {
         return tamis_runtime::pack(list, storage, duplicates);
     }
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);
@@ -53,12 +53,13 @@ impl ToFormat for Tensor {
             crd: Some(storage.crd),
         };
         let options = Options {
-            results: BTreeMap::from([("T".to_owned(), spec)]),
+            results: BTreeMap::from([("tensor".to_owned(), spec)]),
             backend: Backend::Jit,
             ..Options::default()
         };
         let operands = [("A", self)];
-        let kernel = Kernel::compile(&format!("T{indices} = A{indices}"), &operands, &options)?;
+        let kernel =
+            Kernel::compile(&format!("tensor{indices} = A{indices}"), &operands, &options)?;
         let mut results = kernel.run(&operands)?;
         Ok(results.pop().map_or_else(|| self.clone(), |(_, tensor)| tensor))
     }

@@ -12,7 +12,12 @@ const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
 /// the parser and drawn again.
 pub fn case(random: &mut Random) -> Case {
-    let mut g = Generator::new(random);
+    case_in(random, &formats::format)
+}
+
+/// A random case whose formats, for tensors of some order, are drawn from this.
+pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
+    let mut g = Generator::new(random, formats);
     let statements = if g.random.one_in(6) { 2 } else { 1 };
     let mut texts = vec![];
     for n in 0..statements {
@@ -21,6 +26,9 @@ pub fn case(random: &mut Random) -> Case {
     }
     g.finish(texts.join("; "))
 }
+
+/// Draws a format for tensors of an order.
+pub type Formats = dyn Fn(&mut Random, usize) -> String;
 
 /// What the expression may consist of.
 #[derive(Clone, Copy, PartialEq)]
@@ -35,6 +43,7 @@ enum Flavour {
 
 struct Generator<'r> {
     random: &'r mut Random,
+    formats: &'r Formats,
     flavour: Flavour,
     datatype: &'static str,
     vars: Vec<&'static str>,
@@ -45,7 +54,7 @@ struct Generator<'r> {
 }
 
 impl<'r> Generator<'r> {
-    fn new(random: &'r mut Random) -> Generator<'r> {
+    fn new(random: &'r mut Random, formats: &'r Formats) -> Generator<'r> {
         let count = 1 + random.below(4);
         let vars = VARS[..count].to_vec();
         let same = random.one_in(2).then(|| 1 + random.below(5) as u64);
@@ -74,6 +83,7 @@ impl<'r> Generator<'r> {
         };
         Generator {
             random,
+            formats,
             flavour,
             datatype,
             vars,
@@ -129,7 +139,7 @@ impl<'r> Generator<'r> {
         if self.random.one_in(4) {
             return;
         }
-        let mut format = formats::format(self.random, order);
+        let mut format = (self.formats)(self.random, order);
         let fill = match self.flavour {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
@@ -200,7 +210,7 @@ impl<'r> Generator<'r> {
     }
 
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
-        let mut format = formats::format(self.random, dims.len());
+        let mut format = (self.formats)(self.random, dims.len());
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         format.push_str(&format!("{{{}{fill}{width}}}", self.datatype));

@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod check;
+pub mod conformance;
 pub mod filetest;
 pub mod formats;
 pub mod functions;

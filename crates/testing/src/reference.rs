@@ -38,6 +38,12 @@ impl Dense {
         dense
     }
 
+    /// Sets an element.
+    pub fn set(&mut self, coordinates: &[u64], value: f64) {
+        let at = self.place(coordinates);
+        self.vals[at] = value;
+    }
+
     fn place(&self, coordinates: &[u64]) -> usize {
         coordinates.iter().zip(&self.dims).fold(0, |p, (&c, &d)| p * d as usize + c as usize)
     }
