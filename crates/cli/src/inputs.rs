@@ -282,7 +282,8 @@ fn check_all_given(
     for name in lists.keys() {
         let read = program.statements.iter().any(|s| {
             s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == *name)
-                || (s.accumulate.is_some() && program.tensors[s.result.tensor].name == *name)
+                || ((s.accumulate.is_some() || s.result.is_sliced())
+                    && program.tensors[s.result.tensor].name == *name)
         });
         if !read {
             let message = format!("{name} is given a value, but the expression only writes it");

@@ -35,6 +35,7 @@ fn invalid(d: &Diagnostic) -> bool {
             d.code,
             Code::ImplicitReduction
                 | Code::ResultVariable
+                | Code::ResultRedefined
                 | Code::BoundVariable
                 | Code::UnknownTensor
                 | Code::UnknownVariable

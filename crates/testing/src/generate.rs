@@ -17,7 +17,8 @@ pub fn case(random: &mut Random) -> Case {
     let statements = if g.random.one_in(6) { 2 } else { 1 };
     let mut texts = vec![];
     for n in 0..statements {
-        let name = ["R", "S"][n];
+        let updates = n == 1 && g.slices && !g.complete.is_empty() && g.random.one_in(2);
+        let name = if updates { "R" } else { ["R", "S"][n] };
         texts.push(g.statement(name));
     }
     g.finish(texts.join("; "))
@@ -46,6 +47,8 @@ struct Generator<'r> {
     /// Whether tensors are sliced.
     slices: bool,
     shapes: BTreeMap<String, Vec<u64>>,
+    /// The dimensions of results of which every element has been given a value.
+    complete: BTreeMap<String, Vec<u64>>,
 }
 
 impl<'r> Generator<'r> {
@@ -88,6 +91,7 @@ impl<'r> Generator<'r> {
             results: BTreeMap::new(),
             slices,
             shapes: BTreeMap::new(),
+            complete: BTreeMap::new(),
         }
     }
 
@@ -100,9 +104,16 @@ impl<'r> Generator<'r> {
         }
         self.random.shuffle(&mut free);
         free.truncate(3);
-        let result = self.result(name, &free);
+        let updated = self.complete.get(name).cloned();
+        let result = match updated.clone().and_then(|dims| self.update(name, &dims, &mut free)) {
+            Some(result) => result,
+            None if updated.is_some() => return format!("{name}_2 = 0"),
+            None => self.result(name, &free),
+        };
+        let again = updated.is_some() && !result.contains('[');
         let assign = match self.flavour {
-            Flavour::Arithmetic if self.slices && self.random.one_in(4) => "+=",
+            Flavour::Arithmetic if self.slices && (again || self.random.one_in(4)) => "+=",
+            _ if again => return format!("{name}_2 = 0"),
             _ => "=",
         };
         let depth = 1 + self.random.below(4);
@@ -143,12 +154,35 @@ impl<'r> Generator<'r> {
             false => (free.join(","), free.iter().map(|v| self.sizes[v]).collect()),
         };
         if self.slices && self.random.one_in(2) {
+            self.complete.insert(name.to_owned(), dims.clone());
             let operand = self.operand(name, dims);
             self.operands.push(operand);
         } else if text.contains('[') {
             self.shapes.insert(name.to_owned(), dims);
+        } else {
+            self.complete.insert(name.to_owned(), dims);
         }
         access(name, &text)
+    }
+
+    /// A result of these dimensions that is written already, by variables that fit, which become
+    /// the free ones.
+    fn update(&mut self, name: &str, dims: &[u64], free: &mut Vec<&'static str>) -> Option<String> {
+        let mut vars = self.vars.clone();
+        self.random.shuffle(&mut vars);
+        free.clear();
+        let mut texts = vec![];
+        for &dimension in dims {
+            let at = vars.iter().position(|v| self.sizes[v] <= dimension)?;
+            let v = vars.swap_remove(at);
+            free.push(v);
+            let count = self.sizes[v];
+            match count == dimension && self.random.one_in(2) {
+                true => texts.push(v.to_owned()),
+                false => texts.push(format!("{v}{}", slice(self.random, count, dimension))),
+            }
+        }
+        Some(access(name, &texts.join(",")))
     }
 
     /// Indices, some of them sliced, and the dimensions of the tensor that has them.

@@ -38,9 +38,14 @@ impl Legaliser<'_> {
         if let Some(access) = uses.iter().find(|a| whole(a)) {
             return access.indices.clone();
         }
-        (0..order)
-            .map(|k| self.program.derived.of_mode(id, Mode::new(k), &mut self.program.vars))
-            .collect()
+        let mode = |k: usize| {
+            let whole = uses.iter().find(|a| a.slicing(k).is_none_or(|s| s.slice().is_whole()));
+            match whole {
+                Some(access) => access.indices[k],
+                None => self.program.derived.of_mode(id, Mode::new(k), &mut self.program.vars),
+            }
+        };
+        (0..order).map(mode).collect()
     }
 
     /// The value with slices only of tensors whose levels there are modes; others are copied.
