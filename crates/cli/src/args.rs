@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
     #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
     pub generators: Vec<String>,
-    /// The dimension of an index variable that no tensor fixes
+    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20
     #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
     pub dimensions: Vec<String>,
     /// Where to write a result; without it a summary is printed

@@ -39,6 +39,19 @@ fn a_product_runs_on_every_backend() {
 }
 
 #[test]
+fn slices_fix_dimensions() {
+    let part = "y(i) = A(i[100:500:2],j[:200]) * x(j)";
+    check(&["run", part, "-i", MATRIX, "-g", "x=dense"], 0, "y: 200, 200 stored");
+    let whole = "A(i[0:300],j) = B(j,i)";
+    let old: [&str; 4] = ["-i", MATRIX, "-g", "B=600x300:0.01"];
+    check(&[&["run", whole][..], &old].concat(), 0, "A: 600 x 600");
+    let sized = ["-d", "A=600x50", "-g", "B=0.1"];
+    check(&[&["run", whole][..], &sized].concat(), 0, "A: 600 x 50");
+    check(&["run", whole, "-g", "B=50x300:0.1"], 2, "error[dimension-unknown]");
+    check(&["run", whole, "-g", "B=50x300:0.1", "-d", "A=600"], 2, "error[order-mismatch]");
+}
+
+#[test]
 fn json_has_what_scripts_need() {
     let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];
     let text = String::from_utf8(tamis(&args).stdout).expect("text");

@@ -21,7 +21,7 @@ mod kernel;
 
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
-pub use kernel::{Kernel, Options, evaluate};
+pub use kernel::{Bound, Kernel, Options, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};

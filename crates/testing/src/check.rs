@@ -1,7 +1,7 @@
 //! Comparing a case's results on a backend with the dense reference.
 
 use crate::case::Case;
-use crate::reference::{self, Dense};
+use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
 
@@ -35,6 +35,7 @@ fn invalid(d: &Diagnostic) -> bool {
             d.code,
             Code::ImplicitReduction
                 | Code::ResultVariable
+                | Code::ResultRedefined
                 | Code::BoundVariable
                 | Code::UnknownTensor
                 | Code::UnknownVariable
@@ -57,7 +58,9 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         .collect::<Result<_, Diagnostic>>()?;
     let dense: BTreeMap<String, Dense> =
         tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
-    let expected = reference::evaluate(&program, &dense, &case.dims)?;
+    let mut sizes =
+        Sizes { dims: case.dims.clone(), shapes: case.shapes.clone(), fills: BTreeMap::new() };
+    let expected = reference::evaluate(&program, &dense, &sizes)?;
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > 1e6 && v.is_finite());
     let unusual = |d: &Dense| d.vals.iter().any(|v| !v.is_finite());
@@ -67,6 +70,9 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     }
     let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
     let results = kernel.run(&operands)?;
+    let fill = |t: &Tensor| t.storage().fill.as_f64();
+    sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
+    let expected = reference::evaluate(&program, &dense, &sizes)?;
     for (name, tensor) in &results {
         if let Some(problem) = compare(name, tensor, &expected[name])? {
             return Ok(Outcome::Wrong(problem));

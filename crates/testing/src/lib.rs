@@ -10,3 +10,4 @@ pub mod generate;
 pub mod random;
 pub mod reference;
 pub mod shrink;
+mod slices;

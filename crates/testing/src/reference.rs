@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
 use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_core::ids::{IndexVar, TensorId};
-use tamis_core::notation::{self, Access, Expr, Program};
+use tamis_core::notation::{self, Access, Expr, Program, Statement};
 
 /// A dense array of doubles.
 #[derive(Clone, Debug, PartialEq)]
@@ -49,11 +49,22 @@ impl Dense {
     }
 }
 
-/// The results of a program by name, for these operands and dimensions of index variables.
+/// What a program leaves open, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Dimensions of index variables.
+    pub dims: BTreeMap<String, u64>,
+    /// Dimensions of results.
+    pub shapes: BTreeMap<String, Vec<u64>>,
+    /// What elements of results are that nothing is written to; else 0.
+    pub fills: BTreeMap<String, f64>,
+}
+
+/// The results of a program by name, for these operands.
 pub fn evaluate(
     program: &Program,
     operands: &BTreeMap<String, Dense>,
-    dims: &BTreeMap<String, u64>,
+    sizes: &Sizes,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
     let program = notation::make_explicit(program)?;
     let mut state = State { program: &program, tensors: BTreeMap::new(), dims: BTreeMap::new() };
@@ -62,31 +73,18 @@ pub fn evaluate(
             state.tensors.insert(id, dense.clone());
         }
     }
-    for (name, &dimension) in dims {
+    for (name, &dimension) in &sizes.dims {
         if let Some(var) = program.var(name) {
             state.dims.insert(var, dimension);
         }
     }
-    state.learn_dims();
+    let shapes = sizes.shapes.iter();
+    let shapes = shapes.filter_map(|(name, s)| Some((program.tensor(name)?, s.clone())));
+    state.learn_dims(shapes.collect());
     for statement in &program.statements {
-        let shape: Vec<u64> = statement.result.indices.iter().map(|v| state.dims[v]).collect();
-        let mut result = Dense::filled(&shape, 0.0);
-        let mut place = vec![0; shape.len()];
-        let old = state.tensors.get(&statement.result.tensor).cloned();
-        for at in 0..result.vals.len() {
-            let mut rest = at as u64;
-            for k in (0..shape.len()).rev() {
-                place[k] = rest % shape[k];
-                rest /= shape[k];
-            }
-            let mut env: BTreeMap<IndexVar, u64> =
-                statement.result.indices.iter().copied().zip(place.iter().copied()).collect();
-            let value = state.value(&statement.value, &mut env);
-            result.vals[at] = match (statement.accumulate, &old) {
-                (Some(op), Some(old)) => combine(op, old.vals[at], value),
-                _ => value,
-            };
-        }
+        let name = &program.tensors[statement.result.tensor].name;
+        let fill = sizes.fills.get(name).copied().unwrap_or(0.0);
+        let result = state.statement(statement, sizes.shapes.get(name), fill);
         state.tensors.insert(statement.result.tensor, result);
     }
     let results = program.results().into_iter();
@@ -100,20 +98,50 @@ struct State<'p> {
 }
 
 impl State<'_> {
-    fn learn_dims(&mut self) {
-        let mut shapes: BTreeMap<TensorId, Vec<u64>> =
-            self.tensors.iter().map(|(&id, t)| (id, t.dims.clone())).collect();
+    /// The result after a statement.
+    fn statement(&self, statement: &Statement, shape: Option<&Vec<u64>>, fill: f64) -> Dense {
+        let access = &statement.result;
+        let old = self.tensors.get(&access.tensor);
+        let counts: Vec<u64> = access.indices.iter().map(|v| self.dims[v]).collect();
+        let mut result = match (access.is_sliced(), old, shape) {
+            (true, Some(old), _) => old.clone(),
+            (true, None, Some(shape)) => Dense::filled(shape, fill),
+            _ => Dense::filled(&counts, fill),
+        };
+        for at in 0..counts.iter().product() {
+            let mut rest = at;
+            let mut env: BTreeMap<IndexVar, u64> = BTreeMap::new();
+            for (&v, &count) in access.indices.iter().zip(&counts).rev() {
+                env.insert(v, rest % count);
+                rest /= count;
+            }
+            let value = self.value(&statement.value, &mut env);
+            let at = result.place(&place(access, &result, &env));
+            result.vals[at] = match (statement.accumulate, old) {
+                (Some(op), Some(old)) => combine(op, old.vals[at], value),
+                _ => value,
+            };
+        }
+        result
+    }
+
+    fn learn_dims(&mut self, mut shapes: BTreeMap<TensorId, Vec<u64>>) {
+        shapes.extend(self.tensors.iter().map(|(&id, t)| (id, t.dims.clone())));
         for statement in &self.program.statements {
             let mut accesses: Vec<&Access> = statement.value.accesses();
             accesses.push(&statement.result);
             for access in accesses {
                 if let Some(shape) = shapes.get(&access.tensor) {
-                    self.dims.extend(access.indices.iter().copied().zip(shape.iter().copied()));
+                    for (mode, (&var, &dimension)) in access.indices.iter().zip(shape).enumerate() {
+                        let slicing = access.slicing(mode);
+                        let count = slicing.and_then(|s| s.slice().len(dimension).ok());
+                        self.dims.insert(var, count.unwrap_or(dimension));
+                    }
                 }
             }
             let shape: Option<Vec<u64>> =
                 statement.result.indices.iter().map(|v| self.dims.get(v).copied()).collect();
-            if let Some(shape) = shape {
+            if let (Some(shape), false) = (shape, statement.result.is_sliced()) {
                 shapes.entry(statement.result.tensor).or_insert(shape);
             }
         }
@@ -124,8 +152,7 @@ impl State<'_> {
             Expr::Literal(c) => c.as_f64(),
             Expr::Access(access) => {
                 let tensor = &self.tensors[&access.tensor];
-                let place: Vec<u64> = access.indices.iter().map(|v| env[v]).collect();
-                tensor.vals[tensor.place(&place)]
+                tensor.vals[tensor.place(&place(access, tensor, env))]
             }
             Expr::Index(v) => env[v] as f64,
             Expr::Unary(op, a) => unary(*op, self.value(a, env)),
@@ -135,7 +162,7 @@ impl State<'_> {
                 self.reduce(*op, vars, body, env, &mut total);
                 total
             }
-            Expr::Param(_) | Expr::UserUnary(..) => f64::NAN,
+            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => f64::NAN,
         }
     }
 
@@ -157,6 +184,15 @@ impl State<'_> {
         }
         env.remove(&var);
     }
+}
+
+/// The coordinates that a use of a tensor names.
+fn place(access: &Access, tensor: &Dense, env: &BTreeMap<IndexVar, u64>) -> Vec<u64> {
+    let coordinate = |(mode, v): (usize, &IndexVar)| match access.slicing(mode) {
+        Some(slicing) => slicing.slice().coordinate(env[v], tensor.dims[mode]),
+        None => env[v],
+    };
+    access.indices.iter().enumerate().map(coordinate).collect()
 }
 
 fn truth(b: bool) -> f64 {

@@ -10,8 +10,10 @@
 mod derived;
 pub mod print;
 pub mod simplify;
+mod slices;
 
 pub use derived::Derived;
+pub use slices::Walk;
 
 use crate::algebra::ReduceOp;
 use crate::datatype::{DataType, Register, Scalar};

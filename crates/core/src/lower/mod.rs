@@ -29,6 +29,7 @@ mod resolve;
 mod result;
 mod segment;
 mod signature;
+mod slice;
 mod stage;
 mod unstage;
 mod value;
@@ -85,7 +86,7 @@ struct Lowerer<'p> {
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Var>,
-    positions: BTreeMap<(TensorId, Vec<IndexVar>, usize), Var>,
+    positions: BTreeMap<resolve::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
     coordinates: BTreeMap<Var, Var>,
@@ -229,8 +230,14 @@ impl Lowerer<'_> {
         let result = &self.program.tensors[self.kernel.result];
         let written = (self.kernel.result, result.modes.as_slice());
         let reads = self.kernel.body.reads();
-        let uses = reads.iter().map(|a| (a.tensor, a.indices.as_slice())).chain([written]);
+        // A slice's variable has the dimension of the slice; the tensor's own modes are whole.
+        let whole = |a: &&&Access| a.slices.is_empty();
+        let own = |a: &&Access| (a.tensor, self.program.tensors[a.tensor].modes.as_slice());
+        let uses = reads.iter().filter(whole).map(|a| (a.tensor, a.indices.as_slice()));
+        let sliced = reads.iter().filter(|a| !whole(a)).map(own);
         let name = uses
+            .chain(sliced)
+            .chain([written])
             .filter_map(|(tensor, vars)| {
                 let levels = self.program.level_vars(tensor, vars);
                 let level = levels.iter().position(|&v| v == var)?;

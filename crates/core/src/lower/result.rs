@@ -4,7 +4,7 @@ use super::resolve::distinct;
 use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Role, Stmt};
+use crate::cin::{Role, Stmt, Walk};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{Array, IndexVar, Var};
@@ -132,12 +132,13 @@ impl Lowerer<'_> {
         for access in distinct(&self.kernel.body) {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let levels = self.program.storage(access.tensor).format.levels();
-            for (level, _) in levels.iter().zip(vars).filter(|(_, v)| *v == var) {
+            for (k, level) in levels.iter().enumerate().filter(|(k, _)| vars[*k] == var) {
                 let p = level.kind.properties();
+                let reversed = self.program.walk(&access, k) == Walk::OutOfOrder;
                 match (p.full, level.kind.locates()) {
                     (true, _) => {}
-                    (_, true) => hashed |= !p.ordered,
-                    (_, false) if self.only_alone(level.kind) => return true,
+                    (_, true) => hashed |= !p.ordered || reversed,
+                    (_, false) if self.only_alone(level.kind) || reversed => return true,
                     (_, false) => listed = true,
                 }
             }

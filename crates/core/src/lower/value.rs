@@ -66,6 +66,19 @@ impl Lowerer<'_> {
                 binary(*op, a, self.value(b, scope, prefix))
             }
             notation::Expr::Param(k) => Expr::Var(self.params[*k]),
+            notation::Expr::Choose { within, then, otherwise } => {
+                let cond = self.is_within(within, scope);
+                let chosen = self.builder.var("chosen", ir::Type::scalar(register));
+                let mut arm = |e: &notation::Expr| {
+                    let mut stmts = vec![];
+                    let value = self.value(e, scope, &mut stmts);
+                    stmts.push(assign(chosen, value));
+                    stmts
+                };
+                let (then, otherwise) = (arm(then), arm(otherwise));
+                prefix.push(ir::Stmt::If { cond, then, otherwise });
+                Expr::Var(chosen)
+            }
             notation::Expr::Reduce { .. } => unreachable!("legalisation leaves no reductions"),
         }
     }
