@@ -282,7 +282,7 @@ pub fn out_of_memory(bytes: f64) -> Diagnostic {
 }
 
 /// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
-fn physical_memory() -> usize {
+pub fn physical_memory() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
         // SAFETY: sysconf only reads system facts.

@@ -17,10 +17,13 @@ mod backend;
 mod convert;
 mod dims;
 pub mod explain;
+mod footprint;
 mod kernel;
+mod waste;
 
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
+pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
