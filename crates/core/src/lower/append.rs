@@ -13,6 +13,7 @@ use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
+use crate::format::LevelMap;
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, when};
 use crate::ir::{self, Expr, Status};
@@ -24,7 +25,14 @@ const MOST_EXPECTED: i64 = 1 << 27;
 impl Lowerer<'_> {
     /// One coordinate of a level that is written in order: what is below it, and around that the
     /// level functions.
-    pub(super) fn assembled(&mut self, k: usize, index: Var, body: &Stmt, scope: Scope) -> Code {
+    pub(super) fn assembled(
+        &mut self,
+        k: usize,
+        index: Var,
+        body: &Stmt,
+        scope: Scope,
+        universal: bool,
+    ) -> Code {
         let result = self.kernel.result;
         let format = &self.program.storage(result).format;
         let (kind, last) = (format.levels()[k].kind, format.levels().len() - 1);
@@ -44,8 +52,15 @@ impl Lowerer<'_> {
         let vars = self.level_vars(result);
         let bound = scope.bound.clone();
         let position = Expr::Var(next);
+        let mapped = !matches!(format.levels()[k].map, LevelMap::Mode(_));
+        let touched = (universal && mapped && self.appended_below(k).is_none()).then(|| {
+            let name = format!("{}_touched", self.name_of(next));
+            self.temp(&name)
+        });
+        self.set_touched(touched);
         let opened = self.open_below(k, position.clone(), add(position.clone(), int(1)));
         let below = self.below(k, position, body, scope);
+        self.set_touched(None);
         if below.stmts.is_empty() {
             return Code::nothing();
         }
@@ -59,9 +74,23 @@ impl Lowerer<'_> {
                 stmts.extend(below.stmts);
                 stmts.push(when(lt(Expr::Var(begin), Expr::Var(child)), keep));
             }
-            None => stmts.extend([below.stmts, keep].concat()),
+            None => match touched {
+                // Blocks and diagonals without entries are not stored.
+                Some(touched) => {
+                    stmts.push(assign(touched, int(0)));
+                    stmts.extend(below.stmts);
+                    stmts.push(when(lt(int(0), Expr::Var(touched)), keep));
+                }
+                None => stmts.extend([below.stmts, keep].concat()),
+            },
         }
         Code { stmts, covers: false }
+    }
+
+    fn set_touched(&mut self, var: Option<Var>) {
+        if let Plan::Assemble(Assembly { touched, .. }) = &mut self.plan {
+            *touched = var;
+        }
     }
 
     /// Appends a coordinate at the next position of level `k`, and those of the chain above it.

@@ -136,7 +136,7 @@ impl Lowerer<'_> {
             scope.reach(&it.access, Reached { levels: it.level + 1, position, end });
         }
         let code = match nest.result_level {
-            Some(level) => self.assembled(level, nest.index, body, scope),
+            Some(level) => self.assembled(level, nest.index, body, scope, nest.is_universal()),
             None => self.resolved(body, scope),
         };
         if bound.stmts.is_empty() || code.stmts.is_empty() {

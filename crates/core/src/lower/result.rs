@@ -35,6 +35,8 @@ pub(super) struct Assembly {
     pub(super) rest: Rest,
     /// The next free position of each appended level.
     pub(super) next: Vec<Option<Var>>,
+    /// Whether something was written to the block of values at hand, where it may stay empty.
+    pub(super) touched: Option<Var>,
 }
 
 /// What holds the levels of a result that the loops do not write in order.
@@ -112,7 +114,7 @@ impl Lowerer<'_> {
             }
         };
         let next = vec![None; levels.len()];
-        Plan::Assemble(Assembly { vars, in_order, rest, next })
+        Plan::Assemble(Assembly { vars, in_order, rest, next, touched: None })
     }
 
     /// Whether the kernel combines values with what its result holds.
@@ -208,13 +210,14 @@ impl Lowerer<'_> {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
                 stmts.extend(self.write(position, op, value));
             }
-            Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) => {
+            Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, touched, .. }) => {
                 let parent = scope.result.position.clone();
                 let position = self.block_position(parent, *in_order, &mut scope, &mut stmts);
                 match *in_order == vars.len() {
                     true => stmts.extend(self.append_leaf(position, value, &scope)),
                     false => stmts.extend(self.write(position, op, value)),
                 }
+                stmts.extend(touched.map(|touched| assign(touched, int(1))));
             }
             Plan::Assemble(Assembly { rest: Rest::Staged(stage), .. }) => {
                 let stage = stage.as_ref().expect("the stage is declared before its loops");
