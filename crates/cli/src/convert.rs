@@ -2,7 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
-use tamis::{Duplicates, Values};
+use tamis::Duplicates;
 use tamis_io::WriteOptions;
 
 /// Runs the command.
@@ -11,11 +11,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let mut list = file.coordinates;
     if let Some(text) = &args.to {
         let spec = tamis::format::parse(text, Some(list.dims.len()))?;
-        let natural = match list.vals {
-            Values::I64(_) => tamis::DataType::I64,
-            _ => tamis::DataType::F64,
-        };
-        let mut storage = spec.resolve(natural)?;
+        let mut storage = spec.resolve(list.vals.datatype())?;
         let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
         storage.pos = spec.pos.unwrap_or(tamis::IndexWidth::for_max(largest));
         storage.crd = spec.crd.unwrap_or(tamis::IndexWidth::for_max(largest));

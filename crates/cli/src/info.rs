@@ -20,7 +20,8 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
     let density = if size > 0.0 { list.vals.len() as f64 / size } else { 0.0 };
     println!("density     {density:.3e}");
     println!("stored as   {:?}, {:?}", file.header.field, file.header.symmetry);
-    if let Some(zeros) = zeros(&list.vals).filter(|&z| z > 0) {
+    let zeros = zeros(&list.vals);
+    if zeros > 0 {
         println!("zeros       {zeros} explicit");
     }
     if list.dims.len() == 2 {
@@ -86,10 +87,10 @@ fn suits(list: &Coordinates, density: f64) -> &'static str {
     }
 }
 
-fn zeros(vals: &Values) -> Option<usize> {
-    Some(match vals {
-        Values::F64(v) => v.iter().filter(|&&x| x == 0.0).count(),
-        Values::I64(v) => v.iter().filter(|&&x| x == 0).count(),
-        _ => return None,
-    })
+fn zeros(vals: &Values) -> usize {
+    let is_zero = |n: &usize| match vals {
+        Values::C128(v) => v[*n] == [0.0; 2],
+        _ => vals.as_f64(*n) == 0.0,
+    };
+    (0..vals.len()).filter(is_zero).count()
 }

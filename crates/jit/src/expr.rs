@@ -70,6 +70,7 @@ impl Translator<'_> {
         match c {
             Scalar::Bool(b) => self.b.ins().iconst(types::I8, i64::from(b)),
             Scalar::I64(x) => self.b.ins().iconst(types::I64, x),
+            Scalar::U64(x) => self.b.ins().iconst(types::I64, x.cast_signed()),
             Scalar::F32(x) => self.b.ins().f32const(x),
             Scalar::F64(x) => self.b.ins().f64const(x),
         }
@@ -102,8 +103,14 @@ impl Translator<'_> {
     fn load_lane(&mut self, elem: DataType, address: Value, offset: i32) -> Value {
         let flags = MemFlagsData::trusted();
         match elem {
-            DataType::Bool => self.b.ins().uload8(types::I64, flags, address, offset),
+            DataType::Bool | DataType::U8 => {
+                self.b.ins().uload8(types::I64, flags, address, offset)
+            }
+            DataType::I8 => self.b.ins().sload8(types::I64, flags, address, offset),
+            DataType::I16 => self.b.ins().sload16(types::I64, flags, address, offset),
+            DataType::U16 => self.b.ins().uload16(types::I64, flags, address, offset),
             DataType::I32 => self.b.ins().sload32(flags, address, offset),
+            DataType::U32 => self.b.ins().uload32(flags, address, offset),
             _ => self.b.ins().load(machine_type(elem.register()), flags, address, offset),
         }
     }
@@ -172,7 +179,8 @@ impl Translator<'_> {
     fn unary(&mut self, op: UnaryOp, register: Register, a: Value) -> Result<Value, Diagnostic> {
         Ok(match (op, register) {
             (UnaryOp::Not, Register::Bool) => self.b.ins().icmp_imm_u(IntCC::Equal, a, 0),
-            (UnaryOp::Neg, Register::I64) => self.b.ins().ineg(a),
+            (UnaryOp::Neg, Register::I64 | Register::U64) => self.b.ins().ineg(a),
+            (UnaryOp::Abs, Register::U64) => a,
             (UnaryOp::Abs, Register::I64) => self.b.ins().iabs(a),
             (UnaryOp::Square, _) => self.mul(register, a, a),
             (UnaryOp::Cube, _) => {
@@ -213,6 +221,7 @@ impl Translator<'_> {
         match register {
             Register::Bool => self.binary_bool(op, a, b),
             Register::I64 => self.binary_int(op, a, b),
+            Register::U64 => self.binary_unsigned(op, a, b),
             Register::F32 | Register::F64 => self.binary_float(op, register, a, b),
         }
     }
@@ -249,6 +258,35 @@ impl Translator<'_> {
             }
             _ => return Err(internal(format!("{} of I64", op.name()))),
         })
+    }
+
+    fn binary_unsigned(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Diagnostic> {
+        if let Some(condition) = int_condition(op) {
+            return Ok(self.b.ins().icmp(unsigned(condition), a, b));
+        }
+        Ok(match op {
+            BinaryOp::Min => self.b.ins().umin(a, b),
+            BinaryOp::Max => self.b.ins().umax(a, b),
+            BinaryOp::Div | BinaryOp::Mod => self.divide_unsigned(op, a, b),
+            BinaryOp::Heaviside => {
+                let zero = self.b.ins().icmp_imm_s(IntCC::Equal, a, 0);
+                let one = self.b.ins().iconst(types::I64, 1);
+                self.b.ins().select(zero, b, one)
+            }
+            op => self.binary_int(op, a, b)?,
+        })
+    }
+
+    /// The quotient or the rest; 0 by 0.
+    fn divide_unsigned(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        let by_zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
+        let (zero, one) = (self.b.ins().iconst(types::I64, 0), self.b.ins().iconst(types::I64, 1));
+        let safe = self.b.ins().select(by_zero, one, b);
+        let result = match op {
+            BinaryOp::Div => self.b.ins().udiv(a, safe),
+            _ => self.b.ins().urem(a, safe),
+        };
+        self.b.ins().select(by_zero, zero, result)
     }
 
     /// Division that never traps: by 0 gives 0, the least integer by -1 wraps.
@@ -357,19 +395,21 @@ impl Translator<'_> {
     }
 
     fn convert(&mut self, a: Value, from: Register, to: Register) -> Value {
-        use Register::{Bool, F32, F64, I64};
+        use Register::{Bool, F32, F64, I64, U64};
         match (from, to) {
-            (Bool, Bool) | (I64, I64) | (F32, F32) | (F64, F64) => a,
-            (Bool, I64) => self.b.ins().uextend(types::I64, a),
+            (Bool, Bool) | (I64 | U64, I64 | U64) | (F32, F32) | (F64, F64) => a,
+            (Bool, I64 | U64) => self.b.ins().uextend(types::I64, a),
             (Bool, F32 | F64) => {
                 let a = self.b.ins().uextend(types::I64, a);
                 self.b.ins().fcvt_from_sint(machine_type(to), a)
             }
             (I64, F32 | F64) => self.b.ins().fcvt_from_sint(machine_type(to), a),
+            (U64, F32 | F64) => self.b.ins().fcvt_from_uint(machine_type(to), a),
             (F32 | F64, I64) => self.b.ins().fcvt_to_sint_sat(types::I64, a),
+            (F32 | F64, U64) => self.b.ins().fcvt_to_uint_sat(types::I64, a),
             (F32, F64) => self.b.ins().fpromote(types::F64, a),
             (F64, F32) => self.b.ins().fdemote(types::F32, a),
-            (I64, Bool) => self.b.ins().icmp_imm_s(IntCC::NotEqual, a, 0),
+            (I64 | U64, Bool) => self.b.ins().icmp_imm_s(IntCC::NotEqual, a, 0),
             (F32 | F64, Bool) => {
                 let zero = match from {
                     F32 => self.b.ins().f32const(0.0),

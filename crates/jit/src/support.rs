@@ -47,6 +47,7 @@ pub(crate) unsafe extern "C" fn fill(address: *mut u8, count: i64, bits: u64, si
         match size {
             _ if bits == 0 => std::ptr::write_bytes(address, 0, count * size as usize),
             1 => std::slice::from_raw_parts_mut(address, count).fill(bits as u8),
+            2 => std::slice::from_raw_parts_mut(address.cast::<u16>(), count).fill(bits as u16),
             4 => std::slice::from_raw_parts_mut(address.cast::<u32>(), count).fill(bits as u32),
             _ => std::slice::from_raw_parts_mut(address.cast::<u64>(), count).fill(bits),
         }

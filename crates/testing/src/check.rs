@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::reference::{self, Dense};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
+use tamis_core::cin::Role;
 
 /// How a case went.
 #[derive(Clone, PartialEq, Debug)]
@@ -61,18 +62,37 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > 1e6 && v.is_finite());
     let unusual = |d: &Dense| d.vals.iter().any(|v| !v.is_finite());
-    let integers = case.operands.iter().any(|o| o.format.contains("{i") || o.format.contains("{b"));
+    let integers = tensors.iter().any(|(_, t)| !t.storage().datatype.is_float());
     if expected.values().any(inexact) || (integers && expected.values().any(unusual)) {
         return Ok(Outcome::Invalid);
     }
     let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
-    let results = kernel.run(&operands)?;
+    let results = match kernel.run(&operands) {
+        Err(d) if d.code == Code::IntegerOverflow && overflows(&kernel, &expected) => {
+            return Ok(Outcome::Invalid);
+        }
+        results => results?,
+    };
     for (name, tensor) in &results {
         if let Some(problem) = compare(name, tensor, &expected[name])? {
             return Ok(Outcome::Wrong(problem));
         }
     }
     Ok(Outcome::Right)
+}
+
+/// Whether an element of a result does not fit its data type.
+fn overflows(kernel: &Kernel, expected: &BTreeMap<String, Dense>) -> bool {
+    let program = &kernel.compiled().program;
+    let results = program.tensors.iter().filter_map(|t| match t.role {
+        Role::Result(source) => Some((&kernel.program().tensors[source].name, t.storage.datatype)),
+        _ => None,
+    });
+    let fits = |x: f64, datatype: DataType| {
+        datatype.integers().is_none_or(|all| all.contains(&(x.trunc() as i128)))
+    };
+    let mut results = results;
+    results.any(|(name, datatype)| !expected[name].vals.iter().all(|&x| fits(x, datatype)))
 }
 
 fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<String>, Diagnostic> {

@@ -5,6 +5,7 @@ use crate::case::{Case, Operand};
 use crate::formats;
 use crate::random::Random;
 use std::collections::BTreeMap;
+use tamis::DataType;
 
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
@@ -36,7 +37,8 @@ enum Flavour {
 struct Generator<'r> {
     random: &'r mut Random,
     flavour: Flavour,
-    datatype: &'static str,
+    /// The element types, of which most operands have the first.
+    types: Vec<DataType>,
     vars: Vec<&'static str>,
     sizes: BTreeMap<&'static str, u64>,
     operands: Vec<Operand>,
@@ -64,18 +66,19 @@ impl<'r> Generator<'r> {
             1 => Flavour::Logic,
             _ => Flavour::Arithmetic,
         };
-        let datatype = match (flavour, random.below(10)) {
-            (Flavour::MinPlus, _) => "f64",
-            (Flavour::Logic, n) if n < 6 => "bool",
-            (_, 0) => "f32",
-            (_, 1) => "i32",
-            (_, 2) => "i64",
-            _ => "f64",
-        };
+        let mut types = vec![match (flavour, random.below(10)) {
+            (Flavour::MinPlus, _) => DataType::F64,
+            (Flavour::Logic, n) if n < 6 => DataType::Bool,
+            (_, n) if n < 5 => *random.pick(&DataType::ALL),
+            _ => DataType::F64,
+        }];
+        if flavour != Flavour::MinPlus && random.one_in(4) {
+            types.push(*random.pick(&DataType::ALL));
+        }
         Generator {
             random,
             flavour,
-            datatype,
+            types,
             vars,
             sizes,
             operands: vec![],
@@ -134,8 +137,13 @@ impl<'r> Generator<'r> {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
         };
-        format.push_str(&format!("{{{}{fill}}}", self.datatype));
+        let datatype = self.datatype();
+        format.push_str(&format!("{{{datatype}{fill}}}"));
         self.results.insert(name.to_owned(), format);
+    }
+
+    fn datatype(&mut self) -> DataType {
+        if self.random.one_in(3) { *self.random.pick(&self.types) } else { self.types[0] }
     }
 
     fn value(&mut self, depth: usize) -> String {
@@ -156,6 +164,8 @@ impl<'r> Generator<'r> {
             Flavour::Arithmetic => match self.random.below(20) {
                 0..=8 => format!("{a} * {b}"),
                 9..=13 => format!("({a} + {b})"),
+                // Below 0, integers without sign wrap.
+                14 | 15 if self.types.contains(&DataType::U64) => format!("min({a}, {b})"),
                 14 => format!("({a} - {b})"),
                 15 => format!("-({a})"),
                 16 => format!("max({a}, {b})"),
@@ -203,7 +213,9 @@ impl<'r> Generator<'r> {
         let mut format = formats::format(self.random, dims.len());
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
-        format.push_str(&format!("{{{}{fill}{width}}}", self.datatype));
+        let datatype = self.datatype();
+        format.push_str(&format!("{{{datatype}{fill}{width}}}"));
+        let signed = datatype.integers().is_none_or(|all| *all.start() < 0);
         let size: u64 = dims.iter().product();
         let density = *self.random.pick(&[0, 10, 30, 50, 90, 100]);
         let mut entries = vec![];
@@ -217,7 +229,8 @@ impl<'r> Generator<'r> {
                 }
                 let value = match self.flavour {
                     Flavour::Logic => self.random.below(2) as f64,
-                    _ => self.random.below(7) as f64 - 3.0,
+                    _ if signed => self.random.below(7) as f64 - 3.0,
+                    _ => self.random.below(7) as f64,
                 };
                 entries.push((place, value));
             }

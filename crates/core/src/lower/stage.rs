@@ -14,7 +14,7 @@ use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
-use crate::datatype::{DataType, Register};
+use crate::datatype::DataType;
 use crate::format::LevelMap;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, int, store};
@@ -123,11 +123,7 @@ impl Lowerer<'_> {
         let crds = (first..levels)
             .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
             .collect();
-        let elem = match self.facts.register {
-            Register::F32 => DataType::F32,
-            Register::F64 => DataType::F64,
-            Register::Bool | Register::I64 => DataType::I64,
-        };
+        let elem = self.facts.register.datatype();
         let vals = self.builder.local(&format!("{name}_stage_vals"), elem);
         let count = self.temp(&format!("{name}_stage_size"));
         let mut op = None;

@@ -124,7 +124,7 @@ impl Lowerer<'_> {
         value: Expr,
         prefix: &mut Vec<ir::Stmt>,
     ) -> Expr {
-        let float = matches!(self.facts.register, Register::F32 | Register::F64);
+        let float = self.facts.register.is_float();
         match (op, value) {
             (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b)) if float => {
                 Expr::Fma(a, b, Box::new(old))

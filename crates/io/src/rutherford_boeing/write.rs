@@ -114,9 +114,9 @@ impl<'a> Sorted<'a> {
             values.lines(stored * self.parts() as u64),
         ];
         let (field, letter, decimals) = match self.coordinates.vals {
-            Values::Bool(_) | Values::I32(_) | Values::I64(_) => ('i', 'I', ""),
             Values::F32(_) | Values::F64(_) => ('r', 'E', ".16"),
             Values::C128(_) => ('c', 'E', ".16"),
+            _ => ('i', 'I', ""),
         };
         let symmetry = if self.rows == self.columns { 'u' } else { 'r' };
         let title: String = title.chars().filter(char::is_ascii).take(72).collect();
@@ -153,10 +153,8 @@ impl<'a> Sorted<'a> {
     fn integer_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
         match &self.coordinates.vals {
-            Values::Bool(v) => Box::new(entries.map(|e| u8::from(v[e] != 0).to_string())),
-            Values::I32(v) => Box::new(entries.map(|e| v[e].to_string())),
-            Values::I64(v) => Box::new(entries.map(|e| v[e].to_string())),
-            _ => Box::new(std::iter::empty()),
+            Values::F32(_) | Values::F64(_) | Values::C128(_) => Box::new(std::iter::empty()),
+            integers => Box::new(entries.map(|e| integers.get(e).to_string())),
         }
     }
 

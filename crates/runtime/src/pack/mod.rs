@@ -19,7 +19,7 @@ mod tests;
 mod values;
 
 use crate::coordinates::Coordinates;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Truth};
 use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
 use crate::tensor::{LevelData, Tensor, check_dims};
 use build::build;
@@ -85,9 +85,15 @@ pub fn pack(
         });
     }
     let (levels, vals) = match storage.datatype {
-        DataType::Bool => job.run::<u8>(),
+        DataType::Bool => job.run::<Truth>(),
+        DataType::I8 => job.run::<i8>(),
+        DataType::I16 => job.run::<i16>(),
         DataType::I32 => job.run::<i32>(),
         DataType::I64 => job.run::<i64>(),
+        DataType::U8 => job.run::<u8>(),
+        DataType::U16 => job.run::<u16>(),
+        DataType::U32 => job.run::<u32>(),
+        DataType::U64 => job.run::<u64>(),
         DataType::F32 => job.run::<f32>(),
         DataType::F64 => job.run::<f64>(),
     }?;

@@ -43,7 +43,7 @@ impl Writer<'_> {
     fn folded(&self, e: &Expr) -> Option<Scalar> {
         use BinaryOp::{Add, Mul, Sub};
         match self.bare(e) {
-            Expr::Const(c @ Scalar::I64(_)) => Some(*c),
+            Expr::Const(c @ (Scalar::I64(_) | Scalar::U64(_))) => Some(*c),
             Expr::Unary(UnaryOp::Neg, a) => Some(eval::unary(UnaryOp::Neg, self.folded(a)?)),
             Expr::Binary(op @ (Add | Sub | Mul), a, b) => {
                 Some(eval::binary(*op, self.folded(a)?, self.folded(b)?))
@@ -124,8 +124,8 @@ impl Writer<'_> {
             return self.call(&format!("tamis_{}_of", suffix(to)), &[a], from);
         }
         match (from.register, to.register) {
-            (Register::F32 | Register::F64, Register::I64) => {
-                (format!("tamis_i64_of({})", self.expr(a)), ATOM)
+            (Register::F32 | Register::F64, Register::I64 | Register::U64) => {
+                (format!("tamis_{}_of({})", to.register.name(), self.expr(a)), ATOM)
             }
             (_, Register::Bool) => (format!("{} != 0", self.wide(a, SUM)), COMPARE),
             _ => (format!("({}){}", type_name(to), self.operand(a, PREFIX)), PREFIX),
@@ -147,7 +147,7 @@ impl Writer<'_> {
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
         let ty = self.function.type_of(a);
-        let float = matches!(ty.register, Register::F32 | Register::F64);
+        let float = ty.register.is_float();
         if let Some(sign) = comparison(op).filter(|_| ty.lanes == 1) {
             return (format!("{} {sign} {}", self.wide(a, SUM), self.wide(b, SUM)), COMPARE);
         }
@@ -198,6 +198,7 @@ fn constant(c: Scalar) -> (String, u8) {
         Scalar::Bool(b) => b.to_string(),
         Scalar::I64(i64::MIN) => "INT64_MIN".to_owned(),
         Scalar::I64(x) => x.to_string(),
+        Scalar::U64(x) => format!("{x}u"),
         Scalar::F32(x) if x.is_finite() => format!("{x:?}f"),
         Scalar::F32(x) => special(f64::from(x), "f"),
         Scalar::F64(x) if x.is_finite() => format!("{x:?}"),

@@ -103,7 +103,7 @@ fn helper(word: &str) -> Option<String> {
     fixed.map(|(_, text)| (*text).to_owned()).or_else(|| typed::helper(word))
 }
 
-const HELPERS: [(&str, &str); 9] = [
+const HELPERS: [(&str, &str); 10] = [
     (
         "tamis_f64_of",
         "static inline double tamis_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }",
@@ -119,6 +119,13 @@ const HELPERS: [(&str, &str); 9] = [
   if (x >= 9223372036854775808.0) return INT64_MAX;
   if (x < -9223372036854775808.0) return INT64_MIN;
   return (int64_t)x;
+}",
+    ),
+    (
+        "tamis_u64_of",
+        "static inline uint64_t tamis_u64_of(double x) {
+  if (!(x > 0)) return 0;
+  return x >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x;
 }",
     ),
     (

@@ -139,6 +139,7 @@ fn identities_hold_by_evaluation() {
             values.extend([true, false].map(Scalar::Bool));
         } else {
             values.extend(integers.map(Scalar::I64));
+            values.extend(integers.map(|x| Scalar::U64(x as u64)));
         }
         if on == On::Numbers {
             values.extend(numbers.map(Scalar::F64));
