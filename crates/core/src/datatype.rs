@@ -1,8 +1,10 @@
 //! Types of values, widths of positions and coordinates, and constants.
 //!
 //! A [`DataType`] is what an array stores. Computation happens in a [`Register`] type: integers
-//! under 64 bit and booleans (0 or 1) compute as `i64`; what is stored back is checked to fit.
+//! under 64 bit and booleans (0 or 1) compute as `i64`; what is stored back is checked to fit. Floats
+//! of 16 bits compute as `f32`; what is stored back is rounded.
 
+use crate::half::{Bf16, F16};
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -27,6 +29,10 @@ pub enum DataType {
     U32,
     /// 64-bit unsigned integer.
     U64,
+    /// IEEE binary16.
+    F16,
+    /// The upper half of an IEEE binary32.
+    Bf16,
     /// IEEE binary32.
     F32,
     /// IEEE binary64.
@@ -50,9 +56,9 @@ pub enum Register {
 
 impl DataType {
     /// Every data type: truth values, integers, floats, each narrowest first.
-    pub const ALL: [DataType; 11] = {
+    pub const ALL: [DataType; 13] = {
         use DataType::*;
-        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F32, F64]
+        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64]
     };
 
     /// The name in format text.
@@ -67,6 +73,8 @@ impl DataType {
             DataType::U16 => "u16",
             DataType::U32 => "u32",
             DataType::U64 => "u64",
+            DataType::F16 => "f16",
+            DataType::Bf16 => "bf16",
             DataType::F32 => "f32",
             DataType::F64 => "f64",
         }
@@ -81,7 +89,7 @@ impl DataType {
     pub fn size(self) -> usize {
         match self {
             DataType::Bool | DataType::I8 | DataType::U8 => 1,
-            DataType::I16 | DataType::U16 => 2,
+            DataType::I16 | DataType::U16 | DataType::F16 | DataType::Bf16 => 2,
             DataType::I32 | DataType::U32 | DataType::F32 => 4,
             DataType::I64 | DataType::U64 | DataType::F64 => 8,
         }
@@ -90,7 +98,7 @@ impl DataType {
     /// The type in which loaded elements are computed.
     pub fn register(self) -> Register {
         match self {
-            DataType::F32 => Register::F32,
+            DataType::F16 | DataType::Bf16 | DataType::F32 => Register::F32,
             DataType::F64 => Register::F64,
             DataType::U64 => Register::U64,
             _ => Register::I64,
@@ -113,12 +121,12 @@ impl DataType {
             DataType::U8 | DataType::U16 | DataType::U32 | DataType::U64 => {
                 Some(0..=(1 << bits) - 1)
             }
-            DataType::F32 | DataType::F64 => None,
+            DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::F64 => None,
         }
     }
 
     /// The type that holds both, as NumPy promotes: `i32` with `f32` gives `f64`, `i8` with `u8`
-    /// gives `i16`, `i64` with `u64` gives `f64`.
+    /// gives `i16`, `i64` with `u64` gives `f64`; `f16` with `bf16` gives `f32`.
     pub fn promote(self, other: DataType) -> DataType {
         let (a, b) = (self.min(other), self.max(other));
         match (a.integers(), b.integers()) {
@@ -127,7 +135,12 @@ impl DataType {
                 let both = *a.start().min(b.start())..=*a.end().max(b.end());
                 DataType::of_integers(both).unwrap_or(DataType::F64)
             }
-            (Some(_), None) => a.as_float().max(b),
+            (Some(_), None) => match a.size() {
+                1 => b,
+                2 => b.max(DataType::F32),
+                _ => DataType::F64,
+            },
+            _ if (a, b) == (DataType::F16, DataType::Bf16) => DataType::F32,
             _ => b,
         }
     }
@@ -141,11 +154,6 @@ impl DataType {
             t.integers().is_some_and(|all| all.contains(held.start()) && all.contains(held.end()))
         };
         types.into_iter().find(holds)
-    }
-
-    /// The narrowest float that an integer type meets a float in.
-    fn as_float(self) -> DataType {
-        if self.size() <= 2 { DataType::F32 } else { DataType::F64 }
     }
 
     /// Whether an array of this type can hold a constant of its register type.
@@ -299,6 +307,15 @@ impl Scalar {
         }
     }
 
+    /// The constant as an array of a data type holds it, if it does, in its register type.
+    pub fn stored(self, datatype: DataType) -> Scalar {
+        match (datatype, self.convert(datatype.register())) {
+            (DataType::F16, Scalar::F32(x)) => Scalar::F32(F16::from(x).into()),
+            (DataType::Bf16, Scalar::F32(x)) => Scalar::F32(Bf16::from(x).into()),
+            (_, x) => x,
+        }
+    }
+
     /// The number as an `f64`.
     pub fn as_f64(self) -> f64 {
         match self.convert(Register::F64) {
@@ -380,19 +397,22 @@ impl fmt::Display for Scalar {
 mod tests {
     use super::{DataType, Register, Scalar};
 
-    /// Rows and columns in the order of [`DataType::ALL`], by NumPy's `promote_types`.
-    const PROMOTED: [&str; 11] = [
-        "bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64",
-        "i8 i8 i16 i32 i64 i16 i32 i64 f64 f32 f64",
-        "i16 i16 i16 i32 i64 i16 i32 i64 f64 f32 f64",
-        "i32 i32 i32 i32 i64 i32 i32 i64 f64 f64 f64",
-        "i64 i64 i64 i64 i64 i64 i64 i64 f64 f64 f64",
-        "u8 i16 i16 i32 i64 u8 u16 u32 u64 f32 f64",
-        "u16 i32 i32 i32 i64 u16 u16 u32 u64 f32 f64",
-        "u32 i64 i64 i64 i64 u32 u32 u32 u64 f64 f64",
-        "u64 f64 f64 f64 f64 u64 u64 u64 u64 f64 f64",
-        "f32 f32 f32 f64 f64 f32 f32 f64 f64 f32 f64",
-        "f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64",
+    /// Rows and columns in the order of [`DataType::ALL`], by NumPy's `promote_types`; `bf16` is
+    /// to integers as `f16` is.
+    const PROMOTED: [&str; 13] = [
+        "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+        "i8 i8 i16 i32 i64 i16 i32 i64 f64 f16 bf16 f32 f64",
+        "i16 i16 i16 i32 i64 i16 i32 i64 f64 f32 f32 f32 f64",
+        "i32 i32 i32 i32 i64 i32 i32 i64 f64 f64 f64 f64 f64",
+        "i64 i64 i64 i64 i64 i64 i64 i64 f64 f64 f64 f64 f64",
+        "u8 i16 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
+        "u16 i32 i32 i32 i64 u16 u16 u32 u64 f32 f32 f32 f64",
+        "u32 i64 i64 i64 i64 u32 u32 u32 u64 f64 f64 f64 f64",
+        "u64 f64 f64 f64 f64 u64 u64 u64 u64 f64 f64 f64 f64",
+        "f16 f16 f32 f64 f64 f16 f32 f64 f64 f16 f32 f32 f64",
+        "bf16 bf16 f32 f64 f64 bf16 f32 f64 f64 f32 bf16 f32 f64",
+        "f32 f32 f32 f64 f64 f32 f32 f64 f64 f32 f32 f32 f64",
+        "f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64",
     ];
 
     #[test]

@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
+use tamis_core::half;
 use tamis_core::ids::{Array, Id};
 use tamis_core::ir::{self, Expr};
 
@@ -111,8 +112,34 @@ impl Translator<'_> {
             DataType::U16 => self.b.ins().uload16(types::I64, flags, address, offset),
             DataType::I32 => self.b.ins().sload32(flags, address, offset),
             DataType::U32 => self.b.ins().uload32(flags, address, offset),
+            DataType::F16 | DataType::Bf16 => {
+                let bits = self.b.ins().uload16(types::I32, flags, address, offset);
+                self.widened_half(elem, bits)
+            }
             _ => self.b.ins().load(machine_type(elem.register()), flags, address, offset),
         }
+    }
+
+    /// The float of 16 bits as [`tamis_core::half`] widens it.
+    fn widened_half(&mut self, elem: DataType, bits: Value) -> Value {
+        if elem == DataType::Bf16 {
+            let bits = self.b.ins().ishl_imm_u(bits, 16);
+            return self.b.ins().bitcast(types::F32, MemFlagsData::new(), bits);
+        }
+        let sign = self.b.ins().band_imm_u(bits, 0x8000);
+        let sign = self.b.ins().ishl_imm_u(sign, 16);
+        let rest = self.b.ins().band_imm_u(bits, 0x7fff);
+        let rest = self.b.ins().ishl_imm_u(rest, 13);
+        let small = self.b.ins().bitcast(types::F32, MemFlagsData::new(), rest);
+        let raise = self.b.ins().f32const(half::RAISE);
+        let finite = self.b.ins().fmul(small, raise);
+        let finite = self.b.ins().bitcast(types::I32, MemFlagsData::new(), finite);
+        let other = self.b.ins().bor_imm_u(rest, 0x7f80_0000);
+        let is_other =
+            self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, rest, 0x7c00 << 13);
+        let bits = self.b.ins().select(is_other, other, finite);
+        let bits = self.b.ins().bor(bits, sign);
+        self.b.ins().bitcast(types::F32, MemFlagsData::new(), bits)
     }
 
     fn and_then(&mut self, a: &Expr, b: &Expr) -> Result<Value, Diagnostic> {

@@ -1,6 +1,7 @@
 //! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
 
 use tamis_core::algebra::{BinaryOp, UnaryOp, eval};
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ir::Status;
 use tamis_runtime::memory;
 use tamis_runtime::records::sort_records;
@@ -119,6 +120,15 @@ functions! { unary, unary32,
     Asinh asinh asinh32;
     Acosh acosh acosh32;
     Atanh atanh atanh32;
+}
+
+/// The bits of a number as `f16`.
+pub(crate) extern "C" fn round_f16(x: f32) -> u64 {
+    F16::from(x).to_bits().into()
+}
+/// The bits of a number as `bf16`.
+pub(crate) extern "C" fn round_bf16(x: f32) -> u64 {
+    Bf16::from(x).to_bits().into()
 }
 
 extern "C" fn pow(x: f64, y: f64) -> f64 {

@@ -2,6 +2,7 @@
 
 use crate::memory::{Buffer, Element, Truth};
 use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::half::{Bf16, F16};
 
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.
@@ -36,6 +37,10 @@ pub enum Values {
     U32(Vec<u32>),
     /// 64-bit integers without sign.
     U64(Vec<u64>),
+    /// Half precision.
+    F16(Vec<F16>),
+    /// Half precision with the exponents of single.
+    Bf16(Vec<Bf16>),
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
@@ -57,6 +62,8 @@ macro_rules! taken {
             DataType::U16 => Values::U16($take),
             DataType::U32 => Values::U32($take),
             DataType::U64 => Values::U64($take),
+            DataType::F16 => Values::F16($take),
+            DataType::Bf16 => Values::Bf16($take),
             DataType::F32 => Values::F32($take),
             DataType::F64 => Values::F64($take),
         }
@@ -93,6 +100,8 @@ impl Values {
             Values::U16(_) => DataType::U16,
             Values::U32(_) => DataType::U32,
             Values::U64(_) => DataType::U64,
+            Values::F16(_) => DataType::F16,
+            Values::Bf16(_) => DataType::Bf16,
             Values::F32(_) => DataType::F32,
             Values::F64(_) | Values::C128(_) => DataType::F64,
         }
@@ -109,6 +118,8 @@ impl Values {
             Values::U16(v) => Scalar::I64(i64::from(v[n])),
             Values::U32(v) => Scalar::I64(i64::from(v[n])),
             Values::U64(v) => Scalar::U64(v[n]),
+            Values::F16(v) => Scalar::F32(v[n].into()),
+            Values::Bf16(v) => Scalar::F32(v[n].into()),
             Values::F32(v) => Scalar::F32(v[n]),
             Values::F64(v) => Scalar::F64(v[n]),
             Values::C128(v) => Scalar::F64(v[n][0]),
@@ -131,6 +142,8 @@ impl Values {
             Values::U16(v) => v.len(),
             Values::U32(v) => v.len(),
             Values::U64(v) => v.len(),
+            Values::F16(v) => v.len(),
+            Values::Bf16(v) => v.len(),
             Values::F32(v) => v.len(),
             Values::F64(v) => v.len(),
             Values::C128(v) => v.len(),

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
 const HUGE_FROM: usize = 4 << 20;
@@ -36,7 +37,7 @@ macro_rules! elements {
 
 elements!(
     Truth: Bool, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64,
-    f32: F32, f64: F64
+    F16: F16, Bf16: Bf16, f32: F32, f64: F64
 );
 
 /// A truth value in memory: one byte, 0 or 1.
@@ -186,6 +187,8 @@ impl Buffer {
             DataType::U16 => Scalar::I64(i64::from(pick::<u16>(self, at))),
             DataType::U32 => Scalar::I64(i64::from(pick::<u32>(self, at))),
             DataType::U64 => Scalar::U64(pick(self, at)),
+            DataType::F16 => Scalar::F32(pick::<F16>(self, at).into()),
+            DataType::Bf16 => Scalar::F32(pick::<Bf16>(self, at).into()),
             DataType::F32 => Scalar::F32(pick(self, at)),
             DataType::F64 => Scalar::F64(pick(self, at)),
         }

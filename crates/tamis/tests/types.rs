@@ -1,6 +1,6 @@
 //! Element types over their whole range, on every backend.
 
-use tamis::{Backend, DataType, Kernel, Options, Tensor};
+use tamis::{Backend, DataType, F16, Kernel, Options, Tensor};
 
 /// What a program computes last, as the scalars of the dense result.
 fn run(text: &str, operands: &[(&str, &Tensor)], wanted: Option<DataType>) -> Vec<Vec<String>> {
@@ -75,4 +75,25 @@ fn narrow_integers_compute_in_64_bit_and_are_checked_to_fit() {
     check("r = a(i) * a(i) / 250", &[("a", &a)], None, "integer-overflow");
     check("r(i) = b(i) + b(i)", &[("b", &b)], None, "integer-overflow");
     check("r(i) = b(i) - 100", &[("b", &b)], None, "100 0");
+}
+
+#[test]
+fn floats_of_16_bits_sum_in_32_and_round_where_they_are_stored() {
+    let halves =
+        |v: &[f32]| Tensor::dense(&[v.len() as u64], v.iter().map(|&x| F16::from(x)).collect());
+    let a = halves(&[2048.0, 1.0, 1.0, 0.1]).expect("valid arrays");
+    check("r = a(i)", &[("a", &a)], None, "2050.0");
+    check("r(i) = a(i) * 40.0", &[("a", &a)], None, "inf 40.0 40.0 4.0");
+    check(
+        "r(i) = a(i) / 3",
+        &[("a", &a)],
+        Some(DataType::F32),
+        "682.6667 0.33333334 0.33333334 0.033325195",
+    );
+    check(
+        "r(i) = a(i) / 3",
+        &[("a", &a)],
+        Some(DataType::Bf16),
+        "684.0 0.33398438 0.33398438 0.033203125",
+    );
 }

@@ -17,11 +17,12 @@
 //! `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
-use crate::check::{Outcome, check};
+use crate::check::{Outcome, check, result_types};
 use crate::reference::{self, Dense};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
+use tamis::notation::Program;
 use tamis::{Backend, Diagnostic, Kernel, Tensor};
 
 /// A filetest as it is written.
@@ -179,15 +180,8 @@ impl Filetest {
                 }
             }
         }
-        let dense: BTreeMap<String, Dense> = self
-            .case(&operands, 0)
-            .operands
-            .iter()
-            .map(|o| Ok((o.name.clone(), Dense::of(&o.tensor()?))))
-            .collect::<Result<_, Diagnostic>>()
-            .map_err(|d| d.to_string())?;
-        let values =
-            reference::evaluate(&program, &dense, &self.dims).map_err(|d| d.to_string())?;
+        let case = self.case(&operands, 0);
+        let values = reference_of(&case, &program).map_err(|d| d.to_string())?;
         for name in results {
             let _ = writeln!(out, "{}", line(&name, &values[&name]));
         }
@@ -223,6 +217,19 @@ impl Filetest {
         }
         out
     }
+}
+
+/// What the dense reference says of a case.
+fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense>, Diagnostic> {
+    let tensors: Vec<(String, Tensor)> = case
+        .operands
+        .iter()
+        .map(|o| Ok((o.name.clone(), o.tensor()?)))
+        .collect::<Result<_, Diagnostic>>()?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let kernel = Kernel::compile(&case.text, &operands, &case.options(Backend::Interpreter)?)?;
+    let dense = tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
+    reference::evaluate(program, &dense, &case.dims, &result_types(&kernel))
 }
 
 /// Reads `A 2x2 = (0,1):2 (1,1):3`.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
 use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
+use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program};
 
@@ -43,11 +44,13 @@ impl Dense {
     }
 }
 
-/// The results of a program by name, for these operands and dimensions of index variables.
+/// The results of a program by name, for these operands and dimensions of index variables; results
+/// are of these types.
 pub fn evaluate(
     program: &Program,
     operands: &BTreeMap<String, Dense>,
     dims: &BTreeMap<String, u64>,
+    types: &BTreeMap<String, DataType>,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
     let program = notation::make_explicit(program)?;
     let mut state = State { program: &program, tensors: BTreeMap::new(), dims: BTreeMap::new() };
@@ -76,15 +79,26 @@ pub fn evaluate(
             let mut env: BTreeMap<IndexVar, u64> =
                 statement.result.indices.iter().copied().zip(place.iter().copied()).collect();
             let value = state.value(&statement.value, &mut env);
-            result.vals[at] = match (statement.accumulate, &old) {
+            let value = match (statement.accumulate, &old) {
                 (Some(op), Some(old)) => combine(op, old.vals[at], value),
                 _ => value,
             };
+            let name = &program.tensors[statement.result.tensor].name;
+            result.vals[at] = types.get(name).map_or(value, |&t| stored(t, value));
         }
         state.tensors.insert(statement.result.tensor, result);
     }
     let results = program.results().into_iter();
     Ok(results.map(|id| (program.tensors[id].name.clone(), state.tensors[&id].clone())).collect())
+}
+
+/// A value as a tensor of a type holds it; an integer that does not fit stays.
+fn stored(datatype: DataType, x: f64) -> f64 {
+    match datatype.integers() {
+        _ if datatype == DataType::Bool => truth(x != 0.0),
+        None => Scalar::F64(x).stored(datatype).as_f64(),
+        Some(_) => x.trunc(),
+    }
 }
 
 struct State<'p> {

@@ -219,7 +219,7 @@ impl FormatSpec {
 
 /// A constant in the register type of a data type, if an array of that type can hold it.
 fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
-    let value = fill.convert(datatype.register());
+    let value = fill.stored(datatype);
     let held = match (datatype.integers(), fill.integer()) {
         (Some(all), Some(x)) => all.contains(&x),
         // An integer beyond 64 bits saturates to another that may convert back to it.

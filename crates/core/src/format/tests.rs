@@ -195,7 +195,7 @@ fn unknown_formats_are_refused() {
         "csr{f8}",
         2,
         "error[unknown-format]: there is no data type named f8\n  | csr{f8}\n  |     ^^\n  = help: \
-         the data types are bool, i8, i16, i32, i64, u8, u16, u32, u64, f32, f64",
+         the data types are bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64",
     );
     for text in [
         "bcsr",

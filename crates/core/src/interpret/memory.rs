@@ -1,6 +1,7 @@
 //! The interpreter's memory: arrays with a shadow that says which elements are defined.
 
 use crate::datatype::{DataType, Scalar};
+use crate::half::{Bf16, F16};
 use crate::ids::{Array, Id};
 use crate::ir::{Function, Role};
 use std::fmt;
@@ -26,6 +27,10 @@ pub enum Buffer {
     U32(Vec<u32>),
     /// 64-bit integers without sign.
     U64(Vec<u64>),
+    /// Half precision.
+    F16(Vec<F16>),
+    /// Half precision with the exponents of single.
+    Bf16(Vec<Bf16>),
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
@@ -45,6 +50,8 @@ macro_rules! each {
             Buffer::U16($v) => $body,
             Buffer::U32($v) => $body,
             Buffer::U64($v) => $body,
+            Buffer::F16($v) => $body,
+            Buffer::Bf16($v) => $body,
             Buffer::F32($v) => $body,
             Buffer::F64($v) => $body,
         }
@@ -93,6 +100,8 @@ impl Buffer {
             DataType::U16 => Buffer::U16(vec![0; len]),
             DataType::U32 => Buffer::U32(vec![0; len]),
             DataType::U64 => Buffer::U64(vec![0; len]),
+            DataType::F16 => Buffer::F16(vec![F16::default(); len]),
+            DataType::Bf16 => Buffer::Bf16(vec![Bf16::default(); len]),
             DataType::F32 => Buffer::F32(vec![0.0; len]),
             DataType::F64 => Buffer::F64(vec![0.0; len]),
         }
@@ -117,6 +126,8 @@ impl Buffer {
             Buffer::U16(_) => DataType::U16,
             Buffer::U32(_) => DataType::U32,
             Buffer::U64(_) => DataType::U64,
+            Buffer::F16(_) => DataType::F16,
+            Buffer::Bf16(_) => DataType::Bf16,
             Buffer::F32(_) => DataType::F32,
             Buffer::F64(_) => DataType::F64,
         }
@@ -154,6 +165,8 @@ impl Buffer {
             Buffer::U16(v) => Scalar::I64(i64::from(v[at])),
             Buffer::U32(v) => Scalar::I64(i64::from(v[at])),
             Buffer::U64(v) => Scalar::U64(v[at]),
+            Buffer::F16(v) => Scalar::F32(v[at].into()),
+            Buffer::Bf16(v) => Scalar::F32(v[at].into()),
             Buffer::F32(v) => Scalar::F32(v[at]),
             Buffer::F64(v) => Scalar::F64(v[at]),
         }
@@ -173,6 +186,8 @@ impl Buffer {
             (Buffer::U16(v), Scalar::I64(x)) => v[at] = x as u16,
             (Buffer::U32(v), Scalar::I64(x)) => v[at] = x as u32,
             (Buffer::U64(v), Scalar::U64(x)) => v[at] = x,
+            (Buffer::F16(v), Scalar::F32(x)) => v[at] = x.into(),
+            (Buffer::Bf16(v), Scalar::F32(x)) => v[at] = x.into(),
             (Buffer::F32(v), Scalar::F32(x)) => v[at] = x,
             (Buffer::F64(v), Scalar::F64(x)) => v[at] = x,
             _ => return false,

@@ -4,8 +4,9 @@
 //!
 //! **Types.** Expressions have a [`Register`] type and a number of lanes (1 unless a vector was
 //! asked for). Arrays have a [`DataType`] of their elements. A load widens (`bool` and integers
-//! under 64 bit give `i64`, the others stay); a store of an `i64` into an array of those narrows,
-//! and whoever lowers has made sure that it fits (`bool`: the value is 0 or 1). Operands of an
+//! under 64 bit give `i64`, floats of 16 bits `f32`, the others stay); a store of an `i64` into an
+//! array of those narrows, and whoever lowers has made sure that it fits (`bool`: the value is 0 or
+//! 1); a store of an `f32` rounds as [`crate::half`] does. Operands of an
 //! operator have the same register type and lanes; nothing converts implicitly.
 //!
 //! **Integers** are 64-bit, two's complement (`i64`) or without sign (`u64`), and wrap; `x / 0` and

@@ -33,7 +33,7 @@ impl Legaliser<'_> {
     ) -> Scalar {
         let zero = Scalar::I64(0).convert(datatype.register());
         let Some(c) = self.constant_background(value, compute) else { return zero };
-        let fill = c.convert(datatype.register());
+        let fill = c.stored(datatype);
         if datatype.holds(fill) { fill } else { zero }
     }
 

@@ -207,6 +207,7 @@ impl Lowerer<'_> {
             }
             Plan::Assemble(Assembly { rest: Rest::Staged(stage), .. }) => {
                 let stage = stage.as_ref().expect("the stage is declared before its loops");
+                let value = self.reduced(op, value);
                 stmts.extend(self.push(stage, value, &mut scope));
             }
         }

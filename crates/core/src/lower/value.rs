@@ -130,11 +130,18 @@ impl Lowerer<'_> {
                 Expr::Fma(a, b, Box::new(old))
             }
             (ReduceOp::Or | ReduceOp::And, value) => {
-                let truth = |e| Expr::Convert(Register::Bool, Box::new(e));
                 convert(self.facts.register, binary(op.binary(), truth(old), truth(value)))
             }
             (ReduceOp::User(id), value) => self.inlined(id, vec![old, value], prefix),
             (op, value) => binary(op.binary(), old, value),
+        }
+    }
+
+    /// A value as a reduction of it alone: 1 or 0 if it asks for truth.
+    pub(super) fn reduced(&self, op: Option<ReduceOp>, value: Expr) -> Expr {
+        match op {
+            Some(ReduceOp::Or | ReduceOp::And) => convert(self.facts.register, truth(value)),
+            _ => value,
         }
     }
 
@@ -144,6 +151,10 @@ impl Lowerer<'_> {
         let element = load(vals, position);
         if from == self.facts.register { element } else { convert(self.facts.register, element) }
     }
+}
+
+fn truth(e: Expr) -> Expr {
+    Expr::Convert(Register::Bool, Box::new(e))
 }
 
 fn convert(to: Register, e: Expr) -> Expr {

@@ -83,6 +83,8 @@ impl Shape {
             Values::U16(v) => scatter(v, length, place, u16::wrapping_add).map(Values::U16),
             Values::U32(v) => scatter(v, length, place, u32::wrapping_add).map(Values::U32),
             Values::U64(v) => scatter(v, length, place, u64::wrapping_add).map(Values::U64),
+            Values::F16(v) => scatter(v, length, place, |a, b| a + b).map(Values::F16),
+            Values::Bf16(v) => scatter(v, length, place, |a, b| a + b).map(Values::Bf16),
             Values::F32(v) => scatter(v, length, place, |a, b| a + b).map(Values::F32),
             Values::F64(v) => scatter(v, length, place, |a, b| a + b).map(Values::F64),
             Values::C128(v) => {
@@ -123,8 +125,8 @@ fn layout_name(layout: Layout) -> &'static str {
 
 fn field_name(values: &Values) -> &'static str {
     match values {
-        Values::F32(_) | Values::F64(_) => "real",
         Values::C128(_) => "complex",
+        reals if reals.datatype().is_float() => "real",
         _ => "integer",
     }
 }

@@ -10,6 +10,7 @@ use crate::tensor::LevelData;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::Format;
+use tamis_core::half::{Bf16, F16};
 
 /// Whether a format is one list of the coordinates of all modes.
 pub fn is_list(format: &Format) -> bool {
@@ -88,6 +89,8 @@ impl Job<'_> {
             DataType::U16 => self.list::<u16>(),
             DataType::U32 => self.list::<u32>(),
             DataType::U64 => self.list::<u64>(),
+            DataType::F16 => self.list::<F16>(),
+            DataType::Bf16 => self.list::<Bf16>(),
             DataType::F32 => self.list::<f32>(),
             DataType::F64 => self.list::<f64>(),
         }

@@ -29,6 +29,7 @@ use rayon::prelude::*;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ids::Id;
 use values::{Numbers, Stored};
 
@@ -94,6 +95,8 @@ pub fn pack(
         DataType::U16 => job.run::<u16>(),
         DataType::U32 => job.run::<u32>(),
         DataType::U64 => job.run::<u64>(),
+        DataType::F16 => job.run::<F16>(),
+        DataType::Bf16 => job.run::<Bf16>(),
         DataType::F32 => job.run::<f32>(),
         DataType::F64 => job.run::<f64>(),
     }?;

@@ -6,6 +6,7 @@ use rayon::prelude::*;
 use std::ops::RangeInclusive;
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::half::{Bf16, F16};
 
 /// Values of a list, read as the bits of the register type in which a data type is summed; those
 /// of truth values are 0 and 1.
@@ -103,6 +104,8 @@ macro_rules! stored {
 stored! {
     f64 as f64: f64::from_bits, |a, b| a + b, Ok;
     f32 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, Ok;
+    F16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(F16::from(sum));
+    Bf16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(Bf16::from(sum));
     u64 as u64: |bits| bits, u64::wrapping_add, Ok;
     i64 as i64: u64::cast_signed, i64::wrapping_add, Ok;
     i32 as i64: u64::cast_signed, i64::wrapping_add, narrow;

@@ -3,6 +3,7 @@
 use crate::case::Case;
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ids::{Array, Var};
 use tamis_core::interpret::Buffer;
 use tamis_core::ir::{Expr, Type};
@@ -230,8 +231,10 @@ impl Sheet {
 
     /// Narrow arrays are widened by loads and narrowed by stores.
     fn narrow(&mut self) {
-        if self.register != Register::I64 {
-            return;
+        match self.register {
+            Register::I64 => {}
+            Register::F32 => return self.narrow_floats(),
+            _ => return,
         }
         let widest = self.is_widest();
         let narrow = DataType::ALL.into_iter().filter(|t| t.register() == Register::I64);
@@ -257,5 +260,38 @@ impl Sheet {
         let out = self.case.output(&format!("narrowed_{elem}"), elem, 256);
         let value = self.operand(array);
         self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
+    }
+
+    /// Floats of 16 bits: all of them are loaded, and the numbers of the sheet rounded.
+    fn narrow_floats(&mut self) {
+        if self.is_widest() {
+            return;
+        }
+        for elem in [DataType::F16, DataType::Bf16] {
+            let all = 0..=u16::MAX;
+            let buffer = match elem {
+                DataType::F16 => Buffer::F16(all.map(F16::from_bits).collect()),
+                _ => Buffer::Bf16(all.map(Bf16::from_bits).collect()),
+            };
+            let array = self.case.input(&format!("narrow_{elem}"), buffer);
+            let wide = self.case.output(&format!("wide_{elem}"), DataType::F32, 1 << 16);
+            let again = self.case.output(&format!("again_{elem}"), elem, 1 << 16);
+            let scaled = self.case.output(&format!("scaled_{elem}"), elem, 1 << 16);
+            let factor = Expr::Const(Scalar::F32(0.100_097_656));
+            let factor = match self.lanes {
+                1 => factor,
+                lanes => Expr::Splat(Box::new(factor), lanes),
+            };
+            let product =
+                Expr::Binary(BinaryOp::Mul, Box::new(self.operand(array)), Box::new(factor));
+            let step = usize::from(self.lanes);
+            for (out, value) in
+                [(wide, self.operand(array)), (again, self.operand(array)), (scaled, product)]
+            {
+                self.case.each(self.i, 1 << 16, step, (out, 0), value);
+            }
+            let out = self.case.output(&format!("rounded_{elem}"), elem, 256);
+            self.case.each(self.i, 256, step, (out, 0), *self.a());
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Expressions as C.
 
-use super::types::{narrow, suffix, type_name};
+use super::types::{is_half, narrow, suffix, type_name};
 use super::{Writer, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{Register, Scalar};
+use crate::ids::Array;
 use crate::ir::{Expr, Type};
 
 /// How tightly C's operators bind; higher is tighter. Signs of truth values always stand between
@@ -30,13 +31,16 @@ impl Writer<'_> {
     /// An operand of 64-bit arithmetic: elements that are narrower in C are widened.
     fn wide(&self, e: &Expr, binding: u8) -> String {
         match self.bare(e) {
-            Expr::Load { array, lanes: 1, .. }
-                if narrow(self.function.arrays[*array].elem, 1).is_some() =>
-            {
+            Expr::Load { array, lanes: 1, .. } if self.is_narrow_integer(*array) => {
                 format!("(int64_t){}", self.operand(e, PREFIX))
             }
             _ => self.operand(e, binding),
         }
+    }
+
+    fn is_narrow_integer(&self, array: Array) -> bool {
+        let elem = self.function.arrays[array].elem;
+        !elem.is_float() && narrow(elem, 1).is_some()
     }
 
     /// The value of integer arithmetic on constants, which C would do in 32 bit.
@@ -69,10 +73,14 @@ impl Writer<'_> {
             Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
             Expr::Load { array, index, lanes } => {
                 let (name, at) = (self.array(*array), self.expr(index));
+                let elem = self.function.arrays[*array].elem;
+                if *lanes == 1 && is_half(elem) {
+                    return (format!("tamis_widen_{elem}({name}[{at}])"), ATOM);
+                }
                 if *lanes == 1 {
                     return (format!("{name}[{at}]"), ATOM);
                 }
-                if let Some(lanes) = narrow(self.function.arrays[*array].elem, *lanes) {
+                if let Some(lanes) = narrow(elem, *lanes) {
                     return (format!("tamis_load_{lanes}(&{name}[{at}])"), ATOM);
                 }
                 let vector = type_name(self.function.type_of(e));

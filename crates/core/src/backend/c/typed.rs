@@ -6,7 +6,7 @@
 //! tamis_sin_f64x8    sin of each lane
 //! ```
 
-use super::types::{element, parse, scalar as c_type, suffix, type_name};
+use super::types::{element, is_half, parse, scalar as c_type, suffix, type_name};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register};
 use crate::ir::Type;
@@ -265,9 +265,23 @@ fn conversion(op: &str, from: Type) -> Option<Parts> {
 fn memory(op: &str, narrow: &str) -> Option<Parts> {
     super::types::declare(narrow)?;
     let (lane, lanes) = narrow.split_once('x')?;
-    let element = element(DataType::parse(lane)?);
-    let wide = format!("i64x{lanes}");
+    let elem = DataType::parse(lane)?;
+    let element = element(elem);
+    let wide = format!("{}x{lanes}", elem.register().name());
+    let each = |lane: &str| format!("for (int k = 0; k < {lanes}; k++) {lane};");
     match op {
+        "load" if is_half(elem) => {
+            let lane = each(&format!("x[k] = tamis_widen_{lane}(p[k])"));
+            Some((
+                wide.clone(),
+                format!("const {element} *p"),
+                format!("{wide} x; {lane} return x;"),
+            ))
+        }
+        "store" if is_half(elem) => {
+            let lane = each(&format!("p[k] = tamis_round_{lane}(x[k])"));
+            Some(("void".to_owned(), format!("{element} *p, {wide} x"), lane))
+        }
         "load" => Some((
             wide.clone(),
             format!("const {element} *p"),

@@ -11,7 +11,7 @@ pub(super) fn element(elem: DataType) -> &'static str {
         DataType::I16 => "int16_t",
         DataType::I32 => "int32_t",
         DataType::I64 => "int64_t",
-        DataType::U16 => "uint16_t",
+        DataType::U16 | DataType::F16 | DataType::Bf16 => "uint16_t",
         DataType::U32 => "uint32_t",
         DataType::U64 => "uint64_t",
         DataType::F32 => "float",
@@ -50,12 +50,28 @@ pub(super) fn parse(suffix: &str) -> Option<Type> {
     Some(Type { register: Register::parse(lane)?, lanes: lanes? })
 }
 
-/// The lanes of narrow elements in memory: `i32x8`, `u8x8`.
+/// The lanes of narrow elements in memory: `i32x8`, `u8x8`, `f16x8`.
 pub(super) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
     match elem {
         DataType::Bool => Some(format!("u8x{lanes}")),
-        _ if elem.register() == Register::I64 && elem.size() < 8 => Some(format!("{elem}x{lanes}")),
+        _ if elem.register().datatype() != elem => Some(format!("{elem}x{lanes}")),
         _ => None,
+    }
+}
+
+/// Whether elements are floats that C has no type for.
+pub(super) fn is_half(elem: DataType) -> bool {
+    matches!(elem, DataType::F16 | DataType::Bf16)
+}
+
+/// A value as it is stored.
+pub(super) fn stored(elem: DataType, text: &str) -> String {
+    let is_atom = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    match narrow(elem, 1) {
+        _ if is_half(elem) => format!("tamis_round_{elem}({text})"),
+        None => text.to_owned(),
+        Some(_) if is_atom => format!("({}){text}", element(elem)),
+        Some(_) => format!("({})({text})", element(elem)),
     }
 }
 

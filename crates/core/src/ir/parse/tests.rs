@@ -160,8 +160,8 @@ fn bad_declarations_are_refused_with_their_place() {
         "expected a type, not `local`\n  | fn f(a: local [f64])\n  |         ^^^^^",
     );
     check(
-        "fn f(a: in [f16])",
-        "expected the type of elements, not `f16`\n  | fn f(a: in [f16])\n  |             ^^^",
+        "fn f(a: in [f8])",
+        "expected the type of elements, not `f8`\n  | fn f(a: in [f8])\n  |             ^^",
     );
     check(
         "fn f() { var inf: i64 }",

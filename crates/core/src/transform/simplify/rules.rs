@@ -12,6 +12,8 @@ pub(super) enum On {
     /// Integers and floats.
     Numbers,
     Integers,
+    /// Integers without sign.
+    Unsigned,
     Truth,
 }
 
@@ -32,7 +34,7 @@ pub(super) enum Gives {
 }
 
 /// Identities, one a line. A constant -0 is 0 for integers.
-pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 34] = {
+pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 38] = {
     use BinaryOp::*;
     use Gives::*;
     use On::*;
@@ -57,6 +59,10 @@ pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 34] = {
         (Ne, Integers, Same, Constant(0.0)),
         (Lt, Numbers, Same, Constant(0.0)),
         (Gt, Numbers, Same, Constant(0.0)),
+        (Lt, Unsigned, Right(0.0), Constant(0.0)),
+        (Ge, Unsigned, Right(0.0), Constant(1.0)),
+        (Gt, Unsigned, Left(0.0), Constant(0.0)),
+        (Le, Unsigned, Left(0.0), Constant(1.0)),
         (And, Truth, Left(1.0), Other),
         (And, Truth, Right(1.0), Other),
         (And, Truth, Left(0.0), Constant(0.0)),
@@ -142,6 +148,7 @@ fn identity(function: &Function, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Exp
         let holds = match on {
             On::Numbers => ty.register != Register::Bool,
             On::Integers => ty.register.is_integer(),
+            On::Unsigned => ty.register == Register::U64,
             On::Truth => ty.register == Register::Bool,
         };
         let special = match *special {
