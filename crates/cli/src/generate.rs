@@ -94,7 +94,7 @@ impl Generator {
             }
         }
         let vals = places.iter().map(|_| match datatype {
-            DataType::F32 | DataType::F64 => random.unit(),
+            real if real.is_float() => random.unit(),
             DataType::Bool => 1.0,
             _ => (1 + random.next() % 9) as f64,
         });

@@ -19,17 +19,18 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
     println!("nonzeros    {}", list.vals.len());
     println!("density     {:.3e}", measures.density);
     println!("stored as   {:?}, {:?}", file.header.field, file.header.symmetry);
-    if let Some(zeros) = zeros(&list.vals).filter(|&z| z > 0) {
+    let zeros = zeros(&list.vals);
+    if zeros > 0 {
         println!("zeros       {zeros} explicit");
     }
     measures.print();
     recommend::print(list, &measures)
 }
 
-fn zeros(vals: &Values) -> Option<usize> {
-    Some(match vals {
-        Values::F64(v) => v.iter().filter(|&&x| x == 0.0).count(),
-        Values::I64(v) => v.iter().filter(|&&x| x == 0).count(),
-        _ => return None,
-    })
+fn zeros(vals: &Values) -> usize {
+    let is_zero = |n: &usize| match vals {
+        Values::C128(v) => v[*n] == [0.0; 2],
+        _ => vals.as_f64(*n) == 0.0,
+    };
+    (0..vals.len()).filter(is_zero).count()
 }

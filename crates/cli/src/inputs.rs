@@ -99,14 +99,7 @@ fn packed(
         Some(spec) => spec.clone(),
         None => tamis::format::parse(usual, Some(order))?,
     };
-    let natural = match list.vals {
-        Values::Bool(_) => DataType::Bool,
-        Values::I32(_) => DataType::I32,
-        Values::I64(_) => DataType::I64,
-        Values::F32(_) => DataType::F32,
-        Values::F64(_) | Values::C128(_) => DataType::F64,
-    };
-    let mut storage = spec.resolve(dtype.unwrap_or(natural))?;
+    let mut storage = spec.resolve(dtype.unwrap_or(list.vals.datatype()))?;
     let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
     let width = IndexWidth::for_max(largest);
     storage.pos = spec.pos.unwrap_or(width);

@@ -9,6 +9,8 @@ pub mod ids;
 
 pub mod diagnostic;
 
+pub mod half;
+
 pub mod datatype;
 
 pub mod algebra;

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 use std::io::Write;
-use tamis_runtime::Values;
+use tamis_runtime::{Scalar, Values};
 
 /// Appends an integer.
 pub(crate) fn push_integer(out: &mut Vec<u8>, mut value: u64) {
@@ -50,13 +50,13 @@ pub(crate) fn push_value(
     position: usize,
     complex: ComplexText,
 ) {
-    match values {
-        Values::Bool(v) => push_integer(out, u64::from(v[position] != 0)),
-        Values::I32(v) => write_to(out, format_args!("{}", v[position])),
-        Values::I64(v) => write_to(out, format_args!("{}", v[position])),
-        Values::F32(v) => push_float(out, v[position]),
-        Values::F64(v) => push_float(out, v[position]),
-        Values::C128(v) => push_complex(out, v[position], complex),
+    if let Values::C128(v) = values {
+        return push_complex(out, v[position], complex);
+    }
+    match values.get(position) {
+        Scalar::F32(x) => push_float(out, x),
+        Scalar::F64(x) => push_float(out, x),
+        x => write_to(out, format_args!("{x}")),
     }
 }
 

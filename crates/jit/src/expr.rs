@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
+use tamis_core::half;
 use tamis_core::ids::{Array, Id};
 use tamis_core::ir::{self, Expr};
 
@@ -70,6 +71,7 @@ impl Translator<'_> {
         match c {
             Scalar::Bool(b) => self.b.ins().iconst(types::I8, i64::from(b)),
             Scalar::I64(x) => self.b.ins().iconst(types::I64, x),
+            Scalar::U64(x) => self.b.ins().iconst(types::I64, x.cast_signed()),
             Scalar::F32(x) => self.b.ins().f32const(x),
             Scalar::F64(x) => self.b.ins().f64const(x),
         }
@@ -102,10 +104,42 @@ impl Translator<'_> {
     fn load_lane(&mut self, elem: DataType, address: Value, offset: i32) -> Value {
         let flags = MemFlagsData::trusted();
         match elem {
-            DataType::Bool => self.b.ins().uload8(types::I64, flags, address, offset),
+            DataType::Bool | DataType::U8 => {
+                self.b.ins().uload8(types::I64, flags, address, offset)
+            }
+            DataType::I8 => self.b.ins().sload8(types::I64, flags, address, offset),
+            DataType::I16 => self.b.ins().sload16(types::I64, flags, address, offset),
+            DataType::U16 => self.b.ins().uload16(types::I64, flags, address, offset),
             DataType::I32 => self.b.ins().sload32(flags, address, offset),
+            DataType::U32 => self.b.ins().uload32(flags, address, offset),
+            DataType::F16 | DataType::Bf16 => {
+                let bits = self.b.ins().uload16(types::I32, flags, address, offset);
+                self.widened_half(elem, bits)
+            }
             _ => self.b.ins().load(machine_type(elem.register()), flags, address, offset),
         }
+    }
+
+    /// The float of 16 bits as [`tamis_core::half`] widens it.
+    fn widened_half(&mut self, elem: DataType, bits: Value) -> Value {
+        if elem == DataType::Bf16 {
+            let bits = self.b.ins().ishl_imm_u(bits, 16);
+            return self.b.ins().bitcast(types::F32, MemFlagsData::new(), bits);
+        }
+        let sign = self.b.ins().band_imm_u(bits, 0x8000);
+        let sign = self.b.ins().ishl_imm_u(sign, 16);
+        let rest = self.b.ins().band_imm_u(bits, 0x7fff);
+        let rest = self.b.ins().ishl_imm_u(rest, 13);
+        let small = self.b.ins().bitcast(types::F32, MemFlagsData::new(), rest);
+        let raise = self.b.ins().f32const(half::RAISE);
+        let finite = self.b.ins().fmul(small, raise);
+        let finite = self.b.ins().bitcast(types::I32, MemFlagsData::new(), finite);
+        let other = self.b.ins().bor_imm_u(rest, 0x7f80_0000);
+        let is_other =
+            self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThanOrEqual, rest, 0x7c00 << 13);
+        let bits = self.b.ins().select(is_other, other, finite);
+        let bits = self.b.ins().bor(bits, sign);
+        self.b.ins().bitcast(types::F32, MemFlagsData::new(), bits)
     }
 
     fn and_then(&mut self, a: &Expr, b: &Expr) -> Result<Value, Diagnostic> {
@@ -172,7 +206,8 @@ impl Translator<'_> {
     fn unary(&mut self, op: UnaryOp, register: Register, a: Value) -> Result<Value, Diagnostic> {
         Ok(match (op, register) {
             (UnaryOp::Not, Register::Bool) => self.b.ins().icmp_imm_u(IntCC::Equal, a, 0),
-            (UnaryOp::Neg, Register::I64) => self.b.ins().ineg(a),
+            (UnaryOp::Neg, Register::I64 | Register::U64) => self.b.ins().ineg(a),
+            (UnaryOp::Abs, Register::U64) => a,
             (UnaryOp::Abs, Register::I64) => self.b.ins().iabs(a),
             (UnaryOp::Square, _) => self.mul(register, a, a),
             (UnaryOp::Cube, _) => {
@@ -213,6 +248,7 @@ impl Translator<'_> {
         match register {
             Register::Bool => self.binary_bool(op, a, b),
             Register::I64 => self.binary_int(op, a, b),
+            Register::U64 => self.binary_unsigned(op, a, b),
             Register::F32 | Register::F64 => self.binary_float(op, register, a, b),
         }
     }
@@ -249,6 +285,35 @@ impl Translator<'_> {
             }
             _ => return Err(internal(format!("{} of I64", op.name()))),
         })
+    }
+
+    fn binary_unsigned(&mut self, op: BinaryOp, a: Value, b: Value) -> Result<Value, Diagnostic> {
+        if let Some(condition) = int_condition(op) {
+            return Ok(self.b.ins().icmp(unsigned(condition), a, b));
+        }
+        Ok(match op {
+            BinaryOp::Min => self.b.ins().umin(a, b),
+            BinaryOp::Max => self.b.ins().umax(a, b),
+            BinaryOp::Div | BinaryOp::Mod => self.divide_unsigned(op, a, b),
+            BinaryOp::Heaviside => {
+                let zero = self.b.ins().icmp_imm_s(IntCC::Equal, a, 0);
+                let one = self.b.ins().iconst(types::I64, 1);
+                self.b.ins().select(zero, b, one)
+            }
+            op => self.binary_int(op, a, b)?,
+        })
+    }
+
+    /// The quotient or the rest; 0 by 0.
+    fn divide_unsigned(&mut self, op: BinaryOp, a: Value, b: Value) -> Value {
+        let by_zero = self.b.ins().icmp_imm_s(IntCC::Equal, b, 0);
+        let (zero, one) = (self.b.ins().iconst(types::I64, 0), self.b.ins().iconst(types::I64, 1));
+        let safe = self.b.ins().select(by_zero, one, b);
+        let result = match op {
+            BinaryOp::Div => self.b.ins().udiv(a, safe),
+            _ => self.b.ins().urem(a, safe),
+        };
+        self.b.ins().select(by_zero, zero, result)
     }
 
     /// Division that never traps: by 0 gives 0, the least integer by -1 wraps.
@@ -357,19 +422,21 @@ impl Translator<'_> {
     }
 
     fn convert(&mut self, a: Value, from: Register, to: Register) -> Value {
-        use Register::{Bool, F32, F64, I64};
+        use Register::{Bool, F32, F64, I64, U64};
         match (from, to) {
-            (Bool, Bool) | (I64, I64) | (F32, F32) | (F64, F64) => a,
-            (Bool, I64) => self.b.ins().uextend(types::I64, a),
+            (Bool, Bool) | (I64 | U64, I64 | U64) | (F32, F32) | (F64, F64) => a,
+            (Bool, I64 | U64) => self.b.ins().uextend(types::I64, a),
             (Bool, F32 | F64) => {
                 let a = self.b.ins().uextend(types::I64, a);
                 self.b.ins().fcvt_from_sint(machine_type(to), a)
             }
             (I64, F32 | F64) => self.b.ins().fcvt_from_sint(machine_type(to), a),
+            (U64, F32 | F64) => self.b.ins().fcvt_from_uint(machine_type(to), a),
             (F32 | F64, I64) => self.b.ins().fcvt_to_sint_sat(types::I64, a),
+            (F32 | F64, U64) => self.b.ins().fcvt_to_uint_sat(types::I64, a),
             (F32, F64) => self.b.ins().fpromote(types::F64, a),
             (F64, F32) => self.b.ins().fdemote(types::F32, a),
-            (I64, Bool) => self.b.ins().icmp_imm_s(IntCC::NotEqual, a, 0),
+            (I64 | U64, Bool) => self.b.ins().icmp_imm_s(IntCC::NotEqual, a, 0),
             (F32 | F64, Bool) => {
                 let zero = match from {
                     F32 => self.b.ins().f32const(0.0),

@@ -156,13 +156,25 @@ impl Translator<'_> {
         let flags = MemFlagsData::trusted();
         for (k, value) in self.split_lanes(values).into_iter().enumerate() {
             let offset = offset + (k * elem.size()) as i32;
-            match elem {
-                DataType::Bool => self.b.ins().istore8(flags, value, address, offset),
-                DataType::I32 => self.b.ins().istore32(flags, value, address, offset),
+            let value = self.rounded_half(elem, value);
+            match (elem.is_float(), elem.size()) {
+                (_, 1) => self.b.ins().istore8(flags, value, address, offset),
+                (_, 2) => self.b.ins().istore16(flags, value, address, offset),
+                (false, 4) => self.b.ins().istore32(flags, value, address, offset),
                 _ => self.b.ins().store(flags, value, address, offset),
             };
         }
         Ok(())
+    }
+
+    /// The bits of a value that is stored as a float of 16 bits; any other value as it is.
+    fn rounded_half(&mut self, elem: DataType, value: Value) -> Value {
+        let f = match elem {
+            DataType::F16 => support::round_f16 as *const () as usize,
+            DataType::Bf16 => support::round_bf16 as *const () as usize,
+            _ => return value,
+        };
+        self.call(f, &[value], Some(types::I64)).unwrap_or(value)
     }
 
     /// A counted loop with its test at the bottom.
@@ -290,11 +302,8 @@ impl Translator<'_> {
                 let bits = self.b.ins().bitcast(types::I32, MemFlagsData::new(), value);
                 self.b.ins().uextend(types::I64, bits)
             }
-            DataType::I32 => {
-                let low = self.b.ins().ireduce(types::I32, value);
-                self.b.ins().uextend(types::I64, low)
-            }
-            DataType::Bool | DataType::I64 => value,
+            // The low bytes of an integer are the narrower one.
+            _ => self.rounded_half(elem, value),
         };
         let count = self.b.ins().isub(hi, lo);
         let address = self.element(array, lo);
@@ -384,7 +393,7 @@ impl Translator<'_> {
 pub(crate) fn machine_type(register: Register) -> Type {
     match register {
         Register::Bool => types::I8,
-        Register::I64 => types::I64,
+        Register::I64 | Register::U64 => types::I64,
         Register::F32 => types::F32,
         Register::F64 => types::F64,
     }

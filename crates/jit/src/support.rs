@@ -1,6 +1,7 @@
 //! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
 
 use tamis_core::algebra::{BinaryOp, UnaryOp, eval};
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ir::Status;
 use tamis_runtime::memory;
 use tamis_runtime::records::sort_records;
@@ -47,6 +48,7 @@ pub(crate) unsafe extern "C" fn fill(address: *mut u8, count: i64, bits: u64, si
         match size {
             _ if bits == 0 => std::ptr::write_bytes(address, 0, count * size as usize),
             1 => std::slice::from_raw_parts_mut(address, count).fill(bits as u8),
+            2 => std::slice::from_raw_parts_mut(address.cast::<u16>(), count).fill(bits as u16),
             4 => std::slice::from_raw_parts_mut(address.cast::<u32>(), count).fill(bits as u32),
             _ => std::slice::from_raw_parts_mut(address.cast::<u64>(), count).fill(bits),
         }
@@ -118,6 +120,15 @@ functions! { unary, unary32,
     Asinh asinh asinh32;
     Acosh acosh acosh32;
     Atanh atanh atanh32;
+}
+
+/// The bits of a number as `f16`.
+pub(crate) extern "C" fn round_f16(x: f32) -> u64 {
+    F16::from(x).to_bits().into()
+}
+/// The bits of a number as `bf16`.
+pub(crate) extern "C" fn round_bf16(x: f32) -> u64 {
+    Bf16::from(x).to_bits().into()
 }
 
 extern "C" fn pow(x: f64, y: f64) -> f64 {

@@ -28,7 +28,7 @@ impl Lanes {
         let per_part = match ty.register {
             Register::Bool => 1,
             Register::F32 => 4,
-            Register::F64 | Register::I64 => 2,
+            Register::F64 | Register::I64 | Register::U64 => 2,
         };
         match lane.by(per_part as u32) {
             Some(vector) if lanes >= per_part && per_part > 1 => {
@@ -48,7 +48,7 @@ pub(crate) fn has_unary(op: UnaryOp, register: Register) -> bool {
     use UnaryOp::{Abs, Cube, Neg, Sqrt, Square};
     match register {
         Register::Bool => false,
-        Register::I64 => matches!(op, Neg | Square | Cube),
+        Register::I64 | Register::U64 => matches!(op, Neg | Square | Cube),
         Register::F32 | Register::F64 => matches!(op, Neg | Abs | Sqrt | Square | Cube),
     }
 }
@@ -58,7 +58,7 @@ pub(crate) fn has_binary(op: BinaryOp, register: Register) -> bool {
     use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
     match register {
         Register::Bool => false,
-        Register::I64 => matches!(op, Add | Sub | Mul),
+        Register::I64 | Register::U64 => matches!(op, Add | Sub | Mul),
         Register::F32 | Register::F64 => matches!(op, Add | Sub | Mul | Div | Min | Max),
     }
 }
@@ -143,6 +143,8 @@ impl Translator<'_> {
             Expr::Binary(BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, a, b) => {
                 self.is_mask(a, held) && self.is_mask(b, held)
             }
+            // Comparisons of integers without sign are done lane by lane.
+            Expr::Binary(_, a, _) if self.function.type_of(a).register == Register::U64 => false,
             Expr::Binary(_, a, _) => Lanes::of(self.function.type_of(a))
                 .is_ok_and(|l| l.ty.is_vector() && l.ty.lane_bits() == held.lane_bits()),
             _ => false,

@@ -1,7 +1,8 @@
 //! A tensor as a list of coordinates and values.
 
-use crate::memory::{Buffer, Element};
-use tamis_core::datatype::DataType;
+use crate::memory::{Buffer, Element, Truth};
+use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::half::{Bf16, F16};
 
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.
@@ -20,10 +21,26 @@ pub struct Coordinates {
 pub enum Values {
     /// Truth values, 0 or 1.
     Bool(Vec<u8>),
+    /// 8-bit integers.
+    I8(Vec<i8>),
+    /// 16-bit integers.
+    I16(Vec<i16>),
     /// 32-bit integers.
     I32(Vec<i32>),
     /// 64-bit integers.
     I64(Vec<i64>),
+    /// 8-bit integers without sign.
+    U8(Vec<u8>),
+    /// 16-bit integers without sign.
+    U16(Vec<u16>),
+    /// 32-bit integers without sign.
+    U32(Vec<u32>),
+    /// 64-bit integers without sign.
+    U64(Vec<u64>),
+    /// Half precision.
+    F16(Vec<F16>),
+    /// Half precision with the exponents of single.
+    Bf16(Vec<Bf16>),
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
@@ -32,19 +49,34 @@ pub enum Values {
     C128(Vec<[f64; 2]>),
 }
 
+/// The values of an array of some data type, given how those of a Rust type are taken from it.
+macro_rules! taken {
+    ($datatype:expr, $take:expr, $truths:expr) => {
+        match $datatype {
+            DataType::Bool => Values::Bool($truths),
+            DataType::I8 => Values::I8($take),
+            DataType::I16 => Values::I16($take),
+            DataType::I32 => Values::I32($take),
+            DataType::I64 => Values::I64($take),
+            DataType::U8 => Values::U8($take),
+            DataType::U16 => Values::U16($take),
+            DataType::U32 => Values::U32($take),
+            DataType::U64 => Values::U64($take),
+            DataType::F16 => Values::F16($take),
+            DataType::Bf16 => Values::Bf16($take),
+            DataType::F32 => Values::F32($take),
+            DataType::F64 => Values::F64($take),
+        }
+    };
+}
+
 impl Values {
     /// The elements of an array.
     pub fn copied(buffer: &Buffer) -> Values {
         fn copy<T: Element>(buffer: &Buffer) -> Vec<T> {
             buffer.as_slice().map(<[T]>::to_vec).unwrap_or_default()
         }
-        match buffer.datatype() {
-            DataType::Bool => Values::Bool(copy(buffer)),
-            DataType::I32 => Values::I32(copy(buffer)),
-            DataType::I64 => Values::I64(copy(buffer)),
-            DataType::F32 => Values::F32(copy(buffer)),
-            DataType::F64 => Values::F64(copy(buffer)),
-        }
+        taken!(buffer.datatype(), copy(buffer), bytes(copy(buffer)))
     }
 
     /// The elements of an array at some places.
@@ -53,33 +85,65 @@ impl Values {
             let all = buffer.as_slice::<T>().unwrap_or_default();
             places.iter().map(|&p| all[p]).collect()
         }
-        match buffer.datatype() {
-            DataType::Bool => Values::Bool(gather(buffer, places)),
-            DataType::I32 => Values::I32(gather(buffer, places)),
-            DataType::I64 => Values::I64(gather(buffer, places)),
-            DataType::F32 => Values::F32(gather(buffer, places)),
-            DataType::F64 => Values::F64(gather(buffer, places)),
+        taken!(buffer.datatype(), gather(buffer, places), bytes(gather(buffer, places)))
+    }
+
+    /// The type of the values.
+    pub fn datatype(&self) -> DataType {
+        match self {
+            Values::Bool(_) => DataType::Bool,
+            Values::I8(_) => DataType::I8,
+            Values::I16(_) => DataType::I16,
+            Values::I32(_) => DataType::I32,
+            Values::I64(_) => DataType::I64,
+            Values::U8(_) => DataType::U8,
+            Values::U16(_) => DataType::U16,
+            Values::U32(_) => DataType::U32,
+            Values::U64(_) => DataType::U64,
+            Values::F16(_) => DataType::F16,
+            Values::Bf16(_) => DataType::Bf16,
+            Values::F32(_) => DataType::F32,
+            Values::F64(_) | Values::C128(_) => DataType::F64,
+        }
+    }
+
+    /// A value in the type that it is computed in; the real part of a complex one.
+    pub fn get(&self, n: usize) -> Scalar {
+        match self {
+            Values::Bool(v) | Values::U8(v) => Scalar::I64(i64::from(v[n])),
+            Values::I8(v) => Scalar::I64(i64::from(v[n])),
+            Values::I16(v) => Scalar::I64(i64::from(v[n])),
+            Values::I32(v) => Scalar::I64(i64::from(v[n])),
+            Values::I64(v) => Scalar::I64(v[n]),
+            Values::U16(v) => Scalar::I64(i64::from(v[n])),
+            Values::U32(v) => Scalar::I64(i64::from(v[n])),
+            Values::U64(v) => Scalar::U64(v[n]),
+            Values::F16(v) => Scalar::F32(v[n].into()),
+            Values::Bf16(v) => Scalar::F32(v[n].into()),
+            Values::F32(v) => Scalar::F32(v[n]),
+            Values::F64(v) => Scalar::F64(v[n]),
+            Values::C128(v) => Scalar::F64(v[n][0]),
         }
     }
 
     /// A value as a double, the real part of a complex one.
     pub fn as_f64(&self, n: usize) -> f64 {
-        match self {
-            Values::Bool(v) => f64::from(v[n]),
-            Values::I32(v) => f64::from(v[n]),
-            Values::I64(v) => v[n] as f64,
-            Values::F32(v) => f64::from(v[n]),
-            Values::F64(v) => v[n],
-            Values::C128(v) => v[n][0],
-        }
+        self.get(n).as_f64()
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
         match self {
-            Values::Bool(v) => v.len(),
+            Values::Bool(v) | Values::U8(v) => v.len(),
+            Values::I8(v) => v.len(),
+            Values::I16(v) => v.len(),
             Values::I32(v) => v.len(),
             Values::I64(v) => v.len(),
+            Values::U16(v) => v.len(),
+            Values::U32(v) => v.len(),
+            Values::U64(v) => v.len(),
+            Values::F16(v) => v.len(),
+            Values::Bf16(v) => v.len(),
             Values::F32(v) => v.len(),
             Values::F64(v) => v.len(),
             Values::C128(v) => v.len(),
@@ -90,4 +154,8 @@ impl Values {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+fn bytes(truths: Vec<Truth>) -> Vec<u8> {
+    truths.into_iter().map(Truth::byte).collect()
 }

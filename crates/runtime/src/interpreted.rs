@@ -62,6 +62,7 @@ unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
                 arguments.push(Argument::Scalar(match function.vars[*v].ty.register {
                     Register::F32 => Scalar::F32(f32::from_bits(bits as u32)),
                     Register::F64 => Scalar::F64(f64::from_bits(bits)),
+                    Register::U64 => Scalar::U64(bits),
                     _ => Scalar::I64(bits as i64),
                 }));
                 place += 1;
@@ -86,20 +87,13 @@ unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
 /// # Safety
 /// `address` holds `len` elements.
 unsafe fn copied(elem: DataType, address: u64, len: usize) -> Buffer {
-    macro_rules! copy {
-        ($t:ty) => {{
-            // SAFETY: the caller promises `len` elements of this type.
-            unsafe { std::slice::from_raw_parts(address as *const $t, len) }.to_vec()
-        }};
+    let mut buffer = Buffer::of(elem, len);
+    if len > 0 {
+        let (from, to) = (address as *const u8, buffer.as_mut_ptr());
+        // SAFETY: the caller promises `len` elements, for which the buffer has room.
+        unsafe { std::ptr::copy_nonoverlapping(from, to, len * elem.size()) };
     }
-    match elem {
-        _ if len == 0 => Buffer::of(elem, 0),
-        DataType::Bool => Buffer::Bool(copy!(u8)),
-        DataType::I32 => Buffer::I32(copy!(i32)),
-        DataType::I64 => Buffer::I64(copy!(i64)),
-        DataType::F32 => Buffer::F32(copy!(f32)),
-        DataType::F64 => Buffer::F64(copy!(f64)),
-    }
+    buffer
 }
 
 /// Writes outputs and results back; false without memory for them.
@@ -132,19 +126,9 @@ unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -
         if !address.is_null() {
             // SAFETY: the address has room for the array: it was allocated for it, or is the
             // output of this very length.
-            unsafe { std::ptr::copy_nonoverlapping(start(buffer), address, bytes) };
+            unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), address, bytes) };
         }
         place += 2;
     }
     true
-}
-
-fn start(buffer: &Buffer) -> *const u8 {
-    match buffer {
-        Buffer::Bool(v) => v.as_ptr(),
-        Buffer::I32(v) => v.as_ptr().cast(),
-        Buffer::I64(v) => v.as_ptr().cast(),
-        Buffer::F32(v) => v.as_ptr().cast(),
-        Buffer::F64(v) => v.as_ptr().cast(),
-    }
 }

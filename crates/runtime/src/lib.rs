@@ -13,6 +13,8 @@ pub mod tensor;
 pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
-pub use memory::{Buffer, Element};
+pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
+pub use tamis_core::datatype::{DataType, Scalar};
+pub use tamis_core::half::{Bf16, F16};
 pub use tensor::{LevelData, Tensor};

@@ -10,6 +10,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
 const HUGE_FROM: usize = 4 << 20;
@@ -34,8 +35,28 @@ macro_rules! elements {
     )*};
 }
 
-// A bool is one byte, 0 or 1, and is handled as such.
-elements!(f64: F64, f32: F32, i64: I64, i32: I32, u8: Bool);
+elements!(
+    Truth: Bool, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64,
+    F16: F16, Bf16: Bf16, f32: F32, f64: F64
+);
+
+/// A truth value in memory: one byte, 0 or 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Truth(u8);
+
+impl From<bool> for Truth {
+    fn from(truth: bool) -> Truth {
+        Truth(u8::from(truth))
+    }
+}
+
+impl Truth {
+    /// The byte; memory of others may hold any.
+    pub fn byte(self) -> u8 {
+        self.0
+    }
+}
 
 /// An array of elements of one data type. Cloning shares the memory.
 #[derive(Clone)]
@@ -157,15 +178,23 @@ impl Buffer {
             buffer.as_slice::<T>().expect("the data type was matched")[at]
         }
         match self.datatype {
-            DataType::Bool => Scalar::I64(i64::from(pick::<u8>(self, at))),
+            DataType::Bool => Scalar::I64(i64::from(pick::<Truth>(self, at).byte())),
+            DataType::I8 => Scalar::I64(i64::from(pick::<i8>(self, at))),
+            DataType::I16 => Scalar::I64(i64::from(pick::<i16>(self, at))),
             DataType::I32 => Scalar::I64(i64::from(pick::<i32>(self, at))),
             DataType::I64 => Scalar::I64(pick(self, at)),
+            DataType::U8 => Scalar::I64(i64::from(pick::<u8>(self, at))),
+            DataType::U16 => Scalar::I64(i64::from(pick::<u16>(self, at))),
+            DataType::U32 => Scalar::I64(i64::from(pick::<u32>(self, at))),
+            DataType::U64 => Scalar::U64(pick(self, at)),
+            DataType::F16 => Scalar::F32(pick::<F16>(self, at).into()),
+            DataType::Bf16 => Scalar::F32(pick::<Bf16>(self, at).into()),
             DataType::F32 => Scalar::F32(pick(self, at)),
             DataType::F64 => Scalar::F64(pick(self, at)),
         }
     }
 
-    /// An integer element, widened; 0 for elements that are not integers.
+    /// An element of an array of positions or coordinates; 0 for other types.
     pub fn index(&self, at: usize) -> i64 {
         match self.get(at) {
             Scalar::I64(x) => x,

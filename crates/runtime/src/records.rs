@@ -11,8 +11,8 @@ const STACK_UP_TO: usize = 64;
 
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
-/// Each array is an address and the size of its elements, 1, 4 or 8 bytes; keys are integers from
-/// 0 of 4 or 8 bytes.
+/// Each array is an address and the size of its elements, 1, 2, 4 or 8 bytes; keys are integers
+/// from 0 of 4 or 8 bytes.
 ///
 /// # Safety
 /// The arrays are readable and writable in `lo..hi` and do not overlap.
@@ -64,7 +64,7 @@ macro_rules! bits {
     )*};
 }
 
-bits!(u8 u32 u64);
+bits!(u8 u16 u32 u64);
 
 /// The elements of one array from the first record on.
 #[derive(Clone, Copy)]
@@ -81,6 +81,7 @@ impl Column {
         unsafe {
             match self.size {
                 1 => (*(self.address as *const u8).add(k)).get(),
+                2 => (*(self.address as *const u16).add(k)).get(),
                 4 => (*(self.address as *const u32).add(k)).get(),
                 _ => *(self.address as *const u64).add(k),
             }
@@ -104,6 +105,7 @@ impl Column {
         unsafe {
             match self.size {
                 1 => go::<u8>(self.address, len, &mut f),
+                2 => go::<u16>(self.address, len, &mut f),
                 4 => go::<u32>(self.address, len, &mut f),
                 _ => go::<u64>(self.address, len, &mut f),
             }
@@ -127,6 +129,7 @@ impl Column {
         unsafe {
             match self.size {
                 1 => go::<u8>(self.address, len, f),
+                2 => go::<u16>(self.address, len, f),
                 4 => go::<u32>(self.address, len, f),
                 _ => go::<u64>(self.address, len, f),
             }

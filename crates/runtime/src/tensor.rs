@@ -4,7 +4,7 @@
 //! one pass, so kernels run without checks. Structure never changes afterwards.
 
 use crate::coordinates::{Coordinates, Values};
-use crate::memory::{Buffer, Element};
+use crate::memory::{Buffer, Element, Truth};
 use std::cmp::Ordering;
 use tamis_core::algebra::{BinaryOp, eval};
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
@@ -274,10 +274,11 @@ impl Tensor {
             true => self.validate_values(self.validate_plain()?)?,
             false => self.validate_walking()?,
         }
-        if let Some(bools) = self.vals.as_slice::<u8>()
-            && let Some(at) = bools.iter().position(|&b| b > 1)
+        if let Some(bools) = self.vals.as_slice::<Truth>()
+            && let Some(at) = bools.iter().position(|b| b.byte() > 1)
         {
-            return Err(invalid(format!("value {at} is the byte {}, not a bool", bools[at])));
+            let byte = bools[at].byte();
+            return Err(invalid(format!("value {at} is the byte {byte}, not a bool")));
         }
         Ok(())
     }

@@ -4,6 +4,7 @@ use crate::case::Case;
 use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
+use tamis_core::cin::Role;
 
 /// How a case went.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,18 +59,30 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         .collect::<Result<_, Diagnostic>>()?;
     let dense: BTreeMap<String, Dense> =
         tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
-    let mut sizes =
-        Sizes { dims: case.dims.clone(), shapes: case.shapes.clone(), fills: BTreeMap::new() };
-    let expected = reference::evaluate(&program, &dense, &sizes)?;
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > 1e6 && v.is_finite());
+    let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
+    let types = result_types(&kernel);
+    let mut sizes = Sizes {
+        dims: case.dims.clone(),
+        shapes: case.shapes.clone(),
+        types: types.clone(),
+        ..Sizes::default()
+    };
+    let expected = reference::evaluate(&program, &dense, &sizes)?;
+    let halves = case.operands.iter().map(|o| &o.format).chain(case.results.values());
+    let most = if halves.into_iter().any(|f| f.contains("f16")) { 256.0 } else { 1e6 };
+    let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > most && v.is_finite());
     let unusual = |d: &Dense| d.vals.iter().any(|v| !v.is_finite());
-    let integers = case.operands.iter().any(|o| o.format.contains("{i") || o.format.contains("{b"));
+    let integers = tensors.iter().any(|(_, t)| !t.storage().datatype.is_float());
     if expected.values().any(inexact) || (integers && expected.values().any(unusual)) {
         return Ok(Outcome::Invalid);
     }
-    let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
-    let results = kernel.run(&operands)?;
+    let results = match kernel.run(&operands) {
+        Err(d) if d.code == Code::IntegerOverflow && overflows(&types, &expected) => {
+            return Ok(Outcome::Invalid);
+        }
+        results => results?,
+    };
     let fill = |t: &Tensor| t.storage().fill.as_f64();
     sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
     let expected = reference::evaluate(&program, &dense, &sizes)?;
@@ -79,6 +92,26 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
     }
     Ok(Outcome::Right)
+}
+
+/// The element types of a program's results by name.
+pub fn result_types(kernel: &Kernel) -> BTreeMap<String, DataType> {
+    let tensors = kernel.compiled().program.tensors.iter();
+    let results = tensors.filter_map(|t| match t.role {
+        Role::Result(source) => {
+            Some((kernel.program().tensors[source].name.clone(), t.storage.datatype))
+        }
+        _ => None,
+    });
+    results.collect()
+}
+
+/// Whether an element of a result does not fit its data type.
+fn overflows(types: &BTreeMap<String, DataType>, expected: &BTreeMap<String, Dense>) -> bool {
+    types.iter().any(|(name, datatype)| {
+        let Some(all) = datatype.integers() else { return false };
+        !expected[name].vals.iter().all(|x| all.contains(&(x.trunc() as i128)))
+    })
 }
 
 fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<String>, Diagnostic> {
@@ -93,10 +126,10 @@ fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<Strin
     if got.dims != expected.dims {
         return Ok(Some(format!("{name} is {:?}, not {:?}", got.dims, expected.dims)));
     }
-    let bool = tensor.storage().datatype == DataType::Bool;
-    let wrong = got.vals.iter().zip(&expected.vals).position(|(&got, &want)| {
-        let want = if bool { f64::from(u8::from(want != 0.0)) } else { want };
-        !(got == want || (got.is_nan() && want.is_nan()))
-    });
+    let wrong = got
+        .vals
+        .iter()
+        .zip(&expected.vals)
+        .position(|(&got, &want)| !(got == want || (got.is_nan() && want.is_nan())));
     Ok(wrong.map(|at| format!("{name} at {at} is {}, not {}", got.vals[at], expected.vals[at])))
 }

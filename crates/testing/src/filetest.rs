@@ -17,11 +17,12 @@
 //! `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
-use crate::check::{Outcome, check};
+use crate::check::{Outcome, check, result_types};
 use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
+use tamis::notation::Program;
 use tamis::{Backend, Diagnostic, Kernel, Tensor};
 
 /// A filetest as it is written.
@@ -194,16 +195,8 @@ impl Filetest {
                 }
             }
         }
-        let dense: BTreeMap<String, Dense> = self
-            .case(&operands, 0)
-            .operands
-            .iter()
-            .map(|o| Ok((o.name.clone(), Dense::of(&o.tensor()?))))
-            .collect::<Result<_, Diagnostic>>()
-            .map_err(|d| d.to_string())?;
-        let sizes =
-            Sizes { dims: self.dims.clone(), shapes: self.shapes.clone(), fills: BTreeMap::new() };
-        let values = reference::evaluate(&program, &dense, &sizes).map_err(|d| d.to_string())?;
+        let case = self.case(&operands, 0);
+        let values = reference_of(&case, &program).map_err(|d| d.to_string())?;
         for name in results {
             let _ = writeln!(out, "{}", line(&name, &values[&name]));
         }
@@ -239,6 +232,25 @@ impl Filetest {
         }
         out
     }
+}
+
+/// What the dense reference says of a case.
+fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense>, Diagnostic> {
+    let tensors: Vec<(String, Tensor)> = case
+        .operands
+        .iter()
+        .map(|o| Ok((o.name.clone(), o.tensor()?)))
+        .collect::<Result<_, Diagnostic>>()?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let kernel = Kernel::compile(&case.text, &operands, &case.options(Backend::Interpreter)?)?;
+    let dense = tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
+    let sizes = Sizes {
+        dims: case.dims.clone(),
+        shapes: case.shapes.clone(),
+        types: result_types(&kernel),
+        ..Sizes::default()
+    };
+    reference::evaluate(program, &dense, &sizes)
 }
 
 /// Reads `A 2x2 = (0,1):2 (1,1):3`.

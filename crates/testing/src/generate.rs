@@ -6,6 +6,7 @@ use crate::formats;
 use crate::random::Random;
 use crate::slices::slice;
 use std::collections::BTreeMap;
+use tamis::DataType;
 
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
@@ -47,7 +48,8 @@ struct Generator<'r> {
     random: &'r mut Random,
     formats: &'r Formats,
     flavour: Flavour,
-    datatype: &'static str,
+    /// The element types, of which most operands have the first.
+    types: Vec<DataType>,
     vars: Vec<&'static str>,
     sizes: BTreeMap<&'static str, u64>,
     operands: Vec<Operand>,
@@ -80,20 +82,21 @@ impl<'r> Generator<'r> {
             1 => Flavour::Logic,
             _ => Flavour::Arithmetic,
         };
-        let datatype = match (flavour, random.below(10)) {
-            (Flavour::MinPlus, _) => "f64",
-            (Flavour::Logic, n) if n < 6 => "bool",
-            (_, 0) => "f32",
-            (_, 1) => "i32",
-            (_, 2) => "i64",
-            _ => "f64",
-        };
+        let mut types = vec![match (flavour, random.below(10)) {
+            (Flavour::MinPlus, _) => DataType::F64,
+            (Flavour::Logic, n) if n < 6 => DataType::Bool,
+            (_, n) if n < 5 => *random.pick(&DataType::ALL),
+            _ => DataType::F64,
+        }];
+        if flavour != Flavour::MinPlus && random.one_in(4) {
+            types.push(*random.pick(&DataType::ALL));
+        }
         let slices = random.one_in(3);
         Generator {
             random,
             formats,
             flavour,
-            datatype,
+            types,
             vars,
             sizes,
             operands: vec![],
@@ -222,8 +225,13 @@ impl<'r> Generator<'r> {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
         };
-        format.push_str(&format!("{{{}{fill}}}", self.datatype));
+        let datatype = self.datatype();
+        format.push_str(&format!("{{{datatype}{fill}}}"));
         self.results.insert(name.to_owned(), format);
+    }
+
+    fn datatype(&mut self) -> DataType {
+        if self.random.one_in(3) { *self.random.pick(&self.types) } else { self.types[0] }
     }
 
     fn value(&mut self, depth: usize) -> String {
@@ -244,6 +252,8 @@ impl<'r> Generator<'r> {
             Flavour::Arithmetic => match self.random.below(20) {
                 0..=8 => format!("{a} * {b}"),
                 9..=13 => format!("({a} + {b})"),
+                // Below 0, integers without sign wrap.
+                14 | 15 if self.types.contains(&DataType::U64) => format!("min({a}, {b})"),
                 14 => format!("({a} - {b})"),
                 15 => format!("-({a})"),
                 16 => format!("max({a}, {b})"),
@@ -291,7 +301,9 @@ impl<'r> Generator<'r> {
         let mut format = (self.formats)(self.random, dims.len());
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
-        format.push_str(&format!("{{{}{fill}{width}}}", self.datatype));
+        let datatype = self.datatype();
+        format.push_str(&format!("{{{datatype}{fill}{width}}}"));
+        let signed = datatype.integers().is_none_or(|all| *all.start() < 0);
         let size: u64 = dims.iter().product();
         let density = *self.random.pick(&[0, 10, 30, 50, 90, 100]);
         let mut entries = vec![];
@@ -305,7 +317,8 @@ impl<'r> Generator<'r> {
                 }
                 let value = match self.flavour {
                     Flavour::Logic => self.random.below(2) as f64,
-                    _ => self.random.below(7) as f64 - 3.0,
+                    _ if signed => self.random.below(7) as f64 - 3.0,
+                    _ => self.random.below(7) as f64,
                 };
                 entries.push((place, value));
             }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
 use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
+use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program, Statement};
 
@@ -56,6 +57,8 @@ pub struct Sizes {
     pub dims: BTreeMap<String, u64>,
     /// Dimensions of results.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// Element types of results.
+    pub types: BTreeMap<String, DataType>,
     /// What elements of results are that nothing is written to; else 0.
     pub fills: BTreeMap<String, f64>,
 }
@@ -84,11 +87,23 @@ pub fn evaluate(
     for statement in &program.statements {
         let name = &program.tensors[statement.result.tensor].name;
         let fill = sizes.fills.get(name).copied().unwrap_or(0.0);
-        let result = state.statement(statement, sizes.shapes.get(name), fill);
+        let mut result = state.statement(statement, sizes.shapes.get(name), fill);
+        if let Some(&datatype) = sizes.types.get(name) {
+            result.vals.iter_mut().for_each(|x| *x = stored(datatype, *x));
+        }
         state.tensors.insert(statement.result.tensor, result);
     }
     let results = program.results().into_iter();
     Ok(results.map(|id| (program.tensors[id].name.clone(), state.tensors[&id].clone())).collect())
+}
+
+/// A value as a tensor of a type holds it; an integer that does not fit stays.
+fn stored(datatype: DataType, x: f64) -> f64 {
+    match datatype.integers() {
+        _ if datatype == DataType::Bool => truth(x != 0.0),
+        None => Scalar::F64(x).stored(datatype).as_f64(),
+        Some(_) => x.trunc(),
+    }
 }
 
 struct State<'p> {

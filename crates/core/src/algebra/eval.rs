@@ -9,6 +9,7 @@ pub fn unary(op: UnaryOp, x: Scalar) -> Scalar {
     match x {
         Scalar::Bool(b) => Scalar::Bool(if op == UnaryOp::Not { !b } else { b }),
         Scalar::I64(x) => Scalar::I64(unary_i64(op, x)),
+        Scalar::U64(x) => Scalar::U64(unary_u64(op, x)),
         Scalar::F32(x) => Scalar::F32(unary_f32(op, x)),
         Scalar::F64(x) => Scalar::F64(unary_f64(op, x)),
     }
@@ -22,6 +23,10 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
         (Scalar::I64(x), Scalar::I64(y)) => match compare(op, &x, &y) {
             Some(truth) => Scalar::Bool(truth),
             None => Scalar::I64(binary_i64(op, x, y)),
+        },
+        (Scalar::U64(x), Scalar::U64(y)) => match compare(op, &x, &y) {
+            Some(truth) => Scalar::Bool(truth),
+            None => Scalar::U64(binary_u64(op, x, y)),
         },
         (Scalar::F32(x), Scalar::F32(y)) => match compare(op, &x, &y) {
             Some(truth) => Scalar::Bool(truth),
@@ -94,6 +99,40 @@ fn binary_i64(op: BinaryOp, x: i64, y: i64) -> i64 {
         BinaryOp::Or => i64::from(x != 0 || y != 0),
         BinaryOp::Xor => i64::from((x != 0) != (y != 0)),
         _ => binary_f64(op, x as f64, y as f64) as i64,
+    }
+}
+
+fn unary_u64(op: UnaryOp, x: u64) -> u64 {
+    match op {
+        UnaryOp::Neg => x.wrapping_neg(),
+        UnaryOp::Not => u64::from(x == 0),
+        UnaryOp::Abs => x,
+        UnaryOp::Square => x.wrapping_mul(x),
+        UnaryOp::Cube => x.wrapping_mul(x).wrapping_mul(x),
+        _ => unary_f64(op, x as f64) as u64,
+    }
+}
+
+fn binary_u64(op: BinaryOp, x: u64, y: u64) -> u64 {
+    match op {
+        BinaryOp::Add => x.wrapping_add(y),
+        BinaryOp::Sub => x.wrapping_sub(y),
+        BinaryOp::Mul => x.wrapping_mul(y),
+        BinaryOp::Div => x.checked_div(y).unwrap_or(0),
+        BinaryOp::Mod => x.checked_rem(y).unwrap_or(0),
+        BinaryOp::Min => x.min(y),
+        BinaryOp::Max => x.max(y),
+        BinaryOp::Heaviside => {
+            if x == 0 {
+                y
+            } else {
+                1
+            }
+        }
+        BinaryOp::And => u64::from(x != 0 && y != 0),
+        BinaryOp::Or => u64::from(x != 0 || y != 0),
+        BinaryOp::Xor => u64::from((x != 0) != (y != 0)),
+        _ => binary_f64(op, x as f64, y as f64) as u64,
     }
 }
 

@@ -316,6 +316,7 @@ pub fn largest(register: Register) -> Scalar {
     match register {
         Register::Bool => Scalar::Bool(true),
         Register::I64 => Scalar::I64(i64::MAX),
+        Register::U64 => Scalar::U64(u64::MAX),
         Register::F32 => Scalar::F32(f32::INFINITY),
         Register::F64 => Scalar::F64(f64::INFINITY),
     }
@@ -326,6 +327,7 @@ pub fn smallest(register: Register) -> Scalar {
     match register {
         Register::Bool => Scalar::Bool(false),
         Register::I64 => Scalar::I64(i64::MIN),
+        Register::U64 => Scalar::U64(u64::MIN),
         Register::F32 => Scalar::F32(f32::NEG_INFINITY),
         Register::F64 => Scalar::F64(f64::NEG_INFINITY),
     }
@@ -336,13 +338,14 @@ fn is_zero(c: Scalar) -> bool {
 }
 
 fn is_infinite(c: Scalar) -> bool {
-    matches!(c.register(), Register::F32 | Register::F64) && c.as_f64().is_infinite()
+    c.register().is_float() && c.as_f64().is_infinite()
 }
 
 fn negated(c: Scalar) -> Scalar {
     match c {
         Scalar::Bool(b) => Scalar::Bool(b),
         Scalar::I64(x) => Scalar::I64(x.wrapping_neg()),
+        Scalar::U64(x) => Scalar::U64(x.wrapping_neg()),
         Scalar::F32(x) => Scalar::F32(-x),
         Scalar::F64(x) => Scalar::F64(-x),
     }

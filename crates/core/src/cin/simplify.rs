@@ -89,7 +89,7 @@ impl Facts<'_> {
             Some(op) => self.program.identity(op, self.register).is_some_and(|id| id.same_value(c)),
             None => {
                 let storage = self.program.storage(lhs.tensor);
-                c.convert(storage.datatype.register()).same_value(storage.fill)
+                c.stored(storage.datatype).same_value(storage.fill)
             }
         }
     }

@@ -20,7 +20,7 @@ pub use named::{Argument, NAMED, NamedFormat};
 pub use parse::parse;
 pub use walk::Walk;
 
-use crate::datatype::{DataType, IndexWidth, Register, Scalar};
+use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part};
@@ -76,7 +76,7 @@ pub struct FormatSpec {
     pub format: Format,
     /// The type of the values.
     pub datatype: Option<DataType>,
-    /// The fill value, as an `f64` or `i64` constant.
+    /// The fill value, as an `f64`, `i64` or `u64` constant.
     pub fill: Option<Scalar>,
     /// The width of positions.
     pub pos: Option<IndexWidth>,
@@ -230,17 +230,14 @@ impl FormatSpec {
 
 /// A constant in the register type of a data type, if an array of that type can hold it.
 fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
-    let value = fill.convert(datatype.register());
-    let held = match datatype {
-        DataType::Bool => matches!(value, Scalar::I64(0 | 1)),
-        DataType::I32 => i32::try_from(value.as_i64()).is_ok(),
-        DataType::F32 => value.as_f64().is_finite() || !fill.as_f64().is_finite(),
-        DataType::I64 | DataType::F64 => true,
+    let value = fill.stored(datatype);
+    let held = match (datatype.integers(), fill.integer()) {
+        (Some(all), Some(x)) => all.contains(&x),
+        // An integer beyond 64 bits saturates to another that may convert back to it.
+        (Some(all), None) => fill.as_f64() < (all.end() + 1) as f64 && datatype.holds(value),
+        (None, _) => value.as_f64().is_finite() || !fill.as_f64().is_finite(),
     };
-    // The second condition: 2^63 as a float saturates to an integer that converts back to it.
-    let exact = datatype.is_float()
-        || fill.register() == Register::I64
-        || (value.as_f64() == fill.as_f64() && value != Scalar::I64(i64::MAX));
+    let exact = datatype.is_float() || value.as_f64() == fill.as_f64();
     if held && exact {
         return Ok(value);
     }

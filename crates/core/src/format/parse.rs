@@ -478,7 +478,8 @@ impl<'t> Reader<'t> {
             "true" => Some(Scalar::I64(1)),
             "false" => Some(Scalar::I64(0)),
             _ if number || matches!(bare, "inf" | "nan") => {
-                let integer = text.parse().map(Scalar::I64).ok();
+                let signed = text.parse().map(Scalar::I64).ok();
+                let integer = signed.or_else(|| text.parse().map(Scalar::U64).ok());
                 integer.or_else(|| text.parse().map(Scalar::F64).ok())
             }
             _ => None,

@@ -193,10 +193,10 @@ fn unknown_formats_are_refused() {
          compressed)",
     );
     refused(
-        "csr{f16}",
+        "csr{f8}",
         2,
-        "error[unknown-format]: there is no data type named f16\n  | csr{f16}\n  |     ^^^\n  = \
-         help: the data types are bool, i32, i64, f32, f64",
+        "error[unknown-format]: there is no data type named f8\n  | csr{f8}\n  |     ^^\n  = help: \
+         the data types are bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64",
     );
     for text in [
         "bcsr",

@@ -1,6 +1,7 @@
 //! The interpreter's memory: arrays with a shadow that says which elements are defined.
 
 use crate::datatype::{DataType, Scalar};
+use crate::half::{Bf16, F16};
 use crate::ids::{Array, Id};
 use crate::ir::{Function, Role};
 use std::fmt;
@@ -10,14 +11,51 @@ use std::fmt;
 pub enum Buffer {
     /// Truth values, 0 or 1.
     Bool(Vec<u8>),
+    /// 8-bit integers.
+    I8(Vec<i8>),
+    /// 16-bit integers.
+    I16(Vec<i16>),
     /// 32-bit integers.
     I32(Vec<i32>),
     /// 64-bit integers.
     I64(Vec<i64>),
+    /// 8-bit integers without sign.
+    U8(Vec<u8>),
+    /// 16-bit integers without sign.
+    U16(Vec<u16>),
+    /// 32-bit integers without sign.
+    U32(Vec<u32>),
+    /// 64-bit integers without sign.
+    U64(Vec<u64>),
+    /// Half precision.
+    F16(Vec<F16>),
+    /// Half precision with the exponents of single.
+    Bf16(Vec<Bf16>),
     /// Single precision.
     F32(Vec<f32>),
     /// Double precision.
     F64(Vec<f64>),
+}
+
+/// The same code for elements of whatever type.
+macro_rules! each {
+    ($buffer:expr, $v:ident => $body:expr) => {
+        match $buffer {
+            Buffer::Bool($v) => $body,
+            Buffer::I8($v) => $body,
+            Buffer::I16($v) => $body,
+            Buffer::I32($v) => $body,
+            Buffer::I64($v) => $body,
+            Buffer::U8($v) => $body,
+            Buffer::U16($v) => $body,
+            Buffer::U32($v) => $body,
+            Buffer::U64($v) => $body,
+            Buffer::F16($v) => $body,
+            Buffer::Bf16($v) => $body,
+            Buffer::F32($v) => $body,
+            Buffer::F64($v) => $body,
+        }
+    };
 }
 
 /// What a run did.
@@ -54,19 +92,42 @@ impl Buffer {
     pub fn of(elem: DataType, len: usize) -> Buffer {
         match elem {
             DataType::Bool => Buffer::Bool(vec![0; len]),
+            DataType::I8 => Buffer::I8(vec![0; len]),
+            DataType::I16 => Buffer::I16(vec![0; len]),
             DataType::I32 => Buffer::I32(vec![0; len]),
             DataType::I64 => Buffer::I64(vec![0; len]),
+            DataType::U8 => Buffer::U8(vec![0; len]),
+            DataType::U16 => Buffer::U16(vec![0; len]),
+            DataType::U32 => Buffer::U32(vec![0; len]),
+            DataType::U64 => Buffer::U64(vec![0; len]),
+            DataType::F16 => Buffer::F16(vec![F16::default(); len]),
+            DataType::Bf16 => Buffer::Bf16(vec![Bf16::default(); len]),
             DataType::F32 => Buffer::F32(vec![0.0; len]),
             DataType::F64 => Buffer::F64(vec![0.0; len]),
         }
+    }
+
+    /// An array of these values of its register type, if all fit.
+    pub fn holding(elem: DataType, values: &[Scalar]) -> Option<Buffer> {
+        let mut buffer = Buffer::of(elem, values.len());
+        let fits = values.iter().enumerate().all(|(at, &value)| buffer.set(at, value));
+        fits.then_some(buffer)
     }
 
     /// The type of the elements.
     pub fn elem(&self) -> DataType {
         match self {
             Buffer::Bool(_) => DataType::Bool,
+            Buffer::I8(_) => DataType::I8,
+            Buffer::I16(_) => DataType::I16,
             Buffer::I32(_) => DataType::I32,
             Buffer::I64(_) => DataType::I64,
+            Buffer::U8(_) => DataType::U8,
+            Buffer::U16(_) => DataType::U16,
+            Buffer::U32(_) => DataType::U32,
+            Buffer::U64(_) => DataType::U64,
+            Buffer::F16(_) => DataType::F16,
+            Buffer::Bf16(_) => DataType::Bf16,
             Buffer::F32(_) => DataType::F32,
             Buffer::F64(_) => DataType::F64,
         }
@@ -74,13 +135,7 @@ impl Buffer {
 
     /// How many elements there are.
     pub fn len(&self) -> usize {
-        match self {
-            Buffer::Bool(v) => v.len(),
-            Buffer::I32(v) => v.len(),
-            Buffer::I64(v) => v.len(),
-            Buffer::F32(v) => v.len(),
-            Buffer::F64(v) => v.len(),
-        }
+        each!(self, v => v.len())
     }
 
     /// Whether there is no element.
@@ -88,11 +143,30 @@ impl Buffer {
         self.len() == 0
     }
 
-    fn get(&self, at: usize) -> Scalar {
+    /// Where the elements lie in memory.
+    pub fn as_ptr(&self) -> *const u8 {
+        each!(self, v => v.as_ptr().cast())
+    }
+
+    /// Where the elements lie in memory, to be written.
+    pub fn as_mut_ptr(&mut self) -> *mut u8 {
+        each!(self, v => v.as_mut_ptr().cast())
+    }
+
+    /// An element as it is loaded.
+    pub fn get(&self, at: usize) -> Scalar {
         match self {
             Buffer::Bool(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::I8(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::I16(v) => Scalar::I64(i64::from(v[at])),
             Buffer::I32(v) => Scalar::I64(i64::from(v[at])),
             Buffer::I64(v) => Scalar::I64(v[at]),
+            Buffer::U8(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::U16(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::U32(v) => Scalar::I64(i64::from(v[at])),
+            Buffer::U64(v) => Scalar::U64(v[at]),
+            Buffer::F16(v) => Scalar::F32(v[at].into()),
+            Buffer::Bf16(v) => Scalar::F32(v[at].into()),
             Buffer::F32(v) => Scalar::F32(v[at]),
             Buffer::F64(v) => Scalar::F64(v[at]),
         }
@@ -100,13 +174,20 @@ impl Buffer {
 
     /// Stores a value; false if it does not fit.
     fn set(&mut self, at: usize, value: Scalar) -> bool {
+        if !self.elem().holds(value) {
+            return false;
+        }
         match (self, value) {
-            (Buffer::Bool(v), Scalar::I64(x @ 0..=1)) => v[at] = x as u8,
-            (Buffer::I32(v), Scalar::I64(x)) => match i32::try_from(x) {
-                Ok(x) => v[at] = x,
-                Err(_) => return false,
-            },
+            (Buffer::Bool(v) | Buffer::U8(v), Scalar::I64(x)) => v[at] = x as u8,
+            (Buffer::I8(v), Scalar::I64(x)) => v[at] = x as i8,
+            (Buffer::I16(v), Scalar::I64(x)) => v[at] = x as i16,
+            (Buffer::I32(v), Scalar::I64(x)) => v[at] = x as i32,
             (Buffer::I64(v), Scalar::I64(x)) => v[at] = x,
+            (Buffer::U16(v), Scalar::I64(x)) => v[at] = x as u16,
+            (Buffer::U32(v), Scalar::I64(x)) => v[at] = x as u32,
+            (Buffer::U64(v), Scalar::U64(x)) => v[at] = x,
+            (Buffer::F16(v), Scalar::F32(x)) => v[at] = x.into(),
+            (Buffer::Bf16(v), Scalar::F32(x)) => v[at] = x.into(),
             (Buffer::F32(v), Scalar::F32(x)) => v[at] = x,
             (Buffer::F64(v), Scalar::F64(x)) => v[at] = x,
             _ => return false,
@@ -122,13 +203,7 @@ impl Buffer {
             }
             fits
         }
-        match self {
-            Buffer::Bool(v) => grow(v, len),
-            Buffer::I32(v) => grow(v, len),
-            Buffer::I64(v) => grow(v, len),
-            Buffer::F32(v) => grow(v, len),
-            Buffer::F64(v) => grow(v, len),
-        }
+        each!(self, v => grow(v, len))
     }
 }
 

@@ -3,13 +3,14 @@
 //! # Semantics
 //!
 //! **Types.** Expressions have a [`Register`] type and a number of lanes (1 unless a vector was
-//! asked for). Arrays have a [`DataType`] of their elements. A load widens (`bool` and `i32` give
-//! `i64`; `f32` and `f64` stay); a store of an `i64` into a `bool` or `i32` array narrows, and
-//! whoever lowers has made sure that it fits (`bool`: the value is 0 or 1). Operands of an
+//! asked for). Arrays have a [`DataType`] of their elements. A load widens (`bool` and integers
+//! under 64 bit give `i64`, floats of 16 bits `f32`, the others stay); a store of an `i64` into an
+//! array of those narrows, and whoever lowers has made sure that it fits (`bool`: the value is 0 or
+//! 1); a store of an `f32` rounds as [`crate::half`] does. Operands of an
 //! operator have the same register type and lanes; nothing converts implicitly.
 //!
-//! **Integers** are 64-bit two's complement and wrap; `x / 0` and `x mod 0` are 0;
-//! `/` truncates toward zero, `mod` floors (the sign of the divisor).
+//! **Integers** are 64-bit, two's complement (`i64`) or without sign (`u64`), and wrap; `x / 0` and
+//! `x mod 0` are 0; `/` truncates toward zero, `mod` floors (the sign of the divisor).
 //! **Floats** are IEEE; nothing is reassociated or contracted: [`Expr::Fma`] is the only fused
 //! multiply-add, [`Expr::Sum`] says the order in which lanes are added. `min(a, b)` is
 //! `select(a < b || a != a, a, b)` and `max(a, b)` is `select(a > b || a != a, a, b)`, so a NaN
@@ -21,8 +22,8 @@
 //! is that of [`crate::algebra::eval`]. The other functions are the platform's libm, of the
 //! operand's precision.
 //! Comparisons and `and or xor not` of [`Register::Bool`] give `Bool`; the latter evaluate both
-//! operands. Conversion from float to `i64` truncates toward zero, saturates, and gives 0 for
-//! NaN; to `Bool` it asks `!= 0`; from `Bool` it gives 0 or 1.
+//! operands. Conversion from float to an integer truncates toward zero, saturates, and gives 0 for
+//! NaN; between integers it keeps the bits; to `Bool` it asks `!= 0`; from `Bool` it gives 0 or 1.
 //!
 //! **Evaluation** is in the order of the text. [`Expr::Select`] evaluates both branches, so both
 //! must be safe to evaluate; conditions of [`Stmt::If`] and [`Stmt::While`] that need

@@ -177,6 +177,7 @@ fn constant(c: Scalar) -> String {
             format!("nan({})", x.to_bits())
         }
         Scalar::F32(_) => format!("{c}f"),
+        Scalar::U64(_) => format!("{c}u"),
         _ => c.to_string(),
     }
 }

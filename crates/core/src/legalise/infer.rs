@@ -33,13 +33,8 @@ impl Legaliser<'_> {
     ) -> Scalar {
         let zero = Scalar::I64(0).convert(datatype.register());
         let Some(c) = self.constant_background(value, compute) else { return zero };
-        let fill = c.convert(datatype.register());
-        let fits = match (datatype, fill) {
-            (DataType::I32, Scalar::I64(x)) => i32::try_from(x).is_ok(),
-            (DataType::Bool, Scalar::I64(x)) => x == 0 || x == 1,
-            _ => true,
-        };
-        if fits { fill } else { zero }
+        let fill = c.stored(datatype);
+        if datatype.holds(fill) { fill } else { zero }
     }
 
     /// The storage of a result or temporary that nobody chose.

@@ -5,23 +5,30 @@
 
 use crate::algebra::BinaryOp;
 use crate::cin::Program;
-use crate::datatype::{DataType, Register, Scalar};
+use crate::datatype::{DataType, Scalar};
 use crate::notation::Expr;
 
 /// The compute type of a value whose result is wanted in some type.
 pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataType>) -> DataType {
-    let mut operands: Option<DataType> = wanted;
+    let mut operands: Option<DataType> = None;
     let mut fraction = false;
+    let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
     value.walk(&mut |e| match e {
-        Expr::Access(a) => {
-            let datatype = program.storage(a.tensor).datatype;
-            operands = Some(operands.map_or(datatype, |t| t.promote(datatype)));
-        }
+        Expr::Access(a) => meet(program.storage(a.tensor).datatype),
+        // No other integer is so large.
+        Expr::Literal(Scalar::U64(_)) => meet(DataType::U64),
         Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
             program.operators[*op].body.walk(&mut |e| fraction |= needs_float(e));
         }
         e => fraction |= needs_float(e),
     });
+    let operands = match (operands, wanted) {
+        // Integers are stored as other integers where they fit.
+        (Some(t), Some(wanted)) if t.integers().is_none() || wanted.integers().is_none() => {
+            Some(t.promote(wanted))
+        }
+        (operands, wanted) => operands.or(wanted),
+    };
     let computed = operands.unwrap_or(if fraction { DataType::F64 } else { DataType::I64 });
     if fraction && !computed.is_float() { DataType::F64 } else { computed }
 }
@@ -37,9 +44,5 @@ fn needs_float(e: &Expr) -> bool {
 
 /// The element type that holds every value of a compute type.
 pub(super) fn accumulator(compute: DataType) -> DataType {
-    match compute.register() {
-        Register::F32 => DataType::F32,
-        Register::F64 => DataType::F64,
-        Register::Bool | Register::I64 => DataType::I64,
-    }
+    compute.register().datatype()
 }

@@ -221,6 +221,7 @@ impl Lowerer<'_> {
             }
             Plan::Assemble(Assembly { rest: Rest::Staged(stage), .. }) => {
                 let stage = stage.as_ref().expect("the stage is declared before its loops");
+                let value = self.reduced(op, value);
                 stmts.extend(self.push(stage, value, &mut scope));
             }
             Plan::Assemble(Assembly { rest: Rest::Workspace(_), .. }) => {
@@ -304,39 +305,23 @@ impl Lowerer<'_> {
         let elem = self.builder.arrays[vals].elem;
         let from = self.facts.register;
         let to = elem.register();
-        match elem {
-            DataType::Bool => {
-                let truth = Expr::Convert(Register::Bool, Box::new(value));
-                vec![store(vals, position, Expr::Convert(Register::I64, Box::new(truth)))]
-            }
-            DataType::I32 | DataType::I64 if from != Register::I64 || elem == DataType::I32 => {
-                let ty = ir::Type::scalar(from);
-                let var = self.builder.var("value", ty);
-                let held = || Expr::Var(var);
-                let (least, most) = integer_range(elem, from);
-                // The conditions are so that a NaN fails them.
-                let fits = ir::build::all([
-                    binary(BinaryOp::Ge, held(), Expr::Const(least)),
-                    binary(BinaryOp::Lt, held(), Expr::Const(most)),
-                ]);
-                let stored = if from == to {
-                    held()
-                } else {
-                    Expr::Convert(Register::I64, Box::new(held()))
-                };
-                let fail = vec![ir::Stmt::Fail(Status::IntegerOverflow)];
-                vec![
-                    assign(var, value),
-                    ir::Stmt::If {
-                        cond: fits,
-                        then: vec![store(vals, position, stored)],
-                        otherwise: fail,
-                    },
-                ]
-            }
-            _ if from == to => vec![store(vals, position, value)],
-            _ => vec![store(vals, position, Expr::Convert(to, Box::new(value)))],
+        if elem == DataType::Bool {
+            let truth = Expr::Convert(Register::Bool, Box::new(value));
+            return vec![store(vals, position, Expr::Convert(Register::I64, Box::new(truth)))];
         }
+        let converted = |e: Expr| if from == to { e } else { Expr::Convert(to, Box::new(e)) };
+        if fitting(elem, &value, from).is_empty() {
+            return vec![store(vals, position, converted(value))];
+        }
+        let var = self.builder.var("value", ir::Type::scalar(from));
+        vec![
+            assign(var, value),
+            ir::Stmt::If {
+                cond: ir::build::all(fitting(elem, &Expr::Var(var), from)),
+                then: vec![store(vals, position, converted(Expr::Var(var)))],
+                otherwise: vec![ir::Stmt::Fail(Status::IntegerOverflow)],
+            },
+        ]
     }
 
     /// The constant that elements have before the first value is written.
@@ -404,11 +389,25 @@ impl Lowerer<'_> {
     }
 }
 
-/// The least value of an integer type, and the first beyond it, in the type `from`.
-fn integer_range(elem: DataType, from: Register) -> (Scalar, Scalar) {
-    let (least, most) = match elem {
-        DataType::I32 => (f64::from(i32::MIN), f64::from(i32::MAX) + 1.0),
-        _ => (-(2f64.powi(63)), 2f64.powi(63)),
+/// When a value of a register type fits the elements of an array, so that a NaN fails.
+fn fitting(elem: DataType, value: &Expr, from: Register) -> Vec<Expr> {
+    let Some(held) = elem.integers() else { return vec![] };
+    let is = |op, bound: Scalar| binary(op, value.clone(), Expr::Const(bound.convert(from)));
+    let beyond = held.end() + 1;
+    let Some(all) = from.datatype().integers() else {
+        // What is above -1 is 0 without its fraction.
+        let least = match *held.start() {
+            0 => is(BinaryOp::Gt, Scalar::F64(-1.0)),
+            least => is(BinaryOp::Ge, Scalar::F64(least as f64)),
+        };
+        return vec![least, is(BinaryOp::Lt, Scalar::F64(beyond as f64))];
     };
-    (Scalar::F64(least).convert(from), Scalar::F64(most).convert(from))
+    let mut conditions = vec![];
+    if all.start() < held.start() {
+        conditions.push(is(BinaryOp::Ge, Scalar::I64(*held.start() as i64)));
+    }
+    if held.end() < all.end() {
+        conditions.push(is(BinaryOp::Lt, Scalar::U64(beyond as u64)));
+    }
+    conditions
 }

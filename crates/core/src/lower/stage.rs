@@ -14,7 +14,7 @@ use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
-use crate::datatype::{DataType, Register};
+use crate::datatype::DataType;
 use crate::format::LevelMap;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, int, store};
@@ -155,11 +155,7 @@ impl Lowerer<'_> {
 
     /// The element type of values that wait to be written: the compute type's own.
     pub(super) fn listed_type(&self) -> DataType {
-        match self.facts.register {
-            Register::F32 => DataType::F32,
-            Register::F64 => DataType::F64,
-            Register::Bool | Register::I64 => DataType::I64,
-        }
+        self.facts.register.datatype()
     }
 
     /// How values of the same coordinate are combined while they wait.

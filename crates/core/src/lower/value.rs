@@ -137,7 +137,7 @@ impl Lowerer<'_> {
         value: Expr,
         prefix: &mut Vec<ir::Stmt>,
     ) -> Expr {
-        let float = matches!(self.facts.register, Register::F32 | Register::F64);
+        let float = self.facts.register.is_float();
         match (op, value) {
             (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b))
                 if float && !self.waits_for_sums() =>
@@ -145,7 +145,6 @@ impl Lowerer<'_> {
                 Expr::Fma(a, b, Box::new(old))
             }
             (ReduceOp::Or | ReduceOp::And, value) => {
-                let truth = |e| Expr::Convert(Register::Bool, Box::new(e));
                 convert(self.facts.register, binary(op.binary(), truth(old), truth(value)))
             }
             (ReduceOp::User(id), value) => self.inlined(id, vec![old, value], prefix),
@@ -166,12 +165,24 @@ impl Lowerer<'_> {
         self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
+    /// A value as a reduction of it alone: 1 or 0 if it asks for truth.
+    pub(super) fn reduced(&self, op: Option<ReduceOp>, value: Expr) -> Expr {
+        match op {
+            Some(ReduceOp::Or | ReduceOp::And) => convert(self.facts.register, truth(value)),
+            _ => value,
+        }
+    }
+
     /// An element of an array in the compute type.
     pub(super) fn loaded(&self, vals: Array, position: Expr) -> Expr {
         let from = self.builder.arrays[vals].elem.register();
         let element = load(vals, position);
         if from == self.facts.register { element } else { convert(self.facts.register, element) }
     }
+}
+
+fn truth(e: Expr) -> Expr {
+    Expr::Convert(Register::Bool, Box::new(e))
 }
 
 fn convert(to: Register, e: Expr) -> Expr {

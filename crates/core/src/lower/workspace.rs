@@ -126,7 +126,8 @@ impl Lowerer<'_> {
         let c = self.distance(w.level, scope, &mut stmts);
         let at = || Expr::Var(c);
         let mut first = self.listed(&w, c);
-        first.insert(0, store(w.at, at(), value.clone()));
+        let alone = self.reduced(w.op, value.clone());
+        first.insert(0, store(w.at, at(), alone));
         let (Some(set), Some(op)) = (w.set, w.op) else {
             stmts.extend(first);
             return stmts;

@@ -152,7 +152,8 @@ impl Access {
 /// A value.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Expr {
-    /// A number: [`Scalar::I64`] when written without point or exponent, else [`Scalar::F64`].
+    /// A number: [`Scalar::I64`], or [`Scalar::U64`] beyond its range, when written without
+    /// point or exponent, else [`Scalar::F64`].
     Literal(Scalar),
     /// An element of a tensor.
     Access(Access),

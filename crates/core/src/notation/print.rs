@@ -241,7 +241,7 @@ impl Printer<'_, '_, '_> {
 
 fn is_negative(c: Scalar) -> bool {
     match c {
-        Scalar::Bool(_) => false,
+        Scalar::Bool(_) | Scalar::U64(_) => false,
         Scalar::I64(x) => x < 0,
         Scalar::F32(x) => x.is_sign_negative(),
         Scalar::F64(x) => x.is_sign_negative(),

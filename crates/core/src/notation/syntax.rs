@@ -275,9 +275,10 @@ impl Parser<'_> {
         let scalar = match self.kind() {
             Kind::Integer(x) => match i64::try_from(i128::from(x) * i128::from(sign)) {
                 Ok(x) => Scalar::I64(x),
+                Err(_) if sign > 0 => Scalar::U64(x),
                 Err(_) => {
                     let help = "write it with a point";
-                    return Err(self.refuse(span, "the integer is beyond 2^63 - 1", help));
+                    return Err(self.refuse(span, "the integer is below -2^63", help));
                 }
             },
             Kind::Float(x) => Scalar::F64(if sign < 0 { -x } else { x }),

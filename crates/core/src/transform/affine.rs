@@ -1,7 +1,6 @@
 //! What the passes ask of expressions: which variables they use, and how they move with one.
 
 use crate::algebra::{BinaryOp, UnaryOp};
-use crate::datatype::Register;
 use crate::ids::Var;
 use crate::ir::build::{add, int};
 use crate::ir::{Expr, Function, Role, Stmt};
@@ -105,7 +104,7 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
 
 /// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes.
 pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
-    let float = |e: &Expr| matches!(function.type_of(e).register, Register::F32 | Register::F64);
+    let float = |e: &Expr| function.type_of(e).register.is_float();
     if !uses(e, var) {
         return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
     }

@@ -53,7 +53,7 @@ fn split_loop(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
         return None;
     }
     let register = function.vars[total].ty.register;
-    let float = matches!(register, Register::F32 | Register::F64);
+    let float = register.is_float();
     let sums = match &value {
         Expr::Fma(a, b, c) => **c == Expr::Var(total) && !uses(a, total) && !uses(b, total),
         Expr::Binary(BinaryOp::Add, a, b) => **a == Expr::Var(total) && !uses(b, total),

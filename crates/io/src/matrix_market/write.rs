@@ -75,8 +75,16 @@ impl Shape {
         };
         let dense = match &coordinates.vals {
             Values::Bool(v) => scatter(v, length, place, |a, b| a | b).map(Values::Bool),
+            Values::I8(v) => scatter(v, length, place, i8::wrapping_add).map(Values::I8),
+            Values::I16(v) => scatter(v, length, place, i16::wrapping_add).map(Values::I16),
             Values::I32(v) => scatter(v, length, place, i32::wrapping_add).map(Values::I32),
             Values::I64(v) => scatter(v, length, place, i64::wrapping_add).map(Values::I64),
+            Values::U8(v) => scatter(v, length, place, u8::wrapping_add).map(Values::U8),
+            Values::U16(v) => scatter(v, length, place, u16::wrapping_add).map(Values::U16),
+            Values::U32(v) => scatter(v, length, place, u32::wrapping_add).map(Values::U32),
+            Values::U64(v) => scatter(v, length, place, u64::wrapping_add).map(Values::U64),
+            Values::F16(v) => scatter(v, length, place, |a, b| a + b).map(Values::F16),
+            Values::Bf16(v) => scatter(v, length, place, |a, b| a + b).map(Values::Bf16),
             Values::F32(v) => scatter(v, length, place, |a, b| a + b).map(Values::F32),
             Values::F64(v) => scatter(v, length, place, |a, b| a + b).map(Values::F64),
             Values::C128(v) => {
@@ -117,9 +125,9 @@ fn layout_name(layout: Layout) -> &'static str {
 
 fn field_name(values: &Values) -> &'static str {
     match values {
-        Values::Bool(_) | Values::I32(_) | Values::I64(_) => "integer",
-        Values::F32(_) | Values::F64(_) => "real",
         Values::C128(_) => "complex",
+        reals if reals.datatype().is_float() => "real",
+        _ => "integer",
     }
 }
 

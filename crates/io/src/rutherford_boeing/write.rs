@@ -114,9 +114,9 @@ impl<'a> Sorted<'a> {
             values.lines(stored * self.parts() as u64),
         ];
         let (field, letter, decimals) = match self.coordinates.vals {
-            Values::Bool(_) | Values::I32(_) | Values::I64(_) => ('i', 'I', ""),
-            Values::F32(_) | Values::F64(_) => ('r', 'E', ".16"),
             Values::C128(_) => ('c', 'E', ".16"),
+            ref reals if reals.datatype().is_float() => ('r', 'E', ".16"),
+            _ => ('i', 'I', ""),
         };
         let symmetry = if self.rows == self.columns { 'u' } else { 'r' };
         let title: String = title.chars().filter(char::is_ascii).take(72).collect();
@@ -152,20 +152,20 @@ impl<'a> Sorted<'a> {
     /// The values if they are integers, else nothing.
     fn integer_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
-        match &self.coordinates.vals {
-            Values::Bool(v) => Box::new(entries.map(|e| u8::from(v[e] != 0).to_string())),
-            Values::I32(v) => Box::new(entries.map(|e| v[e].to_string())),
-            Values::I64(v) => Box::new(entries.map(|e| v[e].to_string())),
-            _ => Box::new(std::iter::empty()),
+        let values = &self.coordinates.vals;
+        match values.datatype().is_float() {
+            true => Box::new(std::iter::empty()),
+            false => Box::new(entries.map(|e| values.get(e).to_string())),
         }
     }
 
     fn value_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
         match &self.coordinates.vals {
-            Values::F32(v) => Box::new(entries.map(|e| float_field(v[e].into()))),
-            Values::F64(v) => Box::new(entries.map(|e| float_field(v[e]))),
             Values::C128(v) => Box::new(entries.flat_map(|e| v[e]).map(float_field)),
+            reals if reals.datatype().is_float() => {
+                Box::new(entries.map(|e| float_field(reals.as_f64(e))))
+            }
             _ => self.integer_fields(),
         }
     }

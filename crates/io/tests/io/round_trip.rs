@@ -82,12 +82,11 @@ fn bits(tensor: &Coordinates, has_integers: bool, single: bool) -> Vec<(Vec<u64>
     };
     let integer = |x: i64| if has_integers { x as u64 } else { float(x as f64) };
     let values: Vec<[u64; 2]> = match &tensor.vals {
-        Values::Bool(v) => v.iter().map(|&x| [integer(x.into()), 0]).collect(),
-        Values::I32(v) => v.iter().map(|&x| [integer(x.into()), 0]).collect(),
-        Values::I64(v) => v.iter().map(|&x| [integer(x), 0]).collect(),
-        Values::F32(v) => v.iter().map(|&x| [float(x.into()), 0]).collect(),
-        Values::F64(v) => v.iter().map(|&x| [float(x), 0]).collect(),
         Values::C128(v) => v.iter().map(|&[re, im]| [float(re), float(im)]).collect(),
+        reals if reals.datatype().is_float() => {
+            (0..reals.len()).map(|n| [float(reals.as_f64(n)), 0]).collect()
+        }
+        integers => (0..integers.len()).map(|n| [integer(integers.get(n).as_i64()), 0]).collect(),
     };
     let crds = |entry: usize| tensor.crds.iter().map(|crd| crd[entry]).collect();
     values.into_iter().enumerate().map(|(entry, value)| (crds(entry), value)).collect()

@@ -1,6 +1,6 @@
 //! Builds functions and runs them both as machine code and by the interpreter.
 
-use tamis_core::datatype::{DataType, Register};
+use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::ids::{Array, IdVec, Var};
 use tamis_core::interpret::{self, Argument, Buffer};
 use tamis_core::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
@@ -88,7 +88,9 @@ pub fn slots(arguments: &mut [Argument]) -> Vec<u64> {
         match argument {
             Argument::Scalar(x) => slots.push(bits(*x)),
             Argument::Array(buffer) if buffer.is_empty() => slots.extend([0, 0]),
-            Argument::Array(buffer) => slots.extend([address(buffer), buffer.len() as u64]),
+            Argument::Array(buffer) => {
+                slots.extend([buffer.as_mut_ptr() as u64, buffer.len() as u64])
+            }
         }
     }
     slots
@@ -115,79 +117,37 @@ pub fn check(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buff
     (status, arrays)
 }
 
-/// The elements as doubles where they fit, else as their bits.
-fn values(buffer: &Buffer) -> Vec<Bits> {
-    match buffer {
-        Buffer::Bool(v) => v.iter().map(|&x| Bits::Int(i64::from(x))).collect(),
-        Buffer::I32(v) => v.iter().map(|&x| Bits::Int(i64::from(x))).collect(),
-        Buffer::I64(v) => v.iter().map(|&x| Bits::Int(x)).collect(),
-        Buffer::F32(v) => v.iter().map(|&x| Bits::Float(f64::from(x))).collect(),
-        Buffer::F64(v) => v.iter().map(|&x| Bits::Float(x)).collect(),
-    }
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Bits {
-    Int(i64),
-    Float(f64),
+fn values(buffer: &Buffer) -> Vec<Scalar> {
+    (0..buffer.len()).map(|k| buffer.get(k)).collect()
 }
 
 /// The same bits, any NaN for a NaN.
-fn same(a: Bits, b: Bits) -> bool {
-    match (a, b) {
-        (Bits::Int(a), Bits::Int(b)) => a == b,
-        (Bits::Float(a), Bits::Float(b)) => {
-            a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan())
-        }
-        _ => false,
-    }
+fn same(a: Scalar, b: Scalar) -> bool {
+    a == b || (a.as_f64().is_nan() && b.as_f64().is_nan())
 }
 
-fn bits(x: tamis_core::datatype::Scalar) -> u64 {
-    use tamis_core::datatype::Scalar::{Bool, F32, F64, I64};
+fn bits(x: Scalar) -> u64 {
+    use Scalar::{Bool, F32, F64, I64, U64};
     match x {
         Bool(b) => u64::from(b),
         I64(x) => x as u64,
+        U64(x) => x,
         F32(x) => u64::from(x.to_bits()),
         F64(x) => x.to_bits(),
-    }
-}
-
-fn address(buffer: &mut Buffer) -> u64 {
-    match buffer {
-        Buffer::Bool(v) => v.as_mut_ptr() as u64,
-        Buffer::I32(v) => v.as_mut_ptr() as u64,
-        Buffer::I64(v) => v.as_mut_ptr() as u64,
-        Buffer::F32(v) => v.as_mut_ptr() as u64,
-        Buffer::F64(v) => v.as_mut_ptr() as u64,
     }
 }
 
 /// # Safety
 /// The memory is of the malloc family, holds `len` elements and belongs to nobody else.
 unsafe fn taken(elem: DataType, address: u64, len: u64) -> Buffer {
-    // SAFETY: forwarded.
-    unsafe {
-        match elem {
-            DataType::Bool => Buffer::Bool(copied(address, len)),
-            DataType::I32 => Buffer::I32(copied(address, len)),
-            DataType::I64 => Buffer::I64(copied(address, len)),
-            DataType::F32 => Buffer::F32(copied(address, len)),
-            DataType::F64 => Buffer::F64(copied(address, len)),
+    let mut buffer = Buffer::of(elem, len as usize);
+    if address != 0 {
+        let bytes = buffer.len() * elem.size();
+        // SAFETY: the memory holds the elements, and so does the buffer.
+        unsafe {
+            std::ptr::copy_nonoverlapping(address as *const u8, buffer.as_mut_ptr(), bytes);
+            libc::free(address as *mut _);
         }
     }
-}
-
-/// # Safety
-/// As [`taken`].
-unsafe fn copied<T: Copy>(address: u64, len: u64) -> Vec<T> {
-    if address == 0 {
-        return vec![];
-    }
-    // SAFETY: forwarded.
-    unsafe {
-        let v = std::slice::from_raw_parts(address as *const T, len as usize).to_vec();
-        libc::free(address as *mut _);
-        v
-    }
+    buffer
 }

@@ -2,7 +2,7 @@
 
 use crate::harness::{Maker, check};
 use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::datatype::{Register, Scalar};
 use tamis_core::interpret::{Argument, Buffer};
 use tamis_core::ir::build::{add, binary, int, store};
 use tamis_core::ir::{Expr, Role, Stmt};
@@ -76,7 +76,7 @@ fn division_by_constants() {
 #[test]
 fn conversions() {
     for from in registers() {
-        for into in [Register::Bool, Register::I64, Register::F32, Register::F64] {
+        for into in Register::ALL {
             each_lanes(from, |x, _| to(into, x), into);
         }
         let through_truth = |x, _| to(from, to(Register::Bool, x));
@@ -152,11 +152,11 @@ fn selections() {
 }
 
 fn registers() -> impl Iterator<Item = Register> {
-    [Register::I64, Register::F32, Register::F64].into_iter()
+    Register::ALL.into_iter().filter(|r| *r != Register::Bool)
 }
 
 fn fits(needs_float: bool, register: Register) -> bool {
-    !needs_float || register != Register::I64
+    !needs_float || register.is_float()
 }
 
 pub fn to(register: Register, e: Expr) -> Expr {
@@ -175,11 +175,7 @@ fn run(from: Register, lanes: u16, f: &dyn Fn(Expr, Expr) -> Expr, result: Regis
     let len = x.len() - 1;
     let mut m = Maker::new();
     let arrays = [m.array(x.elem(), Role::Input), m.array(y.elem(), Role::Input)];
-    let elem = match result {
-        Register::Bool | Register::I64 => DataType::I64,
-        Register::F32 => DataType::F32,
-        Register::F64 => DataType::F64,
-    };
+    let elem = result.datatype();
     let out = m.array(elem, Role::Output);
     let i = m.index();
     let load = |n: usize| Expr::Load {
@@ -216,6 +212,10 @@ fn pairs(register: Register) -> (Buffer, Buffer) {
         Register::F32 => {
             let (x, y) = all(&FLOATS.map(|x| x as f32));
             (Buffer::F32(x), Buffer::F32(y))
+        }
+        Register::U64 => {
+            let (x, y) = all(&INTS.map(i64::cast_unsigned));
+            (Buffer::U64(x), Buffer::U64(y))
         }
         Register::I64 | Register::Bool => {
             let (x, y) = all(&INTS);

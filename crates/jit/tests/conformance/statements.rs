@@ -137,8 +137,8 @@ fn appending_grows_results_and_locals() {
         let (result, local) = (m.array(elem, Role::Result), m.array(elem, Role::Local));
         let (i, n) = (m.index(), m.scalar_param(Register::I64));
         let value = |e: Expr| match elem.register() {
-            Register::I64 => binary(BinaryOp::Mod, e, int(2)),
-            float => to(float, e),
+            register if register.is_float() && elem.size() > 2 => to(register, e),
+            register => to(register, binary(BinaryOp::Mod, e, int(2))),
         };
         let reserve = |array| Stmt::Reserve { array, len: add(var(i), int(1)) };
         let append = vec![reserve(local), store(local, var(i), value(var(i)))];
@@ -150,14 +150,9 @@ fn appending_grows_results_and_locals() {
         let (status, arrays) = machine(&f, arguments);
         assert_eq!(status, Status::Ok);
         assert!((len as usize..3 * len as usize).contains(&arrays[0].len()));
-        let at = |k: usize| match &arrays[0] {
-            Buffer::Bool(v) => f64::from(v[k]),
-            Buffer::I32(v) => f64::from(v[k]),
-            Buffer::I64(v) => v[k] as f64,
-            Buffer::F32(v) => f64::from(v[k]),
-            Buffer::F64(v) => v[k],
-        };
-        let truth = |k: usize| if elem.is_float() { k as f64 } else { (k % 2) as f64 };
+        let at = |k: usize| arrays[0].get(k).as_f64();
+        let counts = elem.is_float() && elem.size() > 2;
+        let truth = |k: usize| if counts { k as f64 } else { (k % 2) as f64 };
         assert!((0..len as usize).all(|k| at(k) == truth(k)), "{elem}");
     }
 }
@@ -211,10 +206,8 @@ fn fills_of_every_type_and_range() {
     for elem in DataType::ALL {
         for (lo, hi) in [(0, 0), (1, 2), (3, 100), (5, 2), (0, 257)] {
             for x in values {
-                let value = match elem {
-                    DataType::Bool => Scalar::I64(i64::from(x == 1.0)),
-                    other => Scalar::F64(x).convert(other.register()),
-                };
+                let value = Scalar::F64(x).convert(elem.register());
+                let value = if elem.holds(value) { value } else { Scalar::I64(1) };
                 let mut m = Maker::new();
                 let out = m.array(elem, Role::Output);
                 let fill =
@@ -236,8 +229,10 @@ fn sorts_are_stable_for_any_keys() {
         &[DataType::I64, DataType::I64, DataType::I64],
         &[DataType::I32, DataType::I32, DataType::I32, DataType::I32],
     ];
-    let carried: [&[DataType]; 4] = [
+    let carried: [&[DataType]; 6] = [
         &[],
+        &[DataType::U8],
+        &[DataType::I16, DataType::U64, DataType::F16],
         &[DataType::I64],
         &[DataType::F64, DataType::I32],
         &[DataType::Bool, DataType::F32, DataType::I64],
@@ -287,13 +282,11 @@ fn sort(keys: &[DataType], carried: &[DataType], len: usize, largest: i64) {
             if k < keys.len() { random } else { n as i64 }
         };
         let column: Vec<i64> = (0..len).map(&mut next).collect();
-        arguments.push(Argument::Array(match elem {
-            DataType::Bool => Buffer::Bool(column.iter().map(|x| (x % 2) as u8).collect()),
-            DataType::I32 => Buffer::I32(column.iter().map(|x| (x & 0x7fff_ffff) as i32).collect()),
-            DataType::I64 => Buffer::I64(column),
-            DataType::F32 => Buffer::F32(column.iter().map(|&x| x as f32).collect()),
-            DataType::F64 => Buffer::F64(column.iter().map(|&x| x as f64).collect()),
-        }));
+        let most = elem.integers().map_or(i128::from(i64::MAX), |all| *all.end());
+        let fitting = |&x: &i64| (i128::from(x) % (most + 1)) as i64;
+        let column: Vec<Scalar> =
+            column.iter().map(|x| Scalar::I64(fitting(x)).convert(elem.register())).collect();
+        arguments.push(Argument::Array(Buffer::holding(elem, &column).unwrap()));
     }
     check(&f, arguments);
 }
@@ -325,22 +318,24 @@ fn scalars_pass_by_value() {
 /// Vectors in variables, loaded from and stored to narrower elements.
 #[test]
 fn vectors_widen_and_narrow() {
-    for elem in [DataType::Bool, DataType::I32, DataType::I64] {
+    for elem in DataType::ALL {
         for lanes in [2u16, 4, 8] {
             let mut m = Maker::new();
             let (a, out) = (m.array(elem, Role::Input), m.array(elem, Role::Output));
-            let (i, v) = (m.index(), m.var(Register::I64, lanes));
+            let (i, v) = (m.index(), m.var(elem.register(), lanes));
             let wide = Expr::Load { array: a, index: Box::new(add(var(i), int(1))), lanes };
-            let one = Expr::Splat(Box::new(int(1)), lanes);
+            let one = Scalar::I64(1).convert(elem.register());
+            let one = Expr::Splat(Box::new(Expr::Const(one)), lanes);
             let body =
                 vec![assign(v, binary(BinaryOp::Min, wide, one)), store(out, var(i), var(v))];
             let (lo, hi, step) = (int(0), int(16), i64::from(lanes));
             let f = m.body(vec![Stmt::For { var: i, lo, hi, step, body }]);
-            let input = match elem {
-                DataType::Bool => Buffer::Bool((0..17).map(|k| k % 2).collect()),
-                DataType::I32 => Buffer::I32((-8..9).collect()),
-                _ => Buffer::I64((-8..9).collect()),
-            };
+            let least = elem.integers().map_or(-8, |all| (*all.start()).max(-8) as i64);
+            let values =
+                (least..least + 17).map(|x| if elem == DataType::Bool { x % 2 } else { x });
+            let values: Vec<Scalar> =
+                values.map(|x| Scalar::I64(x).convert(elem.register())).collect();
+            let input = Buffer::holding(elem, &values).unwrap();
             check(&f, vec![Argument::Array(input), Argument::Array(Buffer::of(elem, 16))]);
         }
     }

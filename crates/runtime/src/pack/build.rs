@@ -111,6 +111,7 @@ fn fill_bits(fill: Scalar) -> u64 {
     match fill {
         Scalar::Bool(b) => u64::from(b),
         Scalar::I64(x) => x as u64,
+        Scalar::U64(x) => x,
         Scalar::F32(x) => u64::from(x.to_bits()),
         Scalar::F64(x) => x.to_bits(),
     }

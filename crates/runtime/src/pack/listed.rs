@@ -2,7 +2,7 @@
 //! with entries of the same coordinate where it allows those.
 
 use super::{Job, duplicate_at};
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Truth};
 use crate::pack::Duplicates;
 use crate::pack::values::Stored;
 use crate::radix::sorted_order;
@@ -10,6 +10,7 @@ use crate::tensor::LevelData;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::Format;
+use tamis_core::half::{Bf16, F16};
 
 /// Whether a format is one list of the coordinates of all modes.
 pub fn is_list(format: &Format) -> bool {
@@ -79,9 +80,17 @@ impl Job<'_> {
     /// The type that values are stored in.
     pub(super) fn list_of(&self) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
         match self.storage.datatype {
-            DataType::Bool => self.list::<u8>(),
+            DataType::Bool => self.list::<Truth>(),
+            DataType::I8 => self.list::<i8>(),
+            DataType::I16 => self.list::<i16>(),
             DataType::I32 => self.list::<i32>(),
             DataType::I64 => self.list::<i64>(),
+            DataType::U8 => self.list::<u8>(),
+            DataType::U16 => self.list::<u16>(),
+            DataType::U32 => self.list::<u32>(),
+            DataType::U64 => self.list::<u64>(),
+            DataType::F16 => self.list::<F16>(),
+            DataType::Bf16 => self.list::<Bf16>(),
             DataType::F32 => self.list::<f32>(),
             DataType::F64 => self.list::<f64>(),
         }

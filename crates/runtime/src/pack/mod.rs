@@ -19,7 +19,7 @@ mod tests;
 mod values;
 
 use crate::coordinates::Coordinates;
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Truth};
 use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
 use crate::tensor::{LevelData, Tensor, check_dims};
 use build::build;
@@ -29,6 +29,7 @@ use rayon::prelude::*;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ids::Id;
 use values::{Numbers, Stored};
 
@@ -85,9 +86,17 @@ pub fn pack(
         });
     }
     let (levels, vals) = match storage.datatype {
-        DataType::Bool => job.run::<u8>(),
+        DataType::Bool => job.run::<Truth>(),
+        DataType::I8 => job.run::<i8>(),
+        DataType::I16 => job.run::<i16>(),
         DataType::I32 => job.run::<i32>(),
         DataType::I64 => job.run::<i64>(),
+        DataType::U8 => job.run::<u8>(),
+        DataType::U16 => job.run::<u16>(),
+        DataType::U32 => job.run::<u32>(),
+        DataType::U64 => job.run::<u64>(),
+        DataType::F16 => job.run::<F16>(),
+        DataType::Bf16 => job.run::<Bf16>(),
         DataType::F32 => job.run::<f32>(),
         DataType::F64 => job.run::<f64>(),
     }?;

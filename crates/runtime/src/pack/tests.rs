@@ -40,14 +40,18 @@ impl Random {
     }
 
     /// Entries with values of small integers, in any of the value types that hold them.
-    fn list(&mut self, dims: Vec<u64>, len: usize) -> Coordinates {
+    fn list(&mut self, dims: Vec<u64>, len: usize, signed: bool) -> Coordinates {
         let len = if dims.contains(&0) { 0 } else { len };
         let crds = dims.iter().map(|&d| (0..len).map(|_| self.below(d)).collect()).collect();
-        let numbers: Vec<i64> = (0..len).map(|_| self.below(7) as i64 - 3).collect();
-        let vals = match self.below(5) {
+        let least = if signed { 3 } else { 0 };
+        let numbers: Vec<i64> = (0..len).map(|_| self.below(7) as i64 - least).collect();
+        let vals = match self.below(8) {
             0 => Values::Bool(numbers.iter().map(|&x| u8::from(x > 0)).collect()),
             1 => Values::I32(numbers.iter().map(|&x| x as i32).collect()),
             2 => Values::I64(numbers),
+            4 => Values::I8(numbers.iter().map(|&x| x as i8).collect()),
+            5 if !signed => Values::U16(numbers.iter().map(|&x| x as u16).collect()),
+            6 if !signed => Values::U64(numbers.iter().map(|&x| x as u64).collect()),
             3 => Values::F32(numbers.iter().map(|&x| x as f32).collect()),
             _ => Values::F64(numbers.iter().map(|&x| x as f64).collect()),
         };
@@ -56,14 +60,7 @@ impl Random {
 }
 
 fn number(vals: &Values, n: usize) -> i64 {
-    match vals {
-        Values::Bool(v) => i64::from(v[n]),
-        Values::I32(v) => i64::from(v[n]),
-        Values::I64(v) => v[n],
-        Values::F32(v) => v[n] as i64,
-        Values::F64(v) => v[n] as i64,
-        Values::C128(_) => unreachable!("no complex lists are made"),
-    }
+    vals.get(n).as_i64()
 }
 
 /// The coordinates of an entry in level order.
@@ -123,7 +120,8 @@ fn random_lists_in_random_formats_come_back() {
         let dims = (0..order).map(|_| random.below(6)).collect();
         let len = if round % 5 == 0 { 0 } else { random.below(30) as usize };
         let storage = random.storage(order);
-        check(&random.list(dims, len), &storage);
+        let signed = storage.datatype.integers().is_none_or(|all| *all.start() < 0);
+        check(&random.list(dims, len, signed), &storage);
     }
 }
 
@@ -142,14 +140,14 @@ fn long_lists_and_wide_keys_come_back() {
     ] {
         let mut spec = parse(text, Some(dims.len())).unwrap();
         spec.crd = Some(IndexWidth::I64);
-        check(&random.list(dims, 150_000), &spec.resolve(DataType::F64).unwrap());
+        check(&random.list(dims, 150_000, true), &spec.resolve(DataType::F64).unwrap());
     }
 }
 
 #[test]
 fn the_threads_do_not_change_a_bit() {
     let mut random = Random(3);
-    let mut list = random.list(vec![1000, 50], 300_000);
+    let mut list = random.list(vec![1000, 50], 300_000, true);
     // Sums of these depend on their order.
     list.vals = Values::F64((0..300_000).map(|_| 1.0 / (1 + random.below(999)) as f64).collect());
     let storage = parse("csc", None).unwrap().resolve(DataType::F64).unwrap();
@@ -226,6 +224,16 @@ fn values_that_do_not_fit_are_refused() {
         &refusal("sparse{i32}", &[9], &[&[0]], Values::I64(vec![1 << 31])),
         "error[integer-overflow]: the value 2147483648 does not fit i32\n  \
          = help: store the tensor as i64",
+    );
+    check(
+        &refusal("sparse{u64}", &[9], &[&[0]], Values::I8(vec![-1])),
+        "error[integer-overflow]: the value -1 does not fit u64\n  \
+         = help: store the tensor as i64",
+    );
+    check(
+        &refusal("sparse{i8}", &[9], &[&[0]], Values::U64(vec![u64::MAX])),
+        "error[integer-overflow]: the value 18446744073709551615 does not fit i8\n  \
+         = help: store the tensor as u64",
     );
     check(
         &refusal("sparse", &[9], &[&[0]], Values::C128(vec![[1.0, 0.0]])),

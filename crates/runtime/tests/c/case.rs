@@ -1,7 +1,7 @@
 //! A function with arguments, run by the interpreter and as C.
 
 use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::ids::{Array, Id, IdVec, Var};
 use tamis_core::interpret::{self, Argument, Buffer};
 use tamis_core::ir::build::{for_loop, int};
@@ -109,9 +109,10 @@ impl Case {
             match argument {
                 Argument::Scalar(Scalar::F32(x)) => slots.push(u64::from(x.to_bits())),
                 Argument::Scalar(Scalar::F64(x)) => slots.push(x.to_bits()),
+                Argument::Scalar(Scalar::U64(x)) => slots.push(*x),
                 Argument::Scalar(x) => slots.push(x.as_i64() as u64),
                 Argument::Array(b) if b.is_empty() => slots.extend([0, 0]),
-                Argument::Array(b) => slots.extend([address(b), b.len() as u64]),
+                Argument::Array(b) => slots.extend([b.as_mut_ptr() as u64, b.len() as u64]),
             }
         }
         slots.extend(self.function.locals().flat_map(|_| [0, 0]));
@@ -149,32 +150,7 @@ impl Case {
     }
 }
 
-fn address(buffer: &mut Buffer) -> u64 {
-    match buffer {
-        Buffer::Bool(v) => v.as_mut_ptr() as u64,
-        Buffer::I32(v) => v.as_mut_ptr() as u64,
-        Buffer::I64(v) => v.as_mut_ptr() as u64,
-        Buffer::F32(v) => v.as_mut_ptr() as u64,
-        Buffer::F64(v) => v.as_mut_ptr() as u64,
-    }
-}
-
 /// The elements as text that is equal where the bits are; every NaN is one.
 fn texts(buffer: &Buffer) -> Vec<String> {
-    match buffer {
-        Buffer::Bool(v) => v.iter().map(u8::to_string).collect(),
-        Buffer::I32(v) => v.iter().map(i32::to_string).collect(),
-        Buffer::I64(v) => v.iter().map(i64::to_string).collect(),
-        Buffer::F32(v) => v.iter().map(|&x| Scalar::F32(x).to_string()).collect(),
-        Buffer::F64(v) => v.iter().map(|&x| Scalar::F64(x).to_string()).collect(),
-    }
-}
-
-/// The array type that holds a register type.
-pub fn holder(register: Register) -> DataType {
-    match register {
-        Register::Bool | Register::I64 => DataType::I64,
-        Register::F32 => DataType::F32,
-        Register::F64 => DataType::F64,
-    }
+    (0..buffer.len()).map(|k| buffer.get(k).to_string()).collect()
 }

@@ -1,20 +1,19 @@
 //! Every operator, on every register type, in every width, on values that matter.
 
-use crate::case::{Case, holder};
+use crate::case::Case;
 use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register};
+use tamis_core::datatype::{DataType, Register, Scalar};
+use tamis_core::half::{Bf16, F16};
 use tamis_core::ids::{Array, Var};
 use tamis_core::interpret::Buffer;
 use tamis_core::ir::{Expr, Type};
 
-const REGISTERS: [Register; 4] = [Register::Bool, Register::I64, Register::F32, Register::F64];
-
 pub fn scalars() -> Vec<Case> {
-    REGISTERS.into_iter().map(|r| case(r, 1)).collect()
+    Register::ALL.into_iter().map(|r| case(r, 1)).collect()
 }
 
 pub fn vectors() -> Vec<Case> {
-    let common = [2, 4, 8].into_iter().flat_map(|lanes| REGISTERS.map(|r| case(r, lanes)));
+    let common = [2, 4, 8].into_iter().flat_map(|lanes| Register::ALL.map(|r| case(r, lanes)));
     let wide = [
         case(Register::F32, 16),
         case(Register::Bool, 16),
@@ -77,6 +76,7 @@ fn pairs(register: Register) -> (Buffer, Buffer) {
     match register {
         Register::Bool => both!(Bool, |k: usize| (k % 2) as u8),
         Register::I64 => both!(I64, |k: usize| INTEGERS[k]),
+        Register::U64 => both!(U64, |k: usize| INTEGERS[k].cast_unsigned()),
         Register::F32 => both!(F32, |k: usize| FLOATS[k] as f32),
         Register::F64 => both!(F64, |k: usize| FLOATS[k]),
     }
@@ -137,7 +137,7 @@ impl Sheet {
         let register = self.case.function.type_of(&value).register;
         self.part += 1;
         let name = format!("out{}_{name}", self.part);
-        let out = self.case.output(&name, holder(register), 256);
+        let out = self.case.output(&name, register.datatype(), 256);
         self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
     }
 
@@ -178,8 +178,8 @@ impl Sheet {
     }
 
     fn others(&mut self) {
-        let all = if self.is_widest() { 1..2 } else { 0..4 };
-        for to in &REGISTERS[all] {
+        let all = if self.is_widest() { 1..2 } else { 0..5 };
+        for to in &Register::ALL[all] {
             self.record("convert", Expr::Convert(*to, self.a()));
         }
         let less = || Box::new(Expr::Binary(BinaryOp::Lt, self.a(), self.b()));
@@ -214,7 +214,7 @@ impl Sheet {
 
     /// The sum of the lanes of every group.
     fn total(&mut self, total: Expr) {
-        let out = self.case.output("totals", holder(self.register), 256);
+        let out = self.case.output("totals", self.register.datatype(), 256);
         self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), total);
     }
 
@@ -231,23 +231,67 @@ impl Sheet {
 
     /// Narrow arrays are widened by loads and narrowed by stores.
     fn narrow(&mut self) {
-        if self.register != Register::I64 {
-            return;
+        match self.register {
+            Register::I64 => {}
+            Register::F32 => return self.narrow_floats(),
+            _ => return,
         }
-        let wide = Buffer::I32(INTEGERS.iter().cycle().take(256).map(|&x| x as i32).collect());
-        let array = self.case.input("narrow", wide);
-        let product = Expr::Binary(
-            BinaryOp::Mul,
-            Box::new(self.operand(array)),
-            Box::new(self.operand(array)),
-        );
-        self.record("product", product);
-        let out = self.case.output("narrowed", DataType::I32, 256);
-        let value = self.operand(array);
-        self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
+        let widest = self.is_widest();
+        let narrow = DataType::ALL.into_iter().filter(|t| t.register() == Register::I64);
+        for elem in narrow.filter(|t| !widest || *t == DataType::I32) {
+            self.narrow_to(elem);
+        }
         let flags = self.case.output("flags", DataType::Bool, 256);
         let value =
             Expr::Convert(Register::I64, Box::new(Expr::Binary(BinaryOp::Lt, self.a(), self.b())));
         self.case.each(self.i, 256, self.lanes.into(), (flags, 0), value);
+    }
+
+    fn narrow_to(&mut self, elem: DataType) {
+        let all = elem.integers().unwrap_or(0..=0);
+        let wrapped = |&x: &i64| (i128::from(x) - all.start()) % (all.end() - all.start() + 1);
+        let fitting = |x| Scalar::I64((all.start() + wrapped(x).abs()) as i64);
+        let values: Vec<Scalar> = INTEGERS.iter().cycle().take(256).map(fitting).collect();
+        let buffer = Buffer::holding(elem, &values).expect("the values fit");
+        let array = self.case.input(&format!("narrow_{elem}"), buffer);
+        let operand = || Box::new(self.operand(array));
+        let product = Expr::Binary(BinaryOp::Mul, operand(), operand());
+        self.record("product", product);
+        let out = self.case.output(&format!("narrowed_{elem}"), elem, 256);
+        let value = self.operand(array);
+        self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
+    }
+
+    /// Floats of 16 bits: all of them are loaded, and the numbers of the sheet rounded.
+    fn narrow_floats(&mut self) {
+        if self.is_widest() {
+            return;
+        }
+        for elem in [DataType::F16, DataType::Bf16] {
+            let all = 0..=u16::MAX;
+            let buffer = match elem {
+                DataType::F16 => Buffer::F16(all.map(F16::from_bits).collect()),
+                _ => Buffer::Bf16(all.map(Bf16::from_bits).collect()),
+            };
+            let array = self.case.input(&format!("narrow_{elem}"), buffer);
+            let wide = self.case.output(&format!("wide_{elem}"), DataType::F32, 1 << 16);
+            let again = self.case.output(&format!("again_{elem}"), elem, 1 << 16);
+            let scaled = self.case.output(&format!("scaled_{elem}"), elem, 1 << 16);
+            let factor = Expr::Const(Scalar::F32(0.100_097_656));
+            let factor = match self.lanes {
+                1 => factor,
+                lanes => Expr::Splat(Box::new(factor), lanes),
+            };
+            let product =
+                Expr::Binary(BinaryOp::Mul, Box::new(self.operand(array)), Box::new(factor));
+            let step = usize::from(self.lanes);
+            for (out, value) in
+                [(wide, self.operand(array)), (again, self.operand(array)), (scaled, product)]
+            {
+                self.case.each(self.i, 1 << 16, step, (out, 0), value);
+            }
+            let out = self.case.output(&format!("rounded_{elem}"), elem, 256);
+            self.case.each(self.i, 256, step, (out, 0), *self.a());
+        }
     }
 }

@@ -253,7 +253,7 @@ fn scalars() -> Case {
         [Scalar::I64(i64::MIN + 7), Scalar::F32(-0.1), Scalar::F64(1e-300), Scalar::F64(-0.0)];
     for (k, value) in values.into_iter().enumerate() {
         let v = case.scalar(&format!("s{k}"), value);
-        let out = case.output(&format!("out{k}"), crate::case::holder(value.register()), 1);
+        let out = case.output(&format!("out{k}"), value.register().datatype(), 1);
         case.push(store(out, int(0), Expr::Var(v)));
     }
     case

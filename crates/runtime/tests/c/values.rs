@@ -1,6 +1,6 @@
 //! Constants, and integer arithmetic that must be of 64 bit whatever its operands are in C.
 
-use crate::case::{Case, holder};
+use crate::case::Case;
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::interpret::Buffer;
@@ -15,7 +15,7 @@ pub fn cases() -> Vec<Case> {
 fn record(case: &mut Case, values: Vec<Expr>) {
     for (k, value) in values.into_iter().enumerate() {
         let register = case.function.type_of(&value).register;
-        let out = case.output(&format!("out{k}"), holder(register), 1);
+        let out = case.output(&format!("out{k}"), register.datatype(), 1);
         let value = match register {
             Register::Bool => Expr::Convert(Register::I64, Box::new(value)),
             _ => value,
@@ -56,6 +56,7 @@ fn constants() -> Case {
     let floats =
         [0.1f32, -0.0, 16777217.0, f32::MAX, 1e-45, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
     let mut values: Vec<Scalar> = integers.map(Scalar::I64).to_vec();
+    values.extend(integers.map(|x| Scalar::U64(x.cast_unsigned())));
     values.extend(doubles.map(Scalar::F64));
     values.extend(floats.map(Scalar::F32));
     values.extend([true, false].map(Scalar::Bool));
@@ -63,7 +64,7 @@ fn constants() -> Case {
     for &c in &values {
         exprs.push(Expr::Unary(UnaryOp::Neg, Box::new(Expr::Const(c))));
         exprs.push(Expr::Unary(UnaryOp::Not, Box::new(Expr::Const(c))));
-        for to in [Register::Bool, Register::I64, Register::F32, Register::F64] {
+        for to in Register::ALL {
             exprs.push(Expr::Convert(to, Box::new(Expr::Const(c))));
         }
     }

@@ -1,9 +1,10 @@
 //! Expressions as C.
 
-use super::types::{narrow, suffix, type_name};
+use super::types::{is_half, narrow, suffix, type_name};
 use super::{Writer, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{Register, Scalar};
+use crate::ids::Array;
 use crate::ir::{Expr, Type};
 
 /// How tightly C's operators bind; higher is tighter. Signs of truth values always stand between
@@ -30,20 +31,23 @@ impl Writer<'_> {
     /// An operand of 64-bit arithmetic: elements that are narrower in C are widened.
     fn wide(&self, e: &Expr, binding: u8) -> String {
         match self.bare(e) {
-            Expr::Load { array, lanes: 1, .. }
-                if narrow(self.function.arrays[*array].elem, 1).is_some() =>
-            {
+            Expr::Load { array, lanes: 1, .. } if self.is_narrow_integer(*array) => {
                 format!("(int64_t){}", self.operand(e, PREFIX))
             }
             _ => self.operand(e, binding),
         }
     }
 
+    fn is_narrow_integer(&self, array: Array) -> bool {
+        let elem = self.function.arrays[array].elem;
+        !elem.is_float() && narrow(elem, 1).is_some()
+    }
+
     /// The value of integer arithmetic on constants, which C would do in 32 bit.
     fn folded(&self, e: &Expr) -> Option<Scalar> {
         use BinaryOp::{Add, Mul, Sub};
         match self.bare(e) {
-            Expr::Const(c @ Scalar::I64(_)) => Some(*c),
+            Expr::Const(c @ (Scalar::I64(_) | Scalar::U64(_))) => Some(*c),
             Expr::Unary(UnaryOp::Neg, a) => Some(eval::unary(UnaryOp::Neg, self.folded(a)?)),
             Expr::Binary(op @ (Add | Sub | Mul), a, b) => {
                 Some(eval::binary(*op, self.folded(a)?, self.folded(b)?))
@@ -69,10 +73,14 @@ impl Writer<'_> {
             Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
             Expr::Load { array, index, lanes } => {
                 let (name, at) = (self.array(*array), self.expr(index));
+                let elem = self.function.arrays[*array].elem;
+                if *lanes == 1 && is_half(elem) {
+                    return (format!("tamis_widen_{elem}({name}[{at}])"), ATOM);
+                }
                 if *lanes == 1 {
                     return (format!("{name}[{at}]"), ATOM);
                 }
-                if let Some(lanes) = narrow(self.function.arrays[*array].elem, *lanes) {
+                if let Some(lanes) = narrow(elem, *lanes) {
                     return (format!("tamis_load_{lanes}(&{name}[{at}])"), ATOM);
                 }
                 let vector = type_name(self.function.type_of(e));
@@ -124,8 +132,8 @@ impl Writer<'_> {
             return self.call(&format!("tamis_{}_of", suffix(to)), &[a], from);
         }
         match (from.register, to.register) {
-            (Register::F32 | Register::F64, Register::I64) => {
-                (format!("tamis_i64_of({})", self.expr(a)), ATOM)
+            (Register::F32 | Register::F64, Register::I64 | Register::U64) => {
+                (format!("tamis_{}_of({})", to.register.name(), self.expr(a)), ATOM)
             }
             (_, Register::Bool) => (format!("{} != 0", self.wide(a, SUM)), COMPARE),
             _ => (format!("({}){}", type_name(to), self.operand(a, PREFIX)), PREFIX),
@@ -147,7 +155,7 @@ impl Writer<'_> {
 
     fn binary(&self, op: BinaryOp, a: &Expr, b: &Expr) -> (String, u8) {
         let ty = self.function.type_of(a);
-        let float = matches!(ty.register, Register::F32 | Register::F64);
+        let float = ty.register.is_float();
         if let Some(sign) = comparison(op).filter(|_| ty.lanes == 1) {
             return (format!("{} {sign} {}", self.wide(a, SUM), self.wide(b, SUM)), COMPARE);
         }
@@ -198,6 +206,7 @@ fn constant(c: Scalar) -> (String, u8) {
         Scalar::Bool(b) => b.to_string(),
         Scalar::I64(i64::MIN) => "INT64_MIN".to_owned(),
         Scalar::I64(x) => x.to_string(),
+        Scalar::U64(x) => format!("{x}u"),
         Scalar::F32(x) if x.is_finite() => format!("{x:?}f"),
         Scalar::F32(x) => special(f64::from(x), "f"),
         Scalar::F64(x) if x.is_finite() => format!("{x:?}"),

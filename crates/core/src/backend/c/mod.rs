@@ -168,6 +168,7 @@ impl<'f> Writer<'f> {
                     args.push(match self.function.vars[*v].ty.register {
                         Register::F32 => format!("tamis_f32_of(slots[{slot}])"),
                         Register::F64 => format!("tamis_f64_of(slots[{slot}])"),
+                        Register::U64 => format!("slots[{slot}]"),
                         _ => format!("(int64_t)slots[{slot}]"),
                     });
                     slot += 1;

@@ -103,7 +103,7 @@ fn helper(word: &str) -> Option<String> {
     fixed.map(|(_, text)| (*text).to_owned()).or_else(|| typed::helper(word))
 }
 
-const HELPERS: [(&str, &str); 10] = [
+const HELPERS: [(&str, &str); 15] = [
     (
         "tamis_f64_of",
         "static inline double tamis_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }",
@@ -119,6 +119,59 @@ const HELPERS: [(&str, &str); 10] = [
   if (x >= 9223372036854775808.0) return INT64_MAX;
   if (x < -9223372036854775808.0) return INT64_MIN;
   return (int64_t)x;
+}",
+    ),
+    (
+        "tamis_u64_of",
+        "static inline uint64_t tamis_u64_of(double x) {
+  if (!(x > 0)) return 0;
+  return x >= 18446744073709551616.0 ? UINT64_MAX : (uint64_t)x;
+}",
+    ),
+    (
+        "tamis_widen_f16",
+        "static inline float tamis_widen_f16(uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, rest = (uint32_t)(bits & 0x7fff) << 13;
+  float x;
+  memcpy(&x, &rest, 4);
+  x *= 5192296858534827628530496329220096.0f; /* 2^112 */
+  if (rest < 0x7c00u << 13) memcpy(&rest, &x, 4);
+  else rest |= 0x7f800000;
+  rest |= sign;
+  memcpy(&x, &rest, 4);
+  return x;
+}",
+    ),
+    (
+        "tamis_round_f16",
+        "static inline uint16_t tamis_round_f16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, 4);
+  uint32_t sign = bits >> 16 & 0x8000, rest = bits & 0x7fffffff;
+  if (rest > 0x7f800000) return 0x7e00;
+  if (rest >= 0x47800000) return (uint16_t)(sign | 0x7c00);
+  if (rest >= 0x38800000) return (uint16_t)(sign | (rest - (112u << 23) + 0xfff + (rest >> 13 & 1)) >> 13);
+  memcpy(&x, &rest, 4);
+  x += 0.5f;
+  memcpy(&rest, &x, 4);
+  return (uint16_t)(sign | (rest - 0x3f000000));
+}",
+    ),
+    (
+        "tamis_widen_bf16",
+        "static inline float tamis_widen_bf16(uint16_t half) {
+  uint32_t bits = (uint32_t)half << 16;
+  float x;
+  memcpy(&x, &bits, 4);
+  return x;
+}",
+    ),
+    (
+        "tamis_round_bf16",
+        "static inline uint16_t tamis_round_bf16(float x) {
+  uint32_t bits;
+  memcpy(&bits, &x, 4);
+  return x != x ? 0x7fc0 : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
 }",
     ),
     (

@@ -2,7 +2,7 @@
 
 use super::Writer;
 use super::names::ArrayNames;
-use super::types::{element, narrow, type_name};
+use super::types::{element, is_half, narrow, stored, type_name};
 use super::uses::mentions;
 use crate::ids::{Array, Var};
 use crate::ir::{Expr, Role, Status, Stmt};
@@ -98,11 +98,7 @@ impl Writer<'_> {
         let (at, text) = (self.expr(at), self.expr(value));
         let name = self.array(array);
         let line = match (ty.lanes, narrow(elem, ty.lanes)) {
-            (1, Some(_)) => {
-                let text = if is_atom(&text) { text } else { format!("({text})") };
-                format!("{name}[{at}] = ({}){text};", element(elem))
-            }
-            (1, None) => format!("{name}[{at}] = {text};"),
+            (1, _) => format!("{name}[{at}] = {};", stored(elem, &text)),
             (_, Some(lanes)) => format!("tamis_store_{lanes}(&{name}[{at}], {text});"),
             (_, None) => format!("*({}_at *)&{name}[{at}] = {text};", type_name(ty)),
         };
@@ -113,7 +109,13 @@ impl Writer<'_> {
     fn fill(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
         let ty = type_name(self.function.type_of(value));
         let is_fixed = matches!(value, Expr::Const(_) | Expr::Var(_));
+        let elem = self.function.arrays[array].elem;
         let (lo, hi, value) = (self.expr(lo), self.expr(hi), self.expr(value));
+        let (ty, value) = match is_half(elem) {
+            true => (element(elem).to_owned(), stored(elem, &value)),
+            false => (ty, value),
+        };
+        let is_fixed = is_fixed && !is_half(elem);
         let name = self.array(array).to_owned();
         let fill = |value: &str| {
             format!(
@@ -282,9 +284,4 @@ fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
 fn assigns(s: &Stmt, var: Var) -> bool {
     let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
     here || s.blocks().flatten().any(|s| assigns(s, var))
-}
-
-/// Whether text needs no parentheses as an operand.
-fn is_atom(text: &str) -> bool {
-    text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.')
 }

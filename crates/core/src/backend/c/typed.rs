@@ -6,9 +6,9 @@
 //! tamis_sin_f64x8    sin of each lane
 //! ```
 
-use super::types::{parse, scalar as c_type, suffix, type_name};
+use super::types::{element, is_half, parse, scalar as c_type, suffix, type_name};
 use crate::algebra::{BinaryOp, UnaryOp};
-use crate::datatype::Register;
+use crate::datatype::{DataType, Register};
 use crate::ir::Type;
 
 /// A function of one operand, other than the negative and functions of truth values.
@@ -17,9 +17,9 @@ pub(super) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
     match (op, ty.lanes, ty.register) {
         (UnaryOp::Abs, 1, Register::F64 | Register::F32) => math("fabs", ty, &[x]),
         (_, 1, Register::F64 | Register::F32) if is_library(op) => math(name, ty, &[x]),
-        (_, 1, Register::I64) if op.needs_float() => {
+        (_, 1, to @ (Register::I64 | Register::U64)) if op.needs_float() => {
             let double = Type::scalar(Register::F64);
-            format!("tamis_i64_of({})", unary(op, double, x))
+            format!("tamis_{}_of({})", to.name(), unary(op, double, x))
         }
         _ => format!("tamis_{name}_{}({x})", suffix(ty)),
     }
@@ -35,9 +35,9 @@ fn is_library(op: UnaryOp) -> bool {
 pub(super) fn binary(op: BinaryOp, ty: Type, x: &str, y: &str) -> String {
     match (op, ty.lanes, ty.register) {
         (BinaryOp::Atan2, 1, Register::F64 | Register::F32) => math("atan2", ty, &[x, y]),
-        (_, 1, Register::I64) if op.needs_float() => {
+        (_, 1, to @ (Register::I64 | Register::U64)) if op.needs_float() => {
             let double = Type::scalar(Register::F64);
-            format!("tamis_i64_of({})", binary(op, double, x, y))
+            format!("tamis_{}_of({})", to.name(), binary(op, double, x, y))
         }
         _ => format!("tamis_{}_{}({x}, {y})", word(op), suffix(ty)),
     }
@@ -85,7 +85,8 @@ const ONE: &str = "TYPE x";
 const TWO: &str = "TYPE x, TYPE y";
 
 fn scalar(op: &str, ty: Type) -> Option<Parts> {
-    let int = ty.register == Register::I64;
+    let int = ty.register.is_integer();
+    let unsigned = ty.register == Register::U64;
     let (params, body) = match op {
         "select" => ("bool c, TYPE x, TYPE y", "return c ? x : y;"),
         _ if ty.register == Register::Bool => return None,
@@ -94,11 +95,14 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "min" => (TWO, "return x < y || x != x ? x : y;"),
         "max" => (TWO, "return x > y || x != x ? x : y;"),
         "not" => (ONE, "return x == 0;"),
+        "abs" if unsigned => (ONE, "return x;"),
         "abs" if int => (ONE, "return x < 0 ? -x : x;"),
         "square" => (ONE, "return x * x;"),
         "cube" => (ONE, "return x * x * x;"),
         "heaviside" if int => (TWO, "return x == 0 ? y : x > 0;"),
         "heaviside" => (TWO, "return x < 0 ? 0 : x == 0 ? y : x > 0 ? 1 : x;"),
+        "div" if unsigned => (TWO, "return y == 0 ? 0 : x / y;"),
+        "mod" if unsigned => (TWO, "return y == 0 ? 0 : x % y;"),
         "div" if int => (TWO, "return y == 0 ? 0 : y == -1 ? -x : x / y;"),
         "mod" if int => (
             TWO,
@@ -152,7 +156,7 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
     let single = ty.register == Register::F32;
     let bits = if single { "i32" } else { "i64" };
     let (mask, truth) = (format!("{bits}x{lanes}"), format!("boolx{lanes}"));
-    let float = matches!(ty.register, Register::F32 | Register::F64);
+    let float = ty.register.is_float();
     let bool = ty.register == Register::Bool;
     let choose = "return (TYPE)((m & (MASK)x) | (~m & (MASK)y));";
     let (params, body) = match op {
@@ -178,6 +182,7 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
         }
         "abs" if single => (ONE, "return (TYPE)((MASK)x & INT32_MAX);".to_owned()),
         "abs" if float => (ONE, "return (TYPE)((MASK)x & INT64_MAX);".to_owned()),
+        "abs" if ty.register == Register::U64 => (ONE, "return x;".to_owned()),
         "abs" => (ONE, "MASK m = (MASK)(x < 0); return (x ^ m) - m;".to_owned()),
         "square" => (ONE, "return x * x;".to_owned()),
         "cube" => (ONE, "return x * x * x;".to_owned()),
@@ -238,16 +243,18 @@ fn conversion(op: &str, from: Type) -> Option<Parts> {
     let to = parse(op.strip_suffix("_of")?).filter(|to| to.lanes == from.lanes)?;
     let (result, given) = (type_name(to), type_name(from));
     let body = match (from.register, to.register) {
-        (Register::F32 | Register::F64, Register::I64) => format!(
-            "int64_t part[{0}]; for (int k = 0; k < {0}; k++) part[k] = tamis_i64_of(x[k]); {result} \
+        (Register::F32 | Register::F64, Register::I64 | Register::U64) => format!(
+            "{1} part[{0}]; for (int k = 0; k < {0}; k++) part[k] = tamis_{2}_of(x[k]); {result} \
              y; memcpy(&y, part, sizeof y); return y;",
-            to.lanes
+            to.lanes,
+            c_type(to.register),
+            to.register.name()
         ),
         (Register::F32, Register::Bool) => {
             format!("return __builtin_convertvector(x != 0, {result});")
         }
         (_, Register::Bool) => format!("return ({result})(x != 0);"),
-        (Register::Bool, Register::I64) => format!("return ({result})-x;"),
+        (Register::Bool, Register::I64 | Register::U64) => format!("return ({result})-x;"),
         (Register::Bool, _) => format!("return __builtin_convertvector(-x, {result});"),
         _ => format!("return __builtin_convertvector(x, {result});"),
     };
@@ -258,13 +265,23 @@ fn conversion(op: &str, from: Type) -> Option<Parts> {
 fn memory(op: &str, narrow: &str) -> Option<Parts> {
     super::types::declare(narrow)?;
     let (lane, lanes) = narrow.split_once('x')?;
-    let element = match lane {
-        "i32" => "int32_t",
-        "u8" => "uint8_t",
-        _ => return None,
-    };
-    let wide = format!("i64x{lanes}");
+    let elem = DataType::parse(lane)?;
+    let element = element(elem);
+    let wide = format!("{}x{lanes}", elem.register().name());
+    let each = |lane: &str| format!("for (int k = 0; k < {lanes}; k++) {lane};");
     match op {
+        "load" if is_half(elem) => {
+            let lane = each(&format!("x[k] = tamis_widen_{lane}(p[k])"));
+            Some((
+                wide.clone(),
+                format!("const {element} *p"),
+                format!("{wide} x; {lane} return x;"),
+            ))
+        }
+        "store" if is_half(elem) => {
+            let lane = each(&format!("p[k] = tamis_round_{lane}(x[k])"));
+            Some(("void".to_owned(), format!("{element} *p, {wide} x"), lane))
+        }
         "load" => Some((
             wide.clone(),
             format!("const {element} *p"),

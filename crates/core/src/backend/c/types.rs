@@ -6,9 +6,14 @@ use crate::ir::Type;
 /// The C type of an array's elements.
 pub(super) fn element(elem: DataType) -> &'static str {
     match elem {
-        DataType::Bool => "uint8_t",
+        DataType::Bool | DataType::U8 => "uint8_t",
+        DataType::I8 => "int8_t",
+        DataType::I16 => "int16_t",
         DataType::I32 => "int32_t",
         DataType::I64 => "int64_t",
+        DataType::U16 | DataType::F16 | DataType::Bf16 => "uint16_t",
+        DataType::U32 => "uint32_t",
+        DataType::U64 => "uint64_t",
         DataType::F32 => "float",
         DataType::F64 => "double",
     }
@@ -27,6 +32,7 @@ pub(super) fn scalar(register: Register) -> &'static str {
     match register {
         Register::Bool => "bool",
         Register::I64 => "int64_t",
+        Register::U64 => "uint64_t",
         Register::F32 => "float",
         Register::F64 => "double",
     }
@@ -34,47 +40,47 @@ pub(super) fn scalar(register: Register) -> &'static str {
 
 /// The end of a helper's name: `f64`, `f64x8`.
 pub(super) fn suffix(ty: Type) -> String {
-    let lane = match ty.register {
-        Register::Bool => "bool",
-        Register::I64 => "i64",
-        Register::F32 => "f32",
-        Register::F64 => "f64",
-    };
+    let lane = ty.register.name();
     if ty.lanes == 1 { lane.to_owned() } else { format!("{lane}x{}", ty.lanes) }
 }
 
 /// The type that [`suffix`] writes so.
 pub(super) fn parse(suffix: &str) -> Option<Type> {
     let (lane, lanes) = split(suffix);
-    let register = match lane {
-        "bool" => Register::Bool,
-        "i64" => Register::I64,
-        "f32" => Register::F32,
-        "f64" => Register::F64,
-        _ => return None,
-    };
-    Some(Type { register, lanes: lanes? })
+    Some(Type { register: Register::parse(lane)?, lanes: lanes? })
 }
 
-/// The lanes of narrow elements in memory: `i32x8`, `u8x8`.
+/// The lanes of narrow elements in memory: `i32x8`, `u8x8`, `f16x8`.
 pub(super) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
     match elem {
-        DataType::I32 => Some(format!("i32x{lanes}")),
         DataType::Bool => Some(format!("u8x{lanes}")),
+        _ if elem.register().datatype() != elem => Some(format!("{elem}x{lanes}")),
         _ => None,
+    }
+}
+
+/// Whether elements are floats that C has no type for.
+pub(super) fn is_half(elem: DataType) -> bool {
+    matches!(elem, DataType::F16 | DataType::Bf16)
+}
+
+/// A value as it is stored.
+pub(super) fn stored(elem: DataType, text: &str) -> String {
+    let is_atom = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+    match narrow(elem, 1) {
+        _ if is_half(elem) => format!("tamis_round_{elem}({text})"),
+        None => text.to_owned(),
+        Some(_) if is_atom => format!("({}){text}", element(elem)),
+        Some(_) => format!("({})({text})", element(elem)),
     }
 }
 
 /// The declaration of a vector type, or of its form in memory, `f64x8_at`.
 pub(super) fn declare(word: &str) -> Option<String> {
     let (lane, lanes) = split(word.strip_suffix("_at").unwrap_or(word));
-    let (name, bytes) = match lane {
-        "f64" => ("double", 8),
-        "f32" => ("float", 4),
-        "i64" | "bool" => ("int64_t", 8),
-        "i32" => ("int32_t", 4),
-        "u8" => ("uint8_t", 1),
-        _ => return None,
+    let (name, bytes) = match DataType::parse(lane)? {
+        DataType::Bool => ("int64_t", 8),
+        elem => (element(elem), elem.size()),
     };
     let lanes = lanes.filter(|&n| n > 1)?;
     let size = bytes * usize::from(lanes);

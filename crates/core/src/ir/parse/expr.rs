@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A sign belongs to the constant behind it: `-1` is a constant, `-(1)` negates one. Constants of
-//! `f32` end in `f`; `nan(bits)` and `nanf(bits)` are other NaNs than the usual.
+//! `f32` end in `f`, of `u64` in `u`; `nan(bits)` and `nanf(bits)` are other NaNs than the usual.
 
 use super::lex::Kind;
 use super::{Meaning, Parser};
@@ -104,6 +104,7 @@ impl Parser<'_> {
                 "nan" => Scalar::F64(f64::NAN),
                 "nanf" => Scalar::F32(f32::NAN),
                 _ if single().is_some() => Scalar::F32(single()?.parse().ok()?),
+                _ if word.ends_with('u') => Scalar::U64(text.strip_suffix('u')?.parse().ok()?),
                 _ if word.bytes().all(|b| b.is_ascii_digit()) => Scalar::I64(text.parse().ok()?),
                 _ => Scalar::F64(text.parse().ok()?),
             })

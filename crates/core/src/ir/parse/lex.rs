@@ -15,7 +15,7 @@ pub(super) struct Token {
 pub(super) enum Kind {
     /// An identifier or a word of the grammar.
     Name,
-    /// A number without its sign; `f` at its end makes it an `f32`.
+    /// A number without its sign; `f` at its end makes it an `f32`, `u` a `u64`.
     Number,
     /// An operator, bracket or comma.
     Sign(&'static str),
@@ -83,5 +83,5 @@ fn number(text: &str) -> usize {
             end = digits(exponent);
         }
     }
-    end + usize::from(is(end, b"f"))
+    end + usize::from(is(end, b"fu"))
 }

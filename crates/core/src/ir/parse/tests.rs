@@ -79,6 +79,7 @@ fn fn(for: i64, in: in [i64], sum: out [i64]) {
 fn constants_keep_type_and_bits() {
     let mut constants = vec![Scalar::Bool(true), Scalar::Bool(false)];
     constants.extend([0, 1, -1, i64::MAX, i64::MIN].map(Scalar::I64));
+    constants.extend([0, 1, u64::MAX].map(Scalar::U64));
     let doubles = [0.0, 0.1, 1e16, 1e300, f64::MIN_POSITIVE, 5e-324, f64::MAX, f64::INFINITY];
     let singles = [0.0, 0.1, 1e16, 1e-45, f32::MAX, f32::INFINITY];
     constants.extend(doubles.iter().flat_map(|&x| [x, -x]).map(Scalar::F64));
@@ -159,8 +160,8 @@ fn bad_declarations_are_refused_with_their_place() {
         "expected a type, not `local`\n  | fn f(a: local [f64])\n  |         ^^^^^",
     );
     check(
-        "fn f(a: in [f16])",
-        "expected the type of elements, not `f16`\n  | fn f(a: in [f16])\n  |             ^^^",
+        "fn f(a: in [f8])",
+        "expected the type of elements, not `f8`\n  | fn f(a: in [f8])\n  |             ^^",
     );
     check(
         "fn f() { var inf: i64 }",

@@ -152,7 +152,7 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
         }
         Expr::Fma(a, b, c) => {
             let ty = operand(a)?;
-            check(is_float(ty.register), "types", || refused(a, ty, "fma"))?;
+            check(ty.register.is_float(), "types", || refused(a, ty, "fma"))?;
             typed(function, b, ty, "types")?;
             typed(function, c, ty, "types")?;
             ty
@@ -174,14 +174,10 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
     })
 }
 
-fn is_float(register: Register) -> bool {
-    matches!(register, Register::F32 | Register::F64)
-}
-
 fn takes_one(op: UnaryOp, register: Register) -> bool {
     match register {
         Register::Bool => op == UnaryOp::Not,
-        Register::I64 => op != UnaryOp::Not && !op.needs_float(),
+        Register::I64 | Register::U64 => op != UnaryOp::Not && !op.needs_float(),
         Register::F32 | Register::F64 => op != UnaryOp::Not,
     }
 }
@@ -191,7 +187,7 @@ fn takes(op: BinaryOp, register: Register) -> bool {
     let user = matches!(op, BinaryOp::User(_));
     match register {
         Register::Bool => op.is_logical(),
-        Register::I64 => !truth && !user && !op.needs_float(),
+        Register::I64 | Register::U64 => !truth && !user && !op.needs_float(),
         Register::F32 | Register::F64 => !truth && !user,
     }
 }

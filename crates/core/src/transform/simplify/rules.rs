@@ -12,6 +12,8 @@ pub(super) enum On {
     /// Integers and floats.
     Numbers,
     Integers,
+    /// Integers without sign.
+    Unsigned,
     Truth,
 }
 
@@ -32,7 +34,7 @@ pub(super) enum Gives {
 }
 
 /// Identities, one a line. A constant -0 is 0 for integers.
-pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 34] = {
+pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 38] = {
     use BinaryOp::*;
     use Gives::*;
     use On::*;
@@ -57,6 +59,10 @@ pub(super) const IDENTITIES: [(BinaryOp, On, Special, Gives); 34] = {
         (Ne, Integers, Same, Constant(0.0)),
         (Lt, Numbers, Same, Constant(0.0)),
         (Gt, Numbers, Same, Constant(0.0)),
+        (Lt, Unsigned, Right(0.0), Constant(0.0)),
+        (Ge, Unsigned, Right(0.0), Constant(1.0)),
+        (Gt, Unsigned, Left(0.0), Constant(0.0)),
+        (Le, Unsigned, Left(0.0), Constant(1.0)),
         (And, Truth, Left(1.0), Other),
         (And, Truth, Right(1.0), Other),
         (And, Truth, Left(0.0), Constant(0.0)),
@@ -116,7 +122,7 @@ fn constant(e: &Expr) -> Option<Scalar> {
 
 /// Operators whose value is the same to the bit wherever it is computed.
 fn folded(op: BinaryOp, x: Scalar, y: Scalar) -> Option<Expr> {
-    let float = matches!(x.register(), Register::F32 | Register::F64);
+    let float = x.register().is_float();
     let rounded_once = matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div);
     let comparison = op.is_logical();
     let known = !float || rounded_once || comparison;
@@ -126,7 +132,7 @@ fn folded(op: BinaryOp, x: Scalar, y: Scalar) -> Option<Expr> {
 /// A constant; but for NaNs, whose bits are the machine's choice.
 fn exact(c: Scalar) -> Option<Expr> {
     c.same_value(c).then_some(())?;
-    let nan = matches!(c.register(), Register::F32 | Register::F64) && c.as_f64().is_nan();
+    let nan = c.register().is_float() && c.as_f64().is_nan();
     (!nan).then_some(Expr::Const(c))
 }
 
@@ -141,7 +147,8 @@ fn identity(function: &Function, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Exp
     let (_, _, special, gives) = *IDENTITIES.iter().find(|(o, on, special, _)| {
         let holds = match on {
             On::Numbers => ty.register != Register::Bool,
-            On::Integers => ty.register == Register::I64,
+            On::Integers => ty.register.is_integer(),
+            On::Unsigned => ty.register == Register::U64,
             On::Truth => ty.register == Register::Bool,
         };
         let special = match *special {

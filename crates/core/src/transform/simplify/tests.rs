@@ -138,7 +138,10 @@ fn identities_hold_by_evaluation() {
         if on == On::Truth {
             values.extend([true, false].map(Scalar::Bool));
         } else {
-            values.extend(integers.map(Scalar::I64));
+            if on != On::Unsigned {
+                values.extend(integers.map(Scalar::I64));
+            }
+            values.extend(integers.map(|x| Scalar::U64(x as u64)));
         }
         if on == On::Numbers {
             values.extend(numbers.map(Scalar::F64));

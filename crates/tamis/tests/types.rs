@@ -1,0 +1,99 @@
+//! Element types over their whole range, on every backend.
+
+use tamis::{Backend, DataType, F16, Kernel, Options, Tensor};
+
+/// What a program computes last, as the scalars of the dense result.
+fn run(text: &str, operands: &[(&str, &Tensor)], wanted: Option<DataType>) -> Vec<Vec<String>> {
+    let mut all = vec![];
+    for backend in [Backend::Jit, Backend::Interpreter, Backend::C] {
+        if backend == Backend::C && !tamis::has_c_compiler() {
+            continue;
+        }
+        let options = Options { backend, datatype: wanted, ..Options::default() };
+        let kernel = Kernel::compile(text, operands, &options).unwrap_or_else(|d| panic!("{d}"));
+        let values = match kernel.run(operands) {
+            Ok(results) => {
+                let vals = results.last().expect("a result").1.vals().clone();
+                (0..vals.len()).map(|k| vals.get(k).to_string()).collect()
+            }
+            Err(d) => vec![d.code.name().to_owned()],
+        };
+        all.push(values);
+    }
+    all
+}
+
+fn check(text: &str, operands: &[(&str, &Tensor)], wanted: Option<DataType>, expected: &str) {
+    let expected: Vec<&str> = expected.split(' ').collect();
+    for values in run(text, operands, wanted) {
+        assert_eq!(values, expected, "{text}");
+    }
+}
+
+#[test]
+fn integers_of_64_bit_without_sign_keep_them_all() {
+    let most = u64::MAX;
+    let a = Tensor::dense(&[4], vec![most, 1 << 63, 7, 0]).expect("valid arrays");
+    let b = Tensor::dense(&[4], vec![1 << 63, 3, most, 5]).expect("valid arrays");
+    let check = |text: &str, expected: &str| {
+        let mut operands = vec![("a", &a), ("b", &b)];
+        operands.retain(|(name, _)| text.contains(&format!("{name}(")));
+        check(text, &operands, None, expected);
+    };
+    check("r(i) = a(i) / 2", "9223372036854775807 4611686018427387904 3 0");
+    check("r(i) = mod(a(i), b(i))", "9223372036854775807 2 7 0");
+    check(
+        "r(i) = max(a(i), b(i))",
+        "18446744073709551615 9223372036854775808 18446744073709551615 5",
+    );
+    check("r(i) = min(a(i), b(i))", "9223372036854775808 3 7 0");
+    check("r(i) = a(i) > b(i)", "1 1 0 0");
+    check("r(i) = a(i) + b(i)", "9223372036854775807 9223372036854775811 6 5");
+    check("r = max(i, a(i))", "18446744073709551615");
+    check("r = a(i)", "9223372036854775814");
+    check("r(i) = a(i) == 18446744073709551615", "1 0 0 0");
+    check("r(i) = a(i) * 0.5", "9.223372036854776e18 4.611686018427388e18 3.5 0.0");
+}
+
+#[test]
+fn integers_of_another_sign_are_checked_to_fit() {
+    let a = Tensor::dense(&[2], vec![1u64 << 62, 9]).expect("valid arrays");
+    let b = Tensor::dense(&[2], vec![u64::MAX, 9]).expect("valid arrays");
+    let c = Tensor::dense(&[2], vec![-1i64, 9]).expect("valid arrays");
+    check("r(i) = a(i)", &[("a", &a)], Some(DataType::I64), "4611686018427387904 9");
+    check("r(i) = b(i)", &[("b", &b)], Some(DataType::I64), "integer-overflow");
+    check("r(i) = c(i)", &[("c", &c)], Some(DataType::U64), "integer-overflow");
+    check("r(i) = c(i) + 1", &[("c", &c)], Some(DataType::U64), "0 10");
+    check("r(i) = c(i) / 2.0", &[("c", &c)], Some(DataType::U8), "0 4");
+}
+
+#[test]
+fn narrow_integers_compute_in_64_bit_and_are_checked_to_fit() {
+    let a = Tensor::dense(&[2], vec![-128i8, 127]).expect("valid arrays");
+    let b = Tensor::dense(&[2], vec![200u8, 100]).expect("valid arrays");
+    check("r(i) = a(i) * b(i)", &[("a", &a), ("b", &b)], None, "-25600 12700");
+    check("r = a(i) * a(i) / 250", &[("a", &a)], None, "integer-overflow");
+    check("r(i) = b(i) + b(i)", &[("b", &b)], None, "integer-overflow");
+    check("r(i) = b(i) - 100", &[("b", &b)], None, "100 0");
+}
+
+#[test]
+fn floats_of_16_bits_sum_in_32_and_round_where_they_are_stored() {
+    let halves =
+        |v: &[f32]| Tensor::dense(&[v.len() as u64], v.iter().map(|&x| F16::from(x)).collect());
+    let a = halves(&[2048.0, 1.0, 1.0, 0.1]).expect("valid arrays");
+    check("r = a(i)", &[("a", &a)], None, "2050.0");
+    check("r(i) = a(i) * 40.0", &[("a", &a)], None, "inf 40.0 40.0 4.0");
+    check(
+        "r(i) = a(i) / 3",
+        &[("a", &a)],
+        Some(DataType::F32),
+        "682.6667 0.33333334 0.33333334 0.033325195",
+    );
+    check(
+        "r(i) = a(i) / 3",
+        &[("a", &a)],
+        Some(DataType::Bf16),
+        "684.0 0.33398438 0.33398438 0.033203125",
+    );
+}
