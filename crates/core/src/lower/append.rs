@@ -49,16 +49,29 @@ impl Lowerer<'_> {
             // The assignment appends, since it may not be reached; a chain does so at its end.
             return self.below(k, Expr::Var(next), body, scope);
         }
-        let vars = self.level_vars(result);
+        self.kept_if_used(k, index, body, scope, universal)
+    }
+
+    /// A coordinate of an appended level with levels below: it is kept only if something came
+    /// below it.
+    fn kept_if_used(
+        &mut self,
+        k: usize,
+        index: Var,
+        body: &Stmt,
+        scope: Scope,
+        universal: bool,
+    ) -> Code {
+        let vars = self.level_vars(self.kernel.result);
         let bound = scope.bound.clone();
+        let next = self.next(k);
         let position = Expr::Var(next);
-        let mapped = !matches!(format.levels()[k].map, LevelMap::Mode(_));
-        let touched = (universal && mapped && self.appended_below(k).is_none()).then(|| {
+        let touched = self.may_stay_empty(k, universal).then(|| {
             let name = format!("{}_touched", self.name_of(next));
             self.temp(&name)
         });
         self.set_touched(touched);
-        let opened = self.open_below(k, position.clone(), add(position.clone(), int(1)));
+        let mut stmts = self.open_below(k, position.clone(), add(position.clone(), int(1)));
         let below = self.below(k, position, body, scope);
         self.set_touched(None);
         if below.stmts.is_empty() {
@@ -66,25 +79,29 @@ impl Lowerer<'_> {
         }
         let coordinate = |l: usize| Expr::Var(if l == k { index } else { bound[&vars[l]] });
         let keep = self.keep(k, &coordinate);
-        let mut stmts = opened;
-        match self.appended_below(k) {
-            Some(child) => {
+        match (self.appended_below(k), touched) {
+            (Some(child), _) => {
                 let begin = self.temp(&format!("{}_begin", self.name_of(child)));
                 stmts.push(assign(begin, Expr::Var(child)));
                 stmts.extend(below.stmts);
                 stmts.push(when(lt(Expr::Var(begin), Expr::Var(child)), keep));
             }
-            None => match touched {
-                // Blocks and diagonals without entries are not stored.
-                Some(touched) => {
-                    stmts.push(assign(touched, int(0)));
-                    stmts.extend(below.stmts);
-                    stmts.push(when(lt(int(0), Expr::Var(touched)), keep));
-                }
-                None => stmts.extend([below.stmts, keep].concat()),
-            },
+            (None, Some(touched)) => {
+                stmts.push(assign(touched, int(0)));
+                stmts.extend(below.stmts);
+                stmts.push(when(lt(int(0), Expr::Var(touched)), keep));
+            }
+            (None, None) => stmts.extend([below.stmts, keep].concat()),
         }
         Code { stmts, covers: false }
+    }
+
+    /// Whether every coordinate of a level is visited that stores blocks or diagonals, of which
+    /// those without entries are not to be stored.
+    fn may_stay_empty(&mut self, k: usize, universal: bool) -> bool {
+        let format = &self.program.storage(self.kernel.result).format;
+        let mapped = !matches!(format.levels()[k].map, LevelMap::Mode(_));
+        universal && mapped && self.appended_below(k).is_none()
     }
 
     fn set_touched(&mut self, var: Option<Var>) {
