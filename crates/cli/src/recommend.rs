@@ -10,7 +10,7 @@
 //! reading an entry counts too: lists load every coordinate, hash maps pass empty buckets.
 
 use crate::failure::Failure;
-use tamis::{Coordinates, DataType, IndexWidth, Storage, Values};
+use tamis::{Coordinates, IndexWidth, Storage};
 
 /// Sizes of blocks that are looked at.
 const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
@@ -205,11 +205,7 @@ fn weight(format: &str) -> f64 {
 /// A storage of the file's values, as wide as they need.
 pub fn storage(list: &Coordinates, format: &str) -> Result<Storage, Failure> {
     let spec = tamis::format::parse(format, Some(list.dims.len()))?;
-    let natural = match list.vals {
-        Values::I64(_) => DataType::I64,
-        _ => DataType::F64,
-    };
-    let mut storage = spec.resolve(natural)?;
+    let mut storage = spec.resolve(list.vals.datatype())?;
     let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));

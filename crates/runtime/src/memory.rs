@@ -52,7 +52,12 @@ impl From<bool> for Truth {
 }
 
 impl Truth {
-    /// The byte; memory of others may hold any.
+    /// The truth value of a byte, as foreign memory may hold it: valid ones are 0 and 1.
+    pub fn of_byte(byte: u8) -> Truth {
+        Truth(byte)
+    }
+
+    /// The byte.
     pub fn byte(self) -> u8 {
         self.0
     }

@@ -29,7 +29,7 @@ impl Valid<'_> {
                 Part::Pos | Part::Crd => Buffer::from_vec::<i32>(narrow()),
                 Part::Width => Buffer::from_vec(elements.to_vec()),
                 Part::Mask => {
-                    Buffer::from_vec(elements.iter().map(|&x| Truth::from(x != 0)).collect())
+                    Buffer::from_vec(elements.iter().map(|&x| Truth::of_byte(x as u8)).collect())
                 }
             });
         }
@@ -267,8 +267,10 @@ fn bitmaps() {
         arrays: &[(2, Part::Mask, &[1, 0, 0, 0, 1, 1])],
         vals: 6,
     };
-    bitmap
-        .check(&[((2, Part::Mask, &[1, 0, 0]), "level 2: the mask has 3 entries for 6 positions")]);
+    bitmap.check(&[
+        ((2, Part::Mask, &[1, 0, 0]), "level 2: the mask has 3 entries for 6 positions"),
+        ((2, Part::Mask, &[1, 0, 0, 0, 2, 1]), "level 2: entry 4 of the mask is 2, not a bool"),
+    ]);
 }
 
 #[test]
