@@ -17,6 +17,7 @@ use clap::{CommandFactory, Parser};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    tamis::pipes::end_with_reader();
     let done = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Explain(args) => explain::explain(&args),

@@ -31,10 +31,10 @@ pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::{format, level, notation, pipeline};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
-pub use tamis_runtime::threads;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, LevelData, Tensor, Truth, Values, is_list,
 };
+pub use tamis_runtime::{pipes, threads};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]
