@@ -3,7 +3,7 @@
 //! ```
 //! use tamis_core::half::{Bf16, F16};
 //! assert_eq!(f32::from(F16::from(0.1)), 0.099975586);
-//! assert_eq!(f32::from(Bf16::from(0.1)), 0.10009766);
+//! assert_eq!(f32::from(Bf16::from(0.1)), 0.100_097_656);
 //! ```
 //!
 //! The conversions are the ones that every backend does in the same steps. A NaN that is stored is
