@@ -74,8 +74,40 @@ def sparse_result(matrix):
     return matrix.indptr, matrix.indices, matrix.data
 
 
+def canonical(matrix):
+    """The arrays of a matrix in any storage as CSR, without zeros."""
+    matrix = sparse.csr_array(matrix)
+    matrix.sum_duplicates()
+    matrix.eliminate_zeros()
+    return sparse_result(matrix)
+
+
+STORAGES = {
+    "csr": lambda a: a.tocsr(),
+    "csc": lambda a: a.tocsc(),
+    "coo": lambda a: a.tocoo(),
+    "dia": lambda a: a.todia(),
+    "bcsr": lambda a: a.tobsr((3, 3)),
+}
+
+
+def prepare_storage(operation, operands):
+    """The same for matrices in other storage than CSR; results are made canonical when saved."""
+    first, _, second = operation.partition("-")
+    if first == "spmv":
+        a, x = STORAGES[second](operands.csr("a")), operands.dense("x").ravel()
+        return lambda: (a @ x,)
+    if first == "spadd":
+        a, b = (STORAGES[second](operands.csr(name)) for name in "ab")
+        return lambda: (a + b,)
+    a, convert = STORAGES[first](operands.csr("a")), STORAGES[second]
+    return lambda: (convert(a),)
+
+
 def prepare(operation, operands):
     """A function that computes once and returns what `save` writes, or None when there is none."""
+    if "-" in operation:
+        return prepare_storage(operation, operands)
     if operation == "spmv":
         a, x = operands.csr("a"), operands.dense("x").ravel()
         return lambda: (a @ x,)
@@ -154,6 +186,8 @@ class Session:
         return f"ok {time.perf_counter() - start:.9f}"
 
     def do_save(self, directory):
+        if sparse.issparse(self.result[0]):
+            self.result = canonical(self.result[0])
         if len(self.result) == 3:
             self.result[0].astype(np.int32).tofile(os.path.join(directory, "pos.i32"))
             self.result[1].astype(np.int32).tofile(os.path.join(directory, "crd.i32"))

@@ -3,7 +3,7 @@
 use crate::contender::Role;
 use crate::limits::Limits;
 use crate::measure::Race;
-use crate::problem::Operation;
+use crate::problem::{Operation, Storage};
 
 /// One figure beside what it must be.
 pub struct Bar {
@@ -49,6 +49,7 @@ struct Speeds {
 fn required(operation: Operation) -> Speeds {
     match operation {
         Operation::Spmv => Speeds { peer: 1.0, hand: None, jit_hand: None },
+        _ if operation.is_of_storage() => Speeds { peer: 1.0, hand: None, jit_hand: None },
         Operation::Spmm(_) => Speeds { peer: 1.2, hand: Some(0.8), jit_hand: Some(0.5) },
         _ => Speeds { peer: 1.0, hand: Some(0.7), jit_hand: None },
     }
@@ -59,7 +60,39 @@ const STENCIL_OF_TRIAD: f64 = 0.8;
 
 /// The bars that the races decide; none for a race without Tamis.
 pub fn of_races(races: &[Race], limits: &Limits) -> Vec<Bar> {
-    races.iter().flat_map(|race| of_race(race, limits)).collect()
+    let mut bars: Vec<Bar> = races.iter().flat_map(|race| of_race(race, limits)).collect();
+    bars.extend(races.iter().filter_map(|race| against_csr(race, races)));
+    bars.extend(conversions(races));
+    bars
+}
+
+/// Diagonals and blocks must beat compressed rows on the matrices that suit them.
+fn against_csr(race: &Race, races: &[Race]) -> Option<Bar> {
+    let Operation::SpmvOf(Storage::Dia | Storage::Bcsr) = race.operation else { return None };
+    let same = |other: &&Race| other.operation == Operation::Spmv && other.input == race.input;
+    Some(Bar {
+        what: format!("{} {}: best tier / best tier with csr", race.operation, race.input),
+        reached: races.iter().find(same)?.best_tamis()? / race.best_tamis()?,
+        required: Required::AtLeast(1.0),
+        unit: "x",
+    })
+}
+
+/// The geometric mean of all conversions against the fastest peer.
+fn conversions(races: &[Race]) -> Option<Bar> {
+    let is_conversion = |race: &&Race| matches!(race.operation, Operation::Convert(..));
+    let ratio = |race: &Race| {
+        let peer = race.fastest(|role| role == Role::Peer).map(|(_, seconds)| seconds);
+        Some(peer? / race.best_tamis()?)
+    };
+    let ratios: Vec<f64> = races.iter().filter(is_conversion).filter_map(ratio).collect();
+    let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
+    (!ratios.is_empty()).then(|| Bar {
+        what: format!("{} conversions, geometric mean: best tier / fastest peer", ratios.len()),
+        reached: mean.exp(),
+        required: Required::AtLeast(1.5),
+        unit: "x",
+    })
 }
 
 fn of_race(race: &Race, limits: &Limits) -> Vec<Bar> {

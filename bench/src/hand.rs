@@ -70,10 +70,14 @@ impl Contender for Hand {
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
         let kernels = self.kernels.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
+        if problem.operation.is_of_storage() {
+            return Err(Absent::NoOperation);
+        }
         match &problem.operands {
             Operands::MatrixVector { a, x } => {
                 in_process(|| Ok(kernels.spmv(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
             }
+            Operands::Matrix { .. } => Err(Absent::NoOperation),
             Operands::MatrixDense { a, x } => {
                 in_process(|| Ok(kernels.spmm(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
             }

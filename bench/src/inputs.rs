@@ -81,6 +81,10 @@ impl Deref for Aligned {
 
 /// The names of the matrices, in the order in which they are run.
 pub const MATRICES: [&str; 5] = ["lap2d_1000", "lap3d_100", "fem60k", "rmat17", "uni500k"];
+/// Those that are a few diagonals.
+pub const STENCILS: [&str; 2] = ["lap2d_1000", "lap3d_100"];
+/// Those that are dense blocks of 3 x 3.
+pub const BLOCKED: [&str; 1] = ["fem60k"];
 /// The names of the 3-tensors.
 pub const TENSORS: [&str; 2] = ["uni1000", "zipf5m"];
 

@@ -34,6 +34,7 @@ usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--page
 
   --quick    few repetitions: a first impression
   --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
+             spmv-coo spmv-dia spmv-bcsr spadd-coo coo-csr csr-csc csr-dia csr-bcsr
   --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, uni1000 zipf5m
   --pages    the pages that everybody's arrays lie on (default: huge)
   --save     write bench/out/<date>.json and bench/out/latest.md";

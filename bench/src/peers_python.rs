@@ -174,6 +174,7 @@ fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
             write_csr(to, "a", a)?;
             write_dense(to, "x", x)
         }
+        Operands::Matrix { a } => write_csr(to, "a", a),
         Operands::TwoMatrices { a, b } => {
             write_csr(to, "a", a)?;
             write_csr(to, "b", b)

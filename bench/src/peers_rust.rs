@@ -35,6 +35,9 @@ impl Contender for Sprs {
     }
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        if problem.operation.is_of_storage() {
+            return Err(Absent::NoOperation);
+        }
         match &problem.operands {
             Operands::MatrixVector { a, x } => {
                 let (a, x) = (sprs_view(a), ArrayView1::from(&x.vals[..]));
@@ -85,6 +88,9 @@ impl Contender for Faer {
     }
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        if problem.operation.is_of_storage() {
+            return Err(Absent::NoOperation);
+        }
         match &problem.operands {
             Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
                 let x = MatRef::from_row_major_slice(&x.vals, x.rows, x.cols).to_owned();
@@ -148,6 +154,9 @@ impl Contender for Nalgebra {
     }
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        if problem.operation.is_of_storage() {
+            return Err(Absent::NoOperation);
+        }
         match &problem.operands {
             Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
                 let (a, x) = (nalgebra_matrix(a)?, nalgebra_dense(x));

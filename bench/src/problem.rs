@@ -12,6 +12,9 @@
 //! | ttm32 | `A(i,j,r) = B(i,j,k) * C(k,r)` | (dense, compressed, dense), the fibers of B |
 //! | mttkrp32 | `A(i,r) = B(i,k,l) * C(k,r) * D(l,r)` | dense, row-major |
 //! | sddmm32, 128 | `A(i,j) = B(i,j) * C(i,k) * D(j,k)` | CSR, the pattern of B |
+//! | spmv-coo, -dia, -bcsr | spmv with A stored so | dense |
+//! | spadd-coo | spadd of lists to a list | compared as CSR |
+//! | coo-csr, csr-csc, csr-dia, csr-bcsr | `T(i,j) = A(i,j)`, a conversion | compared as CSR, without zeros |
 
 use std::fmt;
 use std::rc::Rc;
@@ -20,6 +23,38 @@ use crate::inputs::{self, Csf3, Csr, Dense};
 
 /// The rank of TTM and MTTKRP.
 pub const RANK: usize = 32;
+
+/// How a matrix is stored; blocks are 3 x 3.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    /// Compressed rows.
+    Csr,
+    /// Compressed columns.
+    Csc,
+    /// A list of coordinates.
+    Coo,
+    /// Diagonals.
+    Dia,
+    /// Compressed rows of blocks.
+    Bcsr,
+}
+
+impl Storage {
+    /// The name of the format, to Tamis.
+    pub fn format(self) -> &'static str {
+        match self {
+            Self::Csr => "csr",
+            Self::Csc => "csc",
+            Self::Coo => "coo",
+            Self::Dia => "dia",
+            Self::Bcsr => "bcsr(3,3)",
+        }
+    }
+
+    fn name(self) -> &'static str {
+        self.format().split('(').next().unwrap_or_default()
+    }
+}
 
 /// One operation; the number is its count of dense columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,10 +75,16 @@ pub enum Operation {
     Mttkrp,
     /// Sampled dense-dense product with so many inner columns.
     Sddmm(usize),
+    /// SpMV with another storage.
+    SpmvOf(Storage),
+    /// Sparse plus sparse with another storage.
+    SpaddOf(Storage),
+    /// One storage to another.
+    Convert(Storage, Storage),
 }
 
 /// Every operation, in the order of the report.
-pub const OPERATIONS: [Operation; 11] = [
+pub const OPERATIONS: [Operation; 19] = [
     Operation::Spmv,
     Operation::Spmm(32),
     Operation::Spmm(64),
@@ -55,6 +96,14 @@ pub const OPERATIONS: [Operation; 11] = [
     Operation::Mttkrp,
     Operation::Sddmm(32),
     Operation::Sddmm(128),
+    Operation::SpmvOf(Storage::Coo),
+    Operation::SpmvOf(Storage::Dia),
+    Operation::SpmvOf(Storage::Bcsr),
+    Operation::SpaddOf(Storage::Coo),
+    Operation::Convert(Storage::Coo, Storage::Csr),
+    Operation::Convert(Storage::Csr, Storage::Csc),
+    Operation::Convert(Storage::Csr, Storage::Dia),
+    Operation::Convert(Storage::Csr, Storage::Bcsr),
 ];
 
 impl fmt::Display for Operation {
@@ -68,15 +117,25 @@ impl fmt::Display for Operation {
             Self::Ttm => write!(f, "ttm{RANK}"),
             Self::Mttkrp => write!(f, "mttkrp{RANK}"),
             Self::Sddmm(k) => write!(f, "sddmm{k}"),
+            Self::SpmvOf(storage) => write!(f, "spmv-{}", storage.name()),
+            Self::SpaddOf(storage) => write!(f, "spadd-{}", storage.name()),
+            Self::Convert(from, to) => write!(f, "{}-{}", from.name(), to.name()),
         }
     }
 }
 
 impl Operation {
+    /// Whether it is about matrices in other storage than CSR.
+    pub fn is_of_storage(self) -> bool {
+        matches!(self, Self::SpmvOf(_) | Self::SpaddOf(_) | Self::Convert(..))
+    }
+
     /// The inputs it is run on.
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
             Self::Ttv | Self::Ttm | Self::Mttkrp => &inputs::TENSORS,
+            Self::SpmvOf(Storage::Dia) | Self::Convert(_, Storage::Dia) => &inputs::STENCILS,
+            Self::SpmvOf(Storage::Bcsr) | Self::Convert(_, Storage::Bcsr) => &inputs::BLOCKED,
             _ => &inputs::MATRICES,
         }
     }
@@ -100,6 +159,11 @@ pub enum Operands {
         a: Rc<Csr>,
         /// The vector x, a matrix of one column.
         x: Dense,
+    },
+    /// A conversion.
+    Matrix {
+        /// The matrix.
+        a: Rc<Csr>,
     },
     /// SpMM.
     MatrixDense {
@@ -183,13 +247,14 @@ impl Problem {
     /// Makes the dense operands for an operation on an input; `None` when they do not go together.
     pub fn new(operation: Operation, name: &'static str, input: &Input) -> Option<Self> {
         let operands = match (operation, input.clone()) {
-            (Operation::Spmv, Input::Matrix(a)) => {
+            (Operation::Convert(..), Input::Matrix(a)) => Operands::Matrix { a },
+            (Operation::Spmv | Operation::SpmvOf(_), Input::Matrix(a)) => {
                 Operands::MatrixVector { x: inputs::dense(a.cols, 1, 11), a }
             }
             (Operation::Spmm(columns), Input::Matrix(a)) => {
                 Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
             }
-            (Operation::Spadd | Operation::Hadamard, Input::Matrix(a)) => {
+            (Operation::Spadd | Operation::SpaddOf(_) | Operation::Hadamard, Input::Matrix(a)) => {
                 Operands::TwoMatrices { b: inputs::second(name, &a), a }
             }
             (Operation::Sddmm(k), Input::Matrix(b)) => Operands::Sampled {
@@ -219,6 +284,7 @@ impl Problem {
             Operands::MatrixVector { a, x } | Operands::MatrixDense { a, x } => {
                 csr_bytes(a) + 8 * x.vals.len()
             }
+            Operands::Matrix { a } => csr_bytes(a),
             Operands::TwoMatrices { a, b } => csr_bytes(a) + csr_bytes(b),
             Operands::TensorVector { b, c } | Operands::TensorMatrix { b, c } => {
                 csf_bytes(b) + 8 * c.vals.len()

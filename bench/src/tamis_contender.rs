@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
-use tamis::{Backend, Kernel, Options, Tensor, format};
+use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
 
 use crate::bars::{Bar, Required};
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Output, Problem};
+use crate::problem::{Operands, Operation, Output, Problem, Storage};
 
 /// The tiers that take part.
 pub fn contenders() -> Vec<Box<dyn Contender>> {
@@ -39,13 +39,17 @@ impl Contender for Tier {
             let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (*n, t)).collect();
             Kernel::compile(&text, &operands, &options).map_err(absent)?
         };
+        let stored = matches!(problem.operation, Operation::SpaddOf(_) | Operation::Convert(..));
         in_process(
             move || {
                 let operands: Vec<(&str, &Tensor)> =
                     operands.iter().map(|(n, t)| (*n, t)).collect();
                 kernel.run(&operands).map_err(|d| d.to_string())
             },
-            |mut results| results.pop().map(|(_, t)| output(&t)).unwrap_or_default(),
+            move |mut results| {
+                let Some((_, result)) = results.pop() else { return Output::default() };
+                if stored { as_csr(&result) } else { output(&result) }
+            },
         )
     }
 }
@@ -60,7 +64,11 @@ type Named = (&'static str, Tensor);
 
 /// The expression, the format of its result, and its operands.
 fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
+    if let Some(program) = program_of_storage(problem) {
+        return program;
+    }
     let (text, result, order, operands) = match &problem.operands {
+        Operands::Matrix { a } => ("T(i,j) = A(i,j)", "csr", 2, vec![("A", csr(a))]),
         Operands::MatrixVector { a, x } => {
             ("y(i) = A(i,j) * x(j)", "dense", 1, vec![("A", csr(a)), ("x", vector(x))])
         }
@@ -100,6 +108,49 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
     (text.to_owned(), spec, operands)
 }
 
+/// The same for operations with matrices in other storage than CSR.
+fn program_of_storage(problem: &Problem) -> Option<(String, tamis::FormatSpec, Vec<Named>)> {
+    let (text, result, operands) = match (problem.operation, &problem.operands) {
+        (Operation::SpmvOf(storage), Operands::MatrixVector { a, x }) => {
+            let operands = vec![("A", stored(a, storage)), ("x", vector(x))];
+            ("y(i) = A(i,j) * x(j)", "dense", operands)
+        }
+        (Operation::SpaddOf(storage), Operands::TwoMatrices { a, b }) => {
+            let operands = vec![("A", stored(a, storage)), ("B", stored(b, storage))];
+            ("C(i,j) = A(i,j) + B(i,j)", storage.format(), operands)
+        }
+        (Operation::Convert(from, to), Operands::Matrix { a }) => {
+            ("T(i,j) = A(i,j)", to.format(), vec![("A", stored(a, from))])
+        }
+        _ => return None,
+    };
+    let order = if result == "dense" { 1 } else { 2 };
+    let spec = format::parse(result, Some(order)).expect("a format of the benchmark");
+    Some((text.to_owned(), spec, operands))
+}
+
+fn stored(a: &Csr, storage: Storage) -> Tensor {
+    let spec = format::parse(storage.format(), Some(2)).expect("a format of the benchmark");
+    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
+    csr(a).to_format(&storage).expect("a conversion")
+}
+
+/// A matrix in any storage as CSR, without zeros, since blocks and diagonals are filled up with some.
+fn as_csr(tensor: &Tensor) -> Output {
+    let list = tensor.to_coordinates();
+    let tamis::Values::F64(vals) = &list.vals else { return Output::default() };
+    let mut entries: Vec<(u64, u64, f64)> = (0..vals.len())
+        .map(|n| (list.crds[0][n], list.crds[1][n], vals[n]))
+        .filter(|(_, _, value)| *value != 0.0)
+        .collect();
+    entries.sort_by_key(|&(i, j, _)| (i, j));
+    let mut pos = vec![0; list.dims[0] as usize + 1];
+    entries.iter().for_each(|&(i, _, _)| pos[i as usize + 1] += 1);
+    (1..pos.len()).for_each(|i| pos[i] += pos[i - 1]);
+    let crd = entries.iter().map(|&(_, j, _)| j as i32).collect();
+    Output { pos, crd, vals: entries.into_iter().map(|(_, _, value)| value).collect() }
+}
+
 fn csr(a: &Csr) -> Tensor {
     let dims = [a.rows as u64, a.cols as u64];
     Tensor::csr(dims, a.pos.clone(), a.crd.clone(), a.vals.clone()).expect("a valid input")
@@ -120,6 +171,7 @@ fn csf(b: &Csf3) -> Tensor {
     let level = |pos: &Vec<i32>, crd: &Vec<i32>| tamis::LevelData {
         pos: Some(tamis::Buffer::from_vec(pos.clone())),
         crd: Some(tamis::Buffer::from_vec(crd.clone())),
+        ..tamis::LevelData::default()
     };
     let levels =
         vec![tamis::LevelData::default(), level(&b.pos1, &b.crd1), level(&b.pos2, &b.crd2)];

@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
     #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
     pub generators: Vec<String>,
-    /// The dimension of an index variable that no tensor fixes
+    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20
     #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
     pub dimensions: Vec<String>,
     /// Where to write a result; without it a summary is printed
@@ -100,18 +100,22 @@ pub struct ExplainArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   tamis convert matrix.rb matrix.mtx.gz
-  tamis convert tensor.tns sorted.tns --to csf")]
+  tamis convert tensor.tns sorted.tns --to csf
+  tamis convert matrix.mtx by-columns.mtx --to csc
+  tamis convert matrix.mtx blocks.mtx --to 'bcsr(4,4)'")]
 pub struct ConvertArgs {
     /// The file to read
     pub input: PathBuf,
     /// The file to write
     pub output: PathBuf,
-    /// Store the tensor in this format in between: sorts, and sums duplicates
+    /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
+    /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
+    /// places that it adds (blocks, diagonals, dense) are written as zeros
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
 }
 
-/// Describe a tensor file
+/// Describe a tensor file: what is measured of it, and the formats that suit it, best first
 #[derive(Args)]
 pub struct InfoArgs {
     /// The file

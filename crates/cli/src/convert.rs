@@ -2,6 +2,7 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
+use crate::recommend::storage;
 use tamis::Duplicates;
 use tamis_io::WriteOptions;
 
@@ -10,11 +11,7 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
     let file = tamis_io::read(&args.input)?;
     let mut list = file.coordinates;
     if let Some(text) = &args.to {
-        let spec = tamis::format::parse(text, Some(list.dims.len()))?;
-        let mut storage = spec.resolve(list.vals.datatype())?;
-        let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
-        storage.pos = spec.pos.unwrap_or(tamis::IndexWidth::for_max(largest));
-        storage.crd = spec.crd.unwrap_or(tamis::IndexWidth::for_max(largest));
+        let storage = storage(&list, text)?;
         list = tamis::pack(&list, &storage, Duplicates::Sum)?.to_coordinates();
     }
     tamis_io::write(&args.output, &list, &WriteOptions::default())?;

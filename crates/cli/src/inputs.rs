@@ -146,12 +146,20 @@ fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
     Ok(list)
 }
 
-/// Dimensions of index variables by files, explicit generators and `-d`.
+/// Dimensions of index variables and of tensors.
+pub struct Dimensions {
+    /// Of index variables by name.
+    pub vars: BTreeMap<String, u64>,
+    /// Of tensors by name.
+    pub tensors: BTreeMap<String, Vec<u64>>,
+}
+
+/// Dimensions by files, explicit generators and `-d`.
 fn sizes(
     program: &Program,
     args: &RunArgs,
     lists: &BTreeMap<String, (Coordinates, Shape)>,
-) -> Result<BTreeMap<String, u64>, Failure> {
+) -> Result<Dimensions, Failure> {
     let mut known: BTreeMap<String, Vec<u64>> =
         lists.iter().map(|(name, (list, _))| (name.clone(), list.dims.clone())).collect();
     for text in &args.generators {
@@ -160,58 +168,81 @@ fn sizes(
             known.insert(name.to_owned(), dims);
         }
     }
-    let mut sizes = dimensions(program, &args.dimensions)?;
+    let Dimensions { mut vars, tensors } = dimensions(program, &args.dimensions)?;
+    for (name, dims) in tensors {
+        known.entry(name).or_insert(dims);
+    }
     for statement in &program.statements {
         let mut accesses = statement.value.accesses();
         accesses.push(&statement.result);
         for access in accesses {
             let Some(dims) = known.get(&program.tensors[access.tensor].name) else { continue };
-            for (&var, &d) in access.indices.iter().zip(dims) {
-                sizes.entry(program.vars[var].name.clone()).or_insert(d);
+            for (mode, (&var, &d)) in access.indices.iter().zip(dims).enumerate() {
+                let count = access.slicing(mode).map_or(Ok(d), |s| s.slice().len(d));
+                vars.entry(program.vars[var].name.clone()).or_insert(count.unwrap_or(d));
             }
         }
     }
-    Ok(sizes)
+    Ok(Dimensions { vars, tensors: known })
 }
 
-/// The dimensions of `-d`.
-pub fn dimensions(program: &Program, texts: &[String]) -> Result<BTreeMap<String, u64>, Failure> {
-    let mut dims = BTreeMap::new();
+/// The dimensions of `-d`: `i=1000` of an index variable, `A=1000x20` of a tensor.
+pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Failure> {
+    let mut dims = Dimensions { vars: BTreeMap::new(), tensors: BTreeMap::new() };
     for text in texts {
-        let (name, size) = assignment("-d", text)?;
-        if program.var(name).is_none() {
-            let message = format!("the expression has no index variable named {name}");
-            return Err(Diagnostic::new(Code::UnknownVariable, message)
-                .help("name one of its index variables")
-                .into());
+        let (name, sizes) = assignment("-d", text)?;
+        match (program.var(name), program.tensor(name)) {
+            (Some(_), _) => drop(dims.vars.insert(name.to_owned(), size(text, name, sizes)?)),
+            (None, Some(tensor)) => {
+                let sizes = sizes.split('x').map(|s| size(text, name, s));
+                let sizes: Vec<u64> = sizes.collect::<Result<_, Failure>>()?;
+                let order = program.tensors[tensor].order;
+                if sizes.len() != order {
+                    let message =
+                        format!("{name} has order {order}, -d gives {} dimensions", sizes.len());
+                    return Err(Diagnostic::new(Code::OrderMismatch, message)
+                        .help("give one dimension per mode")
+                        .into());
+                }
+                dims.tensors.insert(name.to_owned(), sizes);
+            }
+            (None, None) => {
+                let message = format!("the expression has no index variable named {name}");
+                return Err(Diagnostic::new(Code::UnknownVariable, message)
+                    .help("name one of its index variables, or a tensor")
+                    .into());
+            }
         }
-        let size: u64 = size.parse().map_err(|_| {
-            invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
-        })?;
-        if size > i64::MAX as u64 {
-            let message = format!("the dimension {size} of {name} is beyond 2^63 - 1");
-            return Err(Diagnostic::new(Code::DimensionTooLarge, message)
-                .help("choose a smaller one")
-                .into());
-        }
-        dims.insert(name.to_owned(), size);
     }
     Ok(dims)
 }
 
-/// The dimensions of a tensor from its index variables.
-fn inferred(
-    program: &Program,
-    name: &str,
-    sizes: &BTreeMap<String, u64>,
-) -> Result<Vec<u64>, Failure> {
+/// One dimension of the option `-d text`.
+fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
+    let size: u64 = size.parse().map_err(|_| {
+        invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
+    })?;
+    if size > i64::MAX as u64 {
+        let message = format!("the dimension {size} of {name} is beyond 2^63 - 1");
+        return Err(Diagnostic::new(Code::DimensionTooLarge, message)
+            .help("choose a smaller one")
+            .into());
+    }
+    Ok(size)
+}
+
+/// The dimensions of a tensor from its index variables; those of a sliced mode do not follow.
+fn inferred(program: &Program, name: &str, sizes: &Dimensions) -> Result<Vec<u64>, Failure> {
+    if let Some(dims) = sizes.tensors.get(name) {
+        return Ok(dims.clone());
+    }
     for statement in &program.statements {
         let mut accesses = statement.value.accesses();
         accesses.push(&statement.result);
         for access in accesses.into_iter().filter(|a| program.tensors[a.tensor].name == name) {
-            let dims: Option<Vec<u64>> =
-                access.indices.iter().map(|&v| sizes.get(&program.vars[v].name).copied()).collect();
-            if let Some(dims) = dims {
+            let sizes = access.indices.iter().map(|&v| sizes.vars.get(&program.vars[v].name));
+            let dims: Option<Vec<u64>> = sizes.map(Option::<&u64>::copied).collect();
+            if let (Some(dims), false) = (dims, access.is_sliced()) {
                 return Ok(dims);
             }
         }
@@ -244,7 +275,8 @@ fn check_all_given(
     for name in lists.keys() {
         let read = program.statements.iter().any(|s| {
             s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == *name)
-                || (s.accumulate.is_some() && program.tensors[s.result.tensor].name == *name)
+                || ((s.accumulate.is_some() || s.result.is_sliced())
+                    && program.tensors[s.result.tensor].name == *name)
         });
         if !read {
             let message = format!("{name} is given a value, but the expression only writes it");

@@ -9,6 +9,7 @@ mod formats;
 mod generate;
 mod info;
 mod inputs;
+mod recommend;
 mod run;
 
 use args::{Cli, Command};

@@ -24,10 +24,12 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let results = program.results();
     let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
+    let dimensions = inputs::dimensions(&program, &args.dimensions)?;
     let options = Options {
         results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
         datatype: dtype,
-        dims: inputs::dimensions(&program, &args.dimensions)?,
+        dims: dimensions.vars,
+        shapes: dimensions.tensors,
         backend,
     };
     let start = Instant::now();

@@ -39,6 +39,19 @@ fn a_product_runs_on_every_backend() {
 }
 
 #[test]
+fn slices_fix_dimensions() {
+    let part = "y(i) = A(i[100:500:2],j[:200]) * x(j)";
+    check(&["run", part, "-i", MATRIX, "-g", "x=dense"], 0, "y: 200, 200 stored");
+    let whole = "A(i[0:300],j) = B(j,i)";
+    let old: [&str; 4] = ["-i", MATRIX, "-g", "B=600x300:0.01"];
+    check(&[&["run", whole][..], &old].concat(), 0, "A: 600 x 600");
+    let sized = ["-d", "A=600x50", "-g", "B=0.1"];
+    check(&[&["run", whole][..], &sized].concat(), 0, "A: 600 x 50");
+    check(&["run", whole, "-g", "B=50x300:0.1"], 2, "error[dimension-unknown]");
+    check(&["run", whole, "-g", "B=50x300:0.1", "-d", "A=600"], 2, "error[order-mismatch]");
+}
+
+#[test]
 fn json_has_what_scripts_need() {
     let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];
     let text = String::from_utf8(tamis(&args).stdout).expect("text");
@@ -57,6 +70,61 @@ fn results_are_written_and_read_back() {
     let converted = scratch("y.mtx.gz");
     check(&["convert", &path.to_string_lossy(), &converted.to_string_lossy()], 0, "600 entries");
     check(&["info", &converted.to_string_lossy()], 0, "600 x 1");
+}
+
+#[test]
+fn formats_are_recommended_by_their_bytes() {
+    let path = scratch("tridiagonal.mtx");
+    let mut text = "%%MatrixMarket matrix coordinate real general\n1000 1000 2998\n".to_owned();
+    for i in 1..=1000i64 {
+        for j in (i - 1).max(1)..=(i + 1).min(1000) {
+            text.push_str(&format!("{i} {j} 1.5\n"));
+        }
+    }
+    std::fs::write(&path, text).expect("written");
+    let output = tamis(&["info", &path.to_string_lossy()]);
+    let text = String::from_utf8_lossy(&output.stdout);
+    let table: Vec<&str> = text.lines().skip_while(|l| !l.starts_with("format")).collect();
+    let row = |k: usize| table[k].split_whitespace().collect::<Vec<&str>>().join(" ");
+    assert_eq!(row(0), "format bytes of csr why", "{text}");
+    assert_eq!(row(1), "dia 24.0 kB 0.60 3 diagonals, 100 % full", "{text}");
+    assert!(table.iter().any(|l| l.starts_with("csr") && l.contains("40.0 kB")), "{text}");
+    assert!(table.last().is_some_and(|l| l.starts_with("bitmap")), "{text}");
+}
+
+#[test]
+fn files_are_converted_through_any_format() {
+    let formats = [
+        ("csc", "1682"),
+        ("coo(nonordered,nonunique)", "1682"),
+        ("dok", "1682"),
+        ("ell", "1682"),
+        ("dia", "14008"),
+        ("bcsr(2,3)", "5014"),
+        ("csb(8,8)", "1682"),
+        ("bitmap", "1682"),
+        ("(i, j) -> (j: hashed, i: dense)", "67600"),
+    ];
+    let path = scratch("airfoil.mtx");
+    for (format, entries) in formats {
+        let args = ["convert", "data/airfoil.mtx.gz", &path.to_string_lossy(), "--to", format];
+        check(&args, 0, &format!("{entries} entries written"));
+    }
+    let args = ["convert", "data/airfoil.mtx.gz", &path.to_string_lossy(), "--to", "hash"];
+    check(&args, 2, "error[format-order]");
+}
+
+/// Along the other diagonal, every entry has a diagonal to itself.
+#[test]
+fn formats_that_would_waste_memory_are_refused() {
+    let path = scratch("across.mtx");
+    let n = 20_000;
+    let mut text = format!("%%MatrixMarket matrix coordinate real general\n{n} {n} {n}\n");
+    (1..=n).for_each(|i| text.push_str(&format!("{i} {} 1.5\n", n + 1 - i)));
+    std::fs::write(&path, text).expect("written");
+    let input = format!("A={}", path.display());
+    let args = ["run", SPMV, "-i", &input, "-f", "A=dia", "-g", "x=dense"];
+    check(&args, 1, "20000 entries take 3200.1 MB as dia, and 0.3 MB as csr");
 }
 
 #[test]

@@ -52,7 +52,12 @@ impl From<bool> for Truth {
 }
 
 impl Truth {
-    /// The byte; memory of others may hold any.
+    /// The truth value of a byte, as foreign memory may hold it: valid ones are 0 and 1.
+    pub fn of_byte(byte: u8) -> Truth {
+        Truth(byte)
+    }
+
+    /// The byte.
     pub fn byte(self) -> u8 {
         self.0
     }
@@ -311,7 +316,7 @@ pub fn out_of_memory(bytes: f64) -> Diagnostic {
 }
 
 /// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
-fn physical_memory() -> usize {
+pub fn physical_memory() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
     *BYTES.get_or_init(|| {
         // SAFETY: sysconf only reads system facts.

@@ -13,6 +13,9 @@ use tamis_core::format::{Format, LevelMap, LevelSpec, Storage, Walk};
 use tamis_core::ids::{Id, Mode};
 use tamis_core::level::{COMPRESSED, Crd, DENSE, Header, LevelView, Numbers, Part, RANGE};
 
+#[cfg(test)]
+mod tests;
+
 /// A tensor in memory. Cloning shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Tensor {
@@ -195,7 +198,7 @@ impl Tensor {
     /// The value at a coordinate: the stored one, the sum of several, or the fill value, which
     /// everything outside the dimensions has too.
     pub fn get(&self, coordinate: &[u64]) -> Scalar {
-        if self.storage.format.is_plain() {
+        if self.storage.format.is_basic() {
             return self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p));
         }
         let mut found: Option<Scalar> = None;
@@ -267,15 +270,9 @@ impl Tensor {
         }
         check_dims(&self.dims)?;
         self.validate_arrays()?;
-        let positions = match format.is_plain() {
-            true => self.validate_plain()?,
+        match format.is_basic() {
+            true => self.validate_values(self.validate_plain()?)?,
             false => self.validate_walking()?,
-        };
-        if self.vals.len() as u64 != positions {
-            return Err(invalid(format!(
-                "there are {} values for {positions} positions of the last level",
-                self.vals.len()
-            )));
         }
         if let Some(bools) = self.vals.as_slice::<Truth>()
             && let Some(at) = bools.iter().position(|b| b.byte() > 1)
@@ -329,8 +326,18 @@ impl Tensor {
         Ok(())
     }
 
-    /// Checks levels of any format and returns the number of positions of the last.
-    fn validate_walking(&self) -> Result<u64, Diagnostic> {
+    fn validate_values(&self, positions: u64) -> Result<(), Diagnostic> {
+        let values = self.vals.len();
+        if values as u64 == positions {
+            return Ok(());
+        }
+        let message =
+            format!("there are {values} values for {positions} positions of the last level");
+        Err(invalid(message))
+    }
+
+    /// Checks levels of any format, and that there is a value for each position of the last.
+    fn validate_walking(&self) -> Result<(), Diagnostic> {
         let slots = self.storage.format.levels().iter().zip(&self.levels);
         for (k, (level, data)) in slots.enumerate() {
             let width = matches!(level.map, LevelMap::Slot(_)).then_some(&data.width);
@@ -342,9 +349,14 @@ impl Tensor {
         }
         let views = views(&self.storage.format, &self.dims, &self.levels);
         let walk = Walk::new(&self.storage.format, &self.dims, views);
-        walk.check().map_err(|(k, reason)| invalid(format!("level {}: {reason}", k + 1)))?;
-        let positions = walk.positions().last().copied().unwrap_or(1);
-        if positions > i64::MAX as u64 { Err(too_large(&self.dims)) } else { Ok(positions) }
+        let broken = |(k, reason)| invalid(format!("level {}: {reason}", k + 1));
+        let positions = walk.check_arrays().map_err(broken)?;
+        if positions > i64::MAX as u64 {
+            return Err(too_large(&self.dims));
+        }
+        // Before the walk, since dense levels may have any number of positions.
+        self.validate_values(positions)?;
+        walk.check_coordinates().map_err(broken)
     }
 
     /// Checks levels that are dense or compressed and returns the number of positions of the last.

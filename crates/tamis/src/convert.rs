@@ -1,6 +1,6 @@
 //! Conversion between all formats, by generated kernels.
 
-use crate::{Backend, Kernel, Options};
+use crate::{Backend, Kernel, Options, waste};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
@@ -19,12 +19,16 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     let format = &storage.format;
-    if format.order() != list.dims.len() || format.is_plain() || is_list(format) {
+    if format.order() != list.dims.len() || format.is_basic() || is_list(format) {
         return tamis_runtime::pack(list, storage, duplicates);
     }
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);
     let plain = Storage { format: plain, ..storage.clone() };
-    tamis_runtime::pack(list, &plain, duplicates)?.to_format(storage)
+    let plain = tamis_runtime::pack(list, &plain, duplicates)?;
+    if waste::is_possible(&list.dims, list.vals.len(), storage) {
+        waste::refuse(list, storage)?;
+    }
+    plain.generated(storage)
 }
 
 /// Conversion of tensors.
@@ -40,6 +44,20 @@ impl ToFormat for Tensor {
         if self.storage() == storage {
             return Ok(self.clone());
         }
+        if waste::is_possible(self.dims(), self.vals().len(), storage) {
+            waste::refuse(&waste::places(self), storage)?;
+        }
+        self.generated(storage)
+    }
+}
+
+/// Conversion by a generated kernel.
+trait Generated {
+    fn generated(&self, storage: &Storage) -> Result<Tensor, Diagnostic>;
+}
+
+impl Generated for Tensor {
+    fn generated(&self, storage: &Storage) -> Result<Tensor, Diagnostic> {
         let indices: Vec<String> = (0..self.dims().len()).map(|m| format!("i{m}")).collect();
         let indices = match indices.is_empty() {
             true => String::new(),
@@ -53,12 +71,13 @@ impl ToFormat for Tensor {
             crd: Some(storage.crd),
         };
         let options = Options {
-            results: BTreeMap::from([("T".to_owned(), spec)]),
+            results: BTreeMap::from([("tensor".to_owned(), spec)]),
             backend: Backend::Jit,
             ..Options::default()
         };
         let operands = [("A", self)];
-        let kernel = Kernel::compile(&format!("T{indices} = A{indices}"), &operands, &options)?;
+        let kernel =
+            Kernel::compile(&format!("tensor{indices} = A{indices}"), &operands, &options)?;
         let mut results = kernel.run(&operands)?;
         Ok(results.pop().map_or_else(|| self.clone(), |(_, tensor)| tensor))
     }

@@ -1,84 +1,122 @@
-//! Dimensions of index variables, from the operands and from what the user says.
+//! Dimensions of index variables and tensors, from the operands and from what the user says.
 
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ids::{IdVec, IndexVar, TensorId};
-use tamis_core::notation::{Access, Expr, Program};
+use tamis_core::notation::{Access, Program, Slice};
 
-/// The dimension of each index variable, as far as operands and `given` fix it.
+/// What is known of dimensions.
+pub(crate) struct Known {
+    /// The dimension of each index variable, as far as something fixes it.
+    pub(crate) vars: IdVec<IndexVar, Option<u64>>,
+    /// The dimensions of operands, and of results as far as their variables fix them.
+    pub(crate) tensors: BTreeMap<TensorId, Vec<u64>>,
+}
+
+/// The dimension of each index variable, as far as tensors and `given` fix it.
 ///
-/// An operand is known by its dimensions; two uses of a variable must agree.
+/// `tensors` has the dimensions of operands and of those results that the user gave some; two
+/// uses of a variable must agree.
 pub(crate) fn known(
     program: &Program,
-    operands: &BTreeMap<TensorId, Vec<u64>>,
+    tensors: BTreeMap<TensorId, Vec<u64>>,
     given: &BTreeMap<IndexVar, u64>,
-) -> Result<IdVec<IndexVar, Option<u64>>, Diagnostic> {
-    let mut dims: IdVec<IndexVar, Option<u64>> = program.vars.iter().map(|_| None).collect();
-    let mut origin: BTreeMap<IndexVar, String> = BTreeMap::new();
+) -> Result<Known, Diagnostic> {
+    let vars = program.vars.iter().map(|_| None).collect();
+    let origin = given.keys().map(|&var| (var, "the option -d".to_owned())).collect();
+    let mut learner = Learner { program, known: Known { vars, tensors }, origin };
     for (&var, &dimension) in given {
-        dims[var] = Some(dimension);
-        origin.insert(var, "the option -d".to_owned());
+        learner.known.vars[var] = Some(dimension);
     }
-    let mut sizes: BTreeMap<TensorId, Vec<u64>> = operands.clone();
     for statement in &program.statements {
-        let mut accesses: Vec<&Access> = vec![];
-        statement.value.walk(&mut |e| {
-            if let Expr::Access(access) = e {
-                accesses.push(access);
-            }
-        });
-        accesses.push(&statement.result);
-        for access in accesses {
-            let Some(size) = sizes.get(&access.tensor) else { continue };
-            let name = &program.tensors[access.tensor].name;
-            if size.len() != access.indices.len() {
-                let message = format!(
-                    "{name} has {} modes and is used with {}",
-                    size.len(),
-                    access.indices.len()
-                );
-                return Err(Diagnostic::new(Code::OrderMismatch, message)
-                    .at(&program.source, access.span.clone())
-                    .help("use one index variable per mode"));
-            }
-            for (mode, (&var, &dimension)) in access.indices.iter().zip(size).enumerate() {
-                let here = format!("mode {} of {name}", mode + 1);
-                match dims[var] {
-                    Some(known) if known != dimension => {
-                        let message = format!(
-                            "index {}: {} has {known}, {here} has {dimension}",
-                            program.vars[var].name, origin[&var]
-                        );
-                        return Err(mismatch(program, access, message));
-                    }
-                    Some(_) => {}
-                    None => {
-                        dims[var] = Some(dimension);
-                        origin.insert(var, here);
-                    }
+        for access in statement.value.accesses() {
+            learner.learn(access)?;
+        }
+        let result = &statement.result;
+        learner.learn(result)?;
+        let dims: Option<Vec<u64>> =
+            result.indices.iter().map(|&v| learner.known.vars[v]).collect();
+        if let (Some(dims), true) = (dims, !result.is_sliced()) {
+            learner.known.tensors.entry(result.tensor).or_insert(dims);
+        }
+    }
+    Ok(learner.known)
+}
+
+struct Learner<'p> {
+    program: &'p Program,
+    known: Known,
+    /// What fixed each variable.
+    origin: BTreeMap<IndexVar, String>,
+}
+
+impl Learner<'_> {
+    /// What a use of a tensor says of its variables.
+    fn learn(&mut self, access: &Access) -> Result<(), Diagnostic> {
+        let Some(dims) = self.known.tensors.get(&access.tensor).cloned() else { return Ok(()) };
+        let program = self.program;
+        let name = &program.tensors[access.tensor].name;
+        if dims.len() != access.indices.len() {
+            let message = format!(
+                "{name} has {} modes and is used with {}",
+                dims.len(),
+                access.indices.len()
+            );
+            return Err(Diagnostic::new(Code::OrderMismatch, message)
+                .at(&program.source, access.span.clone())
+                .help("use one index variable per mode"));
+        }
+        for (mode, (&var, &dimension)) in access.indices.iter().zip(&dims).enumerate() {
+            let (here, dimension) = match access.slicing(mode) {
+                Some(slicing) => {
+                    let slice = slicing.slice();
+                    let here = format!("{slice} of mode {} of {name}", mode + 1);
+                    let members = slice.len(dimension);
+                    (here, members.map_err(|c| self.beyond(access, mode, slice, c, dimension))?)
+                }
+                None => (format!("mode {} of {name}", mode + 1), dimension),
+            };
+            match self.known.vars[var] {
+                Some(known) if known != dimension => {
+                    let message = format!(
+                        "index {}: {} has {known}, {here} has {dimension}",
+                        program.vars[var].name, self.origin[&var]
+                    );
+                    return Err(Diagnostic::new(Code::DimensionMismatch, message)
+                        .at(&program.source, access.span.clone())
+                        .help("use different index variables, or operands of equal dimension"));
+                }
+                Some(_) => {}
+                None => {
+                    self.known.vars[var] = Some(dimension);
+                    self.origin.insert(var, here);
                 }
             }
         }
-        let result: Option<Vec<u64>> = statement.result.indices.iter().map(|&v| dims[v]).collect();
-        if let Some(result) = result {
-            sizes.entry(statement.result.tensor).or_insert(result);
-        }
+        Ok(())
     }
-    Ok(dims)
-}
 
-fn mismatch(program: &Program, access: &Access, message: String) -> Diagnostic {
-    Diagnostic::new(Code::DimensionMismatch, message)
-        .at(&program.source, access.span.clone())
-        .help("use different index variables, or operands of equal dimension")
+    /// A set with a member that the mode lacks.
+    fn beyond(
+        &self,
+        access: &Access,
+        mode: usize,
+        slice: &Slice,
+        member: u64,
+        dimension: u64,
+    ) -> Diagnostic {
+        let name = &self.program.tensors[access.tensor].name;
+        let message =
+            format!("{slice} names {member}, mode {} of {name} has {dimension}", mode + 1);
+        Diagnostic::new(Code::DimensionMismatch, message)
+            .at(&self.program.source, access.span.clone())
+            .help("name coordinates from 0 on and below the dimension")
+    }
 }
 
 /// Every dimension, or the diagnostic for the first that nothing fixes.
-pub(crate) fn all(
-    program: &Program,
-    dims: &IdVec<IndexVar, Option<u64>>,
-) -> Result<IdVec<IndexVar, u64>, Diagnostic> {
-    for (var, dimension) in dims.enumerate() {
+pub(crate) fn all(program: &Program, known: &Known) -> Result<IdVec<IndexVar, u64>, Diagnostic> {
+    for (var, dimension) in known.vars.enumerate() {
         if dimension.is_none() && !program.vars[var].name.is_empty() {
             let decl = &program.vars[var];
             return Err(Diagnostic::new(
@@ -89,5 +127,15 @@ pub(crate) fn all(
             .help(format!("give it: -d {}=SIZE", decl.name)));
         }
     }
-    Ok(dims.iter().map(|d| d.unwrap_or(0)).collect())
+    let unknown = |a: &&Access| a.is_sliced() && !known.tensors.contains_key(&a.tensor);
+    if let Some(result) = program.statements.iter().map(|s| &s.result).find(unknown) {
+        let name = &program.tensors[result.tensor].name;
+        let sizes = vec!["SIZE"; result.indices.len()].join("x");
+        let message =
+            format!("nothing fixes the dimensions of {name}, of which a slice is written");
+        return Err(Diagnostic::new(Code::DimensionUnknown, message)
+            .at(&program.source, result.span.clone())
+            .help(format!("give {name} a value, or its dimensions: -d {name}={sizes}")));
+    }
+    Ok(known.vars.iter().map(|d| d.unwrap_or(0)).collect())
 }

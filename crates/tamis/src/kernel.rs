@@ -28,9 +28,14 @@ pub struct Options {
     pub datatype: Option<DataType>,
     /// Dimensions of index variables by name that operands do not fix.
     pub dims: BTreeMap<String, u64>,
+    /// Dimensions of results by name that nothing else fixes: those of which a slice is written.
+    pub shapes: BTreeMap<String, Vec<u64>>,
     /// What runs the kernels.
     pub backend: Backend,
 }
+
+/// Values by tensor, and dimensions by index variable.
+pub type Bound = (Vec<Option<Tensor>>, IdVec<IndexVar, u64>);
 
 /// Nanoseconds in the first tier after which the second is worth its compilation.
 const LONG: u64 = 300_000_000;
@@ -46,6 +51,8 @@ pub struct Kernel {
     spent: AtomicU64,
     backend: Backend,
     given: BTreeMap<IndexVar, u64>,
+    /// The dimensions of results that the user gave.
+    shapes: BTreeMap<TensorId, Vec<u64>>,
     /// The operands by name, in the order of the text.
     inputs: Vec<(String, TensorId)>,
 }
@@ -84,8 +91,20 @@ impl Kernel {
         for (name, &dimension) in &options.dims {
             given.insert(variable(&program, name)?, dimension);
         }
-        let sizes = tensors.iter().map(|(&id, t)| (id, t.dims().to_vec())).collect();
-        let known = dims::known(&program, &sizes, &given)?;
+        let mut shapes = BTreeMap::new();
+        for (name, shape) in &options.shapes {
+            let id = operand(&program, name)?;
+            let value = tensors.get(&id).map(|t| t.dims()).filter(|dims| dims != shape);
+            if let Some(value) = value {
+                let message = format!("{name} has dimensions {value:?} and is given {shape:?}");
+                return Err(Diagnostic::new(Code::DimensionMismatch, message)
+                    .help("leave out the dimensions of tensors that have a value"));
+            }
+            shapes.insert(id, shape.clone());
+        }
+        let mut sizes = shapes.clone();
+        sizes.extend(tensors.iter().map(|(&id, t)| (id, t.dims().to_vec())));
+        let known = dims::known(&program, sizes, &given)?;
         let all = dims::all(&program, &known)?;
         let request = request(&program, &tensors, &all, options)?;
         let compiled = pipeline::compile(&request, options.backend.target())?;
@@ -101,6 +120,7 @@ impl Kernel {
             spent: AtomicU64::new(0),
             backend: options.backend,
             given,
+            shapes,
             inputs,
         })
     }
@@ -120,8 +140,7 @@ impl Kernel {
     /// The operands must be stored as those that the kernel was compiled for; dimensions and
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
-        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled.program.tensors.len()];
-        let dims = self.bind(operands, &mut values)?;
+        let (mut values, dims) = self.bind(operands)?;
         let start = Instant::now();
         let executables = self.optimised.get().unwrap_or(&self.executables);
         for (kernel, (lowered, executable)) in self
@@ -171,13 +190,11 @@ impl Kernel {
         pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
     }
 
-    /// Puts the operands in their places and returns the dimension of each index variable.
-    fn bind(
-        &self,
-        operands: &[(&str, &Tensor)],
-        values: &mut [Option<Tensor>],
-    ) -> Result<IdVec<IndexVar, u64>, Diagnostic> {
-        let mut sizes = BTreeMap::new();
+    /// The tensors of the compiled program that have a value before the first kernel runs, by id,
+    /// and the dimension of each of its index variables.
+    pub fn bind(&self, operands: &[(&str, &Tensor)]) -> Result<Bound, Diagnostic> {
+        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled.program.tensors.len()];
+        let mut sizes = self.shapes.clone();
         for (id, tensor) in self.compiled.program.tensors.enumerate() {
             let Role::Input(source) = tensor.role else { continue };
             let name = &self.program.tensors[source].name;
@@ -201,15 +218,21 @@ impl Kernel {
         {
             operand(&self.program, name)?;
         }
-        let known = dims::known(&self.program, &sizes, &self.given)?;
+        let known = dims::known(&self.program, sizes, &self.given)?;
         let mut all = dims::all(&self.program, &known)?;
-        // Variables of the compiler's own have no dimension, or that of another.
+        // Variables of the compiler's own have no dimension, or that of another or of a mode.
+        let derived = &self.compiled.program.derived;
         while all.len() < self.compiled.program.vars.len() {
             let var = IndexVar::new(all.len());
-            let alias = self.compiled.program.derived.alias(var);
-            all.push(if alias == var { 0 } else { all[alias] });
+            let alias = derived.alias(var);
+            let of_mode = derived.mode(var).map(|(t, mode)| known.tensors[&t][mode.index()]);
+            all.push(match of_mode {
+                Some(dimension) => dimension,
+                None if alias == var => 0,
+                None => all[alias],
+            });
         }
-        Ok(all)
+        Ok((values, all))
     }
 }
 

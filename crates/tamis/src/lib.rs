@@ -17,11 +17,14 @@ mod backend;
 mod convert;
 mod dims;
 pub mod explain;
+mod footprint;
 mod kernel;
+mod waste;
 
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
-pub use kernel::{Kernel, Options, evaluate};
+pub use footprint::footprint;
+pub use kernel::{Bound, Kernel, Options, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};

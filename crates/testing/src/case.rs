@@ -16,6 +16,8 @@ pub struct Case {
     pub results: BTreeMap<String, String>,
     /// Dimensions of index variables that no operand fixes.
     pub dims: BTreeMap<String, u64>,
+    /// Dimensions of results of which a slice is written.
+    pub shapes: BTreeMap<String, Vec<u64>>,
 }
 
 /// A tensor by its entries.
@@ -58,7 +60,13 @@ impl Case {
             let order = program.tensor(name).map(|t| program.tensors[t].order);
             results.insert(name.clone(), format::parse(text, order)?);
         }
-        Ok(Options { results, datatype: None, dims: self.dims.clone(), backend })
+        Ok(Options {
+            results,
+            datatype: None,
+            dims: self.dims.clone(),
+            shapes: self.shapes.clone(),
+            backend,
+        })
     }
 }
 
@@ -74,6 +82,10 @@ impl fmt::Display for Case {
         }
         for (name, dimension) in &self.dims {
             writeln!(f, "{name} = {dimension}")?;
+        }
+        for (name, shape) in &self.shapes {
+            let shape: Vec<String> = shape.iter().map(u64::to_string).collect();
+            writeln!(f, "{name} = {}", shape.join("x"))?;
         }
         writeln!(f, "{}", self.text)?;
         writeln!(f, "---- run")?;

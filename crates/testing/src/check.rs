@@ -1,7 +1,7 @@
 //! Comparing a case's results on a backend with the dense reference.
 
 use crate::case::Case;
-use crate::reference::{self, Dense};
+use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
 use tamis_core::cin::Role;
@@ -36,6 +36,7 @@ fn invalid(d: &Diagnostic) -> bool {
             d.code,
             Code::ImplicitReduction
                 | Code::ResultVariable
+                | Code::ResultRedefined
                 | Code::BoundVariable
                 | Code::UnknownTensor
                 | Code::UnknownVariable
@@ -60,8 +61,13 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
-    let types = result_types(&kernel);
-    let expected = reference::evaluate(&program, &dense, &case.dims, &types)?;
+    let mut sizes = Sizes {
+        dims: case.dims.clone(),
+        shapes: case.shapes.clone(),
+        fills: BTreeMap::new(),
+        types: result_types(&kernel),
+    };
+    let expected = reference::evaluate(&program, &dense, &sizes)?;
     let halves = case.operands.iter().map(|o| &o.format).chain(case.results.values());
     let most = if halves.into_iter().any(|f| f.contains("f16")) { 256.0 } else { 1e6 };
     let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > most && v.is_finite());
@@ -71,11 +77,14 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         return Ok(Outcome::Invalid);
     }
     let results = match kernel.run(&operands) {
-        Err(d) if d.code == Code::IntegerOverflow && overflows(&types, &expected) => {
+        Err(d) if d.code == Code::IntegerOverflow && overflows(&sizes.types, &expected) => {
             return Ok(Outcome::Invalid);
         }
         results => results?,
     };
+    let fill = |t: &Tensor| t.storage().fill.as_f64();
+    sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
+    let expected = reference::evaluate(&program, &dense, &sizes)?;
     for (name, tensor) in &results {
         if let Some(problem) = compare(name, tensor, &expected[name])? {
             return Ok(Outcome::Wrong(problem));

@@ -18,7 +18,7 @@
 
 use crate::case::{Case, Operand};
 use crate::check::{Outcome, check, result_types};
-use crate::reference::{self, Dense};
+use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
@@ -30,6 +30,7 @@ struct Filetest {
     header: String,
     formats: Vec<(String, Vec<String>)>,
     dims: BTreeMap<String, u64>,
+    shapes: BTreeMap<String, Vec<u64>>,
     text: String,
     sections: Vec<(String, String)>,
 }
@@ -78,18 +79,25 @@ fn parse(text: &str) -> Result<Filetest, String> {
         header: head.to_owned(),
         formats: vec![],
         dims: BTreeMap::new(),
+        shapes: BTreeMap::new(),
         text: String::new(),
         sections: vec![],
     };
     for line in head.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
         let declared = line.split_once(": ").filter(|(name, _)| is_name(name));
-        let sized = line.split_once(" = ").and_then(|(n, v)| Some((n, v.trim().parse().ok()?)));
+        let sized = line.split_once(" = ").and_then(|(n, v)| {
+            let size: Result<Vec<u64>, _> = v.trim().split('x').map(str::parse).collect();
+            Some((n, size.ok()?))
+        });
         if let Some((name, formats)) = declared {
             let formats = formats.split('|').map(|f| f.trim().to_owned()).collect();
             test.formats.push((name.to_owned(), formats));
         } else if let Some((name, size)) = sized.filter(|(n, _)| is_name(n) && test.text.is_empty())
         {
-            test.dims.insert(name.to_owned(), size);
+            match size[..] {
+                [size] => drop(test.dims.insert(name.to_owned(), size)),
+                _ => drop(test.shapes.insert(name.to_owned(), size)),
+            }
         } else {
             test.text.push_str(line);
             test.text.push('\n');
@@ -135,7 +143,14 @@ impl Filetest {
                 Some((name.clone(), self.format(name, alternative)?.to_owned()))
             })
             .collect();
-        Case { text: self.text.clone(), operands, results, dims: self.dims.clone() }
+        // A vector is sized like an index variable.
+        let is_tensor = |name: &str| self.text.contains(&format!("{name}("));
+        let (mut dims, mut shapes) = (self.dims.clone(), self.shapes.clone());
+        shapes.extend(
+            self.dims.iter().filter(|(n, _)| is_tensor(n)).map(|(n, &d)| (n.clone(), vec![d])),
+        );
+        dims.retain(|name, _| !is_tensor(name));
+        Case { text: self.text.clone(), operands, results, dims, shapes }
     }
 
     fn stage(&self, name: &str) -> Result<String, String> {
@@ -229,7 +244,13 @@ fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let kernel = Kernel::compile(&case.text, &operands, &case.options(Backend::Interpreter)?)?;
     let dense = tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
-    reference::evaluate(program, &dense, &case.dims, &result_types(&kernel))
+    let sizes = Sizes {
+        dims: case.dims.clone(),
+        shapes: case.shapes.clone(),
+        fills: BTreeMap::new(),
+        types: result_types(&kernel),
+    };
+    reference::evaluate(program, &dense, &sizes)
 }
 
 /// Reads `A 2x2 = (0,1):2 (1,1):3`.

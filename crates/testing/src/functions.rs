@@ -4,7 +4,7 @@ use crate::case::Case;
 use std::collections::BTreeMap;
 use tamis::pipeline::{self, Stage};
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
-use tamis_core::cin::{Program, Role};
+use tamis_core::cin::Program;
 use tamis_core::ids::{Id, IdVec, IndexVar};
 use tamis_core::interpret::Counts;
 use tamis_core::ir::Function;
@@ -41,16 +41,7 @@ impl Functions {
         let options = case.options(Backend::Interpreter)?;
         let kernel = Kernel::compile(&case.text, &operands, &options)?;
         let program = kernel.compiled().program.clone();
-        let given = |name: &String| case.dims.get(name).copied().unwrap_or(0);
-        let mut dims: IdVec<IndexVar, u64> = program.vars.iter().map(given).collect();
-        let mut values = vec![None; program.tensors.len()];
-        for (id, tensor) in program.tensors.enumerate() {
-            let Role::Input(source) = tensor.role else { continue };
-            let name = &kernel.program().tensors[source].name;
-            let value = tensors[name.as_str()].clone();
-            tensor.modes.iter().zip(value.dims()).for_each(|(&var, &d)| dims[var] = d);
-            values[id.index()] = Some(value);
-        }
+        let (values, dims) = kernel.bind(&operands)?;
         Ok(Functions { program, values, dims })
     }
 

@@ -4,6 +4,7 @@
 use crate::case::{Case, Operand};
 use crate::formats;
 use crate::random::Random;
+use crate::slices::slice;
 use std::collections::BTreeMap;
 use tamis::DataType;
 
@@ -13,15 +14,24 @@ const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
 /// the parser and drawn again.
 pub fn case(random: &mut Random) -> Case {
-    let mut g = Generator::new(random);
+    case_in(random, &formats::format)
+}
+
+/// A random case whose formats, for tensors of some order, are drawn from this.
+pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
+    let mut g = Generator::new(random, formats);
     let statements = if g.random.one_in(6) { 2 } else { 1 };
     let mut texts = vec![];
     for n in 0..statements {
-        let name = ["R", "S"][n];
+        let updates = n == 1 && g.slices && !g.complete.is_empty() && g.random.one_in(2);
+        let name = if updates { "R" } else { ["R", "S"][n] };
         texts.push(g.statement(name));
     }
     g.finish(texts.join("; "))
 }
+
+/// Draws a format for tensors of an order.
+pub type Formats = dyn Fn(&mut Random, usize) -> String;
 
 /// What the expression may consist of.
 #[derive(Clone, Copy, PartialEq)]
@@ -36,6 +46,7 @@ enum Flavour {
 
 struct Generator<'r> {
     random: &'r mut Random,
+    formats: &'r Formats,
     flavour: Flavour,
     /// The element types, of which most operands have the first.
     types: Vec<DataType>,
@@ -44,10 +55,15 @@ struct Generator<'r> {
     operands: Vec<Operand>,
     written: Vec<(String, Vec<&'static str>)>,
     results: BTreeMap<String, String>,
+    /// Whether tensors are sliced.
+    slices: bool,
+    shapes: BTreeMap<String, Vec<u64>>,
+    /// The dimensions of results of which every element has been given a value.
+    complete: BTreeMap<String, Vec<u64>>,
 }
 
 impl<'r> Generator<'r> {
-    fn new(random: &'r mut Random) -> Generator<'r> {
+    fn new(random: &'r mut Random, formats: &'r Formats) -> Generator<'r> {
         let count = 1 + random.below(4);
         let vars = VARS[..count].to_vec();
         let same = random.one_in(2).then(|| 1 + random.below(5) as u64);
@@ -75,8 +91,10 @@ impl<'r> Generator<'r> {
         if flavour != Flavour::MinPlus && random.one_in(4) {
             types.push(*random.pick(&DataType::ALL));
         }
+        let slices = random.one_in(3);
         Generator {
             random,
+            formats,
             flavour,
             types,
             vars,
@@ -84,6 +102,9 @@ impl<'r> Generator<'r> {
             operands: vec![],
             written: vec![],
             results: BTreeMap::new(),
+            slices,
+            shapes: BTreeMap::new(),
+            complete: BTreeMap::new(),
         }
     }
 
@@ -96,6 +117,18 @@ impl<'r> Generator<'r> {
         }
         self.random.shuffle(&mut free);
         free.truncate(3);
+        let updated = self.complete.get(name).cloned();
+        let result = match updated.clone().and_then(|dims| self.update(name, &dims, &mut free)) {
+            Some(result) => result,
+            None if updated.is_some() => return format!("{name}_2 = 0"),
+            None => self.result(name, &free),
+        };
+        let again = updated.is_some() && !result.contains('[');
+        let assign = match self.flavour {
+            Flavour::Arithmetic if self.slices && (again || self.random.one_in(4)) => "+=",
+            _ if again => return format!("{name}_2 = 0"),
+            _ => "=",
+        };
         let depth = 1 + self.random.below(4);
         let value = self.value(depth);
         let bound: Vec<&str> = self
@@ -120,19 +153,74 @@ impl<'r> Generator<'r> {
             format!("{reduce}({}, {value})", bound.join(", "))
         };
         self.result_format(name, free.len());
-        let result = match free.is_empty() {
-            true => name.to_owned(),
-            false => format!("{name}({})", free.join(",")),
+        if !self.written.iter().any(|(other, _)| other == name) && !result.contains('[') {
+            self.written.push((name.to_owned(), free));
+        }
+        format!("{result} {assign} {value}")
+    }
+
+    /// What is written: perhaps slices of a tensor, which may have a value before.
+    fn result(&mut self, name: &str, free: &[&'static str]) -> String {
+        let sliced = self.slices && self.random.one_in(2);
+        let (text, dims) = match sliced {
+            true => self.indices(free),
+            false => (free.join(","), free.iter().map(|v| self.sizes[v]).collect()),
         };
-        self.written.push((name.to_owned(), free));
-        format!("{result} = {value}")
+        if self.slices && self.random.one_in(2) {
+            self.complete.insert(name.to_owned(), dims.clone());
+            let operand = self.operand(name, dims);
+            self.operands.push(operand);
+        } else if text.contains('[') {
+            self.shapes.insert(name.to_owned(), dims);
+        } else {
+            self.complete.insert(name.to_owned(), dims);
+        }
+        access(name, &text)
+    }
+
+    /// A result of these dimensions that is written already, by variables that fit, which become
+    /// the free ones.
+    fn update(&mut self, name: &str, dims: &[u64], free: &mut Vec<&'static str>) -> Option<String> {
+        let mut vars = self.vars.clone();
+        self.random.shuffle(&mut vars);
+        free.clear();
+        let mut texts = vec![];
+        for &dimension in dims {
+            let at = vars.iter().position(|v| self.sizes[v] <= dimension)?;
+            let v = vars.swap_remove(at);
+            free.push(v);
+            let count = self.sizes[v];
+            match count == dimension && self.random.one_in(2) {
+                true => texts.push(v.to_owned()),
+                false => texts.push(format!("{v}{}", slice(self.random, count, dimension))),
+            }
+        }
+        Some(access(name, &texts.join(",")))
+    }
+
+    /// Indices, some of them sliced, and the dimensions of the tensor that has them.
+    fn indices(&mut self, vars: &[&'static str]) -> (String, Vec<u64>) {
+        let mut texts = vec![];
+        let mut dims = vec![];
+        for &v in vars {
+            let count = self.sizes[v];
+            if !self.slices || self.random.one_in(2) {
+                texts.push(v.to_owned());
+                dims.push(count);
+                continue;
+            }
+            let dimension = count + self.random.below(count as usize + 4) as u64;
+            texts.push(format!("{v}{}", slice(self.random, count, dimension)));
+            dims.push(dimension);
+        }
+        (texts.join(","), dims)
     }
 
     fn result_format(&mut self, name: &str, order: usize) {
         if self.random.one_in(4) {
             return;
         }
-        let mut format = formats::format(self.random, order);
+        let mut format = (self.formats)(self.random, order);
         let fill = match self.flavour {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
@@ -185,7 +273,7 @@ impl<'r> Generator<'r> {
             }
         }
         if let (Some((name, vars)), true) = (self.written.first().cloned(), self.random.one_in(3)) {
-            return access(&name, &vars);
+            return access(&name, &vars.join(","));
         }
         let order = *self.random.pick(&[0, 1, 1, 2, 2, 2, 2, 3]);
         let mut vars = vec![];
@@ -195,22 +283,22 @@ impl<'r> Generator<'r> {
                 vars.push(v);
             }
         }
-        let dims: Vec<u64> = vars.iter().map(|v| self.sizes[v]).collect();
+        let (text, dims) = self.indices(&vars);
         let known = self.operands.iter().position(|o| o.dims == dims);
         if let (Some(known), true) = (known, self.random.one_in(3)) {
-            return access(&self.operands[known].name, &vars);
+            return access(&self.operands[known].name, &text);
         }
-        if self.operands.len() == TENSORS.len() {
+        if self.operands.len() >= TENSORS.len() {
             return "2".to_owned();
         }
         let name = TENSORS[self.operands.len()];
         let operand = self.operand(name, dims);
         self.operands.push(operand);
-        access(name, &vars)
+        access(name, &text)
     }
 
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
-        let mut format = formats::format(self.random, dims.len());
+        let mut format = (self.formats)(self.random, dims.len());
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         let datatype = self.datatype();
@@ -256,12 +344,12 @@ impl<'r> Generator<'r> {
             .filter(|(v, _)| mentions(&text, v))
             .map(|(v, &d)| ((*v).to_owned(), d))
             .collect();
-        Case { text, operands, results: self.results, dims }
+        Case { text, operands, results: self.results, dims, shapes: self.shapes }
     }
 }
 
-fn access(name: &str, vars: &[&str]) -> String {
-    if vars.is_empty() { name.to_owned() } else { format!("{name}({})", vars.join(",")) }
+fn access(name: &str, indices: &str) -> String {
+    if indices.is_empty() { name.to_owned() } else { format!("{name}({indices})") }
 }
 
 /// Whether a text has a name as a word.

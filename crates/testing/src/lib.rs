@@ -2,6 +2,7 @@
 
 pub mod case;
 pub mod check;
+pub mod conformance;
 pub mod filetest;
 pub mod formats;
 pub mod functions;
@@ -9,3 +10,4 @@ pub mod generate;
 pub mod random;
 pub mod reference;
 pub mod shrink;
+mod slices;

@@ -5,7 +5,7 @@ use tamis::{Diagnostic, Tensor};
 use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::ids::{IndexVar, TensorId};
-use tamis_core::notation::{self, Access, Expr, Program};
+use tamis_core::notation::{self, Access, Expr, Program, Statement};
 
 /// A dense array of doubles.
 #[derive(Clone, Debug, PartialEq)]
@@ -39,18 +39,35 @@ impl Dense {
         dense
     }
 
+    /// Sets an element.
+    pub fn set(&mut self, coordinates: &[u64], value: f64) {
+        let at = self.place(coordinates);
+        self.vals[at] = value;
+    }
+
     fn place(&self, coordinates: &[u64]) -> usize {
         coordinates.iter().zip(&self.dims).fold(0, |p, (&c, &d)| p * d as usize + c as usize)
     }
 }
 
-/// The results of a program by name, for these operands and dimensions of index variables; results
-/// are of these types.
+/// What a program leaves open, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Sizes {
+    /// Dimensions of index variables.
+    pub dims: BTreeMap<String, u64>,
+    /// Dimensions of results.
+    pub shapes: BTreeMap<String, Vec<u64>>,
+    /// What elements of results are that nothing is written to; else 0.
+    pub fills: BTreeMap<String, f64>,
+    /// The element types of results; else `f64`.
+    pub types: BTreeMap<String, DataType>,
+}
+
+/// The results of a program by name, for these operands.
 pub fn evaluate(
     program: &Program,
     operands: &BTreeMap<String, Dense>,
-    dims: &BTreeMap<String, u64>,
-    types: &BTreeMap<String, DataType>,
+    sizes: &Sizes,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
     let program = notation::make_explicit(program)?;
     let mut state = State { program: &program, tensors: BTreeMap::new(), dims: BTreeMap::new() };
@@ -59,32 +76,20 @@ pub fn evaluate(
             state.tensors.insert(id, dense.clone());
         }
     }
-    for (name, &dimension) in dims {
+    for (name, &dimension) in &sizes.dims {
         if let Some(var) = program.var(name) {
             state.dims.insert(var, dimension);
         }
     }
-    state.learn_dims();
+    let shapes = sizes.shapes.iter();
+    let shapes = shapes.filter_map(|(name, s)| Some((program.tensor(name)?, s.clone())));
+    state.learn_dims(shapes.collect());
     for statement in &program.statements {
-        let shape: Vec<u64> = statement.result.indices.iter().map(|v| state.dims[v]).collect();
-        let mut result = Dense::filled(&shape, 0.0);
-        let mut place = vec![0; shape.len()];
-        let old = state.tensors.get(&statement.result.tensor).cloned();
-        for at in 0..result.vals.len() {
-            let mut rest = at as u64;
-            for k in (0..shape.len()).rev() {
-                place[k] = rest % shape[k];
-                rest /= shape[k];
-            }
-            let mut env: BTreeMap<IndexVar, u64> =
-                statement.result.indices.iter().copied().zip(place.iter().copied()).collect();
-            let value = state.value(&statement.value, &mut env);
-            let value = match (statement.accumulate, &old) {
-                (Some(op), Some(old)) => combine(op, old.vals[at], value),
-                _ => value,
-            };
-            let name = &program.tensors[statement.result.tensor].name;
-            result.vals[at] = types.get(name).map_or(value, |&t| stored(t, value));
+        let name = &program.tensors[statement.result.tensor].name;
+        let fill = sizes.fills.get(name).copied().unwrap_or(0.0);
+        let mut result = state.statement(statement, sizes.shapes.get(name), fill);
+        if let Some(&datatype) = sizes.types.get(name) {
+            result.vals.iter_mut().for_each(|x| *x = stored(datatype, *x));
         }
         state.tensors.insert(statement.result.tensor, result);
     }
@@ -108,20 +113,50 @@ struct State<'p> {
 }
 
 impl State<'_> {
-    fn learn_dims(&mut self) {
-        let mut shapes: BTreeMap<TensorId, Vec<u64>> =
-            self.tensors.iter().map(|(&id, t)| (id, t.dims.clone())).collect();
+    /// The result after a statement.
+    fn statement(&self, statement: &Statement, shape: Option<&Vec<u64>>, fill: f64) -> Dense {
+        let access = &statement.result;
+        let old = self.tensors.get(&access.tensor);
+        let counts: Vec<u64> = access.indices.iter().map(|v| self.dims[v]).collect();
+        let mut result = match (access.is_sliced(), old, shape) {
+            (true, Some(old), _) => old.clone(),
+            (true, None, Some(shape)) => Dense::filled(shape, fill),
+            _ => Dense::filled(&counts, fill),
+        };
+        for at in 0..counts.iter().product() {
+            let mut rest = at;
+            let mut env: BTreeMap<IndexVar, u64> = BTreeMap::new();
+            for (&v, &count) in access.indices.iter().zip(&counts).rev() {
+                env.insert(v, rest % count);
+                rest /= count;
+            }
+            let value = self.value(&statement.value, &mut env);
+            let at = result.place(&place(access, &result, &env));
+            result.vals[at] = match (statement.accumulate, old) {
+                (Some(op), Some(old)) => combine(op, old.vals[at], value),
+                _ => value,
+            };
+        }
+        result
+    }
+
+    fn learn_dims(&mut self, mut shapes: BTreeMap<TensorId, Vec<u64>>) {
+        shapes.extend(self.tensors.iter().map(|(&id, t)| (id, t.dims.clone())));
         for statement in &self.program.statements {
             let mut accesses: Vec<&Access> = statement.value.accesses();
             accesses.push(&statement.result);
             for access in accesses {
                 if let Some(shape) = shapes.get(&access.tensor) {
-                    self.dims.extend(access.indices.iter().copied().zip(shape.iter().copied()));
+                    for (mode, (&var, &dimension)) in access.indices.iter().zip(shape).enumerate() {
+                        let slicing = access.slicing(mode);
+                        let count = slicing.and_then(|s| s.slice().len(dimension).ok());
+                        self.dims.insert(var, count.unwrap_or(dimension));
+                    }
                 }
             }
             let shape: Option<Vec<u64>> =
                 statement.result.indices.iter().map(|v| self.dims.get(v).copied()).collect();
-            if let Some(shape) = shape {
+            if let (Some(shape), false) = (shape, statement.result.is_sliced()) {
                 shapes.entry(statement.result.tensor).or_insert(shape);
             }
         }
@@ -132,8 +167,7 @@ impl State<'_> {
             Expr::Literal(c) => c.as_f64(),
             Expr::Access(access) => {
                 let tensor = &self.tensors[&access.tensor];
-                let place: Vec<u64> = access.indices.iter().map(|v| env[v]).collect();
-                tensor.vals[tensor.place(&place)]
+                tensor.vals[tensor.place(&place(access, tensor, env))]
             }
             Expr::Index(v) => env[v] as f64,
             Expr::Unary(op, a) => unary(*op, self.value(a, env)),
@@ -143,7 +177,7 @@ impl State<'_> {
                 self.reduce(*op, vars, body, env, &mut total);
                 total
             }
-            Expr::Param(_) | Expr::UserUnary(..) => f64::NAN,
+            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => f64::NAN,
         }
     }
 
@@ -165,6 +199,15 @@ impl State<'_> {
         }
         env.remove(&var);
     }
+}
+
+/// The coordinates that a use of a tensor names.
+fn place(access: &Access, tensor: &Dense, env: &BTreeMap<IndexVar, u64>) -> Vec<u64> {
+    let coordinate = |(mode, v): (usize, &IndexVar)| match access.slicing(mode) {
+        Some(slicing) => slicing.slice().coordinate(env[v], tensor.dims[mode]),
+        None => env[v],
+    };
+    access.indices.iter().enumerate().map(coordinate).collect()
 }
 
 fn truth(b: bool) -> f64 {

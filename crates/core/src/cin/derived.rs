@@ -8,7 +8,7 @@
 //! provenance relations of the thesis and of sparse iteration space transformations).
 
 use crate::format::{Format, LevelMap};
-use crate::ids::{Id, IdVec, IndexVar, Level, TensorId};
+use crate::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 use std::collections::BTreeMap;
 
 /// Every derived variable of a program.
@@ -17,6 +17,7 @@ pub struct Derived {
     vars: BTreeMap<Key, IndexVar>,
     keys: BTreeMap<IndexVar, Key>,
     aliases: BTreeMap<IndexVar, IndexVar>,
+    modes: BTreeMap<IndexVar, (TensorId, Mode)>,
 }
 
 /// What a variable stands for. The slots of each tensor are variables of their own.
@@ -51,7 +52,25 @@ impl Derived {
         another
     }
 
-    /// The variable of the notation that a variable has its dimension from: itself, or another.
+    /// A new variable of the dimension of a mode that no variable of the notation has: the mode
+    /// of a tensor of the notation.
+    pub fn of_mode(
+        &mut self,
+        tensor: TensorId,
+        mode: Mode,
+        names: &mut IdVec<IndexVar, String>,
+    ) -> IndexVar {
+        let var = names.push(format!("m{}", mode.index() + 1));
+        self.modes.insert(var, (tensor, mode));
+        var
+    }
+
+    /// The mode of a tensor of the notation that gives a variable its dimension.
+    pub fn mode(&self, var: IndexVar) -> Option<(TensorId, Mode)> {
+        self.modes.get(&var).copied()
+    }
+
+    /// The variable that a variable has its dimension from: itself, or another.
     pub fn alias(&self, var: IndexVar) -> IndexVar {
         self.aliases.get(&var).copied().unwrap_or(var)
     }

@@ -10,8 +10,10 @@
 mod derived;
 pub mod print;
 pub mod simplify;
+mod slices;
 
 pub use derived::Derived;
+pub use slices::Walk;
 
 use crate::algebra::ReduceOp;
 use crate::datatype::{DataType, Register, Scalar};
@@ -46,6 +48,8 @@ pub struct Kernel {
     /// Whether operands that repeat coordinates are walked entry by entry, since the result adds
     /// up what comes for the same coordinate.
     pub scatter: bool,
+    /// Whether a dense array over any level of the result is small enough to gather it in.
+    pub workspace: bool,
 }
 
 /// A tensor of a program.

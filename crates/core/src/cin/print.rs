@@ -2,6 +2,7 @@
 
 use super::{Program, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
 /// The kernels of a program, one a line.
@@ -37,7 +38,11 @@ pub fn access(program: &Program, a: &Access) -> String {
     if a.indices.is_empty() {
         return name.clone();
     }
-    let indices: Vec<&str> = a.indices.iter().map(|&v| program.vars[v].as_str()).collect();
+    let index = |(k, &v): (usize, &IndexVar)| match a.slicing(k) {
+        Some(slicing) => format!("{}{slicing}", program.vars[v]),
+        None => program.vars[v].clone(),
+    };
+    let indices: Vec<String> = a.indices.iter().enumerate().map(index).collect();
     format!("{name}({})", indices.join(","))
 }
 
@@ -62,6 +67,12 @@ fn operand(program: &Program, e: &Expr, binding: u8) -> String {
         Expr::Reduce { op, vars, body } => {
             let vars: Vec<&str> = vars.iter().map(|&v| program.vars[v].as_str()).collect();
             (format!("{}({}, {})", op.name(), vars.join(", "), expr(program, body)), 9)
+        }
+        Expr::Choose { within, then, otherwise } => {
+            let within = within.iter().map(|w| format!("{}{}", program.vars[w.var], w.slice));
+            let within: Vec<String> = within.collect();
+            let (then, otherwise) = (expr(program, then), expr(program, otherwise));
+            (format!("choose({}, {then}, {otherwise})", within.join(" ")), 9)
         }
     };
     if own < binding { format!("({text})") } else { text }

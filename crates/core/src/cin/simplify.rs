@@ -114,6 +114,12 @@ impl Facts<'_> {
                 }
                 body => Expr::Reduce { op, vars, body: Box::new(body) },
             },
+            Expr::Choose { within, then, otherwise } => match (*then, *otherwise) {
+                (Expr::Literal(a), Expr::Literal(b)) if a.same_value(b) => Expr::Literal(a),
+                (then, otherwise) => {
+                    Expr::Choose { within, then: Box::new(then), otherwise: Box::new(otherwise) }
+                }
+            },
             other => other,
         }
     }

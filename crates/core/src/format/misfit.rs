@@ -10,6 +10,17 @@ use crate::level::RANGE;
 pub enum Misfit {
     /// No level stores the mode, or not enough of it.
     Missing(Mode),
+    /// A level stores blocks of a mode, or the places in them, and none stores the other half.
+    Half {
+        /// The level with the half that there is.
+        level: usize,
+        /// The mode.
+        mode: Mode,
+        /// The size of the blocks.
+        size: u64,
+        /// Whether the blocks are what is missing.
+        blocks: bool,
+    },
     /// A level stores a mode that other levels determine already.
     Twice(usize, Mode),
     /// A level names a mode that the tensor does not have.
@@ -39,6 +50,14 @@ impl Misfit {
                 (
                     format!("no level stores the mode {name}"),
                     format!("add a level, such as {name}: compressed"),
+                )
+            }
+            Misfit::Half { mode, size, blocks, .. } => {
+                let (what, sign) = if blocks { ("block", '/') } else { ("place in a block", '%') };
+                let name = mode_name(mode);
+                (
+                    format!("no level stores the {what} {name}{sign}{size}"),
+                    format!("add a level, such as {name}{sign}{size}: dense"),
                 )
             }
             Misfit::Twice(_, m) => (
@@ -86,7 +105,8 @@ impl Misfit {
     pub fn level(self) -> Option<usize> {
         match self {
             Misfit::Missing(_) => None,
-            Misfit::Twice(k, _)
+            Misfit::Half { level: k, .. }
+            | Misfit::Twice(k, _)
             | Misfit::NoSuchMode(k)
             | Misfit::EmptyBlock(k)
             | Misfit::RangeWithoutDiagonal(k)
@@ -105,6 +125,9 @@ pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
         level_check(levels, k, level, order)?;
     }
     let Err(mode) = recoveries(levels, order) else { return Ok(()) };
+    if let Some(half) = (0..levels.len()).find_map(|k| half(levels, k)) {
+        return Err(half);
+    }
     let uses = |l: &LevelSpec| l.map.modes().contains(&mode);
     let stores = levels.iter().filter(|l| uses(l)).count();
     let last = levels.iter().rposition(uses);
@@ -113,6 +136,17 @@ pub(super) fn check(levels: &[LevelSpec], order: usize) -> Result<(), Misfit> {
         Some(last) if stores > 1 => Err(Misfit::Twice(last, mode)),
         _ => Err(Misfit::Missing(mode)),
     }
+}
+
+/// What is wrong if a level stores one half of a mode and none stores the other.
+fn half(levels: &[LevelSpec], k: usize) -> Option<Misfit> {
+    let (other, mode, size, blocks) = match levels[k].map {
+        LevelMap::Div(mode, size) => (LevelMap::Mod(mode, size), mode, size, false),
+        LevelMap::Mod(mode, size) => (LevelMap::Div(mode, size), mode, size, true),
+        _ => return None,
+    };
+    let missing = levels.iter().all(|l| l.map != other);
+    missing.then_some(Misfit::Half { level: k, mode, size, blocks })
 }
 
 fn level_check(

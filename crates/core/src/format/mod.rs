@@ -23,7 +23,7 @@ pub use walk::Walk;
 use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
-use crate::level::{Crd, LevelKind, Part};
+use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part};
 
 /// The levels of a tensor of some order, outermost first. Together they store each mode once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -134,6 +134,14 @@ impl Format {
         })
     }
 
+    /// Whether the levels are dense or compressed ones that store the modes as they are: those
+    /// whose arrays are built and searched without generated code.
+    pub fn is_basic(&self) -> bool {
+        self.levels.iter().all(|l| {
+            matches!(l.map, LevelMap::Mode(_)) && (l.kind == DENSE || l.kind == COMPRESSED)
+        })
+    }
+
     /// Whether a coordinate may have several entries, whose values are to be added.
     pub fn has_duplicates(&self) -> bool {
         let slots = self.levels.iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
@@ -164,12 +172,15 @@ impl Format {
     /// The first level that cannot be written, if there is one: it is appended in order, below a
     /// level whose positions are in the order of a hash map.
     pub fn unwritable_level(&self) -> Option<usize> {
-        let scattered = |l: &LevelSpec| l.kind.insert().is_some() && !l.kind.properties().ordered;
-        let first = self.levels.iter().position(scattered)?;
         let appended = |k: &usize| {
             let kind = self.levels[*k].kind;
             kind.append().is_some() && (kind.insert().is_none() || self.chain_head(*k) < *k)
         };
+        let scattered = |k: &usize| {
+            let kind = self.levels[*k].kind;
+            kind.insert().is_some() && !kind.properties().ordered && !appended(k)
+        };
+        let first = (0..self.levels.len()).find(scattered)?;
         (first + 1..self.levels.len()).find(appended)
     }
 

@@ -86,17 +86,6 @@ impl<'t> Walk<'t> {
         Walk { format, dims, views, recovered }
     }
 
-    /// The number of positions of each level.
-    pub fn positions(&self) -> Vec<u64> {
-        let mut parents = 1;
-        let mut found = vec![];
-        for (level, view) in self.format.levels().iter().zip(&self.views) {
-            parents = level.kind.positions(view, parents);
-            found.push(parents);
-        }
-        found
-    }
-
     /// Calls `visit` with the coordinates and the position of each entry, in storage order.
     pub fn entries(&self, visit: &mut dyn FnMut(&[u64], u64)) {
         let mut modes = vec![0; self.dims.len()];
@@ -149,13 +138,21 @@ impl<'t> Walk<'t> {
         }
     }
 
-    /// Checks every promise of the levels. The error says which level breaks which.
-    pub fn check(&self) -> Result<(), (usize, String)> {
+    /// Checks the arrays by themselves, and returns the number of positions of the last level. The
+    /// error says which level breaks which promise.
+    pub fn check_arrays(&self) -> Result<u64, (usize, String)> {
         let mut parents = 1;
         for (k, (level, view)) in self.format.levels().iter().zip(&self.views).enumerate() {
+            check_stride(view).map_err(|reason| (k, reason))?;
             level.kind.check(view, parents).map_err(|reason| (k, reason))?;
             parents = level.kind.positions(view, parents);
         }
+        Ok(parents)
+    }
+
+    /// Checks that coordinates of valid arrays lie in their dimensions, come in the promised order
+    /// and as often as promised. The error says which level breaks which promise.
+    pub fn check_coordinates(&self) -> Result<(), (usize, String)> {
         let mut broken = None;
         self.check_below(0, 0, &mut self.root(), &mut broken);
         broken.map_or(Ok(()), Err)
@@ -233,5 +230,18 @@ impl<'t> Walk<'t> {
             return Err((last, format!("the coordinate {} is repeated", tuple[last - k])));
         }
         Ok(())
+    }
+}
+
+/// Alternating coordinates are as many for each level.
+fn check_stride(view: &LevelView<'_>) -> Result<(), String> {
+    let Some(crd) = view.crd else { return Ok(()) };
+    match crd.array.len() % crd.stride as usize {
+        0 => Ok(()),
+        _ => Err(format!(
+            "crd has {} elements, which are not {} for each position",
+            crd.array.len(),
+            crd.stride
+        )),
     }
 }

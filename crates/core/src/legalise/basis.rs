@@ -37,9 +37,15 @@ impl Legaliser<'_> {
             if is_result && self.program.level_vars(tensor, indices).iter().any(slots) {
                 continue;
             }
-            let basis = self.basis_of(self.program.level_vars(tensor, indices), &plain);
-            if !bases.contains(&basis) {
-                bases.push(basis);
+            let levels = self.program.level_vars(tensor, indices);
+            let mut found = vec![self.basis_of(levels.clone(), &plain)];
+            if is_result {
+                found.push(self.basis_of(self.outer_blocks(task, &levels), &plain));
+            }
+            for basis in found {
+                if !bases.contains(&basis) {
+                    bases.push(basis);
+                }
             }
         }
         // Orders are tried in turn and the first of the cheapest is taken.
@@ -54,6 +60,19 @@ impl Legaliser<'_> {
             vars.extend(reduced);
         }
         vars
+    }
+
+    /// The outermost levels of a result up to the first that is sparse, and the places in their
+    /// blocks: loops over these write one row of blocks after another.
+    fn outer_blocks(&self, task: &Task, vars: &[IndexVar]) -> Vec<IndexVar> {
+        let levels = self.program.storage(task.result).format.levels();
+        let full = levels.iter().take_while(|l| l.kind.properties().full).count();
+        let place = |var: &IndexVar| match self.program.derived.map(*var) {
+            Some(LevelMap::Div(i, size)) => self.program.derived.var(LevelMap::Mod(i, size)),
+            _ => None,
+        };
+        let places: Vec<IndexVar> = vars[..full].iter().filter_map(place).collect();
+        [&vars[..full], &places].concat()
     }
 
     /// The loops over some levels, and over what does not follow from them.

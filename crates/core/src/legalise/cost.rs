@@ -6,7 +6,7 @@
 
 use super::order::distinct;
 use super::{Legaliser, Task};
-use crate::format::LevelMap;
+use crate::format::{LevelMap, LevelSpec};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -18,6 +18,8 @@ const FAN_OUT: f64 = 16.0;
 const DIAGONALS: f64 = 8.0;
 /// A binary search.
 const SEARCH: f64 = 15.0;
+/// Adding an entry to a dense workspace.
+const GATHER: f64 = 8.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
 /// Copying an entry of an operand into another order.
@@ -83,7 +85,9 @@ impl Estimate<'_> {
             iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min)
         };
         self.trips *= trips.max(1.0);
-        self.cost += self.trips;
+        let block =
+            matches!(self.operands.legaliser.program.derived.map(var), Some(LevelMap::Mod(..)));
+        self.cost += self.trips * if block && universal { CONTIGUOUS } else { 1.0 };
         self.bound.push(var);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
@@ -136,7 +140,14 @@ impl Estimate<'_> {
         if let Some(last) = appended
             && !vars.starts_with(&order[..=last])
         {
-            self.cost += STAGE * self.trips;
+            let in_order = vars.iter().zip(&order).take_while(|(a, b)| a == b).count();
+            let is_sparse = |l: &LevelSpec| !l.kind.properties().full;
+            let rest = &levels[in_order..];
+            let one = rest.iter().filter(|l| is_sparse(l)).count() == 1;
+            let counted = in_order == 0 && vars.len() == order.len();
+            let gathered =
+                one && (is_sparse(&rest[0]) || counted && is_sparse(&rest[rest.len() - 1]));
+            self.cost += if gathered { GATHER } else { STAGE } * self.trips;
         }
         let Some(&inner) = vars.last() else { return };
         let strided = |order: &[IndexVar]| order.contains(&inner) && order.last() != Some(&inner);

@@ -11,6 +11,9 @@ use crate::format::{Format, Storage};
 use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Expr};
 
+/// The largest dimension of a result that is gathered in a dense array.
+const MOST_GATHERED: u64 = 1 << 26;
+
 /// A statement that computes a register, and after how many of the surrounding loops it can run.
 type Producer = (usize, Stmt);
 
@@ -24,8 +27,9 @@ impl Legaliser<'_> {
         let revisited = self.is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
+        let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter }
+        Kernel { result, compute, body, scatter, workspace }
     }
 
     /// The loops of a task in an order. Operands that are walked entry by entry leave no sums for
@@ -67,6 +71,15 @@ impl Legaliser<'_> {
             producer: Box::new(nest(trailing, late, accumulate)),
         };
         nest(outer, early, innermost)
+    }
+
+    /// Whether arrays over the dimensions of a result are worth their memory.
+    fn has_small_dimensions(&self, task: &Task) -> bool {
+        let small = |v: &IndexVar| {
+            let var = self.program.derived.alias(*v);
+            self.request.dims.get(&var).is_none_or(|&d| d <= MOST_GATHERED)
+        };
+        task.vars.iter().all(small)
     }
 
     /// Which loops are over reduced variables.

@@ -17,6 +17,7 @@ mod cost;
 mod infer;
 mod loops;
 mod order;
+mod slices;
 mod split;
 mod types;
 mod way;
@@ -60,11 +61,12 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             operators: explicit.operators.clone(),
         },
         current: BTreeMap::new(),
+        unmapped: BTreeMap::new(),
     };
     let results = explicit.results();
     for (id, decl) in explicit.tensors.enumerate() {
         if let Some(storage) = request.inputs.get(&id) {
-            let modes = first_access(&explicit, id).map_or(vec![], |a| a.indices.clone());
+            let modes = l.modes(&explicit, id);
             let suffix = if results.contains(&id) { "_old" } else { "" };
             let name = format!("{}{suffix}", decl.name);
             let tensor = l.declare(&name, storage.clone(), Role::Input(id), modes);
@@ -83,6 +85,8 @@ struct Legaliser<'r> {
     program: Program,
     /// The tensor that holds the present value of each tensor of the notation.
     current: BTreeMap<TensorId, TensorId>,
+    /// Copies of tensors whose levels are no modes, to take slices of.
+    unmapped: BTreeMap<TensorId, TensorId>,
 }
 
 /// One tensor to compute: `result(vars) = value`.
@@ -104,10 +108,15 @@ impl Legaliser<'_> {
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let compute = types::compute_type(&self.program, &value, wanted);
-        let datatype = wanted.unwrap_or(compute);
         let value = self.facts(compute).expr(value);
+        let written = match statement.result.is_sliced() {
+            true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),
+            false => slices::Written { vars: statement.result.indices.clone(), value, compute },
+        };
+        let slices::Written { vars, value, compute } = written;
+        let datatype = wanted.unwrap_or(compute);
         self.declare_uses(&value);
-        let vars = &statement.result.indices;
+        let kept = self.kept_storage(&statement.result, datatype);
         let storage = match spec {
             Some(spec) => {
                 check_writable(&source.tensors[id].name, &spec.format)?;
@@ -119,26 +128,30 @@ impl Legaliser<'_> {
                 }
                 storage
             }
-            None => self.inferred_storage(&value, vars, compute, datatype),
+            None => kept.unwrap_or_else(|| self.inferred_storage(&value, &vars, compute, datatype)),
         };
         let name = source.tensors[id].name.clone();
         let result = self.declare(&name, storage, Role::Result(id), vars.clone());
-        self.compute(Task { result, vars: vars.clone(), value, compute });
+        self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
     }
 
     /// The right side with the tensors' present values, and the result's own for `op=`.
     fn with_previous(
-        &self,
+        &mut self,
         source: &notation::Program,
         statement: &notation::Statement,
     ) -> Result<Expr, Diagnostic> {
         let value = self.present(source, statement.value.clone())?;
-        let Some(op) = statement.accumulate else { return Ok(value) };
-        let Some(&tensor) = self.current.get(&statement.result.tensor) else { return Ok(value) };
-        let old = Expr::Access(Access { tensor, ..statement.result.clone() });
-        Ok(Expr::Binary(op.binary(), Box::new(old), Box::new(value)))
+        let value = match (statement.accumulate, self.current.get(&statement.result.tensor)) {
+            (Some(op), Some(&tensor)) => {
+                let old = Expr::Access(Access { tensor, ..statement.result.clone() });
+                Expr::Binary(op.binary(), Box::new(old), Box::new(value))
+            }
+            _ => value,
+        };
+        Ok(self.sliceable(value))
     }
 
     /// A value with every tensor of the notation replaced by the one that holds its present value.
@@ -228,7 +241,7 @@ impl Legaliser<'_> {
         }
         let tensor = self.declare(name, storage, Role::Temporary, vars.clone());
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
-        Expr::Access(Access { tensor, indices: vars, span: 0..0 })
+        Expr::Access(Access::of(tensor, vars))
     }
 }
 
@@ -242,12 +255,4 @@ fn check_writable(name: &str, format: &Format) -> Result<(), Diagnostic> {
     );
     Err(Diagnostic::new(Code::FormatProperty, message)
         .help("make the levels below the hashed one dense or hashed, or the hashed one compressed"))
-}
-
-fn first_access(program: &notation::Program, tensor: TensorId) -> Option<Access> {
-    program.statements.iter().find_map(|s| {
-        let accesses = s.value.accesses();
-        let found = accesses.into_iter().find(|a| a.tensor == tensor).cloned();
-        found.or_else(|| (s.result.tensor == tensor).then(|| s.result.clone()))
-    })
 }

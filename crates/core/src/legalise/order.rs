@@ -7,7 +7,7 @@
 use super::cost::{Estimate, Operands};
 use super::way::Way;
 use super::{Legaliser, Task};
-use crate::format::Format;
+use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::level::COMPRESSED;
 use crate::notation::{Access, Expr};
@@ -92,7 +92,8 @@ impl Legaliser<'_> {
         Estimate::of(&operands, &order.vars)
     }
 
-    /// The iteration graph: a level that must be iterated comes after the levels above it.
+    /// The iteration graph: a level that must be iterated comes after the levels above it, and so
+    /// does a place in a block, since loops over blocks inside it would stride over all others.
     fn edges(&self, accesses: &[Access], vars: &[IndexVar]) -> Vec<(IndexVar, IndexVar)> {
         let mut edges = vec![];
         for access in accesses {
@@ -100,11 +101,13 @@ impl Legaliser<'_> {
             let of_levels = self.level_vars(access);
             for (k, level) in levels.iter().enumerate() {
                 let to = of_levels[k];
-                if level.kind.properties().full || !vars.contains(&to) {
+                if !vars.contains(&to) {
                     continue;
                 }
-                for &from in &of_levels[..k] {
-                    if from != to && vars.contains(&from) {
+                let full = level.kind.properties().full;
+                for (&from, above) in of_levels[..k].iter().zip(levels) {
+                    let needed = !full || is_block_of(above.map, level.map);
+                    if needed && from != to && vars.contains(&from) {
                         edges.push((from, to));
                     }
                 }
@@ -161,6 +164,12 @@ impl Legaliser<'_> {
         order.sort_by_key(|&v| self.depth(v, loops));
         order
     }
+}
+
+/// Whether a level stores the blocks in which another has the places.
+fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
+    let LevelMap::Mod(mode, size) = place else { return false };
+    block == LevelMap::Div(mode, size)
 }
 
 fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {

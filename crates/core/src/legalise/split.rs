@@ -187,6 +187,6 @@ impl Legaliser<'_> {
 
     /// A use of a tensor.
     pub(super) fn access(&self, tensor: crate::ids::TensorId, vars: &[IndexVar]) -> Access {
-        Access { tensor, indices: vars.to_vec(), span: 0..0 }
+        Access::of(tensor, vars.to_vec())
     }
 }

@@ -1,6 +1,6 @@
 //! How an operand is read in loops of some order (figure 4-3 of the thesis, for any expression).
 //!
-//! | level meets its loop   | ordered, unique | ordered, repeated   | unordered, padded, slots     |
+//! | level meets its loop   | ordered, unique | ordered, repeated   | unordered, padded, slots, gaps|
 //! |------------------------|-----------------|---------------------|------------------------------|
 //! | with nothing else      | walked          | walked by segments  | walked, if it decides alone  |
 //! | with other operands    | merged          | merged by segments  | copied into order            |
@@ -10,6 +10,7 @@
 
 use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::cin::Walk;
 use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -29,11 +30,11 @@ impl Legaliser<'_> {
     /// How an operand can be read.
     pub(super) fn way(&self, access: &Access, loops: &[IndexVar], task: &Task) -> Way {
         let format = &self.program.storage(access.tensor).format;
-        if format.is_plain() {
+        if format.is_plain() && !self.passes_over(access) {
             return self.way_of_plain(access, loops);
         }
         let Some(way) = self.way_down(access, loops) else { return Way::Copied };
-        let alone = is_revisiting(format) || walks_padding(format);
+        let alone = is_revisiting(format) || walks_padding(format) || self.passes_over(access);
         let others = task.value.accesses();
         let other_alone = |mut others: std::slice::Iter<'_, &Access>| {
             others.any(|a| *a != access && self.is_alone(a))
@@ -89,7 +90,18 @@ impl Legaliser<'_> {
     /// Whether an operand can only be walked by itself.
     fn is_alone(&self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
-        !self.is_located(access) && (is_revisiting(format) || walks_padding(format))
+        let alone = is_revisiting(format) || walks_padding(format) || self.passes_over(access);
+        !self.is_located(access) && alone
+    }
+
+    /// Whether walking the levels of an operand comes to coordinates that its slices do not name,
+    /// or in another order.
+    fn passes_over(&self, access: &Access) -> bool {
+        let levels = self.program.storage(access.tensor).format.levels();
+        (0..levels.len()).any(|k| {
+            let walk = self.program.walk(access, k);
+            !levels[k].kind.locates() && matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
+        })
     }
 
     /// Whether entries of the same coordinate of an operand come apart, and have to be added up by

@@ -2,7 +2,7 @@
 
 use super::Properties;
 use crate::ids::{Array, Var};
-use crate::ir::build::{add, int, load, mul, store};
+use crate::ir::build::{add, int, load, mul, store, sub};
 use crate::ir::{Expr, Stmt};
 
 /// The arrays that a level may have.
@@ -121,10 +121,7 @@ impl LevelArrays {
 
     /// A coordinate counted from the least one.
     pub fn from_least(&self, coordinate: Expr) -> Expr {
-        match self.least {
-            Expr::Const(_) => coordinate,
-            _ => crate::ir::build::sub(coordinate, self.least.clone()),
-        }
+        sub(coordinate, self.least.clone())
     }
 }
 

@@ -7,10 +7,11 @@
 //! ```
 
 use super::{
-    Append, Bounds, Labelled, LevelArrays, LevelFormat, LevelView, Part, Properties, Property,
+    Append, Bounds, Count, Labelled, LevelArrays, LevelFormat, LevelView, Part, Properties,
+    Property,
 };
 use crate::ids::Var;
-use crate::ir::build::{add, for_loop, int, load, lt, store, when};
+use crate::ir::build::{add, assign, for_loop, int, load, lt, store, when};
 use crate::ir::{Expr, Stmt};
 
 #[derive(Debug)]
@@ -122,5 +123,47 @@ impl Append for Compressed {
         let (here, next) = (load(level.pos(), p()), load(level.pos(), add(p(), int(1))));
         let carry = store(level.pos(), add(p(), int(1)), here.clone());
         vec![for_loop(scratch, int(0), parents, vec![when(lt(next, here), vec![carry])])]
+    }
+
+    fn count(&self) -> Option<&dyn Count> {
+        Some(self)
+    }
+}
+
+/// Counts are kept two entries behind the parent's, so that after the sums the entry behind it is
+/// where its next child goes, and at last where its segment ends.
+impl Count for Compressed {
+    fn count_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt> {
+        let (array, len) = (level.pos(), add(parents, int(2)));
+        let room = Stmt::Reserve { array, len: len.clone() };
+        vec![room, Stmt::Fill { array, lo: int(0), hi: len, value: int(0) }]
+    }
+
+    fn count_coord(&self, level: &LevelArrays, parent: Expr) -> Vec<Stmt> {
+        let place = add(parent, int(2));
+        let count = add(load(level.pos(), place.clone()), int(1));
+        vec![store(level.pos(), place, count)]
+    }
+
+    fn count_sums(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        scratch: Var,
+        total: Var,
+        check: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let place = add(Expr::Var(scratch), int(2));
+        let sum = add(Expr::Var(total), load(level.pos(), place.clone()));
+        let mut body = vec![assign(total, sum)];
+        body.extend(check);
+        body.push(store(level.pos(), place, Expr::Var(total)));
+        vec![assign(total, int(0)), for_loop(scratch, int(0), parents, body)]
+    }
+
+    fn count_next(&self, level: &LevelArrays, parent: Expr, position: Var) -> Vec<Stmt> {
+        let place = add(parent, int(1));
+        let next = add(Expr::Var(position), int(1));
+        vec![assign(position, load(level.pos(), place.clone())), store(level.pos(), place, next)]
     }
 }

@@ -143,8 +143,10 @@ fn check_table(level: &LevelView<'_>, base: u64, width: u64) -> Result<(), Strin
     }
     for b in 0..width {
         let c = level.coordinate(base + b);
-        if c < 0 {
-            continue;
+        match c {
+            -1 => continue,
+            ..-1 => return Err(format!("bucket {b} holds {c}; -1 marks an empty one")),
+            0.. => {}
         }
         let mut at = c as u64 % width;
         while at != b && !matches!(level.coordinate(base + at), -1) {

@@ -27,6 +27,25 @@ use crate::ids::Var;
 use crate::ir::{Expr, Stmt};
 use std::fmt;
 
+/// What the code of level functions is made of.
+pub mod code {
+    pub use crate::algebra::BinaryOp;
+    pub use crate::ids::{Array, Var};
+    pub use crate::ir::build::{
+        add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, store, sub, when,
+    };
+    pub use crate::ir::{Expr, Stmt};
+}
+
+/// A question about coordinates before they are inserted (an attribute query).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Query {
+    /// The most children of a parent.
+    Children,
+    /// The most coordinates from the first child of a parent to its last.
+    Span,
+}
+
 /// A range of positions or coordinates.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Bounds {
@@ -176,6 +195,35 @@ pub trait Append {
     /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
     /// is a free loop variable.
     fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt>;
+
+    /// The level functions for results of which each parent's children come in order.
+    fn count(&self) -> Option<&dyn Count> {
+        None
+    }
+}
+
+/// Level functions that assemble a level in two passes over what comes: the first counts the
+/// children of each parent, the second writes them, in order for each parent.
+pub trait Count {
+    /// `count_init(sz_{k-1})`: no parent has children.
+    fn count_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
+
+    /// `count_coord(p_{k-1})`: a child of the parent comes.
+    fn count_coord(&self, level: &LevelArrays, parent: Expr) -> Vec<Stmt>;
+
+    /// `count_sums(sz_{k-1}) -> sz_k`: all children are counted; `total` becomes their number,
+    /// with `check` run whenever it has grown, and `scratch` is a free loop variable.
+    fn count_sums(
+        &self,
+        level: &LevelArrays,
+        parents: Expr,
+        scratch: Var,
+        total: Var,
+        check: Vec<Stmt>,
+    ) -> Vec<Stmt>;
+
+    /// `count_next(p_{k-1}) -> p_k`: the position of the next child of the parent.
+    fn count_next(&self, level: &LevelArrays, parent: Expr, position: Var) -> Vec<Stmt>;
 }
 
 /// Level functions that assemble a level in any order (section 3.4 of the thesis).
@@ -195,10 +243,16 @@ pub trait Insert {
     /// `insert_coord(p_k, i_k)`: the position holds the coordinate.
     fn insert_coord(&self, level: &LevelArrays, position: Expr, coordinate: Expr) -> Vec<Stmt>;
 
-    /// Gives the variable the level's width for parents with at most so many children, if it has
-    /// one.
-    fn insert_width(&self, children: Expr, width: Var) -> Option<Vec<Stmt>> {
-        let _ = (children, width);
+    /// What a level with a width has to know of the coordinates that will be inserted.
+    fn insert_query(&self) -> Query {
+        Query::Children
+    }
+
+    /// Gives the variable the level's width, at least 1, if it has one; `most` is the answer to
+    /// [`insert_query`](Insert::insert_query), 0 where nothing will be inserted. Coordinates are
+    /// then inserted in ascending order below each parent.
+    fn insert_width(&self, most: Expr, width: Var) -> Option<Vec<Stmt>> {
+        let _ = (most, width);
         None
     }
 }

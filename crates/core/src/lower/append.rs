@@ -91,11 +91,11 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The first staged level, if any is.
+    /// The first level that is gathered before it is written, if any is.
     pub(super) fn staged_from(&self) -> Option<usize> {
         match &self.plan {
-            Plan::Assemble(Assembly { in_order, rest: Rest::Staged(_), .. }) => Some(*in_order),
-            _ => None,
+            Plan::Full | Plan::Placed | Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
+            Plan::Assemble(Assembly { in_order, .. }) => Some(*in_order),
         }
     }
 

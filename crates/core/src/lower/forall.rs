@@ -1,8 +1,9 @@
 //! One `forall`: its iterators, its lattice, and the code of one case of its body.
 
 use super::resolve::distinct;
+use super::slice::Sliced;
 use super::{Code, Lowerer, Reached, Scope};
-use crate::cin::Stmt;
+use crate::cin::{Stmt, Walk};
 use crate::ids::{IndexVar, Var};
 use crate::ir;
 use crate::ir::build::{all, when};
@@ -21,6 +22,8 @@ pub(super) struct Iterator {
     pub(super) position: Var,
     /// Whether positions of the same coordinate are taken together.
     pub(super) segmented: bool,
+    /// Which coordinates are met.
+    pub(super) sliced: Sliced,
 }
 
 /// An operand, and the variable that holds its position.
@@ -83,7 +86,7 @@ impl Lowerer<'_> {
             }
             if it.kind.locates() { located.push(it) } else { listed.push(it) }
         }
-        if let Some(alone) = listed.iter().position(|it| self.only_alone(it.kind)) {
+        if let Some(alone) = listed.iter().position(|it| self.stands_alone(it)) {
             return vec![listed.swap_remove(alone)];
         }
         if !listed.is_empty() || in_order {
@@ -106,7 +109,8 @@ impl Lowerer<'_> {
         let arrays = self.arrays(access.tensor).levels[level].clone();
         let position = self.position_var(&access, level);
         let segmented = !kind.properties().unique && !self.kernel.scatter;
-        Iterator { access, level, kind, arrays, parent, position, segmented }
+        let sliced = self.sliced(&access, level);
+        Iterator { access, level, kind, arrays, parent, position, segmented, sliced }
     }
 
     /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
@@ -114,6 +118,12 @@ impl Lowerer<'_> {
     pub(super) fn only_alone(&self, kind: LevelKind) -> bool {
         let p = kind.properties();
         !p.ordered || !p.compact || (!p.unique && self.kernel.scatter)
+    }
+
+    /// The same of an operand, of which a slice may be used.
+    fn stands_alone(&self, it: &Iterator) -> bool {
+        let walk = self.program.walk(&it.access, it.level);
+        self.only_alone(it.kind) || matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
     }
 
     /// The code of one case: the coordinate is known, and these operands have a position.

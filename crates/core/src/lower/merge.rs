@@ -53,6 +53,7 @@ impl Lowerer<'_> {
         if it.segmented {
             return self.walk_segments(nest, point, it, fresh);
         }
+        let fresh = fresh && !it.is_clipped();
         let position = match fresh {
             true => it.position,
             false => {
@@ -64,14 +65,19 @@ impl Lowerer<'_> {
         if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
             return [vec![assign(position, it.parent.position.clone())], body].concat();
         }
+        let mut stmts = vec![];
         let (lo, hi) = match fresh {
             true => {
                 let bounds = it.bounds();
                 (bounds.lo, bounds.hi)
             }
-            false => (Expr::Var(it.position), Expr::Var(self.end(it))),
+            false => {
+                stmts.extend(self.start(nest, point.present & !started));
+                (Expr::Var(it.position), Expr::Var(self.end(it)))
+            }
         };
-        vec![Stmt::For { var: position, lo, hi, step: 1, body }]
+        stmts.push(Stmt::For { var: position, lo, hi, step: 1, body });
+        stmts
     }
 
     /// What is done at one position of one operand, if it has a coordinate.
@@ -98,9 +104,15 @@ impl Lowerer<'_> {
         let first = 1 << nest.place(it);
         let mut stmts = if fresh { self.start(nest, first) } else { vec![] };
         let end = Expr::Var(self.end(it));
-        let mut body = vec![assign(nest.index, it.coordinate(it.position))];
-        body.extend(self.segment(it, it.position, Expr::Var(nest.index), end.clone()));
-        body.extend(self.case(nest, &[(it, it.position)], &point.body).stmts);
+        let labelled = it.labelled(it.position);
+        let mut body = vec![assign(nest.index, labelled.coordinate)];
+        let stored = it.stored(it.position, nest.index);
+        body.extend(self.segment(it, it.position, stored, end.clone()));
+        let code = self.case(nest, &[(it, it.position)], &point.body).stmts;
+        match labelled.found {
+            Some(found) if !code.is_empty() => body.push(when(found, code)),
+            _ => body.extend(code),
+        }
         body.push(self.advanced(it));
         stmts.push(Stmt::While { cond: lt(Expr::Var(it.position), end), body });
         stmts
@@ -139,7 +151,8 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         for (it, position) in at.iter().filter(|(it, _)| it.segmented) {
             let end = Expr::Var(self.end(it));
-            stmts.extend(self.segment(it, *position, Expr::Var(nest.index), end));
+            let stored = it.stored(*position, nest.index);
+            stmts.extend(self.segment(it, *position, stored, end));
         }
         stmts
     }
@@ -151,6 +164,7 @@ impl Lowerer<'_> {
             let bounds = it.bounds();
             stmts.push(assign(it.position, bounds.lo));
             stmts.push(assign(self.end(it), bounds.hi));
+            stmts.extend(self.clipped(it));
         }
         stmts
     }
@@ -301,7 +315,11 @@ impl Lowerer<'_> {
         for (it, flag) in &flags {
             body.push(self.advanced_if(it, *flag));
         }
-        stmts.push(Stmt::For { var: nest.index, lo, hi, step: 1, body });
+        let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
+        stmts.push(match self.whole_block(nest) {
+            Some((size, rest)) => super::peel::peeled(every_coordinate, size, rest),
+            None => every_coordinate,
+        });
         Code { stmts, covers: cases.covers }
     }
 

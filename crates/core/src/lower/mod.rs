@@ -24,13 +24,16 @@ mod bind;
 mod forall;
 mod function;
 mod merge;
+mod peel;
 mod resolve;
 mod result;
 mod segment;
 mod signature;
+mod slice;
 mod stage;
 mod unstage;
 mod value;
+mod workspace;
 
 pub use signature::{Binding, Lowered};
 
@@ -45,6 +48,7 @@ use crate::notation::Access;
 use function::Builder;
 use result::Plan;
 use std::collections::BTreeMap;
+use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
@@ -65,6 +69,7 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         segments: BTreeMap::new(),
         params: vec![],
         prologue: vec![],
+        pass: Pass::Look,
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
@@ -81,7 +86,7 @@ struct Lowerer<'p> {
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Var>,
-    positions: BTreeMap<(TensorId, Vec<IndexVar>, usize), Var>,
+    positions: BTreeMap<resolve::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
     coordinates: BTreeMap<Var, Var>,
@@ -92,6 +97,8 @@ struct Lowerer<'p> {
     params: Vec<Var>,
     /// Sizes of levels that follow from dimensions.
     prologue: Vec<ir::Stmt>,
+    /// Of results in two passes, the one being lowered.
+    pass: Pass,
     plan: Plan,
 }
 
@@ -223,8 +230,14 @@ impl Lowerer<'_> {
         let result = &self.program.tensors[self.kernel.result];
         let written = (self.kernel.result, result.modes.as_slice());
         let reads = self.kernel.body.reads();
-        let uses = reads.iter().map(|a| (a.tensor, a.indices.as_slice())).chain([written]);
+        // A slice's variable has the dimension of the slice; the tensor's own modes are whole.
+        let whole = |a: &&&Access| a.slices.is_empty();
+        let own = |a: &&Access| (a.tensor, self.program.tensors[a.tensor].modes.as_slice());
+        let uses = reads.iter().filter(whole).map(|a| (a.tensor, a.indices.as_slice()));
+        let sliced = reads.iter().filter(|a| !whole(a)).map(own);
         let name = uses
+            .chain(sliced)
+            .chain([written])
             .filter_map(|(tensor, vars)| {
                 let levels = self.program.level_vars(tensor, vars);
                 let level = levels.iter().position(|&v| v == var)?;

@@ -7,11 +7,12 @@
 use super::{Code, Lowerer, Reached, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
-use crate::ids::{IndexVar, Var};
+use crate::ids::{IndexVar, Mode, TensorId, Var};
 use crate::ir;
 use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
 use crate::level::Located;
-use crate::notation::Access;
+use crate::notation::{Access, Slicing};
+use std::collections::BTreeMap;
 
 impl Lowerer<'_> {
     /// The code of a statement after every operand has descended as far as the bound variables
@@ -85,15 +86,37 @@ impl Lowerer<'_> {
         let k = parent.levels;
         let level = self.arrays(access.tensor).levels[k].clone();
         let kind = self.program.storage(access.tensor).format.levels()[k].kind;
-        let coordinate = ir::Expr::Var(coordinate);
+        let mut stmts = vec![];
+        let (coordinate, inside) = self.stored(access, k, coordinate, &mut stmts);
         let at = parent.position.clone();
-        match kind.locate(&level, at, coordinate.clone(), &mut self.builder) {
+        let found = match kind.locate(&level, at, coordinate.clone(), &mut self.builder) {
             Some(Located { stmts, position, found }) => {
                 let reached = Reached { levels: k + 1, position, end: None };
                 Found { stmts, reached, found }
             }
             None => self.search(access, coordinate, scope),
+        };
+        stmts.extend(found.stmts);
+        let inside = inside.into_iter().chain(found.found).reduce(|a, b| all([a, b]));
+        Found { stmts, found: inside, ..found }
+    }
+
+    /// The coordinate of a level at a value of its index variable, and when there is one.
+    fn stored(
+        &mut self,
+        access: &Access,
+        level: usize,
+        value: Var,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> (ir::Expr, Vec<ir::Expr>) {
+        let (coordinate, inside) = self.sliced(access, level).coordinate(ir::Expr::Var(value));
+        if matches!(coordinate, ir::Expr::Var(_)) {
+            return (coordinate, inside);
         }
+        let name = &self.program.tensors[access.tensor].name;
+        let held = self.temp(&format!("{}{name}", self.name_of(value)));
+        stmts.push(assign(held, coordinate));
+        (ir::Expr::Var(held), inside)
     }
 
     /// Descends one level by a search for the coordinate among the children: a binary one if they
@@ -105,14 +128,14 @@ impl Lowerer<'_> {
         let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
         let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
         match it.kind.properties().ordered {
-            true => stmts.extend(self.lower_bound(&it, coordinate.clone())),
+            true => stmts.extend(self.lower_bound(&it, p, coordinate.clone())),
             false => {
-                let here = binary(BinaryOp::Ne, it.coordinate(p), coordinate.clone());
+                let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());
                 let cond = all([lt(lo.clone(), end.clone()), here]);
                 stmts.push(ir::Stmt::While { cond, body: vec![self.advance(p)] });
             }
         }
-        let here = all([lt(lo.clone(), end.clone()), eq(it.coordinate(p), coordinate.clone())]);
+        let here = all([lt(lo.clone(), end.clone()), eq(it.raw(p).coordinate, coordinate.clone())]);
         let mut reached = Reached { levels: it.level + 1, position: lo, end: None };
         if !it.kind.properties().unique {
             // Without a first position there is no segment either, and it stays empty.
@@ -122,14 +145,19 @@ impl Lowerer<'_> {
         Found { stmts, reached, found: Some(here) }
     }
 
-    /// Moves the position of an operand to the first child from the coordinate on.
-    fn lower_bound(&mut self, it: &super::forall::Iterator, coordinate: ir::Expr) -> Vec<ir::Stmt> {
-        let (p, hi) = (it.position, self.end(it));
+    /// Moves a position of an operand to the first child from the coordinate of its level on.
+    pub(super) fn lower_bound(
+        &mut self,
+        it: &super::forall::Iterator,
+        p: Var,
+        coordinate: ir::Expr,
+    ) -> Vec<ir::Stmt> {
+        let hi = self.end(it);
         let (end, mid) = (self.temp("end"), self.temp("mid"));
         // The end of the segment stays in `hi`; `end` shrinks until `p` is the lower bound.
         let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
         let step = ir::Stmt::If {
-            cond: lt(it.coordinate(mid), coordinate),
+            cond: lt(it.raw(mid).coordinate, coordinate),
             then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
             otherwise: vec![assign(end, ir::Expr::Var(mid))],
         };
@@ -144,7 +172,7 @@ impl Lowerer<'_> {
 
     /// The variable `pA2` for the position of an access at a level.
     pub(super) fn position_var(&mut self, access: &Access, level: usize) -> Var {
-        let key = (access.tensor, access.indices.clone(), level);
+        let key = (access.tensor, access.indices.clone(), access.slices.clone(), level);
         if let Some(&known) = self.positions.get(&key) {
             return known;
         }
@@ -163,6 +191,9 @@ impl Lowerer<'_> {
         self.builder.vars[var].name.clone()
     }
 }
+
+/// A level of a use of a tensor.
+pub(super) type Place = (TensorId, Vec<IndexVar>, BTreeMap<Mode, Slicing>, usize);
 
 /// How an operand goes on at a coordinate.
 struct Found {

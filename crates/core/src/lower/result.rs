@@ -1,9 +1,10 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
 use super::resolve::distinct;
+use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Role, Stmt};
+use crate::cin::{Role, Stmt, Walk};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{Array, IndexVar, Var};
@@ -43,6 +44,12 @@ pub(super) enum Rest {
     Block,
     /// A list of coordinates and values, sorted before it is appended.
     Staged(Option<super::stage::Stage>),
+    /// A dense workspace of the values of one level.
+    Workspace(Option<Workspace>),
+    /// A dense workspace of the positions of one level, with blocks of values below.
+    Ranked(Option<Workspace>),
+    /// Counts of the last level's coordinates for each position above.
+    Counted,
 }
 
 /// How one level of a result gets its coordinates.
@@ -99,14 +106,17 @@ impl Lowerer<'_> {
         let (in_order, rest) = match in_order > last {
             true => (last + 1, Rest::Block),
             // A chain is written as a whole.
-            false => (format.chain_head(in_order), Rest::Staged(None)),
+            false => {
+                let first = format.chain_head(in_order);
+                (first, self.gathering(first))
+            }
         };
         let next = vec![None; levels.len()];
         Plan::Assemble(Assembly { vars, in_order, rest, next })
     }
 
     /// Whether the kernel combines values with what its result holds.
-    fn accumulates(&self) -> bool {
+    pub(super) fn accumulates(&self) -> bool {
         let mut accumulates = false;
         self.kernel.body.for_each_assign(&mut |lhs, op, _| {
             accumulates |= lhs.tensor == self.kernel.result && op.is_some();
@@ -116,18 +126,19 @@ impl Lowerer<'_> {
 
     /// Whether a loop over a variable may visit its coordinates in another order than ascending,
     /// or again.
-    fn is_unordered(&self, var: IndexVar) -> bool {
+    pub(super) fn is_unordered(&self, var: IndexVar) -> bool {
         let mut hashed = false;
         let mut listed = false;
         for access in distinct(&self.kernel.body) {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let levels = self.program.storage(access.tensor).format.levels();
-            for (level, _) in levels.iter().zip(vars).filter(|(_, v)| *v == var) {
+            for (k, level) in levels.iter().enumerate().filter(|(k, _)| vars[*k] == var) {
                 let p = level.kind.properties();
+                let reversed = self.program.walk(&access, k) == Walk::OutOfOrder;
                 match (p.full, level.kind.locates()) {
                     (true, _) => {}
-                    (_, true) => hashed |= !p.ordered,
-                    (_, false) if self.only_alone(level.kind) => return true,
+                    (_, true) => hashed |= !p.ordered || reversed,
+                    (_, false) if self.only_alone(level.kind) || reversed => return true,
                     (_, false) => listed = true,
                 }
             }
@@ -159,7 +170,7 @@ impl Lowerer<'_> {
 }
 
 /// The loops around the assignment of the result, outermost first.
-fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
+pub(super) fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
     match s {
         Stmt::Forall { var, body } => {
             let mut loops = vec![*var];
@@ -210,6 +221,16 @@ impl Lowerer<'_> {
                 let value = self.reduced(op, value);
                 stmts.extend(self.push(stage, value, &mut scope));
             }
+            Plan::Assemble(Assembly { rest: Rest::Workspace(_), .. }) => {
+                let value = self.reduced(op, value);
+                stmts.extend(self.gathered(value, &mut scope));
+            }
+            Plan::Assemble(Assembly { rest: Rest::Ranked(_), .. }) => {
+                stmts.extend(self.by_rank(op, value, &mut scope));
+            }
+            Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => {
+                stmts.extend(self.by_count(value, &mut scope));
+            }
         }
         Code { stmts, covers: op.is_none() }
     }
@@ -230,7 +251,7 @@ impl Lowerer<'_> {
 
     /// The position of the bound coordinates below a position of the result, by `locate`; levels
     /// that know which coordinates are present learn of these.
-    fn block_position(
+    pub(super) fn block_position(
         &mut self,
         position: Expr,
         from: usize,
@@ -326,7 +347,8 @@ impl Lowerer<'_> {
                 vec![ir::Stmt::Fill { array: arrays.vals, lo: int(0), hi: size, value }]
             }
             Plan::Placed => self.open_root(),
-            Plan::Assemble(Assembly { in_order: 0, rest: Rest::Staged(_), .. }) => vec![],
+            Plan::Assemble(Assembly { in_order: 0, rest: Rest::Staged(_), .. })
+            | Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => vec![],
             Plan::Assemble(_) => {
                 let mut stmts = self.open_root();
                 stmts.extend(self.expected_room());
@@ -345,6 +367,7 @@ impl Lowerer<'_> {
     pub(super) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match &self.plan {
             Plan::Full | Plan::Placed => vec![],
+            Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => vec![],
             Plan::Assemble(_) => self.finalize_levels(),
         }
     }

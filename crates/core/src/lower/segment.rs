@@ -15,11 +15,11 @@ use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, lt};
 use crate::ir::{self, Expr, Stmt};
-use crate::level::Bounds;
+use crate::level::{Bounds, Labelled};
 use crate::notation::Access;
 
 impl Lowerer<'_> {
-    /// Finds the end of the segment at a position, whose coordinate is known.
+    /// Finds the end of the segment at a position, whose coordinate in the level is known.
     pub(super) fn segment(
         &mut self,
         it: &Iterator,
@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     ) -> Vec<Stmt> {
         let segend = self.segment_end(position);
         let here = || Expr::Var(segend);
-        let same = all([lt(here(), end), eq(it.coordinate(segend), coordinate)]);
+        let same = all([lt(here(), end), eq(it.raw(segend).coordinate, coordinate)]);
         vec![
             assign(segend, add(Expr::Var(position), int(1))),
             Stmt::While { cond: same, body: vec![self.advance(segend)] },
@@ -71,13 +71,21 @@ impl Iterator {
         }
     }
 
-    /// The coordinate at a position.
+    /// The value of the index variable at a position.
     pub(super) fn coordinate(&self, position: Var) -> Expr {
         self.labelled(position).coordinate
     }
 
-    /// The coordinate at a position, and whether there is one.
-    pub(super) fn labelled(&self, position: Var) -> crate::level::Labelled {
+    /// The value of the index variable at a position, and whether there is one.
+    pub(super) fn labelled(&self, position: Var) -> Labelled {
+        let Labelled { coordinate, found } = self.raw(position);
+        let met = self.sliced.met(&coordinate);
+        let found = found.into_iter().chain(met).reduce(|a, b| all([a, b]));
+        Labelled { coordinate: self.sliced.index(coordinate), found }
+    }
+
+    /// The coordinate of the level at a position, and whether there is one.
+    pub(super) fn raw(&self, position: Var) -> Labelled {
         let at = self.kind.pos_access(&self.arrays, Expr::Var(position));
         at.expect("a level that is iterated has coordinates")
     }

@@ -43,7 +43,7 @@ impl Stage {
 }
 
 impl Lowerer<'_> {
-    /// The statement with its results staged, below a position of the level before `first`.
+    /// The statement with its results gathered, below a position of the level before `first`.
     pub(super) fn staged(
         &mut self,
         first: usize,
@@ -51,9 +51,28 @@ impl Lowerer<'_> {
         body: Option<&Stmt>,
         scope: Scope,
     ) -> Code {
-        let stage = self.stage(first);
+        let Plan::Assemble(Assembly { rest, .. }) = &self.plan else { return Code::nothing() };
+        match (rest, body) {
+            (Rest::Workspace(_), Some(body)) => self.with_workspace(first, parent, body, scope),
+            (Rest::Ranked(_), Some(body)) => self.ranked(first, parent, body, scope),
+            (Rest::Counted, Some(body)) => self.counted(body, scope),
+            (_, body) => self.listed_and_sorted(first, parent, body, scope),
+        }
+    }
+
+    /// The same by a list.
+    fn listed_and_sorted(
+        &mut self,
+        first: usize,
+        parent: Expr,
+        body: Option<&Stmt>,
+        scope: Scope,
+    ) -> Code {
         let body = match body {
-            Some(body) => self.resolved(body, scope),
+            Some(body) => {
+                self.stage(first);
+                self.resolved(body, scope)
+            }
             None => Code::nothing(),
         };
         if body.stmts.is_empty() && first > 0 {
@@ -63,6 +82,7 @@ impl Lowerer<'_> {
             let widths = self.widths_of_nothing();
             return Code { stmts: [widths, self.open_root()].concat(), covers: false };
         }
+        let stage = self.stage(first);
         let mut stmts = vec![assign(stage.count, int(0))];
         stmts.extend(body.stmts);
         stmts.push(self.sorted(&stage));
@@ -123,9 +143,23 @@ impl Lowerer<'_> {
         let crds = (first..levels)
             .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
             .collect();
-        let elem = self.facts.register.datatype();
-        let vals = self.builder.local(&format!("{name}_stage_vals"), elem);
+        let vals = self.builder.local(&format!("{name}_stage_vals"), self.listed_type());
         let count = self.temp(&format!("{name}_stage_size"));
+        let op = self.combining();
+        let stage = Stage { first, crds, vals, count, op };
+        if let Plan::Assemble(Assembly { rest: Rest::Staged(place), .. }) = &mut self.plan {
+            *place = Some(stage.clone());
+        }
+        stage
+    }
+
+    /// The element type of values that wait to be written: the compute type's own.
+    pub(super) fn listed_type(&self) -> DataType {
+        self.facts.register.datatype()
+    }
+
+    /// How values of the same coordinate are combined while they wait.
+    pub(super) fn combining(&self) -> Option<ReduceOp> {
         let mut op = None;
         self.kernel.body.for_each_assign(&mut |lhs, combined, _| {
             if lhs.tensor == self.kernel.result {
@@ -133,11 +167,6 @@ impl Lowerer<'_> {
             }
         });
         // Entries that come one by one for the same coordinate are to be added.
-        let op = op.or(self.kernel.scatter.then_some(ReduceOp::Add));
-        let stage = Stage { first, crds, vals, count, op };
-        if let Plan::Assemble(Assembly { rest: Rest::Staged(place), .. }) = &mut self.plan {
-            *place = Some(stage.clone());
-        }
-        stage
+        op.or(self.kernel.scatter.then_some(ReduceOp::Add))
     }
 }

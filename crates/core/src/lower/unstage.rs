@@ -2,16 +2,16 @@
 //!
 //! What a level has to know before it is assembled is asked of the list (attribute queries): the
 //! entries of the longest row for the slots of ELL, the children of the fullest parent for a hash
-//! map.
+//! map, the span of the widest parent for a band.
 
 use super::Lowerer;
 use super::result::Assembler;
 use super::stage::Stage;
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Var;
-use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, store, when};
+use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, store, sub, when};
 use crate::ir::{self, Expr, Status};
-use crate::level::Part;
+use crate::level::{Part, Query};
 
 impl Lowerer<'_> {
     /// Gives the levels that have a width theirs.
@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         for k in (stage.first..levels.len()).filter(|&k| levels[k].has(Part::Width)) {
             let most = match self.is_slot(k) {
                 true => self.numbered(stage, k, &mut stmts),
-                false => self.most_children(stage, k, &mut stmts),
+                false => self.answered(stage, k, &mut stmts),
             };
             stmts.extend(self.width(k, Expr::Var(most)));
         }
@@ -35,7 +35,17 @@ impl Lowerer<'_> {
         with_width.flat_map(|k| self.width(k, int(0))).collect()
     }
 
-    /// Sets the width of a level whose parents have at most so many children.
+    /// The answer to what a level asks of the list.
+    fn answered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
+        match self.assembler(k) {
+            Assembler::Insert(insert) if insert.insert_query() == Query::Span => {
+                self.widest_span(stage, k, stmts)
+            }
+            _ => self.most_children(stage, k, stmts),
+        }
+    }
+
+    /// Sets the width of a level from the answer.
     fn width(&mut self, k: usize, most: Expr) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         let mut width = most;
@@ -95,6 +105,24 @@ impl Lowerer<'_> {
         let body =
             vec![next, assign(most, binary(BinaryOp::Max, Expr::Var(most), Expr::Var(children)))];
         stmts.extend([assign(children, int(0)), assign(most, int(0))]);
+        stmts.push(for_loop(q, int(0), Expr::Var(stage.count), body));
+        most
+    }
+
+    /// The most coordinates of level `k` from the first below a parent to the last.
+    fn widest_span(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
+        let (q, first, most) = (self.temp("q"), self.temp("first"), self.temp("most"));
+        let above: Vec<usize> = (stage.first..k).collect();
+        let sibling = all([lt(int(0), Expr::Var(q)), same_before(stage, &above, q)]);
+        let coordinate = || load(stage.crd(k), Expr::Var(q));
+        let starts = ir::Stmt::If {
+            cond: sibling,
+            then: vec![],
+            otherwise: vec![assign(first, coordinate())],
+        };
+        let span = add(sub(coordinate(), Expr::Var(first)), int(1));
+        let body = vec![starts, assign(most, binary(BinaryOp::Max, Expr::Var(most), span))];
+        stmts.extend([assign(first, int(0)), assign(most, int(0))]);
         stmts.push(for_loop(q, int(0), Expr::Var(stage.count), body));
         most
     }

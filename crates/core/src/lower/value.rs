@@ -66,6 +66,19 @@ impl Lowerer<'_> {
                 binary(*op, a, self.value(b, scope, prefix))
             }
             notation::Expr::Param(k) => Expr::Var(self.params[*k]),
+            notation::Expr::Choose { within, then, otherwise } => {
+                let cond = self.is_within(within, scope);
+                let chosen = self.builder.var("chosen", ir::Type::scalar(register));
+                let mut arm = |e: &notation::Expr| {
+                    let mut stmts = vec![];
+                    let value = self.value(e, scope, &mut stmts);
+                    stmts.push(assign(chosen, value));
+                    stmts
+                };
+                let (then, otherwise) = (arm(then), arm(otherwise));
+                prefix.push(ir::Stmt::If { cond, then, otherwise });
+                Expr::Var(chosen)
+            }
             notation::Expr::Reduce { .. } => unreachable!("legalisation leaves no reductions"),
         }
     }
@@ -126,7 +139,9 @@ impl Lowerer<'_> {
     ) -> Expr {
         let float = self.facts.register.is_float();
         match (op, value) {
-            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b)) if float => {
+            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b))
+                if float && !self.waits_for_sums() =>
+            {
                 Expr::Fma(a, b, Box::new(old))
             }
             (ReduceOp::Or | ReduceOp::And, value) => {
@@ -143,6 +158,19 @@ impl Lowerer<'_> {
             Some(ReduceOp::Or | ReduceOp::And) => convert(self.facts.register, truth(value)),
             _ => value,
         }
+    }
+
+    /// Whether each sum waits for the one before in memory, as in a loop over a list of entries:
+    /// then the product is better ready beforehand.
+    fn waits_for_sums(&self) -> bool {
+        let loops = super::result::outer_loops(&self.kernel.body);
+        let Some(&innermost) = loops.last() else { return false };
+        let lists = |access: &notation::Access| {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            levels.iter().zip(vars).any(|(l, v)| v == innermost && !l.kind.properties().full)
+        };
+        self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
     /// An element of an array in the compute type.

@@ -17,9 +17,13 @@
 //! [`Builder::operator`]. What is built is printed and read again, so that it is the program that
 //! its text gives, and its diagnostics point into that text.
 
+mod index;
+
+pub use index::ModeIndex;
+
 use super::lex::is_name;
 use super::syntax::MAX_DEPTH;
-use super::{Access, Expr, Operator, OperatorProperties, Program, Statement, TensorDecl, VarDecl};
+use super::{Expr, Operator, OperatorProperties, Program, Statement, VarDecl};
 use super::{check, parse_with};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;
@@ -207,21 +211,6 @@ impl Builder {
         let (left, right) = (self.node(left), self.node(right));
         let expr = Expr::Binary(op, Box::new(left.expr.clone()), Box::new(right.expr.clone()));
         self.term(expr, &[&left, &right])
-    }
-}
-
-impl<'b> Tensor<'b> {
-    /// The element at these indices: what `a[[i, j]]` is short for.
-    pub fn at<const N: usize>(&self, indices: [Var<'b>; N]) -> Term<'b> {
-        let indices: Vec<IndexVar> = indices.map(|var| var.id).to_vec();
-        let mut state = self.builder.state.borrow_mut();
-        let program = &mut state.program;
-        let known = program.tensor(&self.name);
-        // Two orders of one tensor are refused when the text is read.
-        let decl = TensorDecl { name: self.name.clone(), order: indices.len(), span: 0..0 };
-        let tensor = known.unwrap_or_else(|| program.tensors.push(decl));
-        drop(state);
-        self.builder.term(Expr::Access(Access { tensor, indices, span: 0..0 }), &[])
     }
 }
 

@@ -40,7 +40,8 @@ pub(super) fn bound_twice(source: &str, span: &Range<usize>) -> Diagnostic {
     diagnostic.help("reduce over another variable")
 }
 
-/// A tensor is overwritten once, before any other statement reads or accumulates into it.
+/// A tensor is overwritten once, before any other statement reads it, accumulates into it or
+/// writes a slice of it.
 pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
     let refuse = |message: String, span: &Range<usize>, help: String| {
         let diagnostic = Diagnostic::new(Code::ResultRedefined, message);
@@ -60,7 +61,8 @@ pub(super) fn order_of_statements(program: &Program) -> Result<(), Diagnostic> {
             let help = format!("write {name} first, or give one of the two another name");
             return refuse(message, span, help);
         }
-        if written[tensor] && statement.accumulate.is_none() {
+        let whole = !result.is_sliced();
+        if written[tensor] && whole && statement.accumulate.is_none() {
             let message = format!("{name} is overwritten by a second statement");
             let help = format!("accumulate with {name} += ..., or use another name");
             return refuse(message, &result.span, help);
@@ -138,7 +140,11 @@ pub(super) fn operator(operator: &Operator, others: &[Operator]) -> Result<(), D
             Expr::Param(k) => *k >= operator.arity,
             Expr::Literal(_) | Expr::Unary(..) => false,
             Expr::Binary(op, ..) => matches!(op, BinaryOp::User(_)),
-            Expr::Access(_) | Expr::Index(_) | Expr::UserUnary(..) | Expr::Reduce { .. } => true,
+            Expr::Access(_)
+            | Expr::Index(_)
+            | Expr::UserUnary(..)
+            | Expr::Reduce { .. }
+            | Expr::Choose { .. } => true,
         };
     });
     if foreign {

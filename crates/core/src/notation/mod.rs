@@ -5,25 +5,29 @@
 //! [`parse()`] reads the text, [`Display`](std::fmt::Display) writes it, [`build()`] spells it in
 //! Rust, and [`make_explicit`] writes the sums out.
 
+mod bracket;
 mod build;
 mod check;
 mod lex;
 mod parse;
 mod print;
 mod reductions;
+mod slice;
 mod syntax;
 #[cfg(test)]
 mod tests;
 mod words;
 
-pub use build::{Builder, Function, Operand, Tensor, Term, Var, build};
+pub use build::{Builder, Function, ModeIndex, Operand, Tensor, Term, Var, build};
 pub use parse::{parse, parse_with};
 pub use print::Shown;
 pub use reductions::make_explicit;
+pub use slice::{Slice, Slicing};
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;
-use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
+use crate::ids::{Id, IdVec, IndexVar, Mode, TensorId, UserOp};
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// Statements in order, and the names they use.
@@ -115,6 +119,8 @@ pub struct Access {
     pub tensor: TensorId,
     /// One variable per mode.
     pub indices: Vec<IndexVar>,
+    /// The modes of which a slice is used.
+    pub slices: BTreeMap<Mode, Slicing>,
     /// Where the use stands.
     pub span: Range<usize>,
 }
@@ -122,7 +128,24 @@ pub struct Access {
 /// Uses are equal wherever they stand.
 impl PartialEq for Access {
     fn eq(&self, other: &Self) -> bool {
-        self.tensor == other.tensor && self.indices == other.indices
+        self.tensor == other.tensor && self.indices == other.indices && self.slices == other.slices
+    }
+}
+
+impl Access {
+    /// A use that nobody wrote, of whole modes.
+    pub fn of(tensor: TensorId, indices: Vec<IndexVar>) -> Access {
+        Access { tensor, indices, slices: BTreeMap::new(), span: 0..0 }
+    }
+
+    /// Whether only a part of the tensor is used.
+    pub fn is_sliced(&self) -> bool {
+        self.slices.values().any(|slicing| !slicing.slice().is_whole())
+    }
+
+    /// How a mode is sliced, if it is.
+    pub fn slicing(&self, mode: usize) -> Option<&Slicing> {
+        self.slices.get(&Mode::new(mode))
     }
 }
 
@@ -153,6 +176,27 @@ pub enum Expr {
         /// What is combined.
         body: Box<Expr>,
     },
+    /// One value within slices, another elsewhere. Nobody writes this; it is what statements with
+    /// a sliced left side become.
+    Choose {
+        /// The slices, all of which have to name the element.
+        within: Vec<Within>,
+        /// The value there.
+        then: Box<Expr>,
+        /// The value elsewhere.
+        otherwise: Box<Expr>,
+    },
+}
+
+/// That a slice names a variable's value.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Within {
+    /// The variable.
+    pub var: IndexVar,
+    /// The variable that counts the slice.
+    pub counter: IndexVar,
+    /// The slice.
+    pub slice: Slice,
 }
 
 impl Expr {
@@ -165,6 +209,9 @@ impl Expr {
             Expr::UserUnary(op, a) => Expr::UserUnary(op, go(a)),
             Expr::Binary(op, a, b) => Expr::Binary(op, go(a), go(b)),
             Expr::Reduce { op, vars, body } => Expr::Reduce { op, vars, body: go(body) },
+            Expr::Choose { within, then, otherwise } => {
+                Expr::Choose { within, then: go(then), otherwise: go(otherwise) }
+            }
         }
     }
 
@@ -173,7 +220,7 @@ impl Expr {
         match self {
             Expr::Literal(_) | Expr::Access(_) | Expr::Index(_) | Expr::Param(_) => vec![],
             Expr::Unary(_, a) | Expr::UserUnary(_, a) | Expr::Reduce { body: a, .. } => vec![a],
-            Expr::Binary(_, a, b) => vec![a, b],
+            Expr::Binary(_, a, b) | Expr::Choose { then: a, otherwise: b, .. } => vec![a, b],
         }
     }
 

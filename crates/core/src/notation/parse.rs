@@ -5,14 +5,15 @@
 //! last is the bare name of an index variable that nothing binds yet; else they are functions.
 
 use super::check;
+use super::slice::{Slice, Slicing};
 use super::syntax::{Node, Raw, RawStatement, statements};
 use super::words::{self, Word, is_variadic};
 use super::{Access, Expr, Operator, Program, Statement, TensorDecl, VarDecl};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{IndexVar, TensorId, UserOp};
-use std::collections::{HashMap, HashSet};
+use crate::ids::{Id, IndexVar, Mode, TensorId, UserOp};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 
 /// Reads statements, separated by `;` or newlines.
@@ -96,6 +97,9 @@ impl<'t> Resolver<'t> {
     fn collect_indices(&mut self, raw: &Raw) {
         match &raw.node {
             Node::Number(_) | Node::Name => {}
+            Node::Sliced { name, .. } => {
+                self.indices.insert(self.text(name));
+            }
             Node::Group(inner) | Node::Negate(inner) => self.collect_indices(inner),
             Node::Binary(_, left, right) => {
                 self.collect_indices(left);
@@ -125,10 +129,12 @@ impl<'t> Resolver<'t> {
                 self.not_reserved(name)?;
                 self.access(name, args, &raw.span)?
             }
+            Node::Sliced { .. } => return Err(self.not_a_value(raw)),
             _ => self.access(&raw.span, &[], &raw.span)?,
         };
         if let Node::Call { args, .. } = &raw.node {
-            check::result_variables(self.text, args.iter().map(|arg| arg.span.clone()))?;
+            let names = args.iter().filter_map(|arg| index(arg).map(|(name, _)| name));
+            check::result_variables(self.text, names)?;
         }
         Ok(access)
     }
@@ -210,14 +216,24 @@ impl<'t> Resolver<'t> {
         args: &[Raw],
         span: &Range<usize>,
     ) -> Result<Access, Diagnostic> {
-        for arg in args {
-            if !matches!(arg.node, Node::Name) {
+        let mut names = vec![];
+        let mut slices = BTreeMap::new();
+        for (k, arg) in args.iter().enumerate() {
+            let Some((var, slice)) = index(arg) else {
                 return Err(self.not_an_index(name, args, arg));
-            }
+            };
+            names.push(var);
+            slices.extend(slice.map(|slice| (Mode::new(k), Slicing::Taken(slice.clone()))));
         }
         let tensor = self.tensor(name, args.len())?;
-        let indices = args.iter().map(|arg| self.var(&arg.span)).collect::<Result<_, _>>()?;
-        Ok(Access { tensor, indices, span: span.clone() })
+        let indices = names.iter().map(|name| self.var(name)).collect::<Result<_, _>>()?;
+        Ok(Access { tensor, indices, slices, span: span.clone() })
+    }
+
+    /// A slice where a value or a tensor is wanted.
+    fn not_a_value(&self, raw: &Raw) -> Diagnostic {
+        let message = "a slice stands where an index of a tensor stands";
+        self.refuse(Code::Syntax, &raw.span, message).help("write A(i[2:8],j)")
     }
 
     /// Why an access whose index is no name is refused: likely a misspelt function, unless all
@@ -251,6 +267,7 @@ impl<'t> Resolver<'t> {
                 Ok(Expr::Index(self.var(&raw.span)?))
             }
             Node::Name => Ok(Expr::Access(self.access(&raw.span, &[], &raw.span)?)),
+            Node::Sliced { .. } => Err(self.not_a_value(raw)),
             Node::Call { name, args } => match self.word(self.text(name)) {
                 None => Ok(Expr::Access(self.access(name, args, &raw.span)?)),
                 Some(word) => self.call(word, name, args),
@@ -385,8 +402,8 @@ impl<'t> Resolver<'t> {
     fn names(&self, raw: &Raw, found: &mut Vec<&'t str>) {
         match &raw.node {
             Node::Number(_) => {}
-            Node::Name => {
-                let name = self.text(&raw.span);
+            Node::Name | Node::Sliced { .. } => {
+                let name = index(raw).map_or("", |(name, _)| self.text(&name));
                 if !found.contains(&name) {
                     found.push(name);
                 }
@@ -401,6 +418,15 @@ impl<'t> Resolver<'t> {
     }
 }
 
+/// The name of an index and its slice, if it is one.
+fn index(raw: &Raw) -> Option<(Range<usize>, Option<&Slice>)> {
+    match &raw.node {
+        Node::Name => Some((raw.span.clone(), None)),
+        Node::Sliced { name, slice } => Some((name.clone(), Some(slice))),
+        _ => None,
+    }
+}
+
 fn is_number(raw: &Raw) -> bool {
     match &raw.node {
         Node::Number(Scalar::F64(_)) => true,
@@ -411,7 +437,7 @@ fn is_number(raw: &Raw) -> bool {
 
 fn has_call(raw: &Raw) -> bool {
     match &raw.node {
-        Node::Number(_) | Node::Name => false,
+        Node::Number(_) | Node::Name | Node::Sliced { .. } => false,
         Node::Call { .. } => true,
         Node::Group(inner) | Node::Negate(inner) => has_call(inner),
         Node::Binary(_, left, right) => has_call(left) || has_call(right),

@@ -74,6 +74,9 @@ fn access(f: &mut fmt::Formatter<'_>, program: &Program, access: &Access) -> fmt
     f.write_str(&program.tensors[access.tensor].name)?;
     for (k, &index) in access.indices.iter().enumerate() {
         write!(f, "{}{}", if k == 0 { "(" } else { "," }, program.vars[index].name)?;
+        if let Some(slicing) = access.slicing(k) {
+            write!(f, "{slicing}")?;
+        }
     }
     f.write_str(if access.indices.is_empty() { "" } else { ")" })
 }
@@ -161,6 +164,7 @@ impl Printer<'_, '_, '_> {
                 None => self.function(*op, expr),
             },
             Expr::Reduce { op, vars, body } => self.reduce(*op, vars, body),
+            Expr::Choose { then, otherwise, .. } => self.call("choose", &[then, otherwise]),
         }
     }
 

@@ -6,11 +6,13 @@
 //! expression = sum [ ("==" | "!=" | "<" | "<=" | ">" | ">=") sum ]
 //! sum        = product { ("+" | "-") product }
 //! product    = factor { ("*" | "/") factor }
-//! factor     = "-" factor | number | name [ "(" [ expression { "," expression } ] ")" ]
+//! factor     = "-" factor | number | name [ "(" [ index { "," index } ] ")" ]
 //!            | "(" expression ")"
+//! index      = expression | name slice
 //! ```
 
 use super::lex::{Kind, Token, lex};
+use super::slice::Slice;
 use crate::algebra::BinaryOp;
 use crate::datatype::Scalar;
 use crate::diagnostic::{Code, Diagnostic};
@@ -48,6 +50,11 @@ pub(super) struct Raw {
 pub(super) enum Node {
     Number(Scalar),
     Name,
+    /// An index variable and its slice.
+    Sliced {
+        name: Range<usize>,
+        slice: Slice,
+    },
     Call {
         name: Range<usize>,
         args: Vec<Raw>,
@@ -82,7 +89,7 @@ pub(super) fn statements(source: &str) -> Result<Vec<RawStatement>, Diagnostic> 
     Ok(statements)
 }
 
-struct Parser<'t> {
+pub(super) struct Parser<'t> {
     source: &'t str,
     tokens: Vec<Token>,
     at: usize,
@@ -90,19 +97,28 @@ struct Parser<'t> {
 }
 
 impl Parser<'_> {
-    fn kind(&self) -> Kind {
+    pub(super) fn kind(&self) -> Kind {
         self.tokens[self.at].kind
     }
 
-    fn span(&self) -> Range<usize> {
+    /// The tokens from the next one on.
+    pub(super) fn rest(&self) -> &[Token] {
+        &self.tokens[self.at..]
+    }
+
+    pub(super) fn advance(&mut self) {
+        self.at += 1;
+    }
+
+    pub(super) fn span(&self) -> Range<usize> {
         self.tokens[self.at].span.clone()
     }
 
-    fn next_is(&self, sign: &str) -> bool {
+    pub(super) fn next_is(&self, sign: &str) -> bool {
         matches!(self.kind(), Kind::Sign(s) if s == sign)
     }
 
-    fn eat(&mut self, sign: &str) -> bool {
+    pub(super) fn eat(&mut self, sign: &str) -> bool {
         let found = self.next_is(sign);
         self.at += usize::from(found);
         found
@@ -113,12 +129,12 @@ impl Parser<'_> {
         of.iter().copied().find(|op| self.next_is(op.name()))
     }
 
-    fn refuse(&self, span: Range<usize>, message: &str, help: &str) -> Diagnostic {
+    pub(super) fn refuse(&self, span: Range<usize>, message: &str, help: &str) -> Diagnostic {
         Diagnostic::new(Code::Syntax, message).at(self.source, span).help(help)
     }
 
     /// The next token is not what the grammar wants.
-    fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
+    pub(super) fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
         let found = match self.kind() {
             Kind::End => "the end of the text".to_owned(),
             Kind::Separator => "the end of the statement".to_owned(),
@@ -169,7 +185,6 @@ impl Parser<'_> {
             }
             Kind::Sign("-=") => Err(self.unexpected("=", "write y(i) += -(...)")),
             Kind::Sign("/=") => Err(self.unexpected("=", "write y(i) *= 1 / (...)")),
-            Kind::Sign("[") => Err(self.bracket()),
             _ => Err(self.unexpected("=", "assignments are = += *= min= max= or= and=")),
         }
     }
@@ -278,7 +293,9 @@ impl Parser<'_> {
         let name = self.span();
         self.at += 1;
         if self.next_is("[") {
-            return Err(self.bracket());
+            let slice = self.slice()?;
+            let span = name.start..self.tokens[self.at - 1].span.end;
+            return Ok(Raw { node: Node::Sliced { name, slice }, span, height: 1 });
         }
         if !self.eat("(") {
             return Ok(Raw { node: Node::Name, span: name, height: 1 });
@@ -295,18 +312,6 @@ impl Parser<'_> {
         // Functions of many arguments become chains as long as their lists of arguments.
         let height = args.len() + args.iter().map(|a| a.height).max().unwrap_or(0) + 1;
         self.bounded(Raw { node: Node::Call { name, args }, span, height })
-    }
-
-    /// A square bracket after a name: a slice, or an access in the style of other languages.
-    fn bracket(&self) -> Diagnostic {
-        let rest = &self.tokens[self.at + 1..];
-        let inside = rest.iter().take_while(|t| t.kind != Kind::Sign("]"));
-        let slice = |t: &Token| matches!(t.kind, Kind::Sign(":" | "{"));
-        if inside.clone().any(slice) {
-            let help = "use the whole mode, or cut the tensor before";
-            return self.refuse(self.span(), "slices of an index variable are not known", help);
-        }
-        self.refuse(self.span(), "indices stand in parentheses", "write A(i,j)")
     }
 
     fn binary(&self, op: BinaryOp, left: Raw, right: Raw) -> Result<Raw, Diagnostic> {

@@ -42,6 +42,52 @@ fn statements() {
 }
 
 #[test]
+fn slices() {
+    check("y(i)=A(i[2:8], j[ : 10: 2])", "y(i) = A(i[2:8],j[:10:2])");
+    check("y(i) = A(i[:], j[::])", "y(i) = A(i[:],j[:])");
+    check("y(i) = x(i[7:1:-1]) + x(i[::-2])", "y(i) = x(i[7:1:-1]) + x(i[::-2])");
+    check("y(i) = x(i[{1, 3,5}])", "y(i) = x(i[{1,3,5}])");
+    check("A(i[2:8],j) += B(i,j)", "A(i[2:8],j) += B(i,j)");
+    check("y = sum(i, x(i[3:3])) + z(k[2:])", "y = sum(i, x(i[3:3])) + z(k[2:])");
+}
+
+#[test]
+fn what_is_no_slice_is_refused() {
+    let slice = |inside: &str, caret: &str, reason: &str, help: &str| {
+        let text = format!("y(i) = x(i{inside})");
+        let expect = format!("error[syntax]: {reason}\n  | {text}\n  | {caret}\n  = help: {help}");
+        refused(&text, &expect);
+    };
+    let example = "a slice is written i[2:8], i[0:10:2] or i[{1,3,5}]";
+    let bar = |from: usize, to: usize| " ".repeat(from) + &"^".repeat(to - from);
+    slice("[{}]", &bar(11, 13), "the set has no members", "name at least one");
+    slice("[{1,1}]", &bar(14, 15), "1 is in the set twice", "name each coordinate once");
+    slice("[{1,3,2}]", &bar(16, 17), "the members of a set ascend", "put 2 before 3");
+    slice("[1:9:0]", &bar(15, 16), "the step is 0", "steps are 1, 2, -1, ...");
+    slice("[8:2]", &bar(11, 14), "the slice starts after its end", "exchange the bounds");
+    let (reason, help) =
+        ("the slice counts down from its lower bound", "write the higher bound first");
+    slice("[2:8:-1]", &bar(11, 17), reason, help);
+    let help = "count from 0, or leave the bound out to go to the end";
+    slice("[-3:]", &bar(11, 12), "coordinates are not negative", help);
+    slice("[3]", &bar(10, 11), "one coordinate is no slice", "write a set of one: i[{3}]");
+    slice("[j]", &bar(10, 11), "indices stand in parentheses", "write A(i,j)");
+    slice("[1:2", &bar(14, 15), "expected ], found )", example);
+    slice("[1.5:2]", &bar(11, 14), "expected a whole number, found 1.5", example);
+    for text in [
+        "y(i) = i[2:8] + x(i)",
+        "y[2:8] = x(i)",
+        "y(i) = sum(j[2:4], A(i,j))",
+        "y(i) = sin(i[2:8])",
+        "y(i) = x(i[{1,3)",
+        "y(i) = x(i[2:99999999999999999999])",
+    ] {
+        code(text, "syntax");
+    }
+    code("A(i[0:2],i[2:4]) = x(i)", "result-variable");
+}
+
+#[test]
 fn operators_bind_as_usual() {
     check("a = b - (c - d) - e", "a = b - (c - d) - e");
     check("a = ((b + c)) * d", "a = (b + c) * d");
@@ -156,11 +202,6 @@ fn syntax_is_refused_with_the_place() {
         "error[syntax]: expected an operator or the end of the statement, found x\n  | y(i) = A(i,j) \
          x(j)\n  |               ^\n  = help: operators are + - * / == != < <= > >=; statements are \
          separated by ;",
-    );
-    refused(
-        "y(i) = A(i[2:8],j)",
-        "error[syntax]: slices of an index variable are not known\n  | y(i) = A(i[2:8],j)\n  |           \
-         ^\n  = help: use the whole mode, or cut the tensor before",
     );
     refused(
         "y(i) = A[i,j]",

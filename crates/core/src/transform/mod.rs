@@ -7,6 +7,7 @@ mod random;
 mod simplify;
 mod sums;
 mod tile;
+mod unroll;
 
 use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
@@ -34,7 +35,8 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 4] = [
+pub const PASSES: [(&str, Pass); 5] = [
+    ("unroll", |f, _| unroll::unroll(f)),
     ("sums", |f, _| sums::split(f)),
     ("tile", tile::tile),
     ("simplify", |f, _| simplify::simplify(f)),

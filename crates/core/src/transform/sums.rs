@@ -45,8 +45,13 @@ struct Sum {
 
 fn split_loop(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let few = matches!(hi, Expr::Binary(BinaryOp::Min, _, most)
+        if matches!(**most, Expr::Const(Scalar::I64(most)) if most < WAYS * 4));
     let (names, last) = inlined(body)?;
     let Stmt::Assign { var: total, value } = last else { return None };
+    if few {
+        return None;
+    }
     let register = function.vars[total].ty.register;
     let float = register.is_float();
     let sums = match &value {

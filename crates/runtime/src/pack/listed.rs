@@ -24,7 +24,7 @@ impl Job<'_> {
         let levels = self.storage.format.levels();
         let properties = |k: usize| levels[k].kind.properties();
         let unique = properties(levels.len() - 1).unique;
-        let ordered = (0..levels.len()).all(|k| properties(k).ordered);
+        let ordered = (0..levels.len()).any(|k| properties(k).ordered);
         // A list in any order is sorted only to find what is there twice.
         let order = match ordered || unique {
             true => sorted_order(&self.columns, &self.bounds, self.len)?,

@@ -57,7 +57,7 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     check_shape(list, storage)?;
-    debug_assert!(storage.format.is_plain() || is_list(&storage.format));
+    debug_assert!(storage.format.is_basic() || is_list(&storage.format));
     let levels = storage.format.levels();
     let modes: Vec<usize> = levels.iter().map(|l| l.map.modes()[0].index()).collect();
     let bounds: Result<Vec<u64>, Diagnostic> = modes.iter().map(|&m| bound(list, m)).collect();

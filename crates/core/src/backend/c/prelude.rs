@@ -103,7 +103,7 @@ fn helper(word: &str) -> Option<String> {
     fixed.map(|(_, text)| (*text).to_owned()).or_else(|| typed::helper(word))
 }
 
-const HELPERS: [(&str, &str); 14] = [
+const HELPERS: [(&str, &str); 15] = [
     (
         "tamis_f64_of",
         "static inline double tamis_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }",
@@ -201,6 +201,7 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
 }",
     ),
     ("tamis_column", "typedef struct { void *data; size_t size; } tamis_column;"),
+    ("tamis_record", "typedef struct { uint64_t key; int64_t at; } tamis_record;"),
     (
         "tamis_key",
         "static inline int64_t tamis_key(tamis_column c, int64_t k) {
@@ -220,34 +221,78 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
     ),
     (
         "tamis_sort",
-        "/* A stable merge sort of an order, then each column by that order. Returns 1 without memory. */
+        "/* Sorts each column by the first ones, stably: keys are packed into as few 64-bit numbers as
+   hold them, and sorted by digits, or by insertion if there are few. Returns 1 without memory. */
+static void tamis_sort_records(tamis_record **from, tamis_record **to, int64_t n, int bits) {
+  tamis_record *a = *from, *b = *to;
+  if (n <= 32) {
+    for (int64_t k = 1; k < n; k++) {
+      tamis_record r = a[k];
+      int64_t to = k;
+      for (; to > 0 && a[to - 1].key > r.key; to--) a[to] = a[to - 1];
+      a[to] = r;
+    }
+    return;
+  }
+  int width = n < 4096 ? 8 : 11;
+  for (int shift = 0; shift < bits; shift += width) {
+    int64_t next[2048] = {0}, sum = 0, digits = (int64_t)1 << width;
+    for (int64_t k = 0; k < n; k++) next[(a[k].key >> shift) & (uint64_t)(digits - 1)]++;
+    for (int64_t d = 0; d < digits; d++) { int64_t count = next[d]; next[d] = sum; sum += count; }
+    for (int64_t k = 0; k < n; k++) b[next[(a[k].key >> shift) & (uint64_t)(digits - 1)]++] = a[k];
+    tamis_record *swap = a; a = b; b = swap;
+  }
+  *from = a; *to = b;
+}
+
 static __attribute__((noinline, unused)) int tamis_sort(const tamis_column *c, int keys, int all, int64_t lo, int64_t hi) {
   int64_t n = hi - lo, sorted = 1;
   for (int64_t k = lo + 1; k < hi && sorted; k++) sorted = !tamis_less(c, keys, k, k - 1);
   if (n < 2 || sorted) return 0;
-  int64_t *order = malloc((size_t)n * 8), *other = malloc((size_t)n * 8);
-  uint64_t *bits = malloc((size_t)n * 8);
-  int failed = !order || !other || !bits;
-  for (int64_t k = 0; !failed && k < n; k++) order[k] = lo + k;
-  for (int64_t width = 1; !failed && width < n; width *= 2) {
-    for (int64_t from = 0; from < n; from += 2 * width) {
-      int64_t mid = from + width < n ? from + width : n, end = mid + width < n ? mid + width : n;
-      int64_t a = from, b = mid, to = from;
-      while (a < mid && b < end)
-        other[to++] = tamis_less(c, keys, order[b], order[a]) ? order[b++] : order[a++];
-      while (a < mid) other[to++] = order[a++];
-      while (b < end) other[to++] = order[b++];
+  tamis_record few[256], *room = n <= 128 ? few : malloc((size_t)n * 2 * sizeof *room);
+  if (!room) return 1;
+  tamis_record *from = room, *to = room + n;
+  for (int64_t k = 0; k < n; k++) from[k].at = lo + k;
+  for (int last = keys; last > 0;) {
+    int first = last, bits = 0;
+    int64_t least = 0;
+    for (int64_t k = 0; k < n; k++) from[k].key = 0;
+    while (first > 0) {
+      tamis_column column = c[first - 1];
+      int64_t most = least = tamis_key(column, lo);
+      for (int64_t k = lo; k < hi; k++) {
+        int64_t x = tamis_key(column, k);
+        if (x < least) least = x;
+        if (x > most) most = x;
+      }
+      int wide = 0;
+      for (uint64_t range = (uint64_t)most - (uint64_t)least; range; range >>= 1) wide++;
+      if (bits + wide > 64) break;
+      for (int64_t k = 0; k < n && wide; k++)
+        from[k].key |= ((uint64_t)tamis_key(column, from[k].at) - (uint64_t)least) << bits;
+      bits += wide;
+      first--;
     }
-    int64_t *swap = order; order = other; other = swap;
+    tamis_sort_records(&from, &to, n, bits);
+    last = first;
   }
-  for (int k = 0; !failed && k < all; k++) {
-    char *data = c[k].data;
-    size_t size = c[k].size;
-    for (int64_t q = 0; q < n; q++) memcpy(&bits[q], data + (size_t)order[q] * size, size);
-    for (int64_t q = 0; q < n; q++) memcpy(data + (size_t)(lo + q) * size, &bits[q], size);
+  for (int k = 0; k < all; k++) {
+    if (c[k].size == 8) {
+      uint64_t *x = c[k].data;
+      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
+      for (int64_t q = 0; q < n; q++) x[lo + q] = from[q].key;
+    } else if (c[k].size == 4) {
+      uint32_t *x = c[k].data;
+      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
+      for (int64_t q = 0; q < n; q++) x[lo + q] = (uint32_t)from[q].key;
+    } else {
+      uint8_t *x = c[k].data;
+      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
+      for (int64_t q = 0; q < n; q++) x[lo + q] = (uint8_t)from[q].key;
+    }
   }
-  free(order); free(other); free(bits);
-  return failed;
+  if (room != few) free(room);
+  return 0;
 }",
     ),
 ];

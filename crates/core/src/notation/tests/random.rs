@@ -2,9 +2,9 @@
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::Scalar;
-use crate::ids::{Id, IndexVar, TensorId};
+use crate::ids::{Id, IndexVar, Mode, TensorId};
 use crate::notation::{
-    Access, Expr, Program, Statement, TensorDecl, VarDecl, make_explicit, parse,
+    Access, Expr, Program, Slice, Slicing, Statement, TensorDecl, VarDecl, make_explicit, parse,
 };
 
 /// A small random generator (xorshift), so that runs repeat.
@@ -46,6 +46,21 @@ impl Grower<'_> {
         }
     }
 
+    fn slice(&mut self) -> Option<Slicing> {
+        let mut bound = |least: usize| {
+            let bound = (least + self.random.below(5)) as u64;
+            (self.random.below(3) > 0).then_some(bound)
+        };
+        let (lo, hi) = (bound(0), bound(4));
+        let slice = match self.random.below(6) {
+            0 => Slice::Range { start: lo, end: hi, step: self.random.of(&[1, 2, 7]) },
+            1 => Slice::Range { start: hi, end: lo, step: self.random.of(&[-1, -3]) },
+            2 => Slice::Set(vec![1, 3, 4 + self.random.below(9) as u64]),
+            _ => return None,
+        };
+        Some(Slicing::Taken(slice))
+    }
+
     fn leaf(&mut self) -> Expr {
         match self.random.below(5) {
             0 => match self.literal() {
@@ -56,7 +71,9 @@ impl Grower<'_> {
             _ => {
                 let order = self.random.below(3);
                 let indices = (0..order).map(|_| self.var()).collect();
-                Expr::Access(Access { tensor: TensorId::new(order), indices, span: 0..0 })
+                let slices = (0..order).filter_map(|k| Some((Mode::new(k), self.slice()?)));
+                let slices = slices.collect();
+                Expr::Access(Access { tensor: TensorId::new(order), indices, slices, span: 0..0 })
             }
         }
     }
@@ -98,9 +115,9 @@ impl Grower<'_> {
         // The result has every variable that is not reduced, so that each is an index.
         let indices: Vec<IndexVar> = (0..2).map(IndexVar::new).collect();
         self.bound.clone_from(&indices);
-        let result = Access { tensor: TensorId::new(3), indices, span: span.clone() };
+        let result = Access::of(TensorId::new(3), indices);
         let all = VARS.iter().enumerate().map(|(v, _)| IndexVar::new(v)).collect();
-        let last = Access { tensor: TensorId::new(4), indices: all, span: span.clone() };
+        let last = Access::of(TensorId::new(4), all);
         let value = Box::new(self.expr(5));
         let value = Expr::Binary(BinaryOp::Add, value, Box::new(Expr::Access(last)));
         let choices = [None, Some(ReduceOp::Add), Some(ReduceOp::Min), Some(ReduceOp::Or)];
@@ -130,7 +147,7 @@ fn named(program: &Program, expr: &Expr) -> String {
     let head = match expr {
         Expr::Access(a) => {
             let indices: Vec<String> = a.indices.iter().map(var).collect();
-            format!("{}{indices:?}", program.tensors[a.tensor].name)
+            format!("{}{indices:?}{:?}", program.tensors[a.tensor].name, a.slices)
         }
         Expr::Index(v) => format!("index {}", var(v)),
         Expr::Unary(op, _) => format!("{op:?}"),
@@ -165,6 +182,7 @@ fn printing_then_reading_is_the_identity() {
 fn no_text_panics() {
     let seeds = [
         "y(i) = A(i,j) * x(j); z += max(i, y(i)) - 1.5e-3",
+        "A(i[2:8],j) = B(i[{1,3,5}],j[::-2]) + B(i[4:],j[:7])",
         "A(i,j) min= sum(k, l, B(i,k,l) / (C(k) + -2)) >= heaviside(é)",
         "(i, j) -> (j: dense, i: compressed){f32, fill: -inf, pos: i64}",
         "ds:1,0{bool, crd: i32}",

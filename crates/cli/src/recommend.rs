@@ -1,0 +1,227 @@
+//! Formats for a list of entries, by what is measured of it.
+//!
+//! ```text
+//! format            bytes   of csr   why
+//! dia             14.4 MB    0.61    5 diagonals, 100 % full
+//! csr             23.6 MB    1.00    5.0 entries in a row, 5 at most
+//! ```
+//!
+//! Bytes are those that packing would take, see [`tamis::footprint`]. Between formats the cost of
+//! reading an entry counts too: lists load every coordinate, hash maps pass empty buckets.
+
+use crate::failure::Failure;
+use tamis::{Coordinates, IndexWidth, Storage};
+
+/// Sizes of blocks that are looked at.
+const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
+
+/// What is measured of entries.
+pub struct Measures {
+    /// The share of all elements.
+    pub density: f64,
+    modes: Vec<Mode>,
+    matrix: Option<Matrix>,
+}
+
+/// Entries by their coordinate in one mode.
+struct Mode {
+    mean: f64,
+    deviation: f64,
+    most: u64,
+    empty: u64,
+}
+
+struct Matrix {
+    diagonals: usize,
+    /// The share of the elements on those diagonals that are entries.
+    diagonals_full: f64,
+    /// Per size the number of blocks, and the share of their elements that are entries.
+    blocks: Vec<(u64, usize, f64)>,
+    symmetric: bool,
+    duplicates: usize,
+}
+
+impl Measures {
+    /// Those of a list.
+    pub fn of(list: &Coordinates) -> Measures {
+        let size = list.dims.iter().map(|&d| d as f64).product::<f64>();
+        let density = if size > 0.0 { list.vals.len() as f64 / size } else { 0.0 };
+        let modes = list.crds.iter().zip(&list.dims).map(|(crds, &d)| Mode::of(crds, d)).collect();
+        let matrix = (list.dims.len() == 2).then(|| Matrix::of(list));
+        Measures { density, modes, matrix }
+    }
+
+    /// Prints them, a line each.
+    pub fn print(&self) {
+        let Some(matrix) = &self.matrix else { return };
+        for (name, mode) in ["rows", "columns"].into_iter().zip(&self.modes) {
+            println!(
+                "{name:<11} {:.2} entries on average, deviation {:.2}, {} at most, {} empty",
+                mode.mean, mode.deviation, mode.most, mode.empty
+            );
+        }
+        let full = 100.0 * matrix.diagonals_full;
+        println!("diagonals   {}, {full:.0} % full", matrix.diagonals);
+        for (size, count, share) in &matrix.blocks {
+            println!("blocks      {size} x {size}: {count}, {:.0} % full", 100.0 * share);
+        }
+        let pattern = if matrix.symmetric { "symmetric" } else { "unsymmetric" };
+        println!("symmetry    {pattern} pattern");
+        if matrix.duplicates > 0 {
+            println!("duplicates  {}", matrix.duplicates);
+        }
+    }
+
+    /// Why a format suits, or does not.
+    fn reason(&self, format: &str) -> String {
+        let rows = |mode: &Mode, name: &str| {
+            format!("{:.1} entries in a {name}, {} at most", mode.mean, mode.most)
+        };
+        let Some(matrix) = &self.matrix else {
+            return format!("{:.2e} of all elements", self.density);
+        };
+        let block = BLOCKS.iter().position(|b| format == format!("bcsr({b},{b})"));
+        match (format, block) {
+            ("csr" | "dok" | "ell", _) => rows(&self.modes[0], "row"),
+            ("csc", _) => rows(&self.modes[1], "column"),
+            ("dcsr", _) => format!("{} rows are empty", self.modes[0].empty),
+            ("dcsc", _) => format!("{} columns are empty", self.modes[1].empty),
+            ("dia", _) => {
+                let full = 100.0 * matrix.diagonals_full;
+                format!("{} diagonals, {full:.0} % full", matrix.diagonals)
+            }
+            (_, Some(k)) => format!("blocks {:.0} % full", 100.0 * matrix.blocks[k].2),
+            ("coo", _) => "any order of loops over one list".to_owned(),
+            _ => format!("{:.2e} of all elements", self.density),
+        }
+    }
+}
+
+impl Mode {
+    fn of(crds: &[u64], dimension: u64) -> Mode {
+        let mut sorted = crds.to_vec();
+        sorted.sort_unstable();
+        let counts: Vec<u64> = sorted.chunk_by(|a, b| a == b).map(|run| run.len() as u64).collect();
+        let (size, entries) = (dimension.max(1) as f64, crds.len() as f64);
+        let squares: f64 = counts.iter().map(|&n| (n as f64).powi(2)).sum();
+        let mean = entries / size;
+        Mode {
+            mean,
+            deviation: (squares / size - mean * mean).max(0.0).sqrt(),
+            most: counts.iter().copied().max().unwrap_or(0),
+            empty: dimension - counts.len() as u64,
+        }
+    }
+}
+
+impl Matrix {
+    fn of(list: &Coordinates) -> Matrix {
+        let (rows, columns) = (list.dims[0], list.dims[1]);
+        let pairs = || list.crds[0].iter().copied().zip(list.crds[1].iter().copied());
+        let entries = distinct(pairs().collect());
+        let diagonals = distinct(pairs().map(|(r, c)| c as i64 - r as i64).collect());
+        let length = |d: &i64| match *d {
+            d if d < 0 => columns.min(rows - d.unsigned_abs()),
+            d => rows.min(columns - d as u64),
+        };
+        let places: u64 = diagonals.iter().map(length).sum();
+        let blocks = BLOCKS.iter().map(|&b| {
+            let blocks = distinct(pairs().map(|(r, c)| (r / b, c / b)).collect()).len();
+            (b, blocks, share(entries.len(), blocks as f64 * (b * b) as f64))
+        });
+        let mirrored = |&(r, c): &(u64, u64)| entries.binary_search(&(c, r)).is_ok();
+        Matrix {
+            diagonals: diagonals.len(),
+            diagonals_full: share(entries.len(), places as f64),
+            blocks: blocks.collect(),
+            symmetric: rows == columns && entries.iter().all(mirrored),
+            duplicates: list.vals.len() - entries.len(),
+        }
+    }
+}
+
+fn distinct<T: Ord>(mut all: Vec<T>) -> Vec<T> {
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+fn share(entries: usize, places: f64) -> f64 {
+    if places > 0.0 { entries as f64 / places } else { 0.0 }
+}
+
+/// A format with what it costs.
+struct Candidate {
+    format: String,
+    bytes: u64,
+    /// The bytes, weighed by what reading them costs.
+    cost: f64,
+}
+
+/// Prints the formats for a list, best first.
+pub fn print(list: &Coordinates, measures: &Measures) -> Result<(), Failure> {
+    let mut candidates = vec![];
+    for format in formats(list.dims.len()) {
+        let storage = storage(list, &format)?;
+        if let Some(bytes) = tamis::footprint(list, &storage) {
+            let cost = bytes as f64 * weight(&format);
+            candidates.push(Candidate { format, bytes, cost });
+        }
+    }
+    candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    let usual = candidates.iter().find(|c| ["csr", "csf", "sparse"].contains(&c.format.as_str()));
+    let usual = usual.map(|c| (c.format.clone(), c.bytes.max(1) as f64));
+    let (name, bytes) = usual.unwrap_or_else(|| ("dense".to_owned(), 8.0));
+    println!();
+    println!("{:<14} {:>12} {:>10}   why", "format", "bytes", format!("of {name}"));
+    for c in &candidates {
+        let (of, reason) = (c.bytes as f64 / bytes, measures.reason(&c.format));
+        println!("{:<14} {:>12} {of:>10.2}   {reason}", c.format, size(c.bytes));
+    }
+    Ok(())
+}
+
+fn formats(order: usize) -> Vec<String> {
+    let names: &[&str] = match order {
+        0 => &["dense"],
+        1 => &["sparse", "dense", "bitmap", "hash"],
+        2 => &["csr", "csc", "dcsr", "dcsc", "coo", "dense", "bitmap", "dia", "ell", "dok"],
+        _ => &["csf", "coo", "coo-dense", "dense", "bitmap"],
+    };
+    let blocks = BLOCKS.iter().filter(|_| order == 2).map(|b| format!("bcsr({b},{b})"));
+    names.iter().map(|&name| name.to_owned()).chain(blocks).collect()
+}
+
+/// What reading a byte of a format costs: 1 where a loop runs over it from one end to the other.
+fn weight(format: &str) -> f64 {
+    match format {
+        "coo" => 1.1,
+        "bitmap" => 2.0,
+        "dok" | "hash" => 3.0,
+        _ => 1.0,
+    }
+}
+
+/// A storage of the file's values, as wide as they need.
+pub fn storage(list: &Coordinates, format: &str) -> Result<Storage, Failure> {
+    let spec = tamis::format::parse(format, Some(list.dims.len()))?;
+    let mut storage = spec.resolve(list.vals.datatype())?;
+    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
+    storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
+    Ok(storage)
+}
+
+/// `14.4 MB`
+fn size(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut amount = bytes as f64;
+    let mut unit = 0;
+    while amount >= 1000.0 && unit + 1 < units.len() {
+        (amount, unit) = (amount / 1000.0, unit + 1);
+    }
+    match unit {
+        0 => format!("{bytes} B"),
+        _ => format!("{amount:.1} {}", units[unit]),
+    }
+}

@@ -1,0 +1,57 @@
+//! Levels of operands of which a slice is used.
+//!
+//! ```text
+//! A(i, j[2:8])         A: csr          coordinates 2..8, found by search, in order
+//! A(i, j[::2])                         every other coordinate is passed over
+//! A(i, j[::-1])                        coordinates come in descending order
+//! ```
+
+use super::Program;
+use crate::format::LevelMap;
+use crate::ids::Id;
+use crate::notation::{Access, Slice, Slicing};
+
+/// How walking a level of an operand comes to the values of its index variable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Walk {
+    /// As the level has them.
+    AsStored,
+    /// As the level has them, between two of its coordinates.
+    Between,
+    /// Ascending, but some coordinates of the level are no value of the variable.
+    WithGaps,
+    /// Descending, or in the order of a hash map.
+    OutOfOrder,
+}
+
+impl Program {
+    /// How a level of an operand is sliced, if it is.
+    pub fn slicing<'a>(&self, access: &'a Access, level: usize) -> Option<&'a Slicing> {
+        match self.storage(access.tensor).format.levels()[level].map {
+            LevelMap::Mode(mode) => access.slicing(mode.index()),
+            _ => None,
+        }
+    }
+
+    /// How walking a level of an operand comes to the values of its index variable.
+    pub fn walk(&self, access: &Access, level: usize) -> Walk {
+        let Some(slicing) = self.slicing(access, level) else { return Walk::AsStored };
+        let kind = self.storage(access.tensor).format.levels()[level].kind;
+        let p = kind.properties();
+        match slicing {
+            Slicing::Taken(Slice::Range { step, .. })
+            | Slicing::Placed(Slice::Range { step, .. })
+                if *step < 0 =>
+            {
+                Walk::OutOfOrder
+            }
+            Slicing::Placed(Slice::Range { .. }) => Walk::AsStored,
+            Slicing::Taken(Slice::Range { step: 1, .. })
+                if p.ordered && p.compact && !kind.locates() =>
+            {
+                Walk::Between
+            }
+            _ => Walk::WithGaps,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Slices: operands of which a part is read, results of which a part is written.
+//!
+//! ```text
+//! B(i,j) = A(i[2:8],j)         A: bcsr(4,4)    A_plain(m1,m2) = A(m1,m2)
+//!                                              B(i,j) = A_plain(i[2:8],j)
+//! A(i[2:8],j) += B(i,j)                        part(i,j) = A_old(i[2:8],j) + B(i,j)
+//!                                              A(m1,j) = choose(m1[2:8], part(m1->[2:8],j), A_old(m1,j))
+//! ```
+//!
+//! An operand's slice is taken where its levels are modes. A result is computed as a whole: within
+//! the slices the statement's value, elsewhere what was there before.
+
+use super::{Legaliser, types};
+use crate::datatype::{DataType, Scalar};
+use crate::format::{Format, LevelMap, Storage};
+use crate::ids::{Id, IndexVar, Mode, TensorId};
+use crate::level::COMPRESSED;
+use crate::notation::{self, Access, Expr, Slicing, Within};
+
+/// What a statement writes: the whole tensor.
+pub(super) struct Written {
+    pub(super) vars: Vec<IndexVar>,
+    pub(super) value: Expr,
+    pub(super) compute: DataType,
+}
+
+impl Legaliser<'_> {
+    /// The variables whose dimensions the modes of an operand have.
+    pub(super) fn modes(&mut self, source: &notation::Program, id: TensorId) -> Vec<IndexVar> {
+        let mut uses: Vec<&Access> = vec![];
+        for statement in &source.statements {
+            uses.extend(statement.value.accesses());
+            uses.push(&statement.result);
+        }
+        uses.retain(|access| access.tensor == id);
+        let order = source.tensors[id].order;
+        let whole = |a: &&Access| !a.is_sliced();
+        if let Some(access) = uses.iter().find(|a| whole(a)) {
+            return access.indices.clone();
+        }
+        let mode = |k: usize| {
+            let whole = uses.iter().find(|a| a.slicing(k).is_none_or(|s| s.slice().is_whole()));
+            match whole {
+                Some(access) => access.indices[k],
+                None => self.program.derived.of_mode(id, Mode::new(k), &mut self.program.vars),
+            }
+        };
+        (0..order).map(mode).collect()
+    }
+
+    /// The value with slices only of tensors whose levels there are modes; others are copied.
+    pub(super) fn sliceable(&mut self, value: Expr) -> Expr {
+        let Expr::Access(mut access) = value else {
+            return value.map_children(&mut |child| self.sliceable(child));
+        };
+        access.slices.retain(|_, slicing| !slicing.slice().is_whole());
+        let is_mapped = |map: LevelMap| {
+            !matches!(map, LevelMap::Mode(_))
+                && map.modes().iter().any(|mode| access.slices.contains_key(mode))
+        };
+        let levels = self.program.storage(access.tensor).format.levels();
+        if levels.iter().any(|level| is_mapped(level.map)) {
+            access.tensor = self.unmapped(access.tensor);
+        }
+        Expr::Access(access)
+    }
+
+    /// A copy of a tensor whose levels are its modes.
+    fn unmapped(&mut self, tensor: TensorId) -> TensorId {
+        if let Some(&known) = self.unmapped.get(&tensor) {
+            return known;
+        }
+        let declared = &self.program.tensors[tensor];
+        let (name, datatype) = (format!("{}_plain", declared.name), declared.storage.datatype);
+        let modes = declared.modes.clone();
+        let vars: Vec<IndexVar> = modes.into_iter().map(|mode| self.another(mode)).collect();
+        let format = Format::in_order(vars.iter().map(|_| COMPRESSED));
+        let value = Expr::Access(Access::of(tensor, vars.clone()));
+        let copy = self.temporary(&name, Some(format), vars, value, datatype);
+        let Expr::Access(copy) = copy else { return tensor };
+        self.unmapped.insert(tensor, copy.tensor);
+        copy.tensor
+    }
+
+    fn another(&mut self, var: IndexVar) -> IndexVar {
+        self.program.derived.another(var, &mut self.program.vars)
+    }
+
+    /// The whole result of a statement that writes slices of it.
+    pub(super) fn patched(
+        &mut self,
+        result: &Access,
+        value: Expr,
+        wanted: Option<DataType>,
+        fill: Option<Scalar>,
+    ) -> Written {
+        let old = self.current.get(&result.tensor).copied();
+        let mut vars = result.indices.clone();
+        let mut within = vec![];
+        for (&mode, slicing) in &result.slices {
+            if slicing.slice().is_whole() {
+                continue;
+            }
+            let var = match old {
+                Some(old) => self.another(self.program.tensors[old].modes[mode.index()]),
+                None => self.program.derived.of_mode(result.tensor, mode, &mut self.program.vars),
+            };
+            let counter = std::mem::replace(&mut vars[mode.index()], var);
+            within.push(Within { var, counter, slice: slicing.slice().clone() });
+        }
+        let old = old.map(|old| Expr::Access(Access::of(old, vars.clone())));
+        let both = old.iter().cloned().chain([value.clone()]);
+        let both = both.reduce(|a, b| Expr::Choose {
+            within: vec![],
+            then: Box::new(a),
+            otherwise: Box::new(b),
+        });
+        let both = both.unwrap_or_else(|| value.clone());
+        let compute = types::compute_type(&self.program, &both, wanted);
+        let part = self.part(&result.indices, value, compute);
+        let otherwise = old.unwrap_or_else(|| {
+            let value = Expr::Access(part.clone());
+            let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or(compute));
+            Expr::Literal(fill.unwrap_or_else(inferred).convert(compute.register()))
+        });
+        let then = Box::new(Expr::Access(placed(part, &within)));
+        let value = Expr::Choose { within, then, otherwise: Box::new(otherwise) };
+        Written { vars, value, compute }
+    }
+
+    /// What is written to the slices, as one operand.
+    fn part(&mut self, vars: &[IndexVar], value: Expr, compute: DataType) -> Access {
+        if let Expr::Access(access) = &value
+            && self.program.storage(access.tensor).format.is_plain()
+            && access.slices.is_empty()
+            && access.indices.iter().all(|v| vars.contains(v))
+        {
+            return access.clone();
+        }
+        match self.temporary("part", None, vars.to_vec(), value, compute) {
+            Expr::Access(part) => part,
+            _ => unreachable!("a temporary is a tensor"),
+        }
+    }
+
+    /// The storage of a result of which a slice is written: that of its previous value.
+    pub(super) fn kept_storage(&self, result: &Access, datatype: DataType) -> Option<Storage> {
+        let &old = self.current.get(&result.tensor).filter(|_| result.is_sliced())?;
+        let storage = self.program.storage(old);
+        let fits = storage.format.is_plain()
+            && storage.datatype == datatype
+            && storage.format.unwritable_level().is_none();
+        fits.then(|| Storage {
+            pos: self.request.width,
+            crd: self.request.width,
+            ..storage.clone()
+        })
+    }
+}
+
+/// A use of a part by the variables of the whole.
+fn placed(part: Access, within: &[Within]) -> Access {
+    let mut access = part;
+    for (k, index) in access.indices.iter_mut().enumerate() {
+        if let Some(place) = within.iter().find(|w| w.counter == *index) {
+            *index = place.var;
+            access.slices.insert(Mode::new(k), Slicing::Placed(place.slice.clone()));
+        }
+    }
+    access
+}

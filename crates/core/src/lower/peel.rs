@@ -1,0 +1,111 @@
+//! Loops over the places of a block, in two copies: for whole blocks, with a constant number of
+//! turns, and for what is left at the end of a tensor.
+//!
+//! ```text
+//! if rest < 3                     for j1 in 0..min(rest, 3) ..
+//! else                            for j1 in 0..3 ..
+//! ```
+
+use super::Lowerer;
+use super::forall::Loop;
+use crate::algebra::BinaryOp;
+use crate::format::LevelMap;
+use crate::ids::Var;
+use crate::ir::build::{binary, int, lt, mul, sub};
+use crate::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// For a loop over the places in a block that may be cut short by the end of the tensor: the
+    /// size of a whole block, and how many places there are.
+    pub(super) fn whole_block(&mut self, nest: &Loop<'_>) -> Option<(i64, Expr)> {
+        let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.var) else { return None };
+        let block = self.program.derived.var(LevelMap::Div(i, size))?;
+        let &block = nest.scope.bound.get(&block)?;
+        let small = nest.iterators.is_empty() && size > 1 && size <= MOST_PEELED;
+        let before = mul(Expr::Var(block), int(size as i64));
+        small.then(|| (size as i64, sub(Expr::Var(self.dim(i)), before)))
+    }
+}
+
+/// The largest blocks whose loops have a copy for whole blocks, with a constant number of turns.
+const MOST_PEELED: u64 = 8;
+
+/// A loop over the places of a block in two copies: for whole blocks, and for what is left at the
+/// end of a tensor. A loop with more loops in it than those over places stays as it is.
+pub(super) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
+    let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
+    if !body.iter().all(is_short) {
+        return Stmt::For { var, lo, hi, step, body };
+    }
+    let full = Stmt::For { var, lo: lo.clone(), hi: int(size), step, body: body.clone() };
+    // The bound tells later passes that there are few turns.
+    let hi = binary(BinaryOp::Min, rest.clone(), int(size));
+    let part = Stmt::For { var, lo, hi, step, body };
+    Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![unswitched(full)] }
+}
+
+/// A loop with a condition that no turn changes, as a condition with two loops.
+fn unswitched(s: Stmt) -> Stmt {
+    let Stmt::For { var, lo, hi, step, body } = &s else { return s };
+    let mut changed = vec![*var];
+    for s in body {
+        changed.extend(assigned(s));
+    }
+    let fixed = |e: &Expr| !loads(e) && !changed.iter().any(|&v| mentions(e, v));
+    let switch = |s: &Stmt| matches!(s, Stmt::If { cond, .. } if fixed(cond));
+    let Some(at) = body.iter().position(switch) else { return s };
+    let Stmt::If { cond, then, otherwise } = &body[at] else { return s };
+    let with = |branch: &[Stmt]| Stmt::For {
+        var: *var,
+        lo: lo.clone(),
+        hi: hi.clone(),
+        step: *step,
+        body: [&body[..at], branch, &body[at + 1..]].concat(),
+    };
+    Stmt::If { cond: cond.clone(), then: vec![with(then)], otherwise: vec![with(otherwise)] }
+}
+
+/// The variables that a statement gives values.
+fn assigned(s: &Stmt) -> Vec<Var> {
+    let mut vars = match s {
+        Stmt::Assign { var, .. } | Stmt::For { var, .. } => vec![*var],
+        _ => vec![],
+    };
+    for block in s.blocks() {
+        block.iter().for_each(|s| vars.extend(assigned(s)));
+    }
+    vars
+}
+
+/// Whether an expression depends on what is in memory, which the loop may change.
+fn loads(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
+    found
+}
+
+fn mentions(e: &Expr, var: Var) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= *e == Expr::Var(var));
+    found
+}
+
+/// Whether code has no loops but peeled ones.
+fn is_short(s: &Stmt) -> bool {
+    match s {
+        Stmt::While { .. } | Stmt::Sort { .. } => false,
+        Stmt::For { lo, hi: Expr::Const(_), body, .. } => {
+            matches!(lo, Expr::Const(_)) && body.iter().all(is_short)
+        }
+        Stmt::For { .. } => false,
+        Stmt::If { then, otherwise, .. } => {
+            // What is left at the end of a tensor runs once.
+            otherwise.iter().all(is_short) && (then.iter().all(is_short) || is_peeled(otherwise))
+        }
+        _ => true,
+    }
+}
+
+fn is_peeled(block: &[Stmt]) -> bool {
+    matches!(block, [Stmt::For { hi: Expr::Const(_), .. }])
+}

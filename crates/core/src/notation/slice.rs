@@ -1,0 +1,168 @@
+//! Slices: the coordinates of a mode that an index variable counts.
+//!
+//! ```text
+//! A(i[2:8], j)        i = 0..6 names coordinates 2..8 of A's first mode
+//! A(i[::2], j)        every second coordinate
+//! A(i[7:1:-1], j)     7, 6, .. 2
+//! A(i[{1,3,5}], j)    1, 3, 5
+//! ```
+//!
+//! The conventions are Python's: the end is exclusive, bounds may be left out, and bounds beyond
+//! the dimension mean the dimension. The members of a set have to exist.
+
+use std::fmt::{self, Display};
+
+/// Some coordinates of a mode, in the order in which an index variable counts them.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Slice {
+    /// `start:end:step`
+    Range {
+        /// The first coordinate; else the mode's first, or its last if the step is negative.
+        start: Option<u64>,
+        /// The coordinate before which to stop; else there is none.
+        end: Option<u64>,
+        /// Never 0.
+        step: i64,
+    },
+    /// `{1,3,5}`: at least one coordinate, ascending.
+    Set(Vec<u64>),
+}
+
+/// How the coordinates of a mode and the values of its index variable belong together, where
+/// they are not the same.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Slicing {
+    /// The variable counts the slice's coordinates of the mode: `A(i[2:8])`.
+    Taken(Slice),
+    /// The mode counts the slice's values of the variable: elsewhere there is nothing. Nobody
+    /// writes this; it puts the parts of results in their places.
+    Placed(Slice),
+}
+
+impl Slice {
+    /// The whole mode.
+    pub const WHOLE: Slice = Slice::Range { start: None, end: None, step: 1 };
+
+    /// How many coordinates it has in a mode of this dimension; an error is a member of a set
+    /// that the mode lacks.
+    pub fn len(&self, dimension: u64) -> Result<u64, u64> {
+        match self {
+            Slice::Set(members) => match members.last() {
+                Some(&last) if last >= dimension => Err(last),
+                _ => Ok(members.len() as u64),
+            },
+            Slice::Range { end, step, .. } => {
+                let (first, d) = (self.first(dimension), i128::from(dimension));
+                let distance = match *step > 0 {
+                    true => end.map_or(d, |e| d.min(e.into())) - first,
+                    false => first - end.map_or(-1, |e| i128::from(e).min(d - 1)),
+                };
+                let step = i128::from(step.unsigned_abs());
+                Ok(if distance > 0 { ((distance + step - 1) / step) as u64 } else { 0 })
+            }
+        }
+    }
+
+    /// The coordinate that the variable's value `k` names.
+    pub fn coordinate(&self, k: u64, dimension: u64) -> u64 {
+        match self {
+            Slice::Set(members) => members[k as usize],
+            Slice::Range { step, .. } => {
+                (self.first(dimension) + i128::from(k) * i128::from(*step)) as u64
+            }
+        }
+    }
+
+    /// Whether it names every coordinate in order, whatever the dimension.
+    pub fn is_whole(&self) -> bool {
+        matches!(self, Slice::Range { start: None | Some(0), end: None, step: 1 })
+    }
+
+    /// Where it starts: beyond the last coordinate, or before the first, if it is empty.
+    fn first(&self, dimension: u64) -> i128 {
+        let dimension = i128::from(dimension);
+        match *self {
+            Slice::Range { start, step, .. } if step > 0 => {
+                start.map_or(0, |s| dimension.min(s.into()))
+            }
+            Slice::Range { start, .. } => {
+                start.map_or(dimension - 1, |s| i128::from(s).min(dimension - 1))
+            }
+            Slice::Set(ref members) => members.first().copied().unwrap_or(0).into(),
+        }
+    }
+}
+
+impl Slicing {
+    /// The slice.
+    pub fn slice(&self) -> &Slice {
+        match self {
+            Slicing::Taken(slice) | Slicing::Placed(slice) => slice,
+        }
+    }
+}
+
+/// `[2:8]`, `[::-1]`, `[{1,3,5}]`
+impl Display for Slice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Slice::Range { start, end, step } => {
+                let text = |bound: &Option<u64>| bound.map_or(String::new(), |b| b.to_string());
+                write!(f, "[{}:{}", text(start), text(end))?;
+                match step {
+                    1 => f.write_str("]"),
+                    _ => write!(f, ":{step}]"),
+                }
+            }
+            Slice::Set(members) => {
+                let members: Vec<String> = members.iter().map(u64::to_string).collect();
+                write!(f, "[{{{}}}]", members.join(","))
+            }
+        }
+    }
+}
+
+/// As users write it; a placed one with an arrow.
+impl Display for Slicing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Slicing::Taken(slice) => slice.fmt(f),
+            Slicing::Placed(slice) => write!(f, "->{slice}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Slice;
+
+    fn check(start: Option<u64>, end: Option<u64>, step: i64, dimension: u64, expect: &[u64]) {
+        let slice = Slice::Range { start, end, step };
+        let len = slice.len(dimension).unwrap();
+        let got: Vec<u64> = (0..len).map(|k| slice.coordinate(k, dimension)).collect();
+        assert_eq!(got, expect, "{slice} of {dimension}");
+    }
+
+    #[test]
+    fn ranges_are_those_of_python() {
+        check(Some(2), Some(8), 1, 10, &[2, 3, 4, 5, 6, 7]);
+        check(Some(2), Some(8), 1, 4, &[2, 3]);
+        check(Some(2), Some(8), 1, 2, &[]);
+        check(None, None, 1, 0, &[]);
+        check(None, Some(10), 2, 5, &[0, 2, 4]);
+        check(Some(1), None, 3, 6, &[1, 4]);
+        check(None, None, -1, 3, &[2, 1, 0]);
+        check(None, None, -1, 0, &[]);
+        check(Some(7), Some(1), -2, 10, &[7, 5, 3]);
+        check(Some(7), Some(1), -2, 5, &[4, 2]);
+        check(Some(7), Some(3), -1, 3, &[]);
+        check(Some(2), None, -2, 9, &[2, 0]);
+        check(Some(u64::MAX), Some(0), i64::MIN, 9, &[8]);
+    }
+
+    #[test]
+    fn members_of_a_set_exist() {
+        assert_eq!(Slice::Set(vec![1, 5]).len(6), Ok(2));
+        assert_eq!(Slice::Set(vec![1, 5]).len(5), Err(5));
+    }
+}

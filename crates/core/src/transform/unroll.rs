@@ -1,0 +1,48 @@
+//! Short loops with a constant number of turns are written out, so that sums over a block of values
+//! need no counter.
+//!
+//! ```text
+//! for j1 in 0..2 { s = fma(A[p + j1], x[j + j1], s) }
+//!
+//! s = fma(A[p + 0], x[j + 0], s)
+//! s = fma(A[p + 1], x[j + 1], s)
+//! ```
+
+use super::affine::replace;
+use crate::datatype::Scalar;
+use crate::ir::build::int;
+use crate::ir::{Expr, Function, Stmt};
+
+/// The most turns that are written out.
+const TURNS: i64 = 8;
+/// The most statements that they may become.
+const STATEMENTS: usize = 256;
+
+/// The pass.
+pub(super) fn unroll(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    Function { body: block(body), ..function }
+}
+
+/// Inner loops first, so that loops over loops become straight.
+fn block(stmts: Vec<Stmt>) -> Vec<Stmt> {
+    stmts.into_iter().flat_map(|s| written_out(s.map_children(&mut |e| e, &mut block))).collect()
+}
+
+fn written_out(s: Stmt) -> Vec<Stmt> {
+    let Stmt::For { var, lo: Expr::Const(lo), hi: Expr::Const(hi), step: 1, body } = &s else {
+        return vec![s];
+    };
+    let (Scalar::I64(lo), Scalar::I64(hi)) = (lo, hi) else { return vec![s] };
+    let turns = hi.saturating_sub(*lo);
+    let straight = body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. }));
+    let short = turns <= TURNS && turns.max(0) as usize * body.len() <= STATEMENTS;
+    if !straight || !short {
+        return vec![s];
+    }
+    let turn = |k: i64| {
+        body.iter()
+            .map(move |s| s.clone().map_children(&mut |e| replace(e, *var, &int(k)), &mut |b| b))
+    };
+    (*lo..*hi).flat_map(turn).collect()
+}

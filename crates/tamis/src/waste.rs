@@ -1,0 +1,190 @@
+//! Refusing formats that would take far more memory than entries need, before it is allocated.
+//!
+//! One long row gives every row of ELL as many slots, an entry on a diagonal of its own gives DIA
+//! a whole diagonal. What is cheap to know is asked first: the number of entries, then how they
+//! spread, then what each format takes ([`footprint`]).
+
+use crate::footprint;
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::format::{self, Format, LevelMap, Storage};
+use tamis_core::ids::{Id, Mode};
+use tamis_core::level::{COMPRESSED, DENSE};
+use tamis_runtime::memory::physical_memory;
+use tamis_runtime::{Coordinates, Tensor, Values};
+
+/// From so many bytes on a tensor is looked at before it is stored.
+const LARGE: u64 = 1 << 30;
+
+/// So many times the bytes of its entries are more than anyone wants to spend on a tensor.
+const WASTE: u64 = 20;
+
+/// Whether entries could take up far more memory than they need, by their number alone: slots for
+/// every row where one is long, or a diagonal for every entry.
+pub(crate) fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bool {
+    let levels = storage.format.levels();
+    let spreads = |map| matches!(map, LevelMap::Slot(_) | LevelMap::Diff { .. });
+    if !levels.iter().any(|l| spreads(l.map)) {
+        return false;
+    }
+    let entries = entries as u64;
+    let headers = storage.format.headers(dims, &|_| entries);
+    let places = levels.iter().zip(headers).map(|(level, header)| match spreads(level.map) {
+        true => header.size.min(entries),
+        false => header.size,
+    });
+    places.fold(8, u64::saturating_mul) > LARGE
+}
+
+/// Refuses to store entries, whose coordinates lie inside the tensor, in many times the memory that
+/// they need.
+pub(crate) fn refuse(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> {
+    if most(list, storage) <= LARGE {
+        return Ok(());
+    }
+    let Some(bytes) = footprint(list, storage) else { return Ok(()) };
+    let (plain, least) = sparse(list, storage)?;
+    let wasteful = bytes > LARGE && bytes / WASTE > least;
+    if !wasteful && bytes <= physical_memory() as u64 {
+        return Ok(());
+    }
+    let message = format!(
+        "{} entries take {:.1} MB as {}, and {:.1} MB as {}",
+        list.vals.len(),
+        bytes as f64 / 1e6,
+        storage.format,
+        least as f64 / 1e6,
+        plain
+    );
+    let help =
+        format!("store them as {}; slots suit rows of like length, diagonals a band of few", plain);
+    Err(Diagnostic::new(Code::OutOfMemory, message).help(help))
+}
+
+/// A format for any entries, and the bytes that these take in it: one with a position per row,
+/// unless most rows are empty.
+fn sparse(list: &Coordinates, storage: &Storage) -> Result<(Format, u64), Diagnostic> {
+    let of = |name: &str| -> Result<(Format, u64), Diagnostic> {
+        let format = format::parse(name, Some(list.dims.len()))?.format;
+        let bytes = footprint(list, &Storage { format: format.clone(), ..storage.clone() });
+        Ok((format, bytes.unwrap_or(u64::MAX)))
+    };
+    let fibers = of("csf")?;
+    let rows = if list.dims.len() == 2 { of("csr")? } else { fibers.clone() };
+    Ok(if fibers.1 < rows.1 / 2 { fibers } else { rows })
+}
+
+/// Arrays by coordinate are no longer than this.
+const LONGEST: u64 = 1 << 28;
+
+/// No less than the bytes of the values, by how many diagonals there are and how many entries the
+/// fullest coordinate has.
+fn most(list: &Coordinates, storage: &Storage) -> u64 {
+    let levels = storage.format.levels();
+    let headers = storage.format.headers(&list.dims, &|_| 0);
+    if headers.iter().any(|header| header.size > LONGEST) {
+        return u64::MAX;
+    }
+    let places = levels.iter().zip(headers).map(|(level, header)| match level.map {
+        LevelMap::Slot(mode) => fullest(list, mode),
+        LevelMap::Diff { plus, minus } => {
+            let mut seen = vec![false; header.size as usize];
+            let (plus, minus) = (&list.crds[plus.index()], &list.crds[minus.index()]);
+            for (&p, &m) in plus.iter().zip(minus) {
+                seen[(p as i64 - m as i64 - header.least) as usize] = true;
+            }
+            seen.iter().filter(|&&seen| seen).count() as u64
+        }
+        _ => header.size,
+    });
+    places.fold(8, u64::saturating_mul)
+}
+
+/// The most entries at one coordinate of a mode.
+fn fullest(list: &Coordinates, mode: Mode) -> u64 {
+    let mut counts = vec![0u64; list.dims[mode.index()] as usize];
+    list.crds[mode.index()].iter().for_each(|&c| counts[c as usize] += 1);
+    counts.into_iter().max().unwrap_or(0)
+}
+
+/// The coordinates of a tensor's entries, with any values.
+pub(crate) fn places(tensor: &Tensor) -> Coordinates {
+    let levels = tensor.storage().format.levels();
+    let rows = levels.len() == 2 && levels[0].kind == DENSE && levels[1].kind == COMPRESSED;
+    let crd = tensor.levels().get(1).and_then(|l| l.pos.as_ref().zip(l.crd.as_ref()));
+    let (true, true, Some((pos, crd))) = (rows, tensor.storage().format.is_basic(), crd) else {
+        return tensor.to_coordinates();
+    };
+    let modes: Vec<usize> =
+        levels.iter().flat_map(|l| l.map.modes()).map(|mode| mode.index()).collect();
+    let mut crds: Vec<Vec<u64>> = vec![vec![]; 2];
+    for p in 0..pos.len() - 1 {
+        crds[modes[0]].extend((pos.index(p)..pos.index(p + 1)).map(|_| p as u64));
+    }
+    crds[modes[1]].extend((0..crd.len()).map(|q| crd.index(q) as u64));
+    let vals = Values::F64(vec![0.0; crd.len()]);
+    Coordinates { dims: tensor.dims().to_vec(), crds, vals }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{DataType, Duplicates, ToFormat, Values, format, pack};
+    use tamis_runtime::Coordinates;
+
+    fn message(list: &Coordinates, text: &str) -> (String, String) {
+        let storage = |text: &str| {
+            let spec = format::parse(text, Some(2)).unwrap_or_else(|d| panic!("{d}"));
+            spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"))
+        };
+        let of = |result: Result<crate::Tensor, crate::Diagnostic>| {
+            result.map_or_else(|d| d.message, |tensor| format!("{} bytes", tensor.bytes()))
+        };
+        let csr = pack(list, &storage("csr"), Duplicates::Refuse).unwrap_or_else(|d| panic!("{d}"));
+        let packed = of(pack(list, &storage(text), Duplicates::Refuse));
+        (packed, of(csr.to_format(&storage(text))))
+    }
+
+    /// One full row among empty ones, and one entry on each of many diagonals.
+    #[test]
+    fn formats_that_would_waste_memory_are_refused() {
+        let n = 50_000u64;
+        let vals = Values::F64(vec![1.0; n as usize]);
+        let crds = vec![vec![7; n as usize], (0..n).collect()];
+        let row = Coordinates { dims: vec![n, n], crds, vals };
+        let told = "50000 entries take 30000.0 MB as ell, and 0.8 MB as csr".to_owned();
+        assert_eq!(message(&row, "ell"), (told.clone(), told));
+        let crds = vec![(0..n).collect(), (0..n).rev().collect()];
+        let across = Coordinates { crds, ..row };
+        let told = "50000 entries take 20000.2 MB as dia, and 0.8 MB as csr".to_owned();
+        assert_eq!(message(&across, "dia"), (told.clone(), told));
+    }
+
+    /// Coordinates are looked at only once they are known to be valid, whatever the dimensions.
+    #[test]
+    fn wrong_entries_and_huge_dimensions_are_told() {
+        let vals = Values::F64(vec![1.0; 3]);
+        let crds = vec![vec![0, 5, 1 << 50], vec![1, 2, 3]];
+        let list = Coordinates { dims: vec![1 << 40, 1 << 40], crds, vals };
+        let spec = format::parse("dia{crd: i64}", Some(2)).unwrap_or_else(|d| panic!("{d}"));
+        let storage = spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"));
+        let refused = |list: &Coordinates| {
+            let packed = pack(list, &storage, Duplicates::Refuse);
+            packed.map_or_else(|d| d.message, |_| String::new())
+        };
+        assert!(refused(&list).starts_with("coordinate 1125899906842624 of entry 2 is outside"));
+        let dims = vec![1 << 51, 1 << 40];
+        let told = refused(&Coordinates { dims, ..list });
+        assert!(told.starts_with("3 entries take 54043195528.4 MB as dia"), "{told}");
+    }
+
+    /// The same number of entries in few slots, and on few diagonals.
+    #[test]
+    fn large_tensors_that_fit_a_format_are_stored() {
+        let n = 50_000u64;
+        let vals = Values::F64(vec![1.0; n as usize]);
+        let crds = vec![(0..n).collect(), (0..n).collect()];
+        let along = Coordinates { dims: vec![n, n], crds, vals };
+        let of = |bytes: usize| (format!("{bytes} bytes"), format!("{bytes} bytes"));
+        assert_eq!(message(&along, "ell"), of(8 + 12 * 50_000));
+        assert_eq!(message(&along, "dia"), of(12 + 8 * 50_000));
+    }
+}

@@ -1,0 +1,35 @@
+//! The level format keeps its promises, and stores what it should.
+
+use tamis::{Coordinates, DataType, Duplicates, Kernel, Options, Values};
+use tamis_example_banded::{Banded, install};
+use tamis_testing::conformance::conformance;
+
+#[test]
+fn bands_keep_their_promises() {
+    let report = conformance(&Banded).unwrap_or_else(|problem| panic!("{problem}"));
+    assert!(report.formats > 10 && report.kernels > 60, "{report:?}");
+}
+
+#[test]
+fn a_band_matrix_times_a_vector() -> Result<(), tamis::Diagnostic> {
+    install();
+    let list = Coordinates {
+        dims: vec![3, 6],
+        crds: vec![vec![0, 0, 2, 2], vec![1, 3, 4, 5]],
+        vals: Values::F64(vec![2.0, 3.0, 4.0, 5.0]),
+    };
+    let spec = tamis::format::parse("(i, j) -> (i: dense, j: banded)", Some(2))?;
+    let a = tamis::pack(&list, &spec.resolve(DataType::F64)?, Duplicates::Refuse)?;
+    let level = &a.levels()[1];
+    let first = level.crd.as_ref().and_then(|crd| crd.as_slice::<i32>());
+    assert_eq!(first, Some(&[1, -1, 4][..]));
+    let width = level.width.as_ref().and_then(|width| width.as_slice::<i64>());
+    assert_eq!(width, Some(&[3][..]));
+    let x = tamis::Tensor::dense(&[6], vec![1.0, 10.0, 100.0, 1000.0, 10.0, 1.0])?;
+    let operands = [("A", &a), ("x", &x)];
+    let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &Options::default())?;
+    let (_, y) = kernel.run(&operands)?.remove(0);
+    assert_eq!(y.get(&[0]).as_f64(), 3020.0);
+    assert_eq!(y.get(&[2]).as_f64(), 45.0);
+    Ok(())
+}
