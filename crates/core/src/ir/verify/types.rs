@@ -119,7 +119,10 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
     let operand = |e: &Expr| type_of(function, e);
     let refused = |e: &Expr, ty: Type, by: &str| format!("{by} of {}", shown(function, e, ty));
     Ok(match e {
-        Expr::Const(c) => Type::scalar(c.register()),
+        Expr::Const(c) => {
+            check(!c.is_complex(), "types", || format!("the complex constant {c}"))?;
+            Type::scalar(c.register())
+        }
         Expr::Var(v) => function.vars[*v].ty,
         Expr::Len(_) => Type::INDEX,
         Expr::Load { array, index, lanes } => {
@@ -177,6 +180,7 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
 fn takes_one(op: UnaryOp, register: Register) -> bool {
     match register {
         Register::Bool => op == UnaryOp::Not,
+        _ if op.is_of_parts() => false,
         Register::I64 | Register::U64 => op != UnaryOp::Not && !op.needs_float(),
         Register::F32 | Register::F64 => op != UnaryOp::Not,
     }
