@@ -13,16 +13,24 @@ use crate::datatype::DataType;
 use crate::diagnostic::{Code, Diagnostic};
 use crate::notation::{self, Expr, Statement};
 
-/// Refuses operators that complex operands have not, and complex values of real results.
-pub(super) fn check(
+/// Refuses operators that complex operands have not.
+pub(super) fn check_operators(
+    program: &Program,
+    source: &notation::Program,
+    statement: &Statement,
+    value: &Expr,
+) -> Result<(), Diagnostic> {
+    Check { program, source, statement }.value(value)
+}
+
+/// Refuses complex values of real results.
+pub(super) fn check_result(
     program: &Program,
     source: &notation::Program,
     statement: &Statement,
     value: &Expr,
     datatype: DataType,
 ) -> Result<(), Diagnostic> {
-    let check = Check { program, source, statement };
-    check.value(value)?;
     if datatype.is_complex() || datatype == DataType::Bool || program.is_real(value) {
         return Ok(());
     }

@@ -110,13 +110,14 @@ impl Legaliser<'_> {
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let compute = types::compute_type(&self.program, &value, wanted);
         let value = self.facts(compute).expr(value);
+        complex::check_operators(&self.program, source, statement, &value)?;
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),
             false => slices::Written { vars: statement.result.indices.clone(), value, compute },
         };
         let slices::Written { vars, value, compute } = written;
         let datatype = wanted.unwrap_or(types::value_type(&self.program, &value, compute));
-        complex::check(&self.program, source, statement, &value, datatype)?;
+        complex::check_result(&self.program, source, statement, &value, datatype)?;
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
         let storage = match spec {
