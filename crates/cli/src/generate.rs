@@ -93,6 +93,10 @@ impl Generator {
                 rest /= d;
             }
         }
+        if datatype.is_complex() {
+            let vals = places.iter().map(|_| [random.unit(), random.unit()]).collect();
+            return Ok(Coordinates { dims: dims.to_vec(), crds, vals: Values::C128(vals) });
+        }
         let vals = places.iter().map(|_| match datatype {
             real if real.is_float() => random.unit(),
             DataType::Bool => 1.0,

@@ -28,9 +28,5 @@ pub fn info(args: &InfoArgs) -> Result<(), Failure> {
 }
 
 fn zeros(vals: &Values) -> usize {
-    let is_zero = |n: &usize| match vals {
-        Values::C128(v) => v[*n] == [0.0; 2],
-        _ => vals.as_f64(*n) == 0.0,
-    };
-    (0..vals.len()).filter(is_zero).count()
+    (0..vals.len()).filter(|&n| vals.get(n).is_zero()).count()
 }

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
-    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Tensor, Values,
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Tensor,
+    Values,
 };
 
 /// The formats of `-f`, by tensor.
@@ -113,16 +114,12 @@ fn packed(
 /// A file, or a number for a scalar.
 fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
     if order == 0
-        && let Ok(value) = file.parse::<f64>()
+        && let Some(value) = Scalar::parse(file)
     {
-        let vals = match file.parse::<i64>() {
-            Ok(whole) => Values::I64(vec![whole]),
-            Err(_) => Values::F64(vec![value]),
-        };
         // A number without a point is as good as any float.
-        let vals = match vals {
-            Values::I64(v) => Values::F64(v.into_iter().map(|x| x as f64).collect()),
-            other => other,
+        let vals = match value {
+            Scalar::C128(z) => Values::C128(vec![z]),
+            real => Values::F64(vec![real.as_f64()]),
         };
         return Ok(Coordinates { dims: vec![], crds: vec![], vals });
     }

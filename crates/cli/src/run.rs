@@ -58,7 +58,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
 /// What a file holds of a tensor: the stored entries, or all of them where the fill value is not
 /// what files leave out.
 fn entries(tensor: &Tensor) -> Result<Coordinates, Failure> {
-    if tensor.storage().fill.as_f64() == 0.0 {
+    if tensor.storage().fill.is_zero() {
         return Ok(tensor.to_coordinates());
     }
     let mut spec = tamis::format::parse("dense", Some(tensor.dims().len()))?;

@@ -37,6 +37,10 @@ pub enum DataType {
     F32,
     /// IEEE binary64.
     F64,
+    /// A complex number of two binary32, real part first.
+    C64,
+    /// A complex number of two binary64, real part first.
+    C128,
 }
 
 /// The type in which expressions are computed.
@@ -56,9 +60,9 @@ pub enum Register {
 
 impl DataType {
     /// Every data type: truth values, integers, floats, each narrowest first.
-    pub const ALL: [DataType; 13] = {
+    pub const ALL: [DataType; 15] = {
         use DataType::*;
-        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64]
+        [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128]
     };
 
     /// The name in format text.
@@ -77,6 +81,8 @@ impl DataType {
             DataType::Bf16 => "bf16",
             DataType::F32 => "f32",
             DataType::F64 => "f64",
+            DataType::C64 => "c64",
+            DataType::C128 => "c128",
         }
     }
 
@@ -91,23 +97,42 @@ impl DataType {
             DataType::Bool | DataType::I8 | DataType::U8 => 1,
             DataType::I16 | DataType::U16 | DataType::F16 | DataType::Bf16 => 2,
             DataType::I32 | DataType::U32 | DataType::F32 => 4,
-            DataType::I64 | DataType::U64 | DataType::F64 => 8,
+            DataType::I64 | DataType::U64 | DataType::F64 | DataType::C64 => 8,
+            DataType::C128 => 16,
         }
     }
 
-    /// The type in which loaded elements are computed.
+    /// The type in which loaded elements are computed; of complex numbers that of their parts.
     pub fn register(self) -> Register {
         match self {
-            DataType::F16 | DataType::Bf16 | DataType::F32 => Register::F32,
-            DataType::F64 => Register::F64,
+            DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::C64 => Register::F32,
+            DataType::F64 | DataType::C128 => Register::F64,
             DataType::U64 => Register::U64,
             _ => Register::I64,
         }
     }
 
-    /// Whether values are floating-point.
+    /// Whether values are floating-point, complex or not.
     pub fn is_float(self) -> bool {
         self.register().is_float()
+    }
+
+    /// Whether values are complex.
+    pub fn is_complex(self) -> bool {
+        matches!(self, DataType::C64 | DataType::C128)
+    }
+
+    /// The type of the real and imaginary part; a real type is its own.
+    pub fn part(self) -> DataType {
+        if self.is_complex() { self.register().datatype() } else { self }
+    }
+
+    /// The complex type whose parts hold the values.
+    pub fn complex(self) -> DataType {
+        match self.register() {
+            Register::F32 => DataType::C64,
+            _ => DataType::C128,
+        }
     }
 
     /// The integers that elements can be: 0 and 1 of truth values, none of floats.
@@ -121,14 +146,18 @@ impl DataType {
             DataType::U8 | DataType::U16 | DataType::U32 | DataType::U64 => {
                 Some(0..=(1 << bits) - 1)
             }
-            DataType::F16 | DataType::Bf16 | DataType::F32 | DataType::F64 => None,
+            _ => None,
         }
     }
 
     /// The type that holds both, as NumPy promotes: `i32` with `f32` gives `f64`, `i8` with `u8`
-    /// gives `i16`, `i64` with `u64` gives `f64`; `f16` with `bf16` gives `f32`.
+    /// gives `i16`, `i64` with `u64` gives `f64`; `f16` with `bf16` gives `f32`;
+    /// `c64` with `f64` gives `c128`.
     pub fn promote(self, other: DataType) -> DataType {
         let (a, b) = (self.min(other), self.max(other));
+        if b.is_complex() {
+            return a.part().promote(b.part()).complex();
+        }
         match (a.integers(), b.integers()) {
             _ if a == DataType::Bool || a == b => b,
             (Some(a), Some(b)) => {
@@ -250,66 +279,124 @@ pub enum Scalar {
     F32(f32),
     /// A binary64 number.
     F64(f64),
+    /// A complex number, real part first. The imperative form has none.
+    C64([f32; 2]),
+    /// A complex number, real part first. The imperative form has none.
+    C128([f64; 2]),
 }
 
 impl Scalar {
-    /// The register type of the constant.
+    /// A complex number of these parts, of the type of the first, a float.
+    pub fn complex(re: Scalar, im: Scalar) -> Scalar {
+        match re {
+            Scalar::F32(re) => Scalar::C64([re, im.as_f64() as f32]),
+            re => Scalar::C128([re.as_f64(), im.as_f64()]),
+        }
+    }
+
+    /// Reads a number: `3`, `-0.5`, `inf`, `nan`, `1.5+2j`, `2j`; whole ones are integers.
+    pub fn parse(text: &str) -> Option<Scalar> {
+        let bare = text.trim_start_matches(['+', '-']);
+        let digits = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
+        if let Some(body) = text.strip_suffix('j') {
+            let exponent = |at: usize| body[..at].ends_with(['e', 'E']);
+            let splits = |&(at, c): &(usize, char)| at > 0 && "+-".contains(c) && !exponent(at);
+            let (re, im) = match body.char_indices().rev().find(splits) {
+                Some((at, _)) => body.split_at(at),
+                None => ("0", body),
+            };
+            return Some(Scalar::C128([re.parse().ok()?, im.parse().ok()?]));
+        }
+        if !digits && !matches!(bare, "inf" | "nan") {
+            return None;
+        }
+        let signed = text.parse().map(Scalar::I64).ok();
+        let integer = signed.or_else(|| text.parse().map(Scalar::U64).ok());
+        integer.or_else(|| text.parse().map(Scalar::F64).ok())
+    }
+
+    /// Whether the constant is complex, be it on the real axis.
+    pub fn is_complex(self) -> bool {
+        matches!(self, Scalar::C64(_) | Scalar::C128(_))
+    }
+
+    /// The real and the imaginary part.
+    pub fn parts(self) -> [Scalar; 2] {
+        match self {
+            Scalar::C64(z) => z.map(Scalar::F32),
+            Scalar::C128(z) => z.map(Scalar::F64),
+            x => [x, Scalar::I64(0).convert(x.register())],
+        }
+    }
+
+    /// Whether the constant is 0.
+    pub fn is_zero(self) -> bool {
+        self.parts().iter().all(|x| x.convert(Register::Bool) == Scalar::Bool(false))
+    }
+
+    /// The data type that holds every constant of this kind; truth values are held as integers.
+    pub fn datatype(self) -> DataType {
+        let part = self.register().datatype();
+        if self.is_complex() { part.complex() } else { part }
+    }
+
+    /// The register type of the constant; of a complex one that of its parts.
     pub fn register(self) -> Register {
         match self {
             Scalar::Bool(_) => Register::Bool,
             Scalar::I64(_) => Register::I64,
             Scalar::U64(_) => Register::U64,
-            Scalar::F32(_) => Register::F32,
-            Scalar::F64(_) => Register::F64,
+            Scalar::F32(_) | Scalar::C64(_) => Register::F32,
+            Scalar::F64(_) | Scalar::C128(_) => Register::F64,
         }
     }
 
     /// The constant in another register type: floats truncate toward zero and saturate (NaN
     /// gives 0) when they become integers; integers of another sign keep their bits; anything but
-    /// zero is true.
+    /// zero is true. A complex number gives its real part.
     pub fn convert(self, to: Register) -> Scalar {
+        if to == Register::Bool && self.is_complex() {
+            return Scalar::Bool(!self.is_zero());
+        }
+        macro_rules! number {
+            ($t:ty) => {
+                match self {
+                    Scalar::Bool(b) => u8::from(b) as $t,
+                    Scalar::I64(x) => x as $t,
+                    Scalar::U64(x) => x as $t,
+                    Scalar::F32(x) => x as $t,
+                    Scalar::F64(x) => x as $t,
+                    Scalar::C64([x, _]) => x as $t,
+                    Scalar::C128([x, _]) => x as $t,
+                }
+            };
+        }
         match to {
             Register::Bool => Scalar::Bool(match self {
                 Scalar::Bool(b) => b,
                 Scalar::I64(x) => x != 0,
                 Scalar::U64(x) => x != 0,
-                Scalar::F32(x) => x != 0.0,
-                Scalar::F64(x) => x != 0.0,
+                other => other.as_f64() != 0.0,
             }),
-            Register::I64 => Scalar::I64(match self {
-                Scalar::Bool(b) => i64::from(b),
-                Scalar::I64(x) => x,
-                Scalar::U64(x) => x as i64,
-                Scalar::F32(x) => x as i64,
-                Scalar::F64(x) => x as i64,
-            }),
-            Register::U64 => Scalar::U64(match self {
-                Scalar::Bool(b) => u64::from(b),
-                Scalar::I64(x) => x as u64,
-                Scalar::U64(x) => x,
-                Scalar::F32(x) => x as u64,
-                Scalar::F64(x) => x as u64,
-            }),
-            Register::F32 => Scalar::F32(match self {
-                Scalar::Bool(b) => f32::from(u8::from(b)),
-                Scalar::I64(x) => x as f32,
-                Scalar::U64(x) => x as f32,
-                Scalar::F32(x) => x,
-                Scalar::F64(x) => x as f32,
-            }),
-            Register::F64 => Scalar::F64(match self {
-                Scalar::Bool(b) => f64::from(u8::from(b)),
-                Scalar::I64(x) => x as f64,
-                Scalar::U64(x) => x as f64,
-                Scalar::F32(x) => f64::from(x),
-                Scalar::F64(x) => x,
-            }),
+            Register::I64 => Scalar::I64(number!(i64)),
+            Register::U64 => Scalar::U64(number!(u64)),
+            Register::F32 => Scalar::F32(number!(f32)),
+            Register::F64 => Scalar::F64(number!(f64)),
         }
     }
 
-    /// The constant as an array of a data type holds it, if it does, in its register type.
+    /// The constant in the type in which a data type is computed.
+    pub fn computed(self, datatype: DataType) -> Scalar {
+        if !datatype.is_complex() {
+            return self.convert(datatype.register());
+        }
+        let [re, im] = self.parts().map(|x| x.convert(datatype.register()));
+        Scalar::complex(re, im)
+    }
+
+    /// The constant as an array of a data type holds it, if it does, as it is computed.
     pub fn stored(self, datatype: DataType) -> Scalar {
-        match (datatype, self.convert(datatype.register())) {
+        match (datatype, self.computed(datatype)) {
             (DataType::F16, Scalar::F32(x)) => Scalar::F32(F16::from(x).into()),
             (DataType::Bf16, Scalar::F32(x)) => Scalar::F32(Bf16::from(x).into()),
             (_, x) => x,
@@ -337,7 +424,7 @@ impl Scalar {
         match self {
             Scalar::I64(x) => Some(i128::from(x)),
             Scalar::U64(x) => Some(i128::from(x)),
-            Scalar::Bool(_) | Scalar::F32(_) | Scalar::F64(_) => None,
+            _ => None,
         }
     }
 
@@ -347,19 +434,25 @@ impl Scalar {
             (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
             (Scalar::I64(a), Scalar::I64(b)) => a == b,
             (Scalar::U64(a), Scalar::U64(b)) => a == b,
+            (a, b) if a.is_complex() && b.is_complex() => {
+                let parts = a.parts().into_iter().zip(b.parts());
+                a.datatype() == b.datatype() && parts.into_iter().all(|(a, b)| a.same_value(b))
+            }
             (Scalar::F32(a), Scalar::F32(b)) => a == b || (a.is_nan() && b.is_nan()),
             (Scalar::F64(a), Scalar::F64(b)) => a == b || (a.is_nan() && b.is_nan()),
             _ => false,
         }
     }
 
-    fn key(self) -> (u8, u64) {
+    fn key(self) -> (u8, u64, u64) {
         match self {
-            Scalar::Bool(b) => (0, u64::from(b)),
-            Scalar::I64(x) => (1, x as u64),
-            Scalar::F32(x) => (2, u64::from(x.to_bits())),
-            Scalar::F64(x) => (3, x.to_bits()),
-            Scalar::U64(x) => (4, x),
+            Scalar::Bool(b) => (0, u64::from(b), 0),
+            Scalar::I64(x) => (1, x as u64, 0),
+            Scalar::F32(x) => (2, u64::from(x.to_bits()), 0),
+            Scalar::F64(x) => (3, x.to_bits(), 0),
+            Scalar::U64(x) => (4, x, 0),
+            Scalar::C64([re, im]) => (5, u64::from(re.to_bits()), u64::from(im.to_bits())),
+            Scalar::C128([re, im]) => (6, re.to_bits(), im.to_bits()),
         }
     }
 }
@@ -378,7 +471,8 @@ impl std::hash::Hash for Scalar {
     }
 }
 
-/// Prints the shortest text that reads back: `true`, `3`, `0.5`, `1.0`, `inf`, `-inf`, `nan`.
+/// Prints the shortest text that reads back: `true`, `3`, `0.5`, `1.0`, `inf`, `-inf`, `nan`,
+/// `1.5+2.0j`.
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -389,6 +483,11 @@ impl fmt::Display for Scalar {
             Scalar::F64(x) if x.is_nan() => f.write_str("nan"),
             Scalar::F32(x) => write!(f, "{x:?}"),
             Scalar::F64(x) => write!(f, "{x:?}"),
+            Scalar::C64(_) | Scalar::C128(_) => {
+                let [re, im] = self.parts();
+                let plus = im.as_f64().is_nan() || im.as_f64().is_sign_positive();
+                write!(f, "{re}{}{im}j", if plus { "+" } else { "" })
+            }
         }
     }
 }
@@ -399,20 +498,22 @@ mod tests {
 
     /// Rows and columns in the order of [`DataType::ALL`], by NumPy's `promote_types`; `bf16` is
     /// to integers as `f16` is.
-    const PROMOTED: [&str; 13] = [
-        "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
-        "i8 i8 i16 i32 i64 i16 i32 i64 f64 f16 bf16 f32 f64",
-        "i16 i16 i16 i32 i64 i16 i32 i64 f64 f32 f32 f32 f64",
-        "i32 i32 i32 i32 i64 i32 i32 i64 f64 f64 f64 f64 f64",
-        "i64 i64 i64 i64 i64 i64 i64 i64 f64 f64 f64 f64 f64",
-        "u8 i16 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64",
-        "u16 i32 i32 i32 i64 u16 u16 u32 u64 f32 f32 f32 f64",
-        "u32 i64 i64 i64 i64 u32 u32 u32 u64 f64 f64 f64 f64",
-        "u64 f64 f64 f64 f64 u64 u64 u64 u64 f64 f64 f64 f64",
-        "f16 f16 f32 f64 f64 f16 f32 f64 f64 f16 f32 f32 f64",
-        "bf16 bf16 f32 f64 f64 bf16 f32 f64 f64 f32 bf16 f32 f64",
-        "f32 f32 f32 f64 f64 f32 f32 f64 f64 f32 f32 f32 f64",
-        "f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64",
+    const PROMOTED: [&str; 15] = [
+        "bool i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128",
+        "i8 i8 i16 i32 i64 i16 i32 i64 f64 f16 bf16 f32 f64 c64 c128",
+        "i16 i16 i16 i32 i64 i16 i32 i64 f64 f32 f32 f32 f64 c64 c128",
+        "i32 i32 i32 i32 i64 i32 i32 i64 f64 f64 f64 f64 f64 c128 c128",
+        "i64 i64 i64 i64 i64 i64 i64 i64 f64 f64 f64 f64 f64 c128 c128",
+        "u8 i16 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128",
+        "u16 i32 i32 i32 i64 u16 u16 u32 u64 f32 f32 f32 f64 c64 c128",
+        "u32 i64 i64 i64 i64 u32 u32 u32 u64 f64 f64 f64 f64 c128 c128",
+        "u64 f64 f64 f64 f64 u64 u64 u64 u64 f64 f64 f64 f64 c128 c128",
+        "f16 f16 f32 f64 f64 f16 f32 f64 f64 f16 f32 f32 f64 c64 c128",
+        "bf16 bf16 f32 f64 f64 bf16 f32 f64 f64 f32 bf16 f32 f64 c64 c128",
+        "f32 f32 f32 f64 f64 f32 f32 f64 f64 f32 f32 f32 f64 c64 c128",
+        "f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 f64 c128 c128",
+        "c64 c64 c64 c128 c128 c64 c64 c128 c128 c64 c64 c64 c128 c64 c128",
+        "c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128",
     ];
 
     #[test]

@@ -36,4 +36,4 @@ pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
-pub use tamis_runtime::{Coordinates, Values};
+pub use tamis_runtime::{Bf16, Coordinates, F16, Values};

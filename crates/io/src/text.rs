@@ -50,17 +50,21 @@ pub(crate) fn push_value(
     position: usize,
     complex: ComplexText,
 ) {
-    if let Values::C128(v) = values {
-        return push_complex(out, v[position], complex);
-    }
     match values.get(position) {
         Scalar::F32(x) => push_float(out, x),
         Scalar::F64(x) => push_float(out, x),
+        // A NaN is written without its sign.
+        Scalar::C64([re, im]) => {
+            push_complex(out, re, im, im.is_nan() || im.is_sign_positive(), complex);
+        }
+        Scalar::C128([re, im]) => {
+            push_complex(out, re, im, im.is_nan() || im.is_sign_positive(), complex);
+        }
         x => write_to(out, format_args!("{x}")),
     }
 }
 
-fn push_complex(out: &mut Vec<u8>, [re, im]: [f64; 2], complex: ComplexText) {
+fn push_complex<T: Debug>(out: &mut Vec<u8>, re: T, im: T, has_plus: bool, complex: ComplexText) {
     push_float(out, re);
     match complex {
         ComplexText::TwoFields => {
@@ -68,7 +72,7 @@ fn push_complex(out: &mut Vec<u8>, [re, im]: [f64; 2], complex: ComplexText) {
             push_float(out, im);
         }
         ComplexText::OneField => {
-            if im.is_nan() || im.is_sign_positive() {
+            if has_plus {
                 out.push(b'+');
             }
             push_float(out, im);

@@ -74,6 +74,7 @@ impl Translator<'_> {
             Scalar::U64(x) => self.b.ins().iconst(types::I64, x.cast_signed()),
             Scalar::F32(x) => self.b.ins().f32const(x),
             Scalar::F64(x) => self.b.ins().f64const(x),
+            Scalar::C64(_) | Scalar::C128(_) => unreachable!("the imperative form is real"),
         }
     }
 

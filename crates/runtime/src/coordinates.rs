@@ -45,6 +45,8 @@ pub enum Values {
     F32(Vec<f32>),
     /// Double precision.
     F64(Vec<f64>),
+    /// Single precision complex numbers, real part first.
+    C64(Vec<[f32; 2]>),
     /// Double precision complex numbers, real part first.
     C128(Vec<[f64; 2]>),
 }
@@ -66,6 +68,8 @@ macro_rules! taken {
             DataType::Bf16 => Values::Bf16($take),
             DataType::F32 => Values::F32($take),
             DataType::F64 => Values::F64($take),
+            DataType::C64 => Values::C64($take),
+            DataType::C128 => Values::C128($take),
         }
     };
 }
@@ -103,11 +107,13 @@ impl Values {
             Values::F16(_) => DataType::F16,
             Values::Bf16(_) => DataType::Bf16,
             Values::F32(_) => DataType::F32,
-            Values::F64(_) | Values::C128(_) => DataType::F64,
+            Values::F64(_) => DataType::F64,
+            Values::C64(_) => DataType::C64,
+            Values::C128(_) => DataType::C128,
         }
     }
 
-    /// A value in the type that it is computed in; the real part of a complex one.
+    /// A value in the type that it is computed in.
     pub fn get(&self, n: usize) -> Scalar {
         match self {
             Values::Bool(v) | Values::U8(v) => Scalar::I64(i64::from(v[n])),
@@ -122,7 +128,8 @@ impl Values {
             Values::Bf16(v) => Scalar::F32(v[n].into()),
             Values::F32(v) => Scalar::F32(v[n]),
             Values::F64(v) => Scalar::F64(v[n]),
-            Values::C128(v) => Scalar::F64(v[n][0]),
+            Values::C64(v) => Scalar::C64(v[n]),
+            Values::C128(v) => Scalar::C128(v[n]),
         }
     }
 
@@ -146,6 +153,7 @@ impl Values {
             Values::Bf16(v) => v.len(),
             Values::F32(v) => v.len(),
             Values::F64(v) => v.len(),
+            Values::C64(v) => v.len(),
             Values::C128(v) => v.len(),
         }
     }

@@ -45,15 +45,16 @@ pub fn call(
         match function.arrays[*array].role {
             ir::Role::Input => {
                 let buffer = bound(binding, values);
-                slots.extend([buffer.address() as u64, buffer.len() as u64]);
+                let len = buffer.len() * parts(buffer.datatype());
+                slots.extend([buffer.address() as u64, len as u64]);
             }
             ir::Role::Output => {
                 let headers = storage.format.headers(&shape, &|_| 0);
                 let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
-                let size = size.filter(|&n| n <= i64::MAX as u64 / 8);
+                let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
                 let size = size.ok_or_else(|| too_large(&shape))? as usize;
                 let address = memory::allocate(storage.datatype, size)?;
-                slots.extend([address as u64, size as u64]);
+                slots.extend([address as u64, (size * parts(storage.datatype)) as u64]);
                 held.slots.push(place);
             }
             ir::Role::Result | ir::Role::Local => {
@@ -76,6 +77,11 @@ pub fn call(
     };
     held.free(&slots);
     tensor
+}
+
+/// How many numbers of the imperative form an element is.
+fn parts(datatype: DataType) -> usize {
+    if datatype.is_complex() { 2 } else { 1 }
 }
 
 /// Arrays that the kernel allocated and nobody has taken over.
@@ -111,12 +117,12 @@ fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>
             slots[place] = 0;
             // SAFETY: the kernel left memory of the malloc family with `len` elements here, and
             // the null keeps anyone else from freeing it.
-            let buffer = unsafe { Buffer::from_malloc(address as *mut u8, len, decl.elem) };
+            let buffer = |len, elem| unsafe { Buffer::from_malloc(address as *mut u8, len, elem) };
             match binding {
                 Binding::Level { level, part, .. } => {
-                    *levels[level.index()].part_mut(*part) = Some(buffer);
+                    *levels[level.index()].part_mut(*part) = Some(buffer(len, decl.elem));
                 }
-                _ => vals = Some(buffer),
+                _ => vals = Some(buffer(len / parts(storage.datatype), storage.datatype)),
             }
         }
         place += 2;

@@ -37,7 +37,7 @@ macro_rules! elements {
 
 elements!(
     Truth: Bool, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64,
-    F16: F16, Bf16: Bf16, f32: F32, f64: F64
+    F16: F16, Bf16: Bf16, f32: F32, f64: F64, [f32; 2]: C64, [f64; 2]: C128
 );
 
 /// A truth value in memory: one byte, 0 or 1.
@@ -196,6 +196,8 @@ impl Buffer {
             DataType::Bf16 => Scalar::F32(pick::<Bf16>(self, at).into()),
             DataType::F32 => Scalar::F32(pick(self, at)),
             DataType::F64 => Scalar::F64(pick(self, at)),
+            DataType::C64 => Scalar::C64(pick(self, at)),
+            DataType::C128 => Scalar::C128(pick(self, at)),
         }
     }
 

@@ -1,6 +1,7 @@
 //! One test case: a program, its operands, and the formats of its results; printable as a
 //! filetest.
 
+use crate::number::Number;
 use std::collections::BTreeMap;
 use std::fmt;
 use tamis::{Coordinates, Diagnostic, Duplicates, Options, Tensor, Values, format};
@@ -30,7 +31,7 @@ pub struct Operand {
     /// Its dimensions.
     pub dims: Vec<u64>,
     /// Coordinates and values, no coordinate twice.
-    pub entries: Vec<(Vec<u64>, f64)>,
+    pub entries: Vec<(Vec<u64>, Number)>,
 }
 
 impl Operand {
@@ -44,9 +45,13 @@ impl Operand {
             for (list, &c) in crds.iter_mut().zip(place) {
                 list.push(c);
             }
-            vals.push(*value);
+            vals.push([value.re, value.im]);
         }
-        let list = Coordinates { dims: self.dims.clone(), crds, vals: Values::F64(vals) };
+        let vals = match vals.iter().all(|z| z[1] == 0.0) {
+            true => Values::F64(vals.into_iter().map(|z| z[0]).collect()),
+            false => Values::C128(vals),
+        };
+        let list = Coordinates { dims: self.dims.clone(), crds, vals };
         tamis::pack(&list, &storage, Duplicates::Refuse)
     }
 }

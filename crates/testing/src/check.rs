@@ -1,6 +1,7 @@
 //! Comparing a case's results on a backend with the dense reference.
 
 use crate::case::Case;
+use crate::number::Number;
 use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
@@ -71,9 +72,10 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     let expected = reference::evaluate(&program, &dense, &sizes)?;
     let halves = case.operands.iter().map(|o| &o.format).chain(case.results.values());
     let most = if halves.into_iter().any(|f| f.contains("f16")) { 256.0 } else { 1e6 };
-    let inexact = |d: &Dense| d.vals.iter().any(|v| v.abs() > most && v.is_finite());
+    let inexact = |d: &Dense| d.vals.iter().any(|v| v.size() > most && v.is_finite());
     let unusual = |d: &Dense| d.vals.iter().any(|v| !v.is_finite());
-    let integers = tensors.iter().any(|(_, t)| !t.storage().datatype.is_float());
+    let exact = |d: DataType| !d.is_float() || d.is_complex();
+    let integers = tensors.iter().any(|(_, t)| exact(t.storage().datatype));
     if expected.values().any(inexact) || (integers && expected.values().any(unusual)) {
         return Ok(Outcome::Invalid);
     }
@@ -87,7 +89,7 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
         results => results?,
     };
-    let fill = |t: &Tensor| t.storage().fill.as_f64();
+    let fill = |t: &Tensor| Number::of(t.storage().fill);
     sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
     let expected = reference::evaluate(&program, &dense, &sizes)?;
     for (name, tensor) in &results {
@@ -114,7 +116,7 @@ pub fn result_types(kernel: &Kernel) -> BTreeMap<String, DataType> {
 fn overflows(types: &BTreeMap<String, DataType>, expected: &BTreeMap<String, Dense>) -> bool {
     types.iter().any(|(name, datatype)| {
         let Some(all) = datatype.integers() else { return false };
-        !expected[name].vals.iter().all(|x| all.contains(&(x.trunc() as i128)))
+        !expected[name].vals.iter().all(|x| all.contains(&(x.re.trunc() as i128)))
     })
 }
 
@@ -130,10 +132,6 @@ fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<Strin
     if got.dims != expected.dims {
         return Ok(Some(format!("{name} is {:?}, not {:?}", got.dims, expected.dims)));
     }
-    let wrong = got
-        .vals
-        .iter()
-        .zip(&expected.vals)
-        .position(|(&got, &want)| !(got == want || (got.is_nan() && want.is_nan())));
+    let wrong = got.vals.iter().zip(&expected.vals).position(|(&got, &want)| !got.is_same(want));
     Ok(wrong.map(|at| format!("{name} at {at} is {}, not {}", got.vals[at], expected.vals[at])))
 }

@@ -283,7 +283,7 @@ fn entries(line: &str) -> Result<Operand, String> {
 fn line(name: &str, dense: &Dense) -> String {
     let dims: Vec<String> = dense.dims.iter().map(u64::to_string).collect();
     let mut out = format!("{name} {}", dims.join("x")).trim_end().to_owned() + " =";
-    for (at, value) in dense.vals.iter().enumerate().filter(|(_, v)| **v != 0.0) {
+    for (at, value) in dense.vals.iter().enumerate().filter(|(_, v)| v.is_true()) {
         let mut rest = at as u64;
         let mut place = vec![String::new(); dense.dims.len()];
         for (p, &d) in place.iter_mut().zip(&dense.dims).rev() {

@@ -3,6 +3,7 @@
 
 use crate::case::{Case, Operand};
 use crate::formats;
+use crate::number::Number;
 use crate::random::Random;
 use crate::slices::slice;
 use std::collections::BTreeMap;
@@ -140,6 +141,7 @@ impl<'r> Generator<'r> {
         let reduce = match self.flavour {
             Flavour::MinPlus => "min",
             Flavour::Logic => "any",
+            Flavour::Arithmetic if self.is_complex() => "sum",
             // A product over many elements leaves what is exact.
             Flavour::Arithmetic if self.sizes.values().any(|&d| d > 8) => {
                 *self.random.pick(&["sum", "sum", "max", "min"])
@@ -225,9 +227,17 @@ impl<'r> Generator<'r> {
             Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
             _ => "",
         };
-        let datatype = self.datatype();
+        let datatype = match self.types.iter().find(|t| t.is_complex()) {
+            Some(&complex) => complex,
+            None => self.datatype(),
+        };
         format.push_str(&format!("{{{datatype}{fill}}}"));
         self.results.insert(name.to_owned(), format);
+    }
+
+    /// Whether values may be complex.
+    fn is_complex(&self) -> bool {
+        self.types.iter().any(|t| t.is_complex())
     }
 
     fn datatype(&mut self) -> DataType {
@@ -253,9 +263,17 @@ impl<'r> Generator<'r> {
                 0..=8 => format!("{a} * {b}"),
                 9..=13 => format!("({a} + {b})"),
                 // Below 0, integers without sign wrap.
-                14 | 15 if self.types.contains(&DataType::U64) => format!("min({a}, {b})"),
+                14 | 15 if self.types.contains(&DataType::U64) && !self.is_complex() => {
+                    format!("min({a}, {b})")
+                }
                 14 => format!("({a} - {b})"),
                 15 => format!("-({a})"),
+                16 if self.is_complex() => format!("conj({a})"),
+                17 if self.is_complex() => format!("max(real({a}), imag({b}))"),
+                18 if self.is_complex() => {
+                    format!("({a} {} {b})", self.random.pick(&["==", "!="]))
+                }
+                19 if self.is_complex() => format!("square({a})"),
                 16 => format!("max({a}, {b})"),
                 17 => format!("min({a}, {b})"),
                 18 => format!("({a} {} {b})", self.random.pick(&["<", ">=", "==", "!="])),
@@ -267,6 +285,7 @@ impl<'r> Generator<'r> {
     fn leaf(&mut self) -> String {
         if self.flavour == Flavour::Arithmetic {
             match self.random.below(16) {
+                0 if self.is_complex() => return format!("{}j", 1 + self.random.below(3)),
                 0 => return (1 + self.random.below(3)).to_string(),
                 1 => return (*self.random.pick(&self.vars.clone())).to_owned(),
                 _ => {}
@@ -304,6 +323,7 @@ impl<'r> Generator<'r> {
         let datatype = self.datatype();
         format.push_str(&format!("{{{datatype}{fill}{width}}}"));
         let signed = datatype.integers().is_none_or(|all| *all.start() < 0);
+        let part = |random: &mut Random| random.below(7) as f64 - 3.0;
         let size: u64 = dims.iter().product();
         let density = *self.random.pick(&[0, 10, 30, 50, 90, 100]);
         let mut entries = vec![];
@@ -316,9 +336,12 @@ impl<'r> Generator<'r> {
                     rest /= dims[k];
                 }
                 let value = match self.flavour {
-                    Flavour::Logic => self.random.below(2) as f64,
-                    _ if signed => self.random.below(7) as f64 - 3.0,
-                    _ => self.random.below(7) as f64,
+                    Flavour::Logic => Number::from(self.random.below(2) as f64),
+                    _ if datatype.is_complex() => {
+                        Number { re: part(self.random), im: part(self.random) }
+                    }
+                    _ if signed => part(self.random).into(),
+                    _ => Number::from(self.random.below(7) as f64),
                 };
                 entries.push((place, value));
             }
@@ -328,7 +351,7 @@ impl<'r> Generator<'r> {
         if repeats && !entries.is_empty() && self.random.one_in(2) {
             for _ in 0..1 + self.random.below(4) {
                 let (place, _) = self.random.pick(&entries).clone();
-                entries.push((place, 1.0));
+                entries.push((place, 1.0.into()));
             }
         }
         self.random.shuffle(&mut entries);

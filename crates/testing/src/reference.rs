@@ -1,37 +1,38 @@
 //! The dense reference: index notation evaluated element by element, as a textbook would.
 
+use crate::number::Number;
 use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
 use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
-use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::datatype::DataType;
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program, Statement};
 
-/// A dense array of doubles.
+/// A dense array of numbers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dense {
     /// Its dimensions.
     pub dims: Vec<u64>,
     /// Its elements, last mode contiguous.
-    pub vals: Vec<f64>,
+    pub vals: Vec<Number>,
 }
 
 impl Dense {
     /// An array of one value.
-    pub fn filled(dims: &[u64], value: f64) -> Dense {
+    pub fn filled(dims: &[u64], value: Number) -> Dense {
         let size = dims.iter().product::<u64>() as usize;
         Dense { dims: dims.to_vec(), vals: vec![value; size] }
     }
 
     /// Every element of a tensor, stored or not.
     pub fn of(tensor: &Tensor) -> Dense {
-        let mut dense = Dense::filled(tensor.dims(), tensor.storage().fill.as_f64());
+        let mut dense = Dense::filled(tensor.dims(), Number::of(tensor.storage().fill));
         let list = tensor.to_coordinates();
         let mut seen = vec![false; dense.vals.len()];
         for n in 0..list.vals.len() {
             let place: Vec<u64> = list.crds.iter().map(|c| c[n]).collect();
             let at = dense.place(&place);
-            let value = list.vals.as_f64(n);
+            let value = Number::of(list.vals.get(n));
             // Entries of the same coordinate are to be added.
             dense.vals[at] = if seen[at] { dense.vals[at] + value } else { value };
             seen[at] = true;
@@ -40,7 +41,7 @@ impl Dense {
     }
 
     /// Sets an element.
-    pub fn set(&mut self, coordinates: &[u64], value: f64) {
+    pub fn set(&mut self, coordinates: &[u64], value: Number) {
         let at = self.place(coordinates);
         self.vals[at] = value;
     }
@@ -60,7 +61,7 @@ pub struct Sizes {
     /// Element types of results.
     pub types: BTreeMap<String, DataType>,
     /// What elements of results are that nothing is written to; else 0.
-    pub fills: BTreeMap<String, f64>,
+    pub fills: BTreeMap<String, Number>,
 }
 
 /// The results of a program by name, for these operands.
@@ -86,7 +87,7 @@ pub fn evaluate(
     state.learn_dims(shapes.collect());
     for statement in &program.statements {
         let name = &program.tensors[statement.result.tensor].name;
-        let fill = sizes.fills.get(name).copied().unwrap_or(0.0);
+        let fill = sizes.fills.get(name).copied().unwrap_or_default();
         let mut result = state.statement(statement, sizes.shapes.get(name), fill);
         if let Some(&datatype) = sizes.types.get(name) {
             result.vals.iter_mut().for_each(|x| *x = stored(datatype, *x));
@@ -98,11 +99,11 @@ pub fn evaluate(
 }
 
 /// A value as a tensor of a type holds it; an integer that does not fit stays.
-fn stored(datatype: DataType, x: f64) -> f64 {
+fn stored(datatype: DataType, x: Number) -> Number {
     match datatype.integers() {
-        _ if datatype == DataType::Bool => truth(x != 0.0),
-        None => Scalar::F64(x).stored(datatype).as_f64(),
-        Some(_) => x.trunc(),
+        _ if datatype == DataType::Bool => truth(x.is_true()),
+        None => Number::of(x.scalar().stored(datatype)),
+        Some(_) => x.re.trunc().into(),
     }
 }
 
@@ -114,7 +115,7 @@ struct State<'p> {
 
 impl State<'_> {
     /// The result after a statement.
-    fn statement(&self, statement: &Statement, shape: Option<&Vec<u64>>, fill: f64) -> Dense {
+    fn statement(&self, statement: &Statement, shape: Option<&Vec<u64>>, fill: Number) -> Dense {
         let access = &statement.result;
         let old = self.tensors.get(&access.tensor);
         let counts: Vec<u64> = access.indices.iter().map(|v| self.dims[v]).collect();
@@ -162,14 +163,14 @@ impl State<'_> {
         }
     }
 
-    fn value(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> f64 {
+    fn value(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> Number {
         match e {
-            Expr::Literal(c) => c.as_f64(),
+            Expr::Literal(c) => Number::of(*c),
             Expr::Access(access) => {
                 let tensor = &self.tensors[&access.tensor];
                 tensor.vals[tensor.place(&place(access, tensor, env))]
             }
-            Expr::Index(v) => env[v] as f64,
+            Expr::Index(v) => (env[v] as f64).into(),
             Expr::Unary(op, a) => unary(*op, self.value(a, env)),
             Expr::Binary(op, a, b) => binary(*op, self.value(a, env), self.value(b, env)),
             Expr::Reduce { op, vars, body } => {
@@ -177,7 +178,7 @@ impl State<'_> {
                 self.reduce(*op, vars, body, env, &mut total);
                 total
             }
-            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => f64::NAN,
+            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => f64::NAN.into(),
         }
     }
 
@@ -187,7 +188,7 @@ impl State<'_> {
         vars: &[IndexVar],
         body: &Expr,
         env: &mut BTreeMap<IndexVar, u64>,
-        total: &mut f64,
+        total: &mut Number,
     ) {
         let Some((&var, rest)) = vars.split_first() else {
             *total = combine(op, *total, self.value(body, env));
@@ -210,32 +211,38 @@ fn place(access: &Access, tensor: &Dense, env: &BTreeMap<IndexVar, u64>) -> Vec<
     access.indices.iter().enumerate().map(coordinate).collect()
 }
 
-fn truth(b: bool) -> f64 {
-    f64::from(u8::from(b))
+fn truth(b: bool) -> Number {
+    f64::from(u8::from(b)).into()
 }
 
-fn identity(op: ReduceOp) -> f64 {
-    match op {
+fn identity(op: ReduceOp) -> Number {
+    let identity = match op {
         ReduceOp::Add | ReduceOp::Or | ReduceOp::User(_) => 0.0,
         ReduceOp::Mul | ReduceOp::And => 1.0,
         ReduceOp::Min => f64::INFINITY,
         ReduceOp::Max => f64::NEG_INFINITY,
-    }
+    };
+    identity.into()
 }
 
-fn combine(op: ReduceOp, a: f64, b: f64) -> f64 {
+fn combine(op: ReduceOp, a: Number, b: Number) -> Number {
     binary(op.binary(), a, b)
 }
 
-fn unary(op: UnaryOp, x: f64) -> f64 {
-    match op {
-        UnaryOp::Neg => -x,
-        UnaryOp::Not => truth(x == 0.0),
-        UnaryOp::Abs => x.abs(),
+fn unary(op: UnaryOp, z: Number) -> Number {
+    let x = z.re;
+    let real = match op {
+        UnaryOp::Neg => return -z,
+        UnaryOp::Not => return truth(!z.is_true()),
+        UnaryOp::Square => return z * z,
+        UnaryOp::Cube => return z * z * z,
+        UnaryOp::Conj => return Number { re: x, im: -z.im },
+        UnaryOp::Real => x,
+        UnaryOp::Imag => z.im,
+        UnaryOp::Abs if z.im == 0.0 => x.abs(),
+        UnaryOp::Abs => return Number::of(eval::unary(op, z.scalar())),
         UnaryOp::Sqrt => x.sqrt(),
         UnaryOp::Cbrt | UnaryOp::Asinh | UnaryOp::Acosh | UnaryOp::Atanh => eval::unary_f64(op, x),
-        UnaryOp::Square => x * x,
-        UnaryOp::Cube => x * x * x,
         UnaryOp::Exp => x.exp(),
         UnaryOp::Log => x.ln(),
         UnaryOp::Log10 => x.log10(),
@@ -248,36 +255,35 @@ fn unary(op: UnaryOp, x: f64) -> f64 {
         UnaryOp::Sinh => x.sinh(),
         UnaryOp::Cosh => x.cosh(),
         UnaryOp::Tanh => x.tanh(),
-    }
+    };
+    real.into()
 }
 
-fn binary(op: BinaryOp, x: f64, y: f64) -> f64 {
-    match op {
-        BinaryOp::Add => x + y,
-        BinaryOp::Sub => x - y,
-        BinaryOp::Mul => x * y,
-        BinaryOp::Div => x / y,
+fn binary(op: BinaryOp, a: Number, b: Number) -> Number {
+    let (x, y) = (a.re, b.re);
+    let real = match op {
+        BinaryOp::Add => return a + b,
+        BinaryOp::Sub => return a - b,
+        BinaryOp::Mul => return a * b,
+        BinaryOp::Div if a.im == 0.0 && b.im == 0.0 => x / y,
+        BinaryOp::Div => return Number::of(eval::binary(op, a.scalar(), b.scalar())),
         BinaryOp::Min => x.min(y),
         BinaryOp::Max => x.max(y),
         BinaryOp::Pow => x.powf(y),
         BinaryOp::Mod => x - y * (x / y).floor(),
         BinaryOp::Atan2 => x.atan2(y),
-        BinaryOp::Heaviside => {
-            if x == 0.0 {
-                y
-            } else {
-                truth(x > 0.0)
-            }
-        }
-        BinaryOp::And => truth(x != 0.0 && y != 0.0),
-        BinaryOp::Or => truth(x != 0.0 || y != 0.0),
-        BinaryOp::Xor => truth((x != 0.0) != (y != 0.0)),
-        BinaryOp::Eq => truth(x == y),
-        BinaryOp::Ne => truth(x != y),
-        BinaryOp::Lt => truth(x < y),
-        BinaryOp::Le => truth(x <= y),
-        BinaryOp::Gt => truth(x > y),
-        BinaryOp::Ge => truth(x >= y),
+        BinaryOp::Heaviside if x == 0.0 => y,
+        BinaryOp::Heaviside => return truth(x > 0.0),
+        BinaryOp::And => return truth(a.is_true() && b.is_true()),
+        BinaryOp::Or => return truth(a.is_true() || b.is_true()),
+        BinaryOp::Xor => return truth(a.is_true() != b.is_true()),
+        BinaryOp::Eq => return truth(a == b),
+        BinaryOp::Ne => return truth(a != b),
+        BinaryOp::Lt => return truth(x < y),
+        BinaryOp::Le => return truth(x <= y),
+        BinaryOp::Gt => return truth(x > y),
+        BinaryOp::Ge => return truth(x >= y),
         BinaryOp::User(_) => f64::NAN,
-    }
+    };
+    real.into()
 }

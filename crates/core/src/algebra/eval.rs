@@ -1,7 +1,7 @@
 //! What each operator means on constants: the one definition that folding and interpreting share,
 //! and that compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
 
-use super::{BinaryOp, UnaryOp};
+use super::{BinaryOp, UnaryOp, complex};
 use crate::datatype::Scalar;
 
 /// The value of a function of one operand, of the operand's register type.
@@ -12,6 +12,7 @@ pub fn unary(op: UnaryOp, x: Scalar) -> Scalar {
         Scalar::U64(x) => Scalar::U64(unary_u64(op, x)),
         Scalar::F32(x) => Scalar::F32(unary_f32(op, x)),
         Scalar::F64(x) => Scalar::F64(unary_f64(op, x)),
+        Scalar::C64(_) | Scalar::C128(_) => complex::unary(op, x),
     }
 }
 
@@ -36,6 +37,7 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
             Some(truth) => Scalar::Bool(truth),
             None => Scalar::F64(binary_f64(op, x, y)),
         },
+        (x, y) if x.is_complex() => complex::binary(op, x, y.computed(x.datatype())),
         (x, y) => binary(op, x, y.convert(x.register())),
     }
 }
@@ -72,6 +74,8 @@ fn unary_i64(op: UnaryOp, x: i64) -> i64 {
         UnaryOp::Abs => x.wrapping_abs(),
         UnaryOp::Square => x.wrapping_mul(x),
         UnaryOp::Cube => x.wrapping_mul(x).wrapping_mul(x),
+        UnaryOp::Conj | UnaryOp::Real => x,
+        UnaryOp::Imag => 0,
         // The remaining functions compute in floating point; lowering converts first.
         _ => unary_f64(op, x as f64) as i64,
     }
@@ -109,6 +113,8 @@ fn unary_u64(op: UnaryOp, x: u64) -> u64 {
         UnaryOp::Abs => x,
         UnaryOp::Square => x.wrapping_mul(x),
         UnaryOp::Cube => x.wrapping_mul(x).wrapping_mul(x),
+        UnaryOp::Conj | UnaryOp::Real => x,
+        UnaryOp::Imag => 0,
         _ => unary_f64(op, x as f64) as u64,
     }
 }
@@ -148,6 +154,8 @@ macro_rules! float_functions {
                 UnaryOp::Cbrt => cbrt(f64::from(x)) as $t,
                 UnaryOp::Square => x * x,
                 UnaryOp::Cube => x * x * x,
+                UnaryOp::Conj | UnaryOp::Real => x,
+                UnaryOp::Imag => 0.0,
                 UnaryOp::Exp => x.exp(),
                 UnaryOp::Log => x.ln(),
                 UnaryOp::Log10 => x.log10(),

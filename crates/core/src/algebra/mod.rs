@@ -3,6 +3,7 @@
 //! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
 //! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
 
+mod complex;
 pub mod eval;
 
 use crate::datatype::{Register, Scalar};
@@ -55,6 +56,12 @@ pub enum UnaryOp {
     Acosh,
     /// inverse hyperbolic tangent
     Atanh,
+    /// complex conjugate
+    Conj,
+    /// real part
+    Real,
+    /// imaginary part
+    Imag,
 }
 
 /// An operator or function of two operands.
@@ -123,11 +130,11 @@ pub enum ReduceOp {
 
 impl UnaryOp {
     /// Every unary operator.
-    pub const ALL: [UnaryOp; 22] = {
+    pub const ALL: [UnaryOp; 25] = {
         use UnaryOp::*;
         [
             Neg, Not, Abs, Sqrt, Cbrt, Square, Cube, Exp, Log, Log10, Sin, Cos, Tan, Asin, Acos,
-            Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
+            Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Conj, Real, Imag,
         ]
     };
 
@@ -157,13 +164,27 @@ impl UnaryOp {
             Asinh => "asinh",
             Acosh => "acosh",
             Atanh => "atanh",
+            Conj => "conj",
+            Real => "real",
+            Imag => "imag",
         }
     }
 
     /// Whether integers have to become floating-point first.
     pub fn needs_float(self) -> bool {
         use UnaryOp::*;
-        !matches!(self, Neg | Not | Abs | Square | Cube)
+        !matches!(self, Neg | Not | Abs | Square | Cube | Conj | Real | Imag)
+    }
+
+    /// Whether the function takes complex numbers apart; the imperative form has none of these.
+    pub fn is_of_parts(self) -> bool {
+        matches!(self, UnaryOp::Conj | UnaryOp::Real | UnaryOp::Imag)
+    }
+
+    /// Whether complex numbers have the function.
+    pub fn is_complex(self) -> bool {
+        use UnaryOp::*;
+        self.is_of_parts() || matches!(self, Neg | Not | Abs | Square | Cube)
     }
 }
 
@@ -210,6 +231,12 @@ impl BinaryOp {
         matches!(self, BinaryOp::Pow | BinaryOp::Atan2)
     }
 
+    /// Whether complex numbers have the operator.
+    pub fn is_complex(self) -> bool {
+        use BinaryOp::*;
+        matches!(self, Add | Sub | Mul | Div | Eq | Ne | And | Or | Xor)
+    }
+
     /// Whether the result is a truth value.
     pub fn is_logical(self) -> bool {
         use BinaryOp::*;
@@ -248,9 +275,9 @@ impl BinaryOp {
     pub fn annihilated_left(self, c: Scalar) -> Option<Scalar> {
         use BinaryOp::*;
         match self {
-            Mul if is_zero(c) => Some(c),
-            And if is_zero(c) => Some(c),
-            Or if !is_zero(c) => Some(Scalar::I64(1).convert(c.register())),
+            Mul if c.is_zero() => Some(c),
+            And if c.is_zero() => Some(c),
+            Or if !c.is_zero() => Some(Scalar::I64(1).computed(c.datatype())),
             Add | Sub if is_infinite(c) => Some(c),
             Min if c == smallest(c.register()) => Some(c),
             Max if c == largest(c.register()) => Some(c),
@@ -333,12 +360,8 @@ pub fn smallest(register: Register) -> Scalar {
     }
 }
 
-fn is_zero(c: Scalar) -> bool {
-    c.same_value(Scalar::I64(0).convert(c.register()))
-}
-
 fn is_infinite(c: Scalar) -> bool {
-    c.register().is_float() && c.as_f64().is_infinite()
+    c.register().is_float() && !c.is_complex() && c.as_f64().is_infinite()
 }
 
 fn negated(c: Scalar) -> Scalar {
@@ -348,5 +371,7 @@ fn negated(c: Scalar) -> Scalar {
         Scalar::U64(x) => Scalar::U64(x.wrapping_neg()),
         Scalar::F32(x) => Scalar::F32(-x),
         Scalar::F64(x) => Scalar::F64(-x),
+        Scalar::C64(z) => Scalar::C64(z.map(|x| -x)),
+        Scalar::C128(z) => Scalar::C128(z.map(|x| -x)),
     }
 }

@@ -15,8 +15,8 @@ mod slices;
 pub use derived::Derived;
 pub use slices::Walk;
 
-use crate::algebra::ReduceOp;
-use crate::datatype::{DataType, Register, Scalar};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::datatype::{DataType, Scalar};
 use crate::format::Storage;
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
 use crate::notation::{Access, Expr, Operator};
@@ -164,14 +164,35 @@ impl Program {
         &self.tensors[kernel.result].name
     }
 
+    /// Whether a value has no imaginary part by its form.
+    pub fn is_real(&self, value: &Expr) -> bool {
+        let real = |e: &Expr| self.is_real(e);
+        match value {
+            Expr::Literal(c) => !c.is_complex() || c.parts()[1].is_zero(),
+            Expr::Access(a) => !self.storage(a.tensor).datatype.is_complex(),
+            Expr::Index(_) | Expr::Param(_) => true,
+            Expr::Unary(UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Not, _) => true,
+            Expr::Binary(op, ..) if op.is_logical() => true,
+            Expr::Reduce { op: ReduceOp::Or | ReduceOp::And, .. } => true,
+            Expr::UserUnary(op, a) => real(a) && real(&self.operators[*op].body),
+            Expr::Binary(BinaryOp::User(op), a, b) => {
+                real(a) && real(b) && real(&self.operators[*op].body)
+            }
+            Expr::Unary(_, a) => real(a),
+            Expr::Binary(_, a, b) => real(a) && real(b),
+            Expr::Reduce { body, .. } => real(body),
+            Expr::Choose { then, otherwise, .. } => real(then) && real(otherwise),
+        }
+    }
+
     /// The constant that a reduction starts from; `None` for a user operator without one.
-    pub fn identity(&self, op: ReduceOp, register: Register) -> Option<Scalar> {
+    pub fn identity(&self, op: ReduceOp, compute: DataType) -> Option<Scalar> {
         match op {
             ReduceOp::User(id) => {
                 let identity = self.operators[id].properties.identity?;
-                Some(Scalar::F64(identity).convert(register))
+                Some(Scalar::F64(identity).computed(compute))
             }
-            _ => op.identity(register),
+            _ => op.identity(compute.register()).map(|c| c.computed(compute)),
         }
     }
 }

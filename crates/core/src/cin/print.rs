@@ -54,7 +54,7 @@ pub fn expr(program: &Program, e: &Expr) -> String {
 /// `binding` is how tightly the surrounding operator binds.
 fn operand(program: &Program, e: &Expr, binding: u8) -> String {
     let (text, own) = match e {
-        Expr::Literal(x) => (x.to_string(), 9),
+        Expr::Literal(x) => (x.to_string(), if x.is_complex() { 0 } else { 9 }),
         Expr::Access(a) => (access(program, a), 9),
         Expr::Index(v) => (program.vars[*v].clone(), 9),
         Expr::Param(k) => (format!("#{k}"), 9),

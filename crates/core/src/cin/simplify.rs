@@ -10,7 +10,7 @@
 
 use super::{Program, Role, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp, eval};
-use crate::datatype::{Register, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::TensorId;
 use crate::notation::{Access, Commutativity, Expr};
 
@@ -20,13 +20,18 @@ pub struct Facts<'p> {
     /// Formats, fill values and operators.
     pub program: &'p Program,
     /// The type in which the statement computes.
-    pub register: Register,
+    pub compute: DataType,
 }
 
 impl Facts<'_> {
+    /// The register type of values, or of their parts.
+    pub fn register(&self) -> Register {
+        self.compute.register()
+    }
+
     /// The fill value of a tensor in the compute type.
     pub fn fill(&self, tensor: TensorId) -> Scalar {
-        self.program.storage(tensor).fill.convert(self.register)
+        self.program.storage(tensor).fill.computed(self.compute)
     }
 
     /// The statement where the accesses that `absent` picks have their fill values; `None` if it
@@ -76,7 +81,7 @@ impl Facts<'_> {
                 let Role::Register(initial) = self.program.tensors[register].role else {
                     return self.stmt(consumer);
                 };
-                let initial = initial.convert(self.register);
+                let initial = initial.computed(self.compute);
                 self.stmt(consumer.map_exprs(&mut |e| replace(e, register, initial)))
             }
         }
@@ -86,7 +91,7 @@ impl Facts<'_> {
     /// and accumulations at the operator's identity.
     fn is_noop(&self, lhs: &Access, op: Option<ReduceOp>, c: Scalar) -> bool {
         match op {
-            Some(op) => self.program.identity(op, self.register).is_some_and(|id| id.same_value(c)),
+            Some(op) => self.program.identity(op, self.compute).is_some_and(|id| id.same_value(c)),
             None => {
                 let storage = self.program.storage(lhs.tensor);
                 c.stored(storage.datatype).same_value(storage.fill)
@@ -98,9 +103,9 @@ impl Facts<'_> {
     pub fn expr(&self, e: Expr) -> Expr {
         let e = e.map_children(&mut |child| self.expr(child));
         match e {
-            Expr::Literal(c) => Expr::Literal(c.convert(self.register)),
+            Expr::Literal(c) => Expr::Literal(c.computed(self.compute)),
             Expr::Unary(op, a) => match *a {
-                Expr::Literal(c) => Expr::Literal(eval::unary(op, c).convert(self.register)),
+                Expr::Literal(c) => Expr::Literal(eval::unary(op, c).computed(self.compute)),
                 a => Expr::Unary(op, Box::new(a)),
             },
             Expr::UserUnary(op, a) => match *a {
@@ -109,7 +114,7 @@ impl Facts<'_> {
             },
             Expr::Binary(op, a, b) => self.binary(op, *a, *b),
             Expr::Reduce { op, vars, body } => match *body {
-                Expr::Literal(c) if same(self.program.identity(op, self.register), c) => {
+                Expr::Literal(c) if same(self.program.identity(op, self.compute), c) => {
                     Expr::Literal(c)
                 }
                 body => Expr::Reduce { op, vars, body: Box::new(body) },
@@ -128,7 +133,7 @@ impl Facts<'_> {
         match (&a, &b) {
             (Expr::Literal(x), Expr::Literal(y)) => match op {
                 BinaryOp::User(id) => self.inline(id, &[*x, *y]),
-                _ => Expr::Literal(eval::binary(op, *x, *y).convert(self.register)),
+                _ => Expr::Literal(eval::binary(op, *x, *y).computed(self.compute)),
             },
             (Expr::Literal(x), _) if self.left_annihilator(op, *x).is_some() => {
                 Expr::Literal(self.left_annihilator(op, *x).unwrap_or(*x))
@@ -146,7 +151,7 @@ impl Facts<'_> {
         match op {
             BinaryOp::User(id) => {
                 let annihilator = self.program.operators[id].properties.annihilator?;
-                let annihilator = Scalar::F64(annihilator).convert(self.register);
+                let annihilator = Scalar::F64(annihilator).computed(self.compute);
                 annihilator.same_value(c).then_some(c)
             }
             _ => op.annihilated_left(c),
@@ -163,7 +168,7 @@ impl Facts<'_> {
     fn left_identity(&self, op: BinaryOp) -> Option<Scalar> {
         match op {
             BinaryOp::User(_) => self.right_identity(op),
-            _ => op.left_identity(self.register),
+            _ => op.left_identity(self.register()).map(|c| c.computed(self.compute)),
         }
     }
 
@@ -171,9 +176,9 @@ impl Facts<'_> {
         match op {
             BinaryOp::User(id) => {
                 let identity = self.program.operators[id].properties.identity?;
-                Some(Scalar::F64(identity).convert(self.register))
+                Some(Scalar::F64(identity).computed(self.compute))
             }
-            _ => op.right_identity(self.register),
+            _ => op.right_identity(self.register()).map(|c| c.computed(self.compute)),
         }
     }
 

@@ -4,6 +4,7 @@
 //! levels store modes or functions of modes, see [`LevelMap`]. [`parse()`] reads names (`csr`), the arrow form
 //! and taco's letters (`ds:1,0`); what prints is a name or the arrow form.
 
+mod braces;
 mod map;
 mod misfit;
 mod named;
@@ -76,7 +77,7 @@ pub struct FormatSpec {
     pub format: Format,
     /// The type of the values.
     pub datatype: Option<DataType>,
-    /// The fill value, as an `f64`, `i64` or `u64` constant.
+    /// The fill value, as an `f64`, `i64`, `u64` or `c128` constant.
     pub fill: Option<Scalar>,
     /// The width of positions.
     pub pos: Option<IndexWidth>,
@@ -204,7 +205,7 @@ impl Format {
 impl Storage {
     /// A format with 64-bit values of fill 0 and 32-bit positions and coordinates.
     pub fn of(format: Format, datatype: DataType) -> Storage {
-        let fill = Scalar::I64(0).convert(datatype.register());
+        let fill = Scalar::I64(0).computed(datatype);
         Storage { format, datatype, fill, pos: IndexWidth::I32, crd: IndexWidth::I32 }
     }
 }
@@ -231,6 +232,7 @@ impl FormatSpec {
 /// A constant in the register type of a data type, if an array of that type can hold it.
 fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
     let value = fill.stored(datatype);
+    let is_real = datatype.is_complex() || fill.parts()[1].is_zero();
     let held = match (datatype.integers(), fill.integer()) {
         (Some(all), Some(x)) => all.contains(&x),
         // An integer beyond 64 bits saturates to another that may convert back to it.
@@ -238,10 +240,10 @@ fn fill_value(fill: Scalar, datatype: DataType) -> Result<Scalar, Diagnostic> {
         (None, _) => value.as_f64().is_finite() || !fill.as_f64().is_finite(),
     };
     let exact = datatype.is_float() || value.as_f64() == fill.as_f64();
-    if held && exact {
+    if held && exact && is_real {
         return Ok(value);
     }
     let message = format!("the fill value {fill} is not a value of {datatype}");
-    let help = "choose a value that fits, or a wider data type: {f64}";
+    let help = "choose a value that fits, or a wider data type: {f64} or {c128}";
     Err(Diagnostic::new(Code::TypeMismatch, message).help(help))
 }

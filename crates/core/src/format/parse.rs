@@ -7,12 +7,11 @@
 //!        | letter { letter } [ ":" number { "," number } ]       taco's: d s u q c
 //! map    = mode | mode "/" number | mode "%" number | mode "-" mode | "#" mode
 //! level  = name [ "(" property { "," property } ")" ]
-//! part   = type | "fill" ":" number | ("pos" | "crd") ":" ("i32" | "i64")
+//! part   = what [`super::braces`] says
 //! ```
 
 use super::named::{Argument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec};
-use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, DENSE, LevelKind, Property, SINGLETON, registered};
@@ -49,12 +48,11 @@ pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic>
 }
 
 const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compressed)";
-const BRACES: &str = "braces are written {f32, fill: 0, pos: i64, crd: i32}";
 
 /// A place in the text. Blanks are skipped after everything that is read.
-struct Reader<'t> {
-    text: &'t str,
-    at: usize,
+pub(super) struct Reader<'t> {
+    pub(super) text: &'t str,
+    pub(super) at: usize,
 }
 
 impl<'t> Reader<'t> {
@@ -70,7 +68,7 @@ impl<'t> Reader<'t> {
         self.at = self.text.len() - self.rest().trim_start().len();
     }
 
-    fn eat(&mut self, sign: &str) -> bool {
+    pub(super) fn eat(&mut self, sign: &str) -> bool {
         let found = self.rest().starts_with(sign);
         if found {
             self.at += sign.len();
@@ -79,7 +77,7 @@ impl<'t> Reader<'t> {
         found
     }
 
-    fn expect(&mut self, sign: &str, help: &str) -> Result<(), Diagnostic> {
+    pub(super) fn expect(&mut self, sign: &str, help: &str) -> Result<(), Diagnostic> {
         match self.eat(sign) {
             true => Ok(()),
             false => Err(self.unexpected(sign, help)),
@@ -87,7 +85,7 @@ impl<'t> Reader<'t> {
     }
 
     /// The characters up to the first that does not belong, and where they stand.
-    fn take(&mut self, belongs: impl Fn(char) -> bool) -> (&'t str, Range<usize>) {
+    pub(super) fn take(&mut self, belongs: impl Fn(char) -> bool) -> (&'t str, Range<usize>) {
         let rest = self.rest();
         let length = rest.find(|c| !belongs(c)).unwrap_or(rest.len());
         let span = self.at..self.at + length;
@@ -96,7 +94,11 @@ impl<'t> Reader<'t> {
         (&rest[..length], span)
     }
 
-    fn name(&mut self, wanted: &str, help: &str) -> Result<(&'t str, Range<usize>), Diagnostic> {
+    pub(super) fn name(
+        &mut self,
+        wanted: &str,
+        help: &str,
+    ) -> Result<(&'t str, Range<usize>), Diagnostic> {
         match self.peek() {
             Some(c) if c == '_' || c.is_alphabetic() => {
                 Ok(self.take(|c| c == '_' || c.is_alphanumeric()))
@@ -105,7 +107,12 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn refuse(&self, code: Code, span: Range<usize>, message: impl Into<String>) -> Diagnostic {
+    pub(super) fn refuse(
+        &self,
+        code: Code,
+        span: Range<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         Diagnostic::new(code, message).at(self.text, span)
     }
 
@@ -414,83 +421,6 @@ impl<'t> Reader<'t> {
                 return Ok(kind);
             }
             self.expect(",", "properties are separated by , and end with )")?;
-        }
-    }
-
-    /// The parts in braces, of which the first has been read.
-    fn braces(&mut self, spec: &mut FormatSpec) -> Result<(), Diagnostic> {
-        let mut first = true;
-        let mut fill_at = None;
-        while !self.eat("}") {
-            if !first {
-                self.expect(",", BRACES)?;
-            }
-            first = false;
-            let (name, span) = self.name("a type, fill, pos or crd", BRACES)?;
-            let twice = match name {
-                "fill" => {
-                    self.expect(":", BRACES)?;
-                    let (fill, at) = self.fill()?;
-                    fill_at = Some(at);
-                    spec.fill.replace(fill).is_some()
-                }
-                "pos" => spec.pos.replace(self.width()?).is_some(),
-                "crd" => spec.crd.replace(self.width()?).is_some(),
-                _ => spec.datatype.replace(self.datatype(name, &span)?).is_some(),
-            };
-            if twice {
-                let message = "the braces say this twice";
-                return Err(self.refuse(Code::Syntax, span, message).help("keep one of the two"));
-            }
-        }
-        match (fill_at, spec.datatype) {
-            (Some(at), Some(datatype)) => {
-                spec.resolve(datatype).map(|_| ()).map_err(|d| d.at(self.text, at))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn datatype(&self, name: &str, span: &Range<usize>) -> Result<DataType, Diagnostic> {
-        DataType::parse(name).ok_or_else(|| {
-            let names: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
-            let message = format!("there is no data type named {name}");
-            let help = format!("the data types are {}", names.join(", "));
-            self.refuse(Code::UnknownFormat, span.clone(), message).help(help)
-        })
-    }
-
-    fn width(&mut self) -> Result<IndexWidth, Diagnostic> {
-        self.expect(":", BRACES)?;
-        let (name, span) = self.name("a width", BRACES)?;
-        let widths = [IndexWidth::I32, IndexWidth::I64];
-        widths.into_iter().find(|width| width.datatype().name() == name).ok_or_else(|| {
-            let message = format!("{name} is not a width of positions or coordinates");
-            self.refuse(Code::UnknownFormat, span, message).help("the widths are i32 and i64")
-        })
-    }
-
-    fn fill(&mut self) -> Result<(Scalar, Range<usize>), Diagnostic> {
-        let (text, span) = self.take(|c| c.is_alphanumeric() || "+-.".contains(c));
-        let bare = text.trim_start_matches(['+', '-']);
-        let number = bare.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-        let scalar = match text {
-            "true" => Some(Scalar::I64(1)),
-            "false" => Some(Scalar::I64(0)),
-            _ if number || matches!(bare, "inf" | "nan") => {
-                let signed = text.parse().map(Scalar::I64).ok();
-                let integer = signed.or_else(|| text.parse().map(Scalar::U64).ok());
-                integer.or_else(|| text.parse().map(Scalar::F64).ok())
-            }
-            _ => None,
-        };
-        match scalar {
-            Some(scalar) => Ok((scalar, span)),
-            None => {
-                let message = "the fill value is not a number";
-                let help = "fill values are numbers, inf, -inf, nan, true or false";
-                Err(self.refuse(Code::Syntax, span, message).help(help))
-            }
         }
     }
 }

@@ -196,7 +196,7 @@ fn unknown_formats_are_refused() {
         "csr{f8}",
         2,
         "error[unknown-format]: there is no data type named f8\n  | csr{f8}\n  |     ^^\n  = help: \
-         the data types are bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64",
+         the data types are bool, i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64, c64, c128",
     );
     for text in [
         "bcsr",
@@ -271,13 +271,14 @@ fn other_texts_are_refused() {
         "csr{f32, fill: one}",
         2,
         "error[syntax]: the fill value is not a number\n  | csr{f32, fill: one}\n  |                \
-         ^^^\n  = help: fill values are numbers, inf, -inf, nan, true or false",
+         ^^^\n  = help: fill values are numbers, inf, -inf, nan, 1.5+2j, true or \
+         false",
     );
     refused(
         "csr{i32, fill: 0.5}",
         2,
         "error[type-mismatch]: the fill value 0.5 is not a value of i32\n  | csr{i32, fill: 0.5}\n  \
-         |                ^^^\n  = help: choose a value that fits, or a wider data type: {f64}",
+         |                ^^^\n  = help: choose a value that fits, or a wider data type: {f64} or {c128}",
     );
     for text in [
         "",

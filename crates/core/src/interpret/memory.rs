@@ -88,7 +88,7 @@ impl fmt::Display for Fault {
 impl std::error::Error for Fault {}
 
 impl Buffer {
-    /// So many zeros.
+    /// So many zeros; of complex numbers the parts.
     pub fn of(elem: DataType, len: usize) -> Buffer {
         match elem {
             DataType::Bool => Buffer::Bool(vec![0; len]),
@@ -104,6 +104,8 @@ impl Buffer {
             DataType::Bf16 => Buffer::Bf16(vec![Bf16::default(); len]),
             DataType::F32 => Buffer::F32(vec![0.0; len]),
             DataType::F64 => Buffer::F64(vec![0.0; len]),
+            DataType::C64 => Buffer::F32(vec![0.0; 2 * len]),
+            DataType::C128 => Buffer::F64(vec![0.0; 2 * len]),
         }
     }
 

@@ -34,7 +34,7 @@ pub fn graph(program: &Program) -> String {
 pub fn lattices(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {
-        let facts = Facts { program, register: kernel.compute.register() };
+        let facts = Facts { program, compute: kernel.compute };
         walk(facts, &kernel.body, &mut vec![], &mut out);
     }
     out

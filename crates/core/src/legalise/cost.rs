@@ -196,7 +196,7 @@ impl Estimate<'_> {
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
         let nothing = match &task.value {
-            Expr::Reduce { op, .. } => legaliser.program.identity(*op, facts.register),
+            Expr::Reduce { op, .. } => legaliser.program.identity(*op, facts.compute),
             _ => Some(facts.fill(task.result)),
         };
         nothing.is_some_and(|n| n.same_value(c))

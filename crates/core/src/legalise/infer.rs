@@ -31,7 +31,7 @@ impl Legaliser<'_> {
         compute: DataType,
         datatype: DataType,
     ) -> Scalar {
-        let zero = Scalar::I64(0).convert(datatype.register());
+        let zero = Scalar::I64(0).computed(datatype);
         let Some(c) = self.constant_background(value, compute) else { return zero };
         let fill = c.stored(datatype);
         if datatype.holds(fill) { fill } else { zero }

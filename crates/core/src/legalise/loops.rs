@@ -3,7 +3,7 @@
 //! Reductions whose loops are innermost sum into a register; reductions inside a larger expression
 //! get a register each, computed as soon as their variables are bound.
 
-use super::{Legaliser, Task, types};
+use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Kernel, Role, Stmt};
 use crate::datatype::{DataType, Scalar};
@@ -56,7 +56,7 @@ impl Legaliser<'_> {
             ReduceOp::Add => self.factored(body, outer),
             _ => (None, body),
         };
-        let sum = self.register(Some(op), task.compute);
+        let sum = self.register(Some(op), &body, task.compute);
         let accumulate = Stmt::Assign { lhs: self.access(sum, &[]), op: Some(op), rhs: body };
         let (early, late): (Vec<Producer>, Vec<Producer>) =
             producers.into_iter().partition(|(depth, _)| *depth <= outer.len());
@@ -151,7 +151,7 @@ impl Legaliser<'_> {
         let (early, late): (Vec<Producer>, Vec<Producer>) =
             within.into_iter().partition(|(at, _)| *at <= depth);
         let late = late.into_iter().map(|(at, s)| (at - depth, s)).collect();
-        let register = self.register(Some(op), compute);
+        let register = self.register(Some(op), &body, compute);
         let assign = Stmt::Assign { lhs: self.access(register, &[]), op: Some(op), rhs: body };
         producers.push((depth, nest(&order, late, assign)));
         producers.extend(early);
@@ -179,11 +179,14 @@ impl Legaliser<'_> {
     }
 
     /// A new register that a reduction starts from its identity.
-    fn register(&mut self, op: Option<ReduceOp>, compute: DataType) -> TensorId {
-        let register = compute.register();
-        let identity = op.and_then(|op| self.program.identity(op, register));
-        let initial = identity.unwrap_or(Scalar::I64(0).convert(register));
-        let storage = Storage::of(Format::in_order([]), types::accumulator(compute));
+    fn register(&mut self, op: Option<ReduceOp>, body: &Expr, compute: DataType) -> TensorId {
+        let datatype = match op {
+            Some(ReduceOp::Or | ReduceOp::And) => self.accumulator(body, compute).part(),
+            _ => self.accumulator(body, compute),
+        };
+        let identity = op.and_then(|op| self.program.identity(op, compute));
+        let initial = identity.unwrap_or(Scalar::I64(0)).computed(datatype);
+        let storage = Storage::of(Format::in_order([]), datatype);
         self.declare("s", storage, Role::Register(initial), vec![])
     }
 }

@@ -13,6 +13,7 @@
 //! accept any order of loops; here the cheap one is chosen.
 
 mod basis;
+mod complex;
 mod cost;
 mod infer;
 mod loops;
@@ -109,12 +110,14 @@ impl Legaliser<'_> {
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let compute = types::compute_type(&self.program, &value, wanted);
         let value = self.facts(compute).expr(value);
+        complex::check_operators(&self.program, source, statement, &value)?;
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),
             false => slices::Written { vars: statement.result.indices.clone(), value, compute },
         };
         let slices::Written { vars, value, compute } = written;
-        let datatype = wanted.unwrap_or(compute);
+        let datatype = wanted.unwrap_or(types::value_type(&self.program, &value, compute));
+        complex::check_result(&self.program, source, statement, &value, datatype)?;
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
         let storage = match spec {
@@ -212,8 +215,13 @@ impl Legaliser<'_> {
         }
     }
 
+    /// The element type that holds a value while it is computed.
+    fn accumulator(&self, value: &Expr, compute: DataType) -> DataType {
+        types::accumulator(types::value_type(&self.program, value, compute))
+    }
+
     fn facts(&self, compute: DataType) -> Facts<'_> {
-        Facts { program: &self.program, register: compute.register() }
+        Facts { program: &self.program, compute }
     }
 
     /// The kernels that compute a tensor, temporaries first.
@@ -234,7 +242,7 @@ impl Legaliser<'_> {
         compute: DataType,
     ) -> Expr {
         self.declare_uses(&value);
-        let datatype = types::accumulator(compute);
+        let datatype = self.accumulator(&value, compute);
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
         if let Some(format) = format {
             storage.format = format;

@@ -121,7 +121,7 @@ impl Legaliser<'_> {
         let otherwise = old.unwrap_or_else(|| {
             let value = Expr::Access(part.clone());
             let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or(compute));
-            Expr::Literal(fill.unwrap_or_else(inferred).convert(compute.register()))
+            Expr::Literal(fill.unwrap_or_else(inferred).computed(compute))
         });
         let then = Box::new(Expr::Access(placed(part, &within)));
         let value = Expr::Choose { within, then, otherwise: Box::new(otherwise) };

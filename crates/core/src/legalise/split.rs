@@ -4,7 +4,7 @@
 //! merge of so many sparse operands that the cases of its lattice would be too many; a result that
 //! cannot hold intermediate sums.
 
-use super::{Legaliser, Task, types};
+use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
@@ -160,11 +160,10 @@ impl Legaliser<'_> {
     fn accumulate_elsewhere(&mut self, task: Task) -> Task {
         let Expr::Reduce { op, .. } = &task.value else { return task };
         let storage = self.program.storage(task.result);
-        let register = task.compute.register();
-        let identity = self.program.identity(*op, register);
+        let identity = self.program.identity(*op, task.compute);
         let same_start = storage.format.is_full()
-            || identity.is_some_and(|id| id.same_value(storage.fill.convert(register)));
-        let wide = storage.datatype == types::accumulator(task.compute);
+            || identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
+        let wide = storage.datatype == self.accumulator(&task.value, task.compute);
         if (same_start && wide) || self.reduces_innermost(&task) {
             return task;
         }

@@ -11,12 +11,13 @@ use crate::notation::Expr;
 /// The compute type of a value whose result is wanted in some type.
 pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataType>) -> DataType {
     let mut operands: Option<DataType> = None;
-    let mut fraction = false;
+    let (mut fraction, mut imaginary) = (false, false);
     let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
     value.walk(&mut |e| match e {
         Expr::Access(a) => meet(program.storage(a.tensor).datatype),
         // No other integer is so large.
         Expr::Literal(Scalar::U64(_)) => meet(DataType::U64),
+        Expr::Literal(c) if c.is_complex() => imaginary = true,
         Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
             program.operators[*op].body.walk(&mut |e| fraction |= needs_float(e));
         }
@@ -30,7 +31,13 @@ pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataT
         (operands, wanted) => operands.or(wanted),
     };
     let computed = operands.unwrap_or(if fraction { DataType::F64 } else { DataType::I64 });
-    if fraction && !computed.is_float() { DataType::F64 } else { computed }
+    let computed = if fraction && !computed.is_float() { DataType::F64 } else { computed };
+    if imaginary { computed.complex() } else { computed }
+}
+
+/// The type of a value: real ones of a statement that computes with complex numbers stay real.
+pub(super) fn value_type(program: &Program, value: &Expr, compute: DataType) -> DataType {
+    if program.is_real(value) { compute.part() } else { compute }
 }
 
 fn needs_float(e: &Expr) -> bool {
@@ -44,5 +51,5 @@ fn needs_float(e: &Expr) -> bool {
 
 /// The element type that holds every value of a compute type.
 pub(super) fn accumulator(compute: DataType) -> DataType {
-    compute.register().datatype()
+    if compute.is_complex() { compute } else { compute.register().datatype() }
 }

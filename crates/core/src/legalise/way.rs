@@ -127,7 +127,7 @@ impl Legaliser<'_> {
         let absent = |a: &Access| a == access;
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
         let nothing = match &task.value {
-            Expr::Reduce { op, .. } => self.program.identity(*op, facts.register),
+            Expr::Reduce { op, .. } => self.program.identity(*op, facts.compute),
             _ => Some(facts.fill(task.result)),
         };
         nothing.is_some_and(|n| n.same_value(c))
@@ -160,8 +160,8 @@ impl Legaliser<'_> {
         let format = &self.program.storage(only.tensor).format;
         let list = (0..format.levels().len()).any(|k| format.chain_goes_on(k));
         let result = self.program.storage(task.result);
-        let holds_sums =
-            result.format.is_full() && result.datatype == super::types::accumulator(task.compute);
+        let holds_sums = result.format.is_full()
+            && result.datatype == self.accumulator(&task.value, task.compute);
         list && !format.has_duplicates() && holds_sums && self.decides(only, task)
     }
 }

@@ -189,11 +189,10 @@ impl Lowerer<'_> {
                 stmts.extend(insert.insert_init(level, lo.clone(), hi.clone()));
             }
         }
-        let array = arrays.vals;
-        stmts.push(ir::Stmt::Reserve { array, len: hi.clone() });
+        stmts.extend(arrays.vals.reserve(&hi));
         if is_block {
-            let value = Expr::Const(self.initial());
-            stmts.push(ir::Stmt::Fill { array, lo, hi, value });
+            let initial = self.initial();
+            stmts.extend(self.filled(arrays.vals, lo, hi, initial));
         }
         stmts
     }
@@ -238,7 +237,7 @@ impl Lowerer<'_> {
         for level in &arrays.levels[self.head(last)..] {
             stmts.push(level.reserve_coordinates(Expr::Var(room)));
         }
-        stmts.push(ir::Stmt::Reserve { array: arrays.vals, len: Expr::Var(room) });
+        stmts.extend(arrays.vals.reserve(&Expr::Var(room)));
         stmts
     }
 

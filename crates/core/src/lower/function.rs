@@ -1,6 +1,7 @@
 //! Declarations of a function under construction, with generated names kept unique.
 
 use super::TensorArrays;
+use super::complex::Vals;
 use super::signature::Binding;
 use crate::cin::Tensor;
 use crate::datatype::DataType;
@@ -101,7 +102,9 @@ impl Builder {
             });
         }
         let name = format!("{}_vals", tensor.name);
-        let vals = self.array(&name, storage.datatype, role, Binding::Vals { tensor: id });
+        let elem = storage.datatype.part();
+        let vals = self.array(&name, elem, role, Binding::Vals { tensor: id });
+        let vals = if storage.datatype.is_complex() { Vals::Pairs(vals) } else { Vals::Real(vals) };
         TensorArrays { levels, vals }
     }
 

@@ -21,6 +21,7 @@
 
 mod append;
 mod bind;
+mod complex;
 mod forall;
 mod function;
 mod merge;
@@ -45,6 +46,7 @@ use crate::ir::build::assign;
 use crate::ir::{self, Expr};
 use crate::level::LevelArrays;
 use crate::notation::Access;
+use complex::{Held, Vals, Value};
 use function::Builder;
 use result::Plan;
 use std::collections::BTreeMap;
@@ -52,7 +54,7 @@ use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
-    let facts = Facts { program, register: kernel.compute.register() };
+    let facts = Facts { program, compute: kernel.compute };
     let mut lowerer = Lowerer {
         program,
         kernel,
@@ -85,7 +87,7 @@ struct Lowerer<'p> {
     tensors: BTreeMap<TensorId, TensorArrays>,
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
-    registers: BTreeMap<TensorId, Var>,
+    registers: BTreeMap<TensorId, Held>,
     positions: BTreeMap<resolve::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
@@ -94,7 +96,7 @@ struct Lowerer<'p> {
     /// Per position variable: the end of the positions of the same coordinate.
     segments: BTreeMap<Var, Var>,
     /// What the parameters of the user operator being inlined are.
-    params: Vec<Var>,
+    params: Vec<Value>,
     /// Sizes of levels that follow from dimensions.
     prologue: Vec<ir::Stmt>,
     /// Of results in two passes, the one being lowered.
@@ -106,7 +108,7 @@ struct Lowerer<'p> {
 #[derive(Clone)]
 struct TensorArrays {
     levels: Vec<LevelArrays>,
-    vals: crate::ids::Array,
+    vals: Vals,
 }
 
 /// What is known at a place of the loop nest.
@@ -189,24 +191,24 @@ impl Lowerer<'_> {
         let Role::Register(initial) = self.program.tensors[tensor].role else {
             unreachable!("the producer of a where writes a register");
         };
-        let var = self.register(tensor);
-        let initial = initial.convert(self.facts.register);
-        let mut stmts = vec![assign(var, ir::Expr::Const(initial))];
+        let held = self.register(tensor);
+        let datatype = self.program.storage(tensor).datatype;
+        let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
         stmts.extend(self.resolved(producer, scope.clone()).stmts);
         let consumer = self.resolved(consumer, scope.clone());
         stmts.extend(consumer.stmts);
         Code { stmts, covers: consumer.covers }
     }
 
-    /// The variable that holds a register tensor.
-    fn register(&mut self, tensor: TensorId) -> Var {
-        if let Some(&var) = self.registers.get(&tensor) {
-            return var;
+    /// The variables that hold a register tensor.
+    fn register(&mut self, tensor: TensorId) -> Held {
+        if let Some(&held) = self.registers.get(&tensor) {
+            return held;
         }
         let name = self.program.tensors[tensor].name.clone();
-        let var = self.builder.var(&name, ir::Type::scalar(self.facts.register));
-        self.registers.insert(tensor, var);
-        var
+        let held = self.held_vars(&name, self.program.storage(tensor).datatype.is_complex());
+        self.registers.insert(tensor, held);
+        held
     }
 
     /// The variable that holds the value of an index variable.

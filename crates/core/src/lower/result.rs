@@ -1,5 +1,6 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
+use super::complex::{Vals, Value};
 use super::resolve::distinct;
 use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
@@ -195,12 +196,12 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let value = self.value(rhs, scope, &mut stmts);
         if matches!(self.program.tensors[lhs.tensor].role, Role::Register(_)) {
-            let var = self.register(lhs.tensor);
+            let held = self.register(lhs.tensor);
             let value = match op {
-                Some(op) => self.combined(op, Expr::Var(var), value, &mut stmts),
+                Some(op) => self.combined(op, held.value(), value, &mut stmts),
                 None => value,
             };
-            stmts.push(assign(var, value));
+            stmts.extend(self.assigned(held, value));
             return Code { stmts, covers: false };
         }
         let mut scope = scope.clone();
@@ -225,6 +226,7 @@ impl Lowerer<'_> {
                 stmts.extend(self.push(stage, value, &mut scope));
             }
             Plan::Assemble(Assembly { rest: Rest::Workspace(_), .. }) => {
+                let value = self.reduced(op, value);
                 stmts.extend(self.gathered(value, &mut scope));
             }
             Plan::Assemble(Assembly { rest: Rest::Ranked(_), .. }) => {
@@ -238,7 +240,7 @@ impl Lowerer<'_> {
     }
 
     /// Appends a value at the next position of the last level.
-    fn append_leaf(&mut self, position: Expr, value: Expr, scope: &Scope) -> Vec<ir::Stmt> {
+    fn append_leaf(&mut self, position: Expr, value: Value, scope: &Scope) -> Vec<ir::Stmt> {
         let vars = self.level_vars(self.kernel.result);
         let k = vars.len() - 1;
         if !matches!(self.assembler(k), Assembler::Append(_)) {
@@ -285,7 +287,7 @@ impl Lowerer<'_> {
         &mut self,
         position: Expr,
         op: Option<ReduceOp>,
-        value: Expr,
+        value: Value,
     ) -> Vec<ir::Stmt> {
         let vals = self.arrays(self.kernel.result).vals;
         let mut stmts = vec![];
@@ -301,15 +303,24 @@ impl Lowerer<'_> {
     }
 
     /// Stores a value of the compute type, checked to fit the array's data type.
-    fn narrowed(&mut self, vals: Array, position: Expr, value: Expr) -> Vec<ir::Stmt> {
-        let elem = self.builder.arrays[vals].elem;
-        let from = self.facts.register;
+    fn narrowed(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
+        let elem = self.builder.arrays[vals.arrays()[0]].elem;
+        let from = self.facts.register();
         let to = elem.register();
-        if elem == DataType::Bool {
-            let truth = Expr::Convert(Register::Bool, Box::new(value));
-            return vec![store(vals, position, Expr::Convert(Register::I64, Box::new(truth)))];
-        }
         let converted = |e: Expr| if from == to { e } else { Expr::Convert(to, Box::new(e)) };
+        let Vals::Real(vals) = vals else {
+            let mut stmts = vec![];
+            let Value { re, im } = self.hold(value, &mut stmts);
+            let zero = Expr::Const(Scalar::F64(0.0).convert(to));
+            let value = Value { re: converted(re), im: im.map(converted) };
+            stmts.extend(vals.store(&position, value, zero));
+            return stmts;
+        };
+        if elem == DataType::Bool {
+            let truth = Box::new(self.is_true(value));
+            return vec![store(vals, position, Expr::Convert(Register::I64, truth))];
+        }
+        let value = value.re;
         if fitting(elem, &value, from).is_empty() {
             return vec![store(vals, position, converted(value))];
         }
@@ -329,9 +340,9 @@ impl Lowerer<'_> {
         let storage = self.program.storage(self.kernel.result);
         let mut initial = storage.fill;
         self.kernel.body.for_each_assign(&mut |lhs, op, _| {
-            let identity = op.and_then(|op| self.program.identity(op, self.facts.register));
+            let identity = op.and_then(|op| self.program.identity(op, self.facts.compute));
             if let (true, Some(identity)) = (lhs.tensor == self.kernel.result, identity) {
-                initial = identity.convert(storage.datatype.register());
+                initial = identity.computed(storage.datatype);
             }
         });
         initial
@@ -345,8 +356,8 @@ impl Lowerer<'_> {
             Plan::Full => {
                 let sizes = arrays.levels.iter().map(|l| l.size.clone());
                 let size = sizes.fold(int(1), mul);
-                let value = Expr::Const(self.initial());
-                vec![ir::Stmt::Fill { array: arrays.vals, lo: int(0), hi: size, value }]
+                let initial = self.initial();
+                self.filled(arrays.vals, int(0), size, initial)
             }
             Plan::Placed => self.open_root(),
             Plan::Assemble(Assembly { in_order: 0, rest: Rest::Staged(_), .. })

@@ -9,11 +9,12 @@
 //! The thesis calls this deduplication and chaining (section 4.4): levels below are walked from
 //! the segment's first position to its last.
 
+use super::complex::Value;
 use super::forall::Iterator;
 use super::{Lowerer, Reached};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
-use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, lt};
+use crate::ir::build::{add, all, assign, eq, for_loop, int, lt};
 use crate::ir::{self, Expr, Stmt};
 use crate::level::{Bounds, Labelled};
 use crate::notation::Access;
@@ -43,17 +44,19 @@ impl Lowerer<'_> {
     }
 
     /// The value of an access at several positions: their sum.
-    pub(super) fn summed(&mut self, reached: Reached, access: &Access) -> (Vec<Stmt>, Expr) {
+    pub(super) fn summed(&mut self, reached: Reached, access: &Access) -> (Vec<Stmt>, Value) {
         let vals = self.arrays(access.tensor).vals;
         let first = self.loaded(vals, reached.position.clone());
         let Some(end) = reached.end else { return (vec![], first) };
         let name = format!("{}_value", self.program.tensors[access.tensor].name);
-        let total = self.builder.var(&name, ir::Type::scalar(self.facts.register));
+        let total = self.held_vars(&name, first.im.is_some());
         let q = self.temp("q");
         let next = self.loaded(vals, Expr::Var(q));
-        let sum = binary(BinaryOp::Add, Expr::Var(total), next);
-        let rest = for_loop(q, add(reached.position, int(1)), end, vec![assign(total, sum)]);
-        (vec![assign(total, first), rest], Expr::Var(total))
+        let sum = self.operator(BinaryOp::Add, total.value(), next, &mut vec![]);
+        let body = self.assigned(total, sum);
+        let mut stmts = self.assigned(total, first);
+        stmts.push(for_loop(q, add(reached.position, int(1)), end, body));
+        (stmts, total.value())
     }
 }
 

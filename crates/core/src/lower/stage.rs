@@ -10,6 +10,7 @@
 //! the levels before are written in order by the outer loops, which sort and assemble the list at
 //! their every coordinate.
 
+use super::complex::{Vals, Value};
 use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
@@ -28,7 +29,7 @@ pub(super) struct Stage {
     /// Coordinates per staged level.
     pub(super) crds: Vec<Array>,
     /// Values in the compute type.
-    pub(super) vals: Array,
+    pub(super) vals: Vals,
     /// How many entries there are.
     pub(super) count: Var,
     /// How entries of the same coordinate are combined.
@@ -96,7 +97,7 @@ impl Lowerer<'_> {
 
     /// Sorts the list by its levels.
     pub(super) fn sorted(&self, stage: &Stage) -> ir::Stmt {
-        let carried = vec![stage.vals];
+        let carried = stage.vals.arrays();
         ir::Stmt::Sort { keys: stage.crds.clone(), carried, lo: int(0), hi: Expr::Var(stage.count) }
     }
 
@@ -107,13 +108,13 @@ impl Lowerer<'_> {
     }
 
     /// Adds an entry to the list.
-    pub(super) fn push(&mut self, stage: &Stage, value: Expr, scope: &mut Scope) -> Vec<ir::Stmt> {
+    pub(super) fn push(&mut self, stage: &Stage, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let vars = self.level_vars(self.kernel.result);
         let levels = self.arrays(self.kernel.result).levels;
         let count = || Expr::Var(stage.count);
         let room = |array| ir::Stmt::Reserve { array, len: add(count(), int(1)) };
         let mut stmts: Vec<ir::Stmt> = stage.crds.iter().map(|&crd| room(crd)).collect();
-        stmts.push(room(stage.vals));
+        stmts.extend(stage.vals.reserve(&add(count(), int(1))));
         for k in stage.first..vars.len() {
             let coordinate = match self.coordinate(vars[k], scope, &mut stmts) {
                 _ if self.is_slot(k) => int(0),
@@ -122,7 +123,7 @@ impl Lowerer<'_> {
             };
             stmts.push(store(stage.crd(k), count(), coordinate));
         }
-        stmts.push(store(stage.vals, count(), value));
+        stmts.extend(self.kept_value(stage.vals, count(), value));
         stmts.push(self.advance(stage.count));
         stmts
     }
@@ -143,7 +144,7 @@ impl Lowerer<'_> {
         let crds = (first..levels)
             .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
             .collect();
-        let vals = self.builder.local(&format!("{name}_stage_vals"), self.listed_type());
+        let vals = self.listed_vals(&format!("{name}_stage_vals"));
         let count = self.temp(&format!("{name}_stage_size"));
         let op = self.combining();
         let stage = Stage { first, crds, vals, count, op };
@@ -153,9 +154,34 @@ impl Lowerer<'_> {
         stage
     }
 
-    /// The element type of values that wait to be written: the compute type's own.
-    pub(super) fn listed_type(&self) -> DataType {
-        self.facts.register.datatype()
+    /// Arrays for values that wait to be written: of the compute type's own elements.
+    pub(super) fn listed_vals(&mut self, name: &str) -> Vals {
+        let elem = self.facts.register().datatype();
+        let re = self.builder.local(name, elem);
+        match self.holds_complex() {
+            false => Vals::Real(re),
+            true => Vals::Split(re, self.builder.local(&format!("{name}_im"), elem)),
+        }
+    }
+
+    /// Whether values of the result are complex while they are computed.
+    fn holds_complex(&self) -> bool {
+        let mut complex = false;
+        self.kernel.body.for_each_assign(&mut |lhs, _, rhs| {
+            if lhs.tensor == self.kernel.result {
+                complex |= !self.program.is_real(rhs);
+            }
+        });
+        complex
+    }
+
+    /// Puts a value of the compute type at a position of such arrays.
+    pub(super) fn kept_value(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        let value = self.hold(value, &mut stmts);
+        let zero = self.zero();
+        stmts.extend(vals.store(&position, value, zero));
+        stmts
     }
 
     /// How values of the same coordinate are combined while they wait.

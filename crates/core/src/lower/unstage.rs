@@ -67,7 +67,8 @@ impl Lowerer<'_> {
     fn numbered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         // The list is rewritten in place.
         let room = |array| ir::Stmt::Reserve { array, len: Expr::Var(stage.count) };
-        stmts.extend(stage.crds.iter().copied().chain([stage.vals]).map(room));
+        stmts.extend(stage.crds.iter().copied().map(room));
+        stmts.extend(stage.vals.reserve(&Expr::Var(stage.count)));
         stmts.extend(self.merged_duplicates(stage));
         let levels = stage.first..stage.first + stage.crds.len();
         let grouping: Vec<usize> = levels
@@ -141,11 +142,11 @@ impl Lowerer<'_> {
         if let Some(op) = stage.op {
             let old = self.loaded(stage.vals, last());
             let total = self.combined(op, old, value.clone(), &mut then);
-            then.push(store(stage.vals, last(), total));
+            then.extend(self.kept_value(stage.vals, last(), total));
         }
         let mut otherwise: Vec<ir::Stmt> =
             levels.iter().map(|&l| store(stage.crd(l), to(), load(stage.crd(l), from()))).collect();
-        otherwise.push(store(stage.vals, to(), value));
+        otherwise.extend(self.kept_value(stage.vals, to(), value));
         otherwise.push(self.advance(kept));
         let body = vec![ir::Stmt::If { cond: same, then, otherwise }];
         vec![
@@ -237,17 +238,16 @@ impl Lowerer<'_> {
             let value = self.loaded(stage.vals, lo);
             return self.write(position, None, value);
         };
-        let total = self.builder.var("total", ir::Type::scalar(self.facts.register));
+        let first = self.loaded(stage.vals, lo.clone());
+        let total = self.held_vars("total", first.im.is_some());
         let r = self.temp("r");
         let mut step = vec![];
         let next = self.loaded(stage.vals, Expr::Var(r));
-        let value = self.combined(op, Expr::Var(total), next, &mut step);
-        step.push(assign(total, value));
-        let mut stmts = vec![
-            assign(total, self.loaded(stage.vals, lo.clone())),
-            ir::Stmt::For { var: r, lo: add(lo, int(1)), hi, step: 1, body: step },
-        ];
-        stmts.extend(self.write(position, None, Expr::Var(total)));
+        let value = self.combined(op, total.value(), next, &mut step);
+        step.extend(self.assigned(total, value));
+        let mut stmts = self.assigned(total, first);
+        stmts.push(for_loop(r, add(lo, int(1)), hi, step));
+        stmts.extend(self.write(position, None, total.value()));
         stmts
     }
 }

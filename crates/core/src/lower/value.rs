@@ -3,12 +3,13 @@
 //! Every operand is converted to the statement's compute type, comparisons to 1 or 0 of it, and
 //! user operators are replaced by their bodies.
 
+use super::complex::{Vals, Value};
 use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::{Role, Stmt};
 use crate::datatype::Register;
-use crate::ids::{Array, UserOp, Var};
-use crate::ir::build::{assign, binary, int, load};
+use crate::ids::UserOp;
+use crate::ir::build::{binary, int};
 use crate::ir::{self, Expr};
 use crate::notation;
 
@@ -21,8 +22,8 @@ impl Lowerer<'_> {
             if access.indices.is_empty() && !matches!(tensor.role, Role::Register(_)) {
                 let vals = self.arrays(access.tensor).vals;
                 let value = self.loaded(vals, int(0));
-                let var = self.register(access.tensor);
-                stmts.push(assign(var, value));
+                let held = self.register(access.tensor);
+                stmts.extend(self.assigned(held, value));
             }
         }
         stmts
@@ -34,50 +35,52 @@ impl Lowerer<'_> {
         e: &notation::Expr,
         scope: &Scope,
         prefix: &mut Vec<ir::Stmt>,
-    ) -> Expr {
-        let register = self.facts.register;
+    ) -> Value {
+        let register = self.facts.register();
         match e {
-            notation::Expr::Literal(c) => Expr::Const(c.convert(register)),
+            notation::Expr::Literal(c) => Value::constant(c.computed(self.facts.compute)),
             notation::Expr::Access(access) if access.indices.is_empty() => {
-                Expr::Var(self.register(access.tensor))
+                self.register(access.tensor).value()
             }
             notation::Expr::Access(access) => {
                 let (stmts, value) = self.summed(scope.reached(access), access);
                 prefix.extend(stmts);
                 value
             }
-            notation::Expr::Index(v) => convert(register, Expr::Var(scope.bound[v])),
+            notation::Expr::Index(v) => convert(register, Expr::Var(scope.bound[v])).into(),
             notation::Expr::Unary(UnaryOp::Not, a) => {
                 let a = self.truth(a, scope, prefix);
-                convert(register, Expr::Unary(UnaryOp::Not, Box::new(a)))
+                convert(register, Expr::Unary(UnaryOp::Not, Box::new(a))).into()
             }
             notation::Expr::Unary(op, a) => {
-                Expr::Unary(*op, Box::new(self.value(a, scope, prefix)))
+                let a = self.value(a, scope, prefix);
+                self.function(*op, a, prefix)
             }
             notation::Expr::UserUnary(op, a) => self.user(*op, &[a], scope, prefix),
             notation::Expr::Binary(BinaryOp::User(op), a, b) => {
                 self.user(*op, &[a, b], scope, prefix)
             }
             notation::Expr::Binary(op, ..) if op.is_logical() => {
-                convert(register, self.truth(e, scope, prefix))
+                convert(register, self.truth(e, scope, prefix)).into()
             }
             notation::Expr::Binary(op, a, b) => {
                 let a = self.value(a, scope, prefix);
-                binary(*op, a, self.value(b, scope, prefix))
+                let b = self.value(b, scope, prefix);
+                self.operator(*op, a, b, prefix)
             }
-            notation::Expr::Param(k) => Expr::Var(self.params[*k]),
+            notation::Expr::Param(k) => self.params[*k].clone(),
             notation::Expr::Choose { within, then, otherwise } => {
                 let cond = self.is_within(within, scope);
-                let chosen = self.builder.var("chosen", ir::Type::scalar(register));
                 let mut arm = |e: &notation::Expr| {
                     let mut stmts = vec![];
-                    let value = self.value(e, scope, &mut stmts);
-                    stmts.push(assign(chosen, value));
-                    stmts
+                    (self.value(e, scope, &mut stmts), stmts)
                 };
-                let (then, otherwise) = (arm(then), arm(otherwise));
+                let ((x, mut then), (y, mut otherwise)) = (arm(then), arm(otherwise));
+                let chosen = self.held_vars("chosen", x.im.is_some() || y.im.is_some());
+                then.extend(self.assigned(chosen, x));
+                otherwise.extend(self.assigned(chosen, y));
                 prefix.push(ir::Stmt::If { cond, then, otherwise });
-                Expr::Var(chosen)
+                chosen.value()
             }
             notation::Expr::Reduce { .. } => unreachable!("legalisation leaves no reductions"),
         }
@@ -93,12 +96,16 @@ impl Lowerer<'_> {
             }
             notation::Expr::Binary(op, a, b) if op.is_logical() => {
                 let a = self.value(a, scope, prefix);
-                binary(*op, a, self.value(b, scope, prefix))
+                let b = self.value(b, scope, prefix);
+                self.comparison(*op, a, b)
             }
             notation::Expr::Unary(UnaryOp::Not, a) => {
                 Expr::Unary(UnaryOp::Not, Box::new(self.truth(a, scope, prefix)))
             }
-            _ => Expr::Convert(Register::Bool, Box::new(self.value(e, scope, prefix))),
+            _ => {
+                let value = self.value(e, scope, prefix);
+                self.is_true(value)
+            }
         }
     }
 
@@ -109,19 +116,18 @@ impl Lowerer<'_> {
         args: &[&notation::Expr],
         scope: &Scope,
         prefix: &mut Vec<ir::Stmt>,
-    ) -> Expr {
-        let values: Vec<Expr> = args.iter().map(|a| self.value(a, scope, prefix)).collect();
+    ) -> Value {
+        let values: Vec<Value> = args.iter().map(|a| self.value(a, scope, prefix)).collect();
         self.inlined(op, values, prefix)
     }
 
-    fn inlined(&mut self, op: UserOp, values: Vec<Expr>, prefix: &mut Vec<ir::Stmt>) -> Expr {
+    fn inlined(&mut self, op: UserOp, values: Vec<Value>, prefix: &mut Vec<ir::Stmt>) -> Value {
         let operator = &self.program.operators[op];
-        let ty = ir::Type::scalar(self.facts.register);
-        let mut params: Vec<Var> = vec![];
+        let mut params: Vec<Value> = vec![];
         for (k, value) in values.into_iter().enumerate() {
-            let var = self.builder.var(&format!("{}_{k}", operator.name), ty);
-            prefix.push(assign(var, value));
-            params.push(var);
+            let held = self.held_vars(&format!("{}_{k}", operator.name), value.im.is_some());
+            prefix.extend(self.assigned(held, value));
+            params.push(held.value());
         }
         let outer = std::mem::replace(&mut self.params, params);
         let value = self.value(&operator.body, &Scope::default(), prefix);
@@ -133,22 +139,36 @@ impl Lowerer<'_> {
     pub(super) fn combined(
         &mut self,
         op: ReduceOp,
-        old: Expr,
-        value: Expr,
+        old: Value,
+        value: Value,
         prefix: &mut Vec<ir::Stmt>,
-    ) -> Expr {
-        let float = self.facts.register.is_float();
+    ) -> Value {
+        let float = self.facts.register().is_float();
         match (op, value) {
-            (ReduceOp::Add, Expr::Binary(BinaryOp::Mul, a, b))
-                if float && !self.waits_for_sums() =>
-            {
-                Expr::Fma(a, b, Box::new(old))
-            }
             (ReduceOp::Or | ReduceOp::And, value) => {
-                convert(self.facts.register, binary(op.binary(), truth(old), truth(value)))
+                let (old, value) = (self.is_true(old), self.is_true(value));
+                convert(self.facts.register(), binary(op.binary(), old, value)).into()
             }
             (ReduceOp::User(id), value) => self.inlined(id, vec![old, value], prefix),
-            (op, value) => binary(op.binary(), old, value),
+            (op, value) if old.im.is_some() || value.im.is_some() => {
+                self.combined_parts(op, old, value, prefix)
+            }
+            (ReduceOp::Add, Value { re: Expr::Binary(BinaryOp::Mul, a, b), .. })
+                if float && !self.waits_for_sums() =>
+            {
+                Expr::Fma(a, b, Box::new(old.re)).into()
+            }
+            (op, value) => binary(op.binary(), old.re, value.re).into(),
+        }
+    }
+
+    /// A value as a reduction of it alone: 1 or 0 if it asks for truth.
+    pub(super) fn reduced(&self, op: Option<ReduceOp>, value: Value) -> Value {
+        match op {
+            Some(ReduceOp::Or | ReduceOp::And) => {
+                convert(self.facts.register(), self.is_true(value)).into()
+            }
+            _ => value,
         }
     }
 
@@ -165,24 +185,14 @@ impl Lowerer<'_> {
         self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
-    /// A value as a reduction of it alone: 1 or 0 if it asks for truth.
-    pub(super) fn reduced(&self, op: Option<ReduceOp>, value: Expr) -> Expr {
-        match op {
-            Some(ReduceOp::Or | ReduceOp::And) => convert(self.facts.register, truth(value)),
-            _ => value,
-        }
-    }
-
     /// An element of an array in the compute type.
-    pub(super) fn loaded(&self, vals: Array, position: Expr) -> Expr {
-        let from = self.builder.arrays[vals].elem.register();
-        let element = load(vals, position);
-        if from == self.facts.register { element } else { convert(self.facts.register, element) }
+    pub(super) fn loaded(&self, vals: Vals, position: Expr) -> Value {
+        let to = self.facts.register();
+        let from = self.builder.arrays[vals.arrays()[0]].elem.register();
+        let converted = |e| if from == to { e } else { convert(to, e) };
+        let Value { re, im } = vals.load(&position);
+        Value { re: converted(re), im: im.map(converted) }
     }
-}
-
-fn truth(e: Expr) -> Expr {
-    Expr::Convert(Register::Bool, Box::new(e))
 }
 
 fn convert(to: Register, e: Expr) -> Expr {

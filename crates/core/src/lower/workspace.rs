@@ -12,6 +12,7 @@
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`super::stage`].
 
+use super::complex::{Vals, Value};
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
@@ -29,6 +30,8 @@ pub(super) struct Workspace {
     level: usize,
     /// What is at a coordinate: a value, or a position and one more.
     at: Array,
+    /// The values, where values are.
+    vals: Vals,
     /// Whether a value is there, where it may come again.
     set: Option<Array>,
     /// The coordinates.
@@ -110,7 +113,7 @@ impl Lowerer<'_> {
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
         each.extend(self.open_below(level, next.clone(), add(next.clone(), int(1))));
-        let value = self.loaded(w.at, Expr::Var(c));
+        let value = self.loaded(w.vals, Expr::Var(c));
         each.extend(self.write(next, None, value));
         each.extend(self.kept(level, c));
         each.extend(w.set.map(|set| store(set, Expr::Var(c), int(0))));
@@ -120,23 +123,24 @@ impl Lowerer<'_> {
     }
 
     /// Puts a value into the workspace.
-    pub(super) fn gathered(&mut self, value: Expr, scope: &mut Scope) -> Vec<ir::Stmt> {
+    pub(super) fn gathered(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let w = self.workspace_of_plan();
         let mut stmts = vec![];
         let c = self.distance(w.level, scope, &mut stmts);
         let at = || Expr::Var(c);
-        let mut first = self.listed(&w, c);
+        let value = self.hold(value, &mut stmts);
         let alone = self.reduced(w.op, value.clone());
-        first.insert(0, store(w.at, at(), alone));
+        let mut first = self.kept_value(w.vals, at(), alone);
+        first.extend(self.listed(&w, c));
         let (Some(set), Some(op)) = (w.set, w.op) else {
             stmts.extend(first);
             return stmts;
         };
         first.insert(0, store(set, at(), int(1)));
         let mut again = vec![];
-        let old = self.loaded(w.at, at());
+        let old = self.loaded(w.vals, at());
         let total = self.combined(op, old, value, &mut again);
-        again.push(store(w.at, at(), total));
+        again.extend(self.kept_value(w.vals, at(), total));
         stmts.push(ir::Stmt::If {
             cond: eq(load(set, at()), int(0)),
             then: first,
@@ -166,7 +170,8 @@ impl Lowerer<'_> {
         each.push(store(w.at, Expr::Var(c), next));
         stmts.push(for_loop(q, int(0), Expr::Var(w.count), each));
         let vals = self.arrays(self.kernel.result).vals;
-        stmts.push(ir::Stmt::Reserve { array: vals, len: Expr::Len(vals) });
+        let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
+        stmts.extend(vals.arrays().into_iter().map(own));
         stmts.extend(fill.stmts);
         let forget = store(w.at, load(w.list, Expr::Var(q)), int(0));
         stmts.push(for_loop(q, int(0), Expr::Var(w.count), vec![forget]));
@@ -178,7 +183,7 @@ impl Lowerer<'_> {
     pub(super) fn by_rank(
         &mut self,
         op: Option<ReduceOp>,
-        value: Expr,
+        value: Value,
         scope: &mut Scope,
     ) -> Vec<ir::Stmt> {
         let w = self.workspace_of_plan();
@@ -214,13 +219,13 @@ impl Lowerer<'_> {
         let fits = level.pos.map_or(vec![], |pos| self.check_position(pos, Expr::Var(total)));
         stmts.extend(count.count_sums(&level, parents, p, total, fits));
         stmts.push(level.reserve_coordinates(Expr::Var(total)));
-        stmts.push(ir::Stmt::Reserve { array: arrays.vals, len: Expr::Var(total) });
+        stmts.extend(arrays.vals.reserve(&Expr::Var(total)));
         stmts.extend(fill.stmts);
         Code { stmts, covers: false }
     }
 
     /// Counts a coordinate, or writes it and its value to the next place of its parent.
-    pub(super) fn by_count(&mut self, value: Expr, scope: &mut Scope) -> Vec<ir::Stmt> {
+    pub(super) fn by_count(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
         let vars = self.level_vars(self.kernel.result);
         let last = arrays.levels.len() - 1;
@@ -315,22 +320,22 @@ impl Lowerer<'_> {
         let crd = if wide { crd } else { DataType::I64 };
         let size = self.arrays(self.kernel.result).levels[level].size.clone();
         let op = self.combining();
-        let (suffix, elem) = match is_ranked {
-            true => ("rank", DataType::I64),
-            false => ("w", self.listed_type()),
+        let vals = match is_ranked {
+            true => Vals::Real(self.builder.local(&format!("{name}_rank"), DataType::I64)),
+            false => self.listed_vals(&format!("{name}_w")),
         };
-        let at = self.builder.local(&format!("{name}_{suffix}"), elem);
+        let at = vals.arrays()[0];
         let list = self.builder.local(&format!("{name}_list"), crd);
         let set = (!is_ranked && op.is_some())
             .then(|| self.builder.local(&format!("{name}_set"), DataType::Bool));
         let count = self.temp(&format!("{name}_list_size"));
-        for array in [Some(at), Some(list), set].into_iter().flatten() {
+        for array in vals.arrays().into_iter().chain([list]).chain(set) {
             self.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
         }
         if let Some(array) = set.or(is_ranked.then_some(at)) {
             self.prologue.push(ir::Stmt::Fill { array, lo: int(0), hi: size, value: int(0) });
         }
-        let w = Workspace { level, at, set, list, count, op };
+        let w = Workspace { level, at, vals, set, list, count, op };
         if let Plan::Assemble(Assembly {
             rest: Rest::Workspace(place) | Rest::Ranked(place), ..
         }) = &mut self.plan

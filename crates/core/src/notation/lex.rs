@@ -22,6 +22,8 @@ pub(super) enum Kind {
     Integer(u64),
     /// A number with point or exponent, without its sign.
     Float(f64),
+    /// The number before a `j`, without its sign.
+    Imaginary(f64),
     /// An operator, parenthesis or comma.
     Sign(&'static str),
     /// A semicolon or a newline that ends a statement.
@@ -106,7 +108,7 @@ impl Lexer<'_> {
 
     fn push(&mut self, kind: Kind, length: usize) {
         let ends = |kind| match kind {
-            Kind::Name | Kind::Integer(_) | Kind::Float(_) => true,
+            Kind::Name | Kind::Integer(_) | Kind::Float(_) | Kind::Imaginary(_) => true,
             Kind::Sign(sign) => sign == ")",
             Kind::Separator | Kind::End => false,
         };
@@ -163,17 +165,20 @@ impl Lexer<'_> {
         let glued =
             rest[end..].find(|c| !continues_name(c) && c != '.').unwrap_or(rest.len() - end);
         let number = &rest[..end];
-        if glued > 0 || number == "." {
+        let imaginary = rest[end..end + glued] == *"j" && number != ".";
+        if glued > 0 && !imaginary || number == "." {
             let message = "a number is followed by something that does not belong to it";
-            return refuse(end + glued, message, "numbers are written 2, 0.5, .5 or 1e-3");
+            return refuse(end + glued, message, "numbers are written 2, 0.5, .5, 1e-3 or 2j");
         }
-        let kind = if end == whole {
+        let kind = if imaginary {
+            number.parse().map(Kind::Imaginary).ok()
+        } else if end == whole {
             number.parse().map(Kind::Integer).ok()
         } else {
             number.parse().map(Kind::Float).ok()
         };
         match kind {
-            Some(kind) => self.push(kind, end),
+            Some(kind) => self.push(kind, end + glued),
             None => return refuse(end, "the integer is too large", "write it with a point"),
         }
         Ok(())
@@ -197,6 +202,7 @@ mod tests {
     fn names_numbers_and_signs() {
         check("y(i)+=2*é_1", &["y", "(", "i", ")", "+=", "2", "*", "é_1"]);
         check("1e-3 .5 2. 1.e5 3E2 a<=b", &["1e-3", ".5", "2.", "1.e5", "3E2", "a", "<=", "b"]);
+        check("2j*.5j", &["2j", "*", ".5j"]);
     }
 
     #[test]

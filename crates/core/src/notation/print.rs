@@ -94,6 +94,7 @@ enum Strength {
 impl Strength {
     fn of(expr: &Expr) -> Strength {
         match expr {
+            Expr::Literal(c) if c.is_complex() && !is_imaginary(*c) => Strength::Sum,
             Expr::Literal(c) if is_negative(*c) => Strength::Negation,
             Expr::Unary(UnaryOp::Neg, _) => Strength::Negation,
             Expr::Binary(op, ..) => Strength::of_operator(*op).unwrap_or(Strength::Atom),
@@ -245,6 +246,10 @@ fn is_negative(c: Scalar) -> bool {
         Scalar::I64(x) => x < 0,
         Scalar::F32(x) => x.is_sign_negative(),
         Scalar::F64(x) => x.is_sign_negative(),
+        Scalar::C64(_) | Scalar::C128(_) => {
+            let [re, im] = c.parts();
+            is_negative(if is_imaginary(c) { im } else { re })
+        }
     }
 }
 
@@ -254,8 +259,22 @@ fn literal(f: &mut fmt::Formatter<'_>, c: Scalar) -> fmt::Result {
         Scalar::Bool(b) => write!(f, "{}", u8::from(b)),
         Scalar::F32(x) if x.is_infinite() => f.write_str(infinity(x.is_sign_negative())),
         Scalar::F64(x) if x.is_infinite() => f.write_str(infinity(x.is_sign_negative())),
+        Scalar::C64(_) | Scalar::C128(_) => {
+            let [re, im] = c.parts();
+            if !is_imaginary(c) {
+                literal(f, re)?;
+                f.write_str(if is_negative(im) { "" } else { "+" })?;
+            }
+            literal(f, im)?;
+            f.write_str("j")
+        }
         _ => write!(f, "{c}"),
     }
+}
+
+/// Whether a complex number is written as its imaginary part alone.
+fn is_imaginary(c: Scalar) -> bool {
+    c.parts()[0] == Scalar::F64(0.0).convert(c.register())
 }
 
 fn infinity(negative: bool) -> &'static str {

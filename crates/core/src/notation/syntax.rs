@@ -230,7 +230,7 @@ impl Parser<'_> {
         }
         let factor = match self.kind() {
             Kind::Name => self.named(),
-            Kind::Integer(_) | Kind::Float(_) => self.number(1),
+            Kind::Integer(_) | Kind::Float(_) | Kind::Imaginary(_) => self.number(1),
             Kind::Sign("-") => self.negation(),
             Kind::Sign("(") => self.group(),
             Kind::Sign("+") => Err(self.unexpected("a value", "a plus sign needs a left operand")),
@@ -244,7 +244,7 @@ impl Parser<'_> {
     fn negation(&mut self) -> Result<Raw, Diagnostic> {
         let start = self.span().start;
         self.at += 1;
-        if matches!(self.kind(), Kind::Integer(_) | Kind::Float(_)) {
+        if matches!(self.kind(), Kind::Integer(_) | Kind::Float(_) | Kind::Imaginary(_)) {
             let number = self.number(-1)?;
             return Ok(Raw { span: start..number.span.end, ..number });
         }
@@ -282,6 +282,7 @@ impl Parser<'_> {
                 }
             },
             Kind::Float(x) => Scalar::F64(if sign < 0 { -x } else { x }),
+            Kind::Imaginary(x) => Scalar::C128([0.0, if sign < 0 { -x } else { x }]),
             _ => return Err(self.unexpected("a number", "numbers are written 2, 0.5 or 1e-3")),
         };
         self.at += 1;

@@ -96,6 +96,10 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     let mut vars = vec![];
     for s in names.iter().rev() {
         let Stmt::Assign { var, value } = s else { return None };
+        if uses(value, *var) {
+            // What the last turn left is more than a name.
+            return None;
+        }
         last = last.map_children(&mut |e| replace(e, *var, value), &mut |b| b);
         vars.push(*var);
     }

@@ -87,6 +87,10 @@ impl Shape {
             Values::Bf16(v) => scatter(v, length, place, |a, b| a + b).map(Values::Bf16),
             Values::F32(v) => scatter(v, length, place, |a, b| a + b).map(Values::F32),
             Values::F64(v) => scatter(v, length, place, |a, b| a + b).map(Values::F64),
+            Values::C64(v) => {
+                let add = |a: [f32; 2], b: [f32; 2]| [a[0] + b[0], a[1] + b[1]];
+                scatter(v, length, place, add).map(Values::C64)
+            }
             Values::C128(v) => {
                 let add = |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]];
                 scatter(v, length, place, add).map(Values::C128)
@@ -124,10 +128,11 @@ fn layout_name(layout: Layout) -> &'static str {
 }
 
 fn field_name(values: &Values) -> &'static str {
-    match values {
-        Values::C128(_) => "complex",
-        reals if reals.datatype().is_float() => "real",
-        _ => "integer",
+    let datatype = values.datatype();
+    match datatype.is_complex() {
+        true => "complex",
+        false if datatype.is_float() => "real",
+        false => "integer",
     }
 }
 

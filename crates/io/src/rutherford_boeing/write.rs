@@ -6,7 +6,7 @@ use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
 use std::io::{self, Write};
 use std::path::Path;
-use tamis_runtime::{Coordinates, Values};
+use tamis_runtime::Coordinates;
 
 /// The most columns that are written: the format spends a number on each, empty or not.
 const MOST_COLUMNS: u64 = 1 << 31;
@@ -113,10 +113,11 @@ impl<'a> Sorted<'a> {
             indices.lines(stored),
             values.lines(stored * self.parts() as u64),
         ];
-        let (field, letter, decimals) = match self.coordinates.vals {
-            Values::C128(_) => ('c', 'E', ".16"),
-            ref reals if reals.datatype().is_float() => ('r', 'E', ".16"),
-            _ => ('i', 'I', ""),
+        let datatype = self.coordinates.vals.datatype();
+        let (field, letter, decimals) = match datatype.is_complex() {
+            true => ('c', 'E', ".16"),
+            false if datatype.is_float() => ('r', 'E', ".16"),
+            false => ('i', 'I', ""),
         };
         let symmetry = if self.rows == self.columns { 'u' } else { 'r' };
         let title: String = title.chars().filter(char::is_ascii).take(72).collect();
@@ -140,7 +141,7 @@ impl<'a> Sorted<'a> {
 
     /// How many numbers a value has.
     fn parts(&self) -> usize {
-        if matches!(self.coordinates.vals, Values::C128(_)) { 2 } else { 1 }
+        if self.coordinates.vals.datatype().is_complex() { 2 } else { 1 }
     }
 
     fn value_column(&self) -> Column {
@@ -161,12 +162,12 @@ impl<'a> Sorted<'a> {
 
     fn value_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
-        match &self.coordinates.vals {
-            Values::C128(v) => Box::new(entries.flat_map(|e| v[e]).map(float_field)),
-            reals if reals.datatype().is_float() => {
-                Box::new(entries.map(|e| float_field(reals.as_f64(e))))
-            }
-            _ => self.integer_fields(),
+        let values = &self.coordinates.vals;
+        let parts = self.parts();
+        let numbers = move |e| values.get(e).parts().into_iter().take(parts);
+        match values.datatype().is_float() {
+            true => Box::new(entries.flat_map(numbers).map(|x| float_field(x.as_f64()))),
+            false => self.integer_fields(),
         }
     }
 }

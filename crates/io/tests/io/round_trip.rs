@@ -2,7 +2,7 @@
 
 use crate::Folder;
 use crate::random::Random;
-use tamis_io::{Coordinates, Layout, Values, WriteOptions, read, write};
+use tamis_io::{Coordinates, F16, Layout, Values, WriteOptions, read, write};
 
 /// Floats that are hard to write or read.
 const HARD: [f64; 10] = [
@@ -55,10 +55,25 @@ fn random_values(random: &mut Random, kind: usize, length: usize) -> Values {
             fill(&mut |r| v.push(random_float(r)));
             Values::F64(v)
         }
-        _ => {
+        5 => {
             let mut v = Vec::new();
             fill(&mut |r| v.push([random_float(r), random_float(r)]));
             Values::C128(v)
+        }
+        6 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push([random_float(r) as f32, random_float(r) as f32]));
+            Values::C64(v)
+        }
+        7 => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(F16::from(random_float(r) as f32)));
+            Values::F16(v)
+        }
+        _ => {
+            let mut v = Vec::new();
+            fill(&mut |r| v.push(r.next() as u16));
+            Values::U16(v)
         }
     }
 }
@@ -82,7 +97,9 @@ fn bits(tensor: &Coordinates, has_integers: bool, single: bool) -> Vec<(Vec<u64>
     };
     let integer = |x: i64| if has_integers { x as u64 } else { float(x as f64) };
     let values: Vec<[u64; 2]> = match &tensor.vals {
-        Values::C128(v) => v.iter().map(|&[re, im]| [float(re), float(im)]).collect(),
+        complex if complex.datatype().is_complex() => {
+            (0..complex.len()).map(|n| complex.get(n).parts().map(|x| float(x.as_f64()))).collect()
+        }
         reals if reals.datatype().is_float() => {
             (0..reals.len()).map(|n| [float(reals.as_f64(n)), 0]).collect()
         }
@@ -98,7 +115,7 @@ fn check(folder: &Folder, tensor: &Coordinates, name: &str) {
     write(&path, tensor, &options).unwrap();
     let back = read(&path).unwrap();
     let is_frostt = name.contains(".tns");
-    let single = matches!(tensor.vals, Values::F32(_));
+    let single = matches!(tensor.vals, Values::F32(_) | Values::C64(_) | Values::F16(_));
     let mut expect = bits(tensor, !is_frostt, single);
     if name.contains(".rb") {
         expect.sort_by_key(|(crds, _)| (crds[1], crds[0]));
@@ -114,7 +131,7 @@ fn every_format_and_type() {
     let folder = Folder::new("round-trip");
     let mut random = Random(1);
     for round in 0..40 {
-        for kind in 0..6 {
+        for kind in 0..9 {
             let matrix = random_tensor(&mut random, 2, kind);
             for name in ["a.mtx", "a.mtx.gz", "a.rb", "a.rb.gz", "a.tns", "a.tns.gz"] {
                 check(&folder, &matrix, name);

@@ -132,7 +132,7 @@ fn the_second_condition_waits_for_the_first() {
 
 #[test]
 fn appending_grows_results_and_locals() {
-    for elem in DataType::ALL {
+    for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         let mut m = Maker::new();
         let (result, local) = (m.array(elem, Role::Result), m.array(elem, Role::Local));
         let (i, n) = (m.index(), m.scalar_param(Register::I64));
@@ -203,7 +203,7 @@ fn failing_ends_the_call() {
 #[test]
 fn fills_of_every_type_and_range() {
     let values = [0.0, -0.0, 1.0, f64::NAN, -7.5];
-    for elem in DataType::ALL {
+    for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         for (lo, hi) in [(0, 0), (1, 2), (3, 100), (5, 2), (0, 257)] {
             for x in values {
                 let value = Scalar::F64(x).convert(elem.register());
@@ -318,7 +318,7 @@ fn scalars_pass_by_value() {
 /// Vectors in variables, loaded from and stored to narrower elements.
 #[test]
 fn vectors_widen_and_narrow() {
-    for elem in DataType::ALL {
+    for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         for lanes in [2u16, 4, 8] {
             let mut m = Maker::new();
             let (a, out) = (m.array(elem, Role::Input), m.array(elem, Role::Output));

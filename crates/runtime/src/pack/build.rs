@@ -11,13 +11,13 @@
 //! ```
 
 use super::entries::Entries;
-use super::values::Stored;
+use super::values::{Stored, bits};
 use super::{Arrays, Duplicates, too_wide};
 use crate::memory::{Buffer, Building};
 use crate::tensor::{LevelData, too_large};
 use rayon::prelude::*;
 use std::ops::Range;
-use tamis_core::datatype::{IndexWidth, Scalar};
+use tamis_core::datatype::IndexWidth;
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
 use tamis_core::ids::Id;
@@ -43,7 +43,7 @@ pub(super) fn build<E: Entries, T: Stored>(
     }
     let out: Output<T> = Output::new(storage, dims, &nodes)?;
     if storage.format.levels().last().is_none_or(|level| level.kind.properties().full) {
-        out.fill(T::store(T::read(fill_bits(storage.fill)))?);
+        out.fill(T::store(T::read(bits(storage.fill)))?);
     }
     let parts: Vec<(Range<usize>, Vec<usize>)> = chunks.into_iter().zip(starts).collect();
     let ends: Vec<Result<Vec<Next>, Diagnostic>> = parts
@@ -105,16 +105,6 @@ fn duplicate<E: Entries>(entries: &E, storage: &Storage, n: usize) -> Diagnostic
     }
     let message = format!("the coordinate ({}) occurs twice", place.join(", "));
     Diagnostic::new(Code::DuplicateEntry, message).help("remove one, or let them be summed")
-}
-
-fn fill_bits(fill: Scalar) -> u64 {
-    match fill {
-        Scalar::Bool(b) => u64::from(b),
-        Scalar::I64(x) => x as u64,
-        Scalar::U64(x) => x,
-        Scalar::F32(x) => u64::from(x.to_bits()),
-        Scalar::F64(x) => x.to_bits(),
-    }
 }
 
 /// A positions or coordinates array under construction.

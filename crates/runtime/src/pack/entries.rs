@@ -13,7 +13,7 @@ pub(super) trait Entries: Sync {
     /// the number of levels where both have the same coordinates.
     fn differs(&self, n: usize) -> usize;
     /// The value of an entry, as bits of the type in which it is summed.
-    fn bits(&self, n: usize) -> u64;
+    fn bits(&self, n: usize) -> u128;
 }
 
 /// Records whose keys hold all coordinates.
@@ -38,8 +38,8 @@ impl<K: Key> Entries for Packed<'_, K> {
         self.fields.iter().position(|&(below, _)| bits > below).unwrap_or(self.fields.len())
     }
 
-    fn bits(&self, n: usize) -> u64 {
-        self.records[n].load
+    fn bits(&self, n: usize) -> u128 {
+        self.records[n].load.into()
     }
 }
 
@@ -74,7 +74,7 @@ impl Entries for Listed<'_> {
         self.columns.iter().position(differs).unwrap_or(self.columns.len())
     }
 
-    fn bits(&self, n: usize) -> u64 {
+    fn bits(&self, n: usize) -> u128 {
         self.numbers.bits(self.at(n))
     }
 }

@@ -93,6 +93,8 @@ impl Job<'_> {
             DataType::Bf16 => self.list::<Bf16>(),
             DataType::F32 => self.list::<f32>(),
             DataType::F64 => self.list::<f64>(),
+            DataType::C64 => self.list::<[f32; 2]>(),
+            DataType::C128 => self.list::<[f64; 2]>(),
         }
     }
 }

@@ -99,6 +99,8 @@ pub fn pack(
         DataType::Bf16 => job.run::<Bf16>(),
         DataType::F32 => job.run::<f32>(),
         DataType::F64 => job.run::<f64>(),
+        DataType::C64 => job.run::<[f32; 2]>(),
+        DataType::C128 => job.run::<[f64; 2]>(),
     }?;
     // SAFETY: coordinates were checked to lie in their dimensions and are sorted; levels are built
     // from them without repetition, and there is one value per position of the last level.
@@ -184,13 +186,17 @@ impl Job<'_> {
         let bits = self.bounds.iter().map(|&b| bits_below(b)).sum();
         match bits {
             _ if is_sorted(&self.columns, self.len) => self.listed::<T>(None),
+            // A record has room for 64 bits of a value.
+            _ if self.storage.datatype.size() > 8 => self.ordered::<T>(),
             0..u64::BITS => self.packed::<u64, T>(bits),
             u64::BITS..u128::BITS => self.packed::<u128, T>(bits),
-            _ => {
-                let order = sorted_order(&self.columns, &self.bounds, self.len)?;
-                self.listed::<T>(Some(&order))
-            }
+            _ => self.ordered::<T>(),
         }
+    }
+
+    fn ordered<T: Stored>(&self) -> Result<Arrays, Diagnostic> {
+        let order = sorted_order(&self.columns, &self.bounds, self.len)?;
+        self.listed::<T>(Some(&order))
     }
 
     fn listed<T: Stored>(&self, order: Option<&[u64]>) -> Result<Arrays, Diagnostic> {
@@ -204,7 +210,7 @@ impl Job<'_> {
         let mut records = sorted(self.len, bits, |n| {
             let columns = self.columns.iter().zip(&widths);
             let key = columns.fold(K::ZERO, |key, (column, &bits)| key.then(column[n], bits));
-            Record { key, load: self.numbers.bits(n) }
+            Record { key, load: self.numbers.bits(n) as u64 }
         })?;
         let mut below = bits;
         let field = |&width: &u32| {

@@ -237,8 +237,8 @@ fn values_that_do_not_fit_are_refused() {
     );
     check(
         &refusal("sparse", &[9], &[&[0]], Values::C128(vec![[1.0, 0.0]])),
-        "error[type-mismatch]: the values are complex, which kernels do not compute yet\n  \
-         = help: take real and imaginary parts apart",
+        "error[type-mismatch]: the values are complex, but the tensor holds f64\n  \
+         = help: store the tensor as c128",
     );
 }
 

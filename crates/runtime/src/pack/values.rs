@@ -19,10 +19,11 @@ pub(super) struct Numbers<'v> {
 impl<'v> Numbers<'v> {
     /// Refuses values that have no meaning in the data type.
     pub fn of(vals: &'v Values, datatype: DataType) -> Result<Numbers<'v>, Diagnostic> {
-        if let Values::C128(_) = vals {
-            let message = "the values are complex, which kernels do not compute yet";
+        if vals.datatype().is_complex() && !datatype.is_complex() && datatype != DataType::Bool {
+            let message = format!("the values are complex, but the tensor holds {datatype}");
+            let complex = vals.datatype();
             return Err(Diagnostic::new(Code::TypeMismatch, message)
-                .help("take real and imaginary parts apart"));
+                .help(format!("store the tensor as {complex}")));
         }
         let summed = datatype.register().datatype().integers();
         let Some(summed) = summed.filter(|_| datatype != DataType::Bool) else {
@@ -53,17 +54,26 @@ impl<'v> Numbers<'v> {
 
     /// The bits of a value.
     #[inline]
-    pub fn bits(&self, n: usize) -> u64 {
+    pub fn bits(&self, n: usize) -> u128 {
         let x = self.vals.get(n);
-        let to =
-            if self.datatype == DataType::Bool { Register::Bool } else { self.datatype.register() };
-        match x.convert(to) {
-            Scalar::Bool(b) => u64::from(b),
-            Scalar::I64(x) => x.cast_unsigned(),
-            Scalar::U64(x) => x,
-            Scalar::F32(x) => u64::from(x.to_bits()),
-            Scalar::F64(x) => x.to_bits(),
-        }
+        bits(match self.datatype {
+            DataType::Bool => x.convert(Register::Bool),
+            datatype => x.computed(datatype),
+        })
+    }
+}
+
+/// The bits of a constant, of a complex one the real part's lowest.
+#[inline]
+pub(super) fn bits(c: Scalar) -> u128 {
+    match c {
+        Scalar::Bool(b) => u128::from(b),
+        Scalar::I64(x) => u128::from(x.cast_unsigned()),
+        Scalar::U64(x) => u128::from(x),
+        Scalar::F32(x) => u128::from(x.to_bits()),
+        Scalar::F64(x) => u128::from(x.to_bits()),
+        Scalar::C64([re, im]) => u128::from(re.to_bits()) | u128::from(im.to_bits()) << 32,
+        Scalar::C128([re, im]) => u128::from(re.to_bits()) | u128::from(im.to_bits()) << 64,
     }
 }
 
@@ -77,7 +87,7 @@ pub(super) trait Stored: Element {
     /// The type in which values are summed.
     type Sum: Copy;
     /// A value from its bits.
-    fn read(bits: u64) -> Self::Sum;
+    fn read(bits: u128) -> Self::Sum;
     /// The sum of two. Integers wrap, as in kernels; of truth values one true is enough.
     fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
     /// The sum as it is stored.
@@ -88,7 +98,7 @@ macro_rules! stored {
     ($($t:ty as $sum:ty: $read:expr, $add:expr, $store:expr;)*) => {$(
         impl Stored for $t {
             type Sum = $sum;
-            fn read(bits: u64) -> $sum {
+            fn read(bits: u128) -> $sum {
                 $read(bits)
             }
             fn add(a: $sum, b: $sum) -> $sum {
@@ -102,19 +112,25 @@ macro_rules! stored {
 }
 
 stored! {
-    f64 as f64: f64::from_bits, |a, b| a + b, Ok;
+    f64 as f64: |bits| f64::from_bits(bits as u64), |a, b| a + b, Ok;
     f32 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, Ok;
     F16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(F16::from(sum));
     Bf16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(Bf16::from(sum));
-    u64 as u64: |bits| bits, u64::wrapping_add, Ok;
-    i64 as i64: u64::cast_signed, i64::wrapping_add, Ok;
-    i32 as i64: u64::cast_signed, i64::wrapping_add, narrow;
-    i16 as i64: u64::cast_signed, i64::wrapping_add, narrow;
-    i8 as i64: u64::cast_signed, i64::wrapping_add, narrow;
-    u32 as i64: u64::cast_signed, i64::wrapping_add, narrow;
-    u16 as i64: u64::cast_signed, i64::wrapping_add, narrow;
-    u8 as i64: u64::cast_signed, i64::wrapping_add, narrow;
+    u64 as u64: |bits| bits as u64, u64::wrapping_add, Ok;
+    i64 as i64: |bits| bits as i64, i64::wrapping_add, Ok;
+    i32 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    i16 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    i8 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    u32 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    u16 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    u8 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
     Truth as bool: |bits| bits != 0, |a, b| a | b, |sum| Ok(Truth::from(sum));
+    [f32; 2] as [f32; 2]:
+        |bits| [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)],
+        |a: [f32; 2], b: [f32; 2]| [a[0] + b[0], a[1] + b[1]], Ok;
+    [f64; 2] as [f64; 2]:
+        |bits| [f64::from_bits(bits as u64), f64::from_bits((bits >> 64) as u64)],
+        |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]], Ok;
 }
 
 fn narrow<T: Stored + TryFrom<i64>>(sum: i64) -> Result<T, Diagnostic> {

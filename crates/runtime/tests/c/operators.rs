@@ -151,7 +151,8 @@ impl Sheet {
         // A library's functions go lane by lane: one width stands for the others.
         let (wide, widest) = (self.lanes > 2, self.is_widest());
         let rare = |op: UnaryOp| {
-            op != UnaryOp::Abs && (widest || op.needs_float() && op != UnaryOp::Sqrt && wide)
+            op.is_of_parts()
+                || op != UnaryOp::Abs && (widest || op.needs_float() && op != UnaryOp::Sqrt && wide)
         };
         for op in UnaryOp::ALL.into_iter().filter(|op| !rare(*op)) {
             self.record(op.name(), Expr::Unary(op, self.a()));
@@ -159,7 +160,7 @@ impl Sheet {
         if matches!(self.register, Register::F32 | Register::F64) && self.lanes < 2 {
             let spread = spread(self.register);
             let spread = self.case.input("spread", spread);
-            for op in UnaryOp::ALL {
+            for op in UnaryOp::ALL.into_iter().filter(|op| !op.is_of_parts()) {
                 self.record(op.name(), Expr::Unary(op, Box::new(self.operand(spread))));
             }
         }

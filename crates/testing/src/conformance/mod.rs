@@ -87,7 +87,7 @@ fn operand(random: &mut Random, format: &str, dims: &[u64], density: u64) -> Ope
             for (c, d) in place.iter_mut().zip(dims).rev() {
                 (*c, rest) = (rest % d, rest / d);
             }
-            entries.push((place, 1.0 + random.below(5) as f64));
+            entries.push((place, (1.0 + random.below(5) as f64).into()));
         }
     }
     random.shuffle(&mut entries);
@@ -99,7 +99,7 @@ fn operand(random: &mut Random, format: &str, dims: &[u64], density: u64) -> Ope
 fn tensor(random: &mut Random, operand: &Operand, kind: LevelKind) -> Result<(), String> {
     let text = |d: Diagnostic| d.to_string();
     let packed = operand.tensor().map_err(text)?;
-    let mut expected = Dense::filled(&operand.dims, 0.0);
+    let mut expected = Dense::filled(&operand.dims, 0.0.into());
     for (place, value) in &operand.entries {
         expected.set(place, *value);
     }

@@ -211,6 +211,7 @@ fn constant(c: Scalar) -> (String, u8) {
         Scalar::F32(x) => special(f64::from(x), "f"),
         Scalar::F64(x) if x.is_finite() => format!("{x:?}"),
         Scalar::F64(x) => special(x, ""),
+        Scalar::C64(_) | Scalar::C128(_) => unreachable!("the imperative form is real"),
     };
     let level = if text.starts_with('-') { PREFIX } else { ATOM };
     (text, level)

@@ -14,8 +14,8 @@ pub(super) fn element(elem: DataType) -> &'static str {
         DataType::U16 | DataType::F16 | DataType::Bf16 => "uint16_t",
         DataType::U32 => "uint32_t",
         DataType::U64 => "uint64_t",
-        DataType::F32 => "float",
-        DataType::F64 => "double",
+        DataType::F32 | DataType::C64 => "float",
+        DataType::F64 | DataType::C128 => "double",
     }
 }
 

@@ -153,7 +153,10 @@ fn function(name: &str, args: Vec<Expr>) -> Option<Expr> {
         (a, None, None) => match Register::parse(name) {
             Some(to) => Expr::Convert(to, a),
             None if name == "sum" => Expr::Sum(a),
-            None => Expr::Unary(UnaryOp::ALL.into_iter().find(|op| op.name() == name)?, a),
+            None => Expr::Unary(
+                UnaryOp::ALL.into_iter().find(|op| op.name() == name && !op.is_of_parts())?,
+                a,
+            ),
         },
         (a, Some(b), None) => {
             Expr::Binary(BinaryOp::ALL.into_iter().find(|op| op.name() == name)?, a, b)

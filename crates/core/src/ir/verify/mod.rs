@@ -132,6 +132,10 @@ fn names(function: &Function) -> Checked {
         check(is_name(name), "names", || no_name(name))?;
         check(seen.insert(name), "names", || format!("two things are named {name}"))?;
     }
+    for array in function.arrays.iter() {
+        let complex = || format!("{} is an array of complex numbers", array.name);
+        check(!array.elem.is_complex(), "types", complex)?;
+    }
     for var in function.vars.iter() {
         let lanes = var.ty.lanes;
         check(lanes.is_power_of_two(), "lanes", || format!("{} has {lanes} lanes", var.name))?;

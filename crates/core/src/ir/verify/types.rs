@@ -3,7 +3,7 @@
 
 use super::{Broken, Checked, check, shown};
 use crate::algebra::{BinaryOp, UnaryOp};
-use crate::datatype::{DataType, Register};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Var};
 use crate::ir::print::{expr, ty as type_text};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
@@ -119,7 +119,7 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
     let operand = |e: &Expr| type_of(function, e);
     let refused = |e: &Expr, ty: Type, by: &str| format!("{by} of {}", shown(function, e, ty));
     Ok(match e {
-        Expr::Const(c) => Type::scalar(c.register()),
+        Expr::Const(c) => constant(*c)?,
         Expr::Var(v) => function.vars[*v].ty,
         Expr::Len(_) => Type::INDEX,
         Expr::Load { array, index, lanes } => {
@@ -174,9 +174,15 @@ fn type_of(function: &Function, e: &Expr) -> Result<Type, Broken> {
     })
 }
 
+fn constant(c: Scalar) -> Result<Type, Broken> {
+    check(!c.is_complex(), "types", || format!("the complex constant {c}"))?;
+    Ok(Type::scalar(c.register()))
+}
+
 fn takes_one(op: UnaryOp, register: Register) -> bool {
     match register {
         Register::Bool => op == UnaryOp::Not,
+        _ if op.is_of_parts() => false,
         Register::I64 | Register::U64 => op != UnaryOp::Not && !op.needs_float(),
         Register::F32 | Register::F64 => op != UnaryOp::Not,
     }

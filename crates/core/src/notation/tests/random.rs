@@ -38,7 +38,8 @@ impl Grower<'_> {
 
     fn literal(&mut self) -> Scalar {
         let bits = self.random.0;
-        match self.random.below(4) {
+        match self.random.below(5) {
+            4 => Scalar::C128([0.0, self.random.of(&[0.0, -0.0, 1.5, -2.0, f64::INFINITY])]),
             0 => Scalar::I64(self.random.below(9) as i64 - 4),
             1 => Scalar::I64(bits as i64),
             2 => Scalar::F64(self.random.of(&[0.0, -0.0, 1.0, -2.5, 1e-9, f64::INFINITY])),

@@ -1,0 +1,83 @@
+//! What complex numbers cannot do is refused: they have no order, and few functions.
+//!
+//! ```text
+//! error[type-mismatch]: max has no meaning for complex numbers
+//!   | m = max(i, z(i))
+//!   |            ^^^^
+//!   = help: take abs(..), real(..) or imag(..) of them
+//! ```
+
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::Program;
+use crate::datatype::DataType;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::notation::{self, Expr, Statement};
+
+/// Refuses operators that complex operands have not.
+pub(super) fn check_operators(
+    program: &Program,
+    source: &notation::Program,
+    statement: &Statement,
+    value: &Expr,
+) -> Result<(), Diagnostic> {
+    Check { program, source, statement }.value(value)
+}
+
+/// Refuses complex values of real results.
+pub(super) fn check_result(
+    program: &Program,
+    source: &notation::Program,
+    statement: &Statement,
+    value: &Expr,
+    datatype: DataType,
+) -> Result<(), Diagnostic> {
+    if datatype.is_complex() || datatype == DataType::Bool || program.is_real(value) {
+        return Ok(());
+    }
+    let name = &source.tensors[statement.result.tensor].name;
+    let message = format!("{name} holds {datatype} values, but is given complex ones");
+    Err(Diagnostic::new(Code::TypeMismatch, message)
+        .at(&source.source, statement.result.span.clone())
+        .help(format!("take abs(..), real(..) or imag(..), or store {name} as c128")))
+}
+
+struct Check<'p> {
+    program: &'p Program,
+    source: &'p notation::Program,
+    statement: &'p Statement,
+}
+
+impl Check<'_> {
+    fn value(&self, e: &Expr) -> Result<(), Diagnostic> {
+        for child in e.children() {
+            self.value(child)?;
+        }
+        let name = match e {
+            Expr::Unary(op, _) if !op.is_complex() => op.name(),
+            Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
+                &self.program.operators[*op].name
+            }
+            Expr::Binary(op, ..) if !op.is_complex() => op.name(),
+            Expr::Reduce { op: ReduceOp::User(op), .. } => &self.program.operators[*op].name,
+            Expr::Reduce { op, .. } if !op.binary().is_complex() => op.name(),
+            _ => return Ok(()),
+        };
+        match e.children().into_iter().find(|child| !self.program.is_real(child)) {
+            Some(operand) => Err(self.refusal(name, operand)),
+            None => Ok(()),
+        }
+    }
+
+    fn refusal(&self, name: &str, operand: &Expr) -> Diagnostic {
+        let accesses = operand.accesses();
+        let complex = |a: &&&notation::Access| {
+            self.program.storage(a.tensor).datatype.is_complex() && !a.span.is_empty()
+        };
+        let place = accesses.iter().find(complex).map(|a| a.span.clone());
+        let place = place.unwrap_or(self.statement.span.clone());
+        let message = format!("{name} has no meaning for complex numbers");
+        Diagnostic::new(Code::TypeMismatch, message)
+            .at(&self.source.source, place)
+            .help("take abs(..), real(..) or imag(..) of them")
+    }
+}

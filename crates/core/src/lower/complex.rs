@@ -1,0 +1,356 @@
+//! Complex values: the imperative form is real, so they are pairs of expressions, variables and
+//! arrays.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)            s, s_im: the real and imaginary part of the sum
+//!
+//! s = fma(A_vals[pA2 * 2], x_vals[j * 2], s)  ..  s_im = ..
+//! ```
+//!
+//! Real values have no imaginary part and stay single. Division scales by the larger part of the
+//! divisor (Smith, "Algorithm 116: Complex division"), absolute values by the larger part.
+
+use super::Lowerer;
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::datatype::{Register, Scalar};
+use crate::ids::{Array, Var};
+use crate::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
+use crate::ir::{Expr, Stmt, Type};
+
+/// A real expression, or the parts of a complex value.
+#[derive(Clone)]
+pub(super) struct Value {
+    pub(super) re: Expr,
+    pub(super) im: Option<Expr>,
+}
+
+/// The variables of a value.
+#[derive(Clone, Copy)]
+pub(super) struct Held {
+    pub(super) re: Var,
+    pub(super) im: Option<Var>,
+}
+
+/// Where values lie: the parts of complex ones side by side, or in arrays of their own.
+#[derive(Clone, Copy)]
+pub(super) enum Vals {
+    /// One number per position.
+    Real(Array),
+    /// Two numbers per position.
+    Pairs(Array),
+    /// One number per position in each array.
+    Split(Array, Array),
+}
+
+impl From<Expr> for Value {
+    fn from(re: Expr) -> Value {
+        Value { re, im: None }
+    }
+}
+
+impl Value {
+    /// A constant.
+    pub(super) fn constant(c: Scalar) -> Value {
+        let [re, im] = c.parts();
+        let is_real = im == Scalar::F64(0.0).convert(im.register());
+        Value { re: Expr::Const(re), im: (!is_real).then_some(Expr::Const(im)) }
+    }
+
+    fn parts(self) -> Vec<Expr> {
+        std::iter::once(self.re).chain(self.im).collect()
+    }
+}
+
+impl Held {
+    /// What the variables hold.
+    pub(super) fn value(self) -> Value {
+        Value { re: Expr::Var(self.re), im: self.im.map(Expr::Var) }
+    }
+}
+
+impl Vals {
+    /// The arrays.
+    pub(super) fn arrays(self) -> Vec<Array> {
+        match self {
+            Vals::Real(array) | Vals::Pairs(array) => vec![array],
+            Vals::Split(re, im) => vec![re, im],
+        }
+    }
+
+    /// Room for so many values.
+    pub(super) fn reserve(self, len: &Expr) -> Vec<Stmt> {
+        let len = match self {
+            Vals::Pairs(_) => mul(len.clone(), int(2)),
+            _ => len.clone(),
+        };
+        self.arrays().into_iter().map(|array| Stmt::Reserve { array, len: len.clone() }).collect()
+    }
+
+    /// What is at a position.
+    pub(super) fn load(self, position: &Expr) -> Value {
+        let at = |array| load(array, position.clone());
+        let pair = || mul(position.clone(), int(2));
+        match self {
+            Vals::Real(array) => at(array).into(),
+            Vals::Pairs(array) => {
+                Value { re: load(array, pair()), im: Some(load(array, add(pair(), int(1)))) }
+            }
+            Vals::Split(re, im) => Value { re: at(re), im: Some(at(im)) },
+        }
+    }
+
+    /// Puts numbers at a position; the imaginary part of a real value is this 0.
+    pub(super) fn store(self, position: &Expr, value: Value, zero: Expr) -> Vec<Stmt> {
+        let pair = || mul(position.clone(), int(2));
+        match self {
+            Vals::Real(array) => vec![store(array, position.clone(), value.re)],
+            Vals::Pairs(array) => vec![
+                store(array, pair(), value.re),
+                store(array, add(pair(), int(1)), value.im.unwrap_or(zero)),
+            ],
+            Vals::Split(re, im) => vec![
+                store(re, position.clone(), value.re),
+                store(im, position.clone(), value.im.unwrap_or(zero)),
+            ],
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    /// Gives the positions `lo..hi` of values a constant.
+    pub(super) fn filled(&mut self, vals: Vals, lo: Expr, hi: Expr, c: Scalar) -> Vec<Stmt> {
+        let [re, im] = c.parts();
+        let value = Expr::Const(re);
+        match vals {
+            Vals::Real(array) => vec![Stmt::Fill { array, lo, hi, value }],
+            Vals::Pairs(array) if re == im => {
+                let (lo, hi) = (mul(lo, int(2)), mul(hi, int(2)));
+                vec![Stmt::Fill { array, lo, hi, value }]
+            }
+            vals => {
+                let p = self.temp("p");
+                let value = Value { re: value, im: Some(Expr::Const(im)) };
+                let zero = Expr::Const(im);
+                vec![for_loop(p, lo, hi, vals.store(&Expr::Var(p), value, zero))]
+            }
+        }
+    }
+
+    /// New variables for a value.
+    pub(super) fn held_vars(&mut self, name: &str, is_complex: bool) -> Held {
+        let ty = Type::scalar(self.facts.register());
+        let re = self.builder.var(name, ty);
+        let im = is_complex.then(|| self.builder.var(&format!("{name}_im"), ty));
+        Held { re, im }
+    }
+
+    /// `held = value`, where the value may name what the variables hold before.
+    pub(super) fn assigned(&mut self, held: Held, value: Value) -> Vec<Stmt> {
+        let Some(im) = held.im else { return vec![assign(held.re, value.re)] };
+        let value_im = value.im.unwrap_or_else(|| self.zero());
+        let mut names = false;
+        value_im.walk(&mut |e| names |= *e == Expr::Var(held.re));
+        if !names {
+            return vec![assign(held.re, value.re), assign(im, value_im)];
+        }
+        let next = self.builder.var("next", Type::scalar(self.facts.register()));
+        vec![assign(next, value.re), assign(im, value_im), assign(held.re, Expr::Var(next))]
+    }
+
+    /// A value that may be used several times; a real one as it is.
+    pub(super) fn hold(&mut self, value: Value, prefix: &mut Vec<Stmt>) -> Value {
+        let Value { re, im: Some(im) } = value else { return value };
+        Value { re: self.hold_part(re, prefix), im: Some(self.hold_part(im, prefix)) }
+    }
+
+    fn hold_part(&mut self, e: Expr, prefix: &mut Vec<Stmt>) -> Expr {
+        if matches!(e, Expr::Var(_) | Expr::Const(_)) {
+            return e;
+        }
+        let var = self.builder.var("part", Type::scalar(self.facts.register()));
+        prefix.push(assign(var, e));
+        Expr::Var(var)
+    }
+
+    pub(super) fn zero(&self) -> Expr {
+        Expr::Const(Scalar::F64(0.0).convert(self.facts.register()))
+    }
+
+    /// A function of one operand other than `not`.
+    pub(super) fn function(&mut self, op: UnaryOp, a: Value, prefix: &mut Vec<Stmt>) -> Value {
+        let negative = |e: Expr| Expr::Unary(UnaryOp::Neg, Box::new(e));
+        match (op, &a.im) {
+            (UnaryOp::Real, _) | (UnaryOp::Conj, None) => a.re.into(),
+            (UnaryOp::Imag, _) => a.im.unwrap_or_else(|| self.zero()).into(),
+            (_, None) => Expr::Unary(op, Box::new(a.re)).into(),
+            (UnaryOp::Conj, Some(_)) => Value { re: a.re, im: a.im.map(negative) },
+            (UnaryOp::Neg, Some(_)) => Value { re: negative(a.re), im: a.im.map(negative) },
+            (UnaryOp::Square, Some(_)) => {
+                let a = self.hold(a, prefix);
+                self.product(a.clone(), a, prefix)
+            }
+            (UnaryOp::Cube, Some(_)) => {
+                let a = self.hold(a, prefix);
+                let square = self.product(a.clone(), a.clone(), prefix);
+                self.product(square, a, prefix)
+            }
+            (_, Some(im)) => self.absolute(a.re, im.clone(), prefix).into(),
+        }
+    }
+
+    /// An operator of two operands that is neither logical nor the user's.
+    pub(super) fn operator(
+        &mut self,
+        op: BinaryOp,
+        a: Value,
+        b: Value,
+        prefix: &mut Vec<Stmt>,
+    ) -> Value {
+        let negative = |e: Expr| Expr::Unary(UnaryOp::Neg, Box::new(e));
+        let re = |a: Value, b: Value| binary(op, a.re, b.re);
+        match (op, &a.im, &b.im) {
+            (_, None, None) => re(a, b).into(),
+            _ if !op.is_complex() => unreachable!("{} of complex numbers", op.name()),
+            (BinaryOp::Mul, ..) => self.product(a, b, prefix),
+            (BinaryOp::Div, ..) => self.quotient(a, b, prefix),
+            (BinaryOp::Add, None, Some(y)) => Value { im: Some(y.clone()), re: re(a, b) },
+            (_, None, Some(y)) => Value { im: Some(negative(y.clone())), re: re(a, b) },
+            (_, Some(x), None) => Value { im: Some(x.clone()), re: re(a, b) },
+            (_, Some(x), Some(y)) => {
+                Value { im: Some(binary(op, x.clone(), y.clone())), re: re(a, b) }
+            }
+        }
+    }
+
+    fn product(&mut self, a: Value, b: Value, prefix: &mut Vec<Stmt>) -> Value {
+        use BinaryOp::{Add, Mul, Sub};
+        let times = |x: &Expr, y: &Expr| binary(Mul, x.clone(), y.clone());
+        match (a.im.is_some(), b.im.is_some()) {
+            (false, true) => {
+                let a = self.hold_part(a.re, prefix);
+                Value { re: times(&a, &b.re), im: b.im.map(|y| times(&a, &y)) }
+            }
+            (_, false) => {
+                let b = if a.im.is_some() { self.hold_part(b.re, prefix) } else { b.re };
+                Value { re: times(&a.re, &b), im: a.im.map(|x| times(&x, &b)) }
+            }
+            (true, true) => {
+                let (a, b) = (self.hold(a, prefix).parts(), self.hold(b, prefix).parts());
+                let re = binary(Sub, times(&a[0], &b[0]), times(&a[1], &b[1]));
+                let im = binary(Add, times(&a[0], &b[1]), times(&a[1], &b[0]));
+                Value { re, im: Some(im) }
+            }
+        }
+    }
+
+    /// As [`crate::algebra::complex`] divides.
+    fn quotient(&mut self, a: Value, b: Value, prefix: &mut Vec<Stmt>) -> Value {
+        use BinaryOp::{Add, Div, Eq, Ge, Mul, Sub};
+        let Some(d) = b.im else {
+            let b = self.hold_part(b.re, prefix);
+            let over = |x: Expr| binary(Div, x, b.clone());
+            return Value { re: over(a.re), im: a.im.map(over) };
+        };
+        let zero = self.zero();
+        let (c, d) = (self.hold_part(b.re, prefix), self.hold_part(d, prefix));
+        let x = self.hold_part(a.re, prefix);
+        let y = a.im.map_or(zero.clone(), |y| self.hold_part(y, prefix));
+        let size = |e: &Expr| Expr::Unary(UnaryOp::Abs, Box::new(e.clone()));
+        let wide = self.builder.var("wide", Type::BOOL);
+        prefix.push(assign(wide, binary(Ge, size(&c), size(&d))));
+        let select =
+            |a: Expr, b: Expr| Expr::Select(Box::new(Expr::Var(wide)), Box::new(a), Box::new(b));
+        let op = |op, a: &Expr, b: &Expr| binary(op, a.clone(), b.clone());
+        let large = self.hold_part(select(c.clone(), d.clone()), prefix);
+        let small = self.hold_part(select(d, c), prefix);
+        let ratio = Expr::Select(
+            Box::new(op(Eq, &large, &zero)),
+            Box::new(zero),
+            Box::new(op(Div, &small, &large)),
+        );
+        let r = self.hold_part(ratio, prefix);
+        let below = self.hold_part(op(Add, &large, &op(Mul, &small, &r)), prefix);
+        let re = select(op(Add, &x, &op(Mul, &y, &r)), op(Add, &op(Mul, &x, &r), &y));
+        let im = select(op(Sub, &y, &op(Mul, &x, &r)), op(Sub, &op(Mul, &y, &r), &x));
+        Value { re: op(Div, &re, &below), im: Some(op(Div, &im, &below)) }
+    }
+
+    fn absolute(&mut self, re: Expr, im: Expr, prefix: &mut Vec<Stmt>) -> Expr {
+        use BinaryOp::{Add, Div, Eq, Max, Min, Mul, Or};
+        let size = |e: Expr| Expr::Unary(UnaryOp::Abs, Box::new(e));
+        let re = self.hold_part(size(re), prefix);
+        let im = self.hold_part(size(im), prefix);
+        let large = self.hold_part(binary(Max, re.clone(), im.clone()), prefix);
+        let r = self.hold_part(binary(Div, binary(Min, re, im), large.clone()), prefix);
+        let constant = |x: f64| Expr::Const(Scalar::F64(x).convert(self.facts.register()));
+        let root = binary(Add, constant(1.0), binary(Mul, r.clone(), r));
+        let root = Expr::Unary(UnaryOp::Sqrt, Box::new(root));
+        let is = |x: f64| binary(Eq, large.clone(), constant(x));
+        Expr::Select(
+            Box::new(binary(Or, is(0.0), is(f64::INFINITY))),
+            Box::new(large.clone()),
+            Box::new(binary(Mul, large.clone(), root)),
+        )
+    }
+
+    /// Whether two values are equal, or different.
+    pub(super) fn comparison(&mut self, op: BinaryOp, a: Value, b: Value) -> Expr {
+        let (x, y) = match (a.im, b.im) {
+            (None, None) => return binary(op, a.re, b.re),
+            (x, y) => (x.unwrap_or_else(|| self.zero()), y.unwrap_or_else(|| self.zero())),
+        };
+        let both = if op == BinaryOp::Eq { BinaryOp::And } else { BinaryOp::Or };
+        binary(both, binary(op, a.re, b.re), binary(op, x, y))
+    }
+
+    /// Whether a value differs from 0.
+    pub(super) fn is_true(&self, value: Value) -> Expr {
+        let truth = |e: Expr| Expr::Convert(Register::Bool, Box::new(e));
+        match value.im {
+            None => truth(value.re),
+            Some(im) => binary(BinaryOp::Or, truth(value.re), truth(im)),
+        }
+    }
+
+    /// `old + value`, products fused with the sum.
+    fn summed_up(&self, old: Value, value: Value) -> Value {
+        let im = match (old.im, value.im) {
+            (Some(old), Some(im)) => Some(fused(old, im)),
+            (old, im) => old.or(im),
+        };
+        Value { re: fused(old.re, value.re), im }
+    }
+
+    /// `old op value` where one of them is complex.
+    pub(super) fn combined_parts(
+        &mut self,
+        op: ReduceOp,
+        old: Value,
+        value: Value,
+        prefix: &mut Vec<Stmt>,
+    ) -> Value {
+        match op {
+            ReduceOp::Add => self.summed_up(old, value),
+            _ => self.operator(op.binary(), old, value, prefix),
+        }
+    }
+}
+
+/// `old + e`, where `e` may be a part of a product of complex numbers.
+fn fused(old: Expr, e: Expr) -> Expr {
+    use BinaryOp::{Add, Mul, Sub};
+    match e {
+        Expr::Binary(Mul, a, b) => Expr::Fma(a, b, Box::new(old)),
+        Expr::Binary(op @ (Add | Sub), x, y) => match (*x, *y) {
+            (x @ Expr::Binary(Mul, ..), Expr::Binary(Mul, a, b)) => {
+                let a = match op {
+                    Sub => Box::new(Expr::Unary(UnaryOp::Neg, a)),
+                    _ => a,
+                };
+                Expr::Fma(a, b, Box::new(fused(old, x)))
+            }
+            (x, y) => binary(Add, old, binary(op, x, y)),
+        },
+        e => binary(Add, old, e),
+    }
+}
