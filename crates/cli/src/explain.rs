@@ -3,13 +3,12 @@
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
-use crate::run::no_schedule;
 use tamis::explain::{Explanation, Stage};
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
-    no_schedule(&args.schedule)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
     let formats = inputs::formats(&program, &args.formats)?;
     let mut stages = vec![];
     for name in &args.emit {
@@ -22,7 +21,7 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             )
         })?);
     }
-    let explanation = Explanation::of(&program, &formats)?;
+    let explanation = Explanation::of(&program, &formats, &schedule)?;
     if let [stage] = stages[..] {
         print!("{}", explanation.stage(stage)?);
         return Ok(());

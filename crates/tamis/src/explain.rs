@@ -12,6 +12,7 @@ use tamis_core::iteration::explain as iteration;
 use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
+use tamis_core::schedule::Schedule;
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -77,16 +78,19 @@ pub struct Explanation<'p> {
     program: &'p Program,
     inputs: BTreeMap<TensorId, Storage>,
     results: BTreeMap<TensorId, FormatSpec>,
+    schedule: Schedule,
 }
 
 impl<'p> Explanation<'p> {
-    /// The program with these formats; operands without one are dense.
+    /// The program with these formats, operands without one dense, and this schedule.
     pub fn of(
         program: &'p Program,
         formats: &BTreeMap<String, FormatSpec>,
+        schedule: &Schedule,
     ) -> Result<Explanation<'p>, Diagnostic> {
-        let mut explanation =
-            Explanation { program, inputs: BTreeMap::new(), results: BTreeMap::new() };
+        let (inputs, results) = (BTreeMap::new(), BTreeMap::new());
+        let schedule = schedule.clone();
+        let mut explanation = Explanation { program, inputs, results, schedule };
         let mut written: Vec<TensorId> = vec![];
         for statement in &program.statements {
             for access in statement.value.accesses() {
@@ -116,7 +120,7 @@ impl<'p> Explanation<'p> {
             dims: BTreeMap::new(),
             width: IndexWidth::I32,
         };
-        pipeline::compile(&request, target)
+        pipeline::compile(&request, &self.schedule, target)
     }
 
     /// One stage as text.
@@ -125,7 +129,13 @@ impl<'p> Explanation<'p> {
         Ok(match stage {
             Stage::Notation => format!("{}\n", notation::make_explicit(self.program)?),
             Stage::Cin => cin::print::program(&compiled(Backend::Interpreter)?.program),
-            Stage::Schedule => "# no commands: the order of loops is chosen\n".to_owned(),
+            Stage::Schedule if self.schedule.is_empty() => {
+                "# no commands: the order of loops is chosen\n".to_owned()
+            }
+            Stage::Schedule => {
+                compiled(Backend::Interpreter)?;
+                self.schedule.commands().map(|command| format!("{command}\n")).collect()
+            }
             Stage::Graph => iteration::graph(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => iteration::lattices(&compiled(Backend::Interpreter)?.program),
             Stage::Ir => {
