@@ -5,7 +5,7 @@ use crate::failure::{Failure, assignment, invalid};
 use crate::inputs;
 use std::path::PathBuf;
 use std::time::Instant;
-use tamis::{Backend, Code, Coordinates, DataType, Diagnostic, Kernel, Options, Tensor, Values};
+use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
 use tamis_io::WriteOptions;
 
 /// Runs the command.
@@ -13,18 +13,18 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
     no_schedule(&args.schedule)?;
     let backend = backend(&args.backend)?;
-    let dtype = args.dtype.as_deref().map(dtype).transpose()?;
+    let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
     }
-    let formats = inputs::formats(&program, &args.formats)?;
+    let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
-    let operands = inputs::operands(&program, args, &formats, dtype)?;
+    let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let results = program.results();
     let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
-    let dimensions = inputs::dimensions(&program, &args.dimensions)?;
+    let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
     let options = Options {
         results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
         datatype: dtype,
@@ -172,17 +172,6 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
         Diagnostic::new(Code::UnsupportedBackend, format!("there is no backend {name} here"))
             .help(format!("use one of {}", known.join(", ")))
             .into()
-    })
-}
-
-fn dtype(name: &str) -> Result<DataType, Failure> {
-    DataType::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
-        invalid(
-            &format!("--dtype {name}"),
-            "the type is unknown",
-            &format!("use one of {}", known.join(", ")),
-        )
     })
 }
 

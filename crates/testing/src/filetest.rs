@@ -162,7 +162,7 @@ impl Filetest {
                 let order = program.tensor(name).map(|id| program.tensors[id].order);
                 formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
             }
-            Explanation::of(&program, &formats)?.stage(stage)
+            Explanation::of(&program, &formats, &tamis::Options::default())?.stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }

@@ -53,6 +53,7 @@ fn c(case: &Case) -> String {
             (name, tamis::format::parse(&format, order).expect("a filetest has formats"))
         })
         .collect();
-    let explanation = Explanation::of(&program, &formats).expect("a filetest compiles");
+    let explanation = Explanation::of(&program, &formats, &tamis::Options::default())
+        .expect("a filetest compiles");
     explanation.stage(Stage::C).expect("a filetest has C")
 }
