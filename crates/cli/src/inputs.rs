@@ -3,6 +3,7 @@
 use crate::args::TensorArgs;
 use crate::failure::{Failure, assignment, invalid};
 use crate::generate::{Generator, Shape};
+use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::notation::Program;
@@ -52,6 +53,7 @@ pub fn operands(
     let sizes = sizes(program, args, &lists)?;
     for text in &args.generators {
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
+        let _generating = progress::stage(format!("generating {name}"));
         let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
         let list =
             generator.fill(&dims, datatype.unwrap_or(DataType::F64), &format!("-g {text}"))?;
@@ -65,6 +67,7 @@ pub fn operands(
         let entries = list.vals.len() as u64;
         let about = About { dims: &list.dims, entries, datatype: list.vals.datatype(), shape };
         let storage = about.storage(formats.get(&name), dtype)?;
+        let _packing = progress::stage(format!("packing {name}"));
         let tensor = tamis::pack(&list, &storage, Duplicates::Sum).map_err(|mut d| {
             d.message = format!("{name}: {}", d.message);
             d
@@ -204,7 +207,7 @@ fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
         };
         return Ok(Coordinates { dims: vec![], crds: vec![], vals });
     }
-    let mut list = tamis_io::read(Path::new(file))?.coordinates;
+    let mut list = progress::read(Path::new(file))?.coordinates;
     // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
     while list.dims.len() > order && list.dims.last() == Some(&1) {
         list.dims.pop();

@@ -2,11 +2,10 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid};
-use crate::inputs;
+use crate::{inputs, progress};
 use std::path::PathBuf;
 use std::time::Instant;
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
-use tamis_io::WriteOptions;
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
@@ -17,6 +16,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let threads = tamis::threads::set(args.threads)?;
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
+    }
+    if args.json {
+        progress::hide();
     }
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
@@ -33,11 +35,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         backend,
     };
     let start = Instant::now();
+    let compiling = progress::stage("compiling");
     let kernel = Kernel::of_program(program, &operands, &options)?;
+    drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
     let mut seconds = vec![];
     let mut results = vec![];
-    for _ in 0..args.time {
+    for run in 1..=args.time {
+        let _computing = progress::stage(match args.time {
+            1 => "computing".to_owned(),
+            runs => format!("computing, run {run} of {runs}"),
+        });
         drop(std::mem::take(&mut results));
         let start = Instant::now();
         results = kernel.run(&operands)?;
@@ -45,7 +53,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
-        tamis_io::write(path, &entries(tensor)?, &WriteOptions::default())?;
+        progress::write(path, &entries(tensor)?)?;
     }
     let report = Report { compile_ms, seconds, backend, threads };
     match args.json {
