@@ -2,29 +2,31 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid};
-use crate::inputs;
+use crate::{inputs, progress};
 use std::path::PathBuf;
 use std::time::Instant;
-use tamis::{Backend, Code, Coordinates, DataType, Diagnostic, Kernel, Options, Tensor, Values};
-use tamis_io::WriteOptions;
+use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let backend = backend(&args.backend)?;
-    let dtype = args.dtype.as_deref().map(dtype).transpose()?;
+    let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
     }
-    let formats = inputs::formats(&program, &args.formats)?;
+    if args.json {
+        progress::hide();
+    }
+    let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
-    let operands = inputs::operands(&program, args, &formats, dtype)?;
+    let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let results = program.results();
     let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
-    let dimensions = inputs::dimensions(&program, &args.dimensions)?;
+    let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
     let options = Options {
         results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
         datatype: dtype,
@@ -34,11 +36,17 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         backend,
     };
     let start = Instant::now();
+    let compiling = progress::stage("compiling");
     let kernel = Kernel::of_program(program, &operands, &options)?;
+    drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
     let mut seconds = vec![];
     let mut results = vec![];
-    for _ in 0..args.time {
+    for run in 1..=args.time {
+        let _computing = progress::stage(match args.time {
+            1 => "computing".to_owned(),
+            runs => format!("computing, run {run} of {runs}"),
+        });
         drop(std::mem::take(&mut results));
         let start = Instant::now();
         results = kernel.run(&operands)?;
@@ -46,7 +54,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
-        tamis_io::write(path, &entries(tensor)?, &WriteOptions::default())?;
+        progress::write(path, &entries(tensor)?)?;
     }
     let report = Report { compile_ms, seconds, backend, threads, schedule: schedule.to_string() };
     match args.json {
@@ -175,16 +183,5 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
         Diagnostic::new(Code::UnsupportedBackend, format!("there is no backend {name} here"))
             .help(format!("use one of {}", known.join(", ")))
             .into()
-    })
-}
-
-fn dtype(name: &str) -> Result<DataType, Failure> {
-    DataType::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
-        invalid(
-            &format!("--dtype {name}"),
-            "the type is unknown",
-            &format!("use one of {}", known.join(", ")),
-        )
     })
 }

@@ -262,7 +262,6 @@ pub(crate) fn request<'p>(
         results.insert(id, spec.clone());
     }
     let largest = dims.iter().copied().max().unwrap_or(0);
-    let rounded = |d: u64| d.checked_next_power_of_two().unwrap_or(u64::MAX);
     Ok(Request {
         program,
         inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
@@ -273,13 +272,18 @@ pub(crate) fn request<'p>(
     })
 }
 
+/// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.
+pub(crate) fn rounded(dimension: u64) -> u64 {
+    dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
 fn missing(name: &str) -> Diagnostic {
     Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
         .help(format!("give {name} a value: a file, a generator or a tensor"))
 }
 
 /// The tensor of this name.
-fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
+pub(crate) fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
     program.tensor(name).ok_or_else(|| {
         let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
         Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
@@ -288,7 +292,7 @@ fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
 }
 
 /// The index variable of this name.
-fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
+pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
     program.var(name).ok_or_else(|| {
         let names: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
         Diagnostic::new(

@@ -170,7 +170,8 @@ impl Filetest {
                 formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
             }
             let schedule = tamis::schedule::parse(&self.schedule)?;
-            Explanation::of(&program, &formats, &schedule)?.stage(stage)
+            let options = tamis::Options { schedule, ..tamis::Options::default() };
+            Explanation::of(&program, &formats, &options)?.stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }

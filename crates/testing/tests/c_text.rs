@@ -54,6 +54,7 @@ fn c(case: &Case) -> String {
         })
         .collect();
     let schedule = tamis::schedule::parse(&case.schedule).expect("a filetest has a schedule");
-    let explanation = Explanation::of(&program, &formats, &schedule).expect("a filetest compiles");
+    let options = tamis::Options { schedule, ..tamis::Options::default() };
+    let explanation = Explanation::of(&program, &formats, &options).expect("a filetest compiles");
     explanation.stage(Stage::C).expect("a filetest has C")
 }
