@@ -1,7 +1,7 @@
 //! Kernels: a program compiled for operands of certain formats, callable again and again.
 
 use crate::backend::Backend;
-use crate::dims;
+use crate::{dims, waste};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -153,6 +153,7 @@ impl Kernel {
             .iter()
             .zip(self.compiled.functions.iter().zip(executables))
         {
+            waste::refuse_copy(&self.compiled.program, kernel, &values)?;
             let target = &self.compiled.program.tensors[kernel.result];
             let tensor = call(target, lowered, executable.as_ref(), &values, &dims)?;
             values[kernel.result.index()] = Some(tensor);

@@ -1,8 +1,9 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Three reasons: a reduction inside a larger expression that suits other loops than the rest; a
+//! Four reasons: a reduction inside a larger expression that suits other loops than the rest; a
 //! merge of so many sparse operands that the cases of its lattice would be too many; a result that
-//! cannot hold intermediate sums.
+//! cannot hold intermediate sums; a result that may take far more memory than its entries, which are
+//! counted first.
 
 use super::{Legaliser, Task};
 use crate::cin::Role;
@@ -29,7 +30,8 @@ impl Legaliser<'_> {
             value => self.hoist_reductions(value, &order, compute),
         };
         let value = self.narrow(value, &order, compute);
-        self.accumulate_elsewhere(Task { value, ..task })
+        let task = self.accumulate_elsewhere(Task { value, ..task });
+        self.assemble_elsewhere(task)
     }
 
     /// The variables of a result in the order in which its levels come to them.
@@ -171,6 +173,26 @@ impl Legaliser<'_> {
         let format = (storage.datatype, &self.program.tensors[task.result].role);
         debug_assert!(!matches!(format.1, Role::Input(_)), "inputs are not computed");
         let value = self.temporary("t", None, order, task.value, task.compute);
+        Task { value, ..task }
+    }
+
+    /// Makes the task a copy of a temporary where entries bring places for others and come in
+    /// another order than these are stored: what holds the entries anyway is better a tensor, of
+    /// which it is known what it takes before the result is allocated.
+    fn assemble_elsewhere(&mut self, task: Task) -> Task {
+        let format = &self.program.storage(task.result).format;
+        let last = format.levels().iter().rposition(|l| !l.kind.properties().full);
+        let (true, Some(last)) = (format.spreads(), last) else { return task };
+        let levels = self.program.level_vars(task.result, &task.vars);
+        let is_copy = matches!(task.value, Expr::Access(_));
+        if is_copy || self.best_order(&task, false).vars.starts_with(&levels[..=last]) {
+            return task;
+        }
+        let mut vars = task.vars.clone();
+        vars.sort();
+        vars.dedup();
+        vars.sort_by_key(|v| task.vars.iter().position(|w| w == v));
+        let value = self.temporary("t", None, vars, task.value, task.compute);
         Task { value, ..task }
     }
 
