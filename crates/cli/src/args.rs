@@ -48,8 +48,8 @@ pub struct RunArgs {
     /// Where to write a result; without it a summary is printed
     #[arg(short = 'o', long = "output", value_name = "T=FILE")]
     pub outputs: Vec<String>,
-    /// A schedule
-    #[arg(short = 's', long = "schedule", default_value = "")]
+    /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
+    #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// auto, jit, c, interp or cuda
     #[arg(long, default_value = "auto")]
@@ -99,8 +99,8 @@ pub struct ExplainArgs {
     /// What is known of tensors
     #[command(flatten)]
     pub tensors: TensorArgs,
-    /// A schedule
-    #[arg(short = 's', long = "schedule", default_value = "")]
+    /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
+    #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// One or several of: notation cin schedule graph lattice ir c cuda asm
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]

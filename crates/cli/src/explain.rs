@@ -3,14 +3,13 @@
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
-use crate::run::no_schedule;
 use tamis::Options;
 use tamis::explain::{Explanation, Stage};
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
-    no_schedule(&args.schedule)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
     let (texts, forms): (Vec<String>, Vec<String>) =
         args.tensors.formats.iter().cloned().partition(|text| text.contains('='));
     let formats = inputs::formats(&program, &texts)?;
@@ -27,8 +26,13 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         })?);
     }
     let (formats, known) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
-    let options =
-        Options { datatype: dtype, dims: known.vars, shapes: known.tensors, ..Options::default() };
+    let options = Options {
+        datatype: dtype,
+        dims: known.vars,
+        shapes: known.tensors,
+        schedule,
+        ..Options::default()
+    };
     let explanation = Explanation::of(&program, &formats, &options)?;
     if is_dot(&forms, &stages)? {
         print!("{}", explanation.graphviz()?);

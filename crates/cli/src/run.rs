@@ -10,7 +10,7 @@ use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Val
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
-    no_schedule(&args.schedule)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
     let backend = backend(&args.backend)?;
     let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
@@ -32,6 +32,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
+        schedule: schedule.clone(),
         backend,
     };
     let start = Instant::now();
@@ -55,7 +56,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
         progress::write(path, &entries(tensor)?)?;
     }
-    let report = Report { compile_ms, seconds, backend, threads };
+    let report = Report { compile_ms, seconds, backend, threads, schedule: schedule.to_string() };
     match args.json {
         true => report.json(&results),
         false => report.summary(&results, &outputs),
@@ -82,6 +83,7 @@ struct Report {
     seconds: Vec<f64>,
     backend: Backend,
     threads: usize,
+    schedule: String,
 }
 
 impl Report {
@@ -92,11 +94,12 @@ impl Report {
         let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
         println!(
             "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
-             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"\"}}",
+             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
             tensor.nnz(),
             self.compile_ms,
             self.backend.name(),
-            self.threads
+            self.threads,
+            self.schedule
         );
     }
 
@@ -181,15 +184,4 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
             .help(format!("use one of {}", known.join(", ")))
             .into()
     })
-}
-
-/// Refuses a schedule: the commands come with the scheduling language.
-pub fn no_schedule(text: &str) -> Result<(), Failure> {
-    if text.trim().is_empty() {
-        return Ok(());
-    }
-    Err(Diagnostic::new(Code::UnsupportedSchedule, "schedules are not supported yet")
-        .at(text, 0..text.len())
-        .help("leave -s out; loops are ordered by themselves")
-        .into())
 }

@@ -156,8 +156,8 @@ fn wrong_requests_end_with_2() {
             "error[unsupported-backend]",
         ),
         (
-            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "split(i,a,b,4)"],
-            "error[unsupported-schedule]",
+            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "tile(i, 4)"],
+            "error[syntax]: there is no command named tile",
         ),
         (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", "y=y.xyz"], "error[invalid-option]"),
         (&["explain", SPMV, "-f", "A=csx"], "error[unknown-format]"),

@@ -16,6 +16,7 @@ use tamis_core::iteration::graph;
 use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
+use tamis_core::schedule::Schedule;
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -79,11 +80,13 @@ impl Stage {
 /// A program and how its tensors are stored.
 pub struct Explanation<'p> {
     request: Request<'p>,
+    schedule: Schedule,
 }
 
 impl<'p> Explanation<'p> {
     /// The program with these formats; operands without one are dense. Of the options count the
-    /// data type, the dimensions, as far as known, and the shapes, here of operands too.
+    /// data type, the dimensions, as far as known, the shapes, here of operands too, and the
+    /// schedule.
     pub fn of(
         program: &'p Program,
         formats: &BTreeMap<String, FormatSpec>,
@@ -113,11 +116,11 @@ impl<'p> Explanation<'p> {
         let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let request = Request { program, inputs, results, datatype, dims, width };
-        Ok(Explanation { request })
+        Ok(Explanation { request, schedule: options.schedule.clone() })
     }
 
     fn compiled(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
-        pipeline::compile(&self.request, target)
+        pipeline::compile(&self.request, &self.schedule, target)
     }
 
     /// The iteration graph in the language of Graphviz.
@@ -131,7 +134,13 @@ impl<'p> Explanation<'p> {
         Ok(match stage {
             Stage::Notation => format!("{}\n", notation::make_explicit(self.request.program)?),
             Stage::Cin => cin::print::program(&compiled(Backend::Interpreter)?.program),
-            Stage::Schedule => "# no commands: the order of loops is chosen\n".to_owned(),
+            Stage::Schedule if self.schedule.is_empty() => {
+                "# no commands: the order of loops is chosen\n".to_owned()
+            }
+            Stage::Schedule => {
+                compiled(Backend::Interpreter)?;
+                self.schedule.commands().map(|command| format!("{command}\n")).collect()
+            }
             Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
             Stage::Ir => {

@@ -16,6 +16,7 @@ use tamis_core::legalise::Request;
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
+use tamis_core::schedule::Schedule;
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::{Executable, call};
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub dims: BTreeMap<String, u64>,
     /// Dimensions of results by name that nothing else fixes: those of which a slice is written.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// How the loops run, as far as the user says.
+    pub schedule: Schedule,
     /// What runs the kernels.
     pub backend: Backend,
 }
@@ -108,7 +111,7 @@ impl Kernel {
         let known = dims::known(&program, sizes, &given)?;
         let all = dims::all(&program, &known)?;
         let request = request(&program, &tensors, &all, options)?;
-        let compiled = pipeline::compile(&request, options.backend.target())?;
+        let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
         let functions: Vec<&ir::Function> =
             compiled.functions.iter().map(|l| &l.function).collect();
         let executables = options.backend.load(&functions)?;

@@ -165,7 +165,7 @@ impl Legaliser<'_> {
         let identity = self.program.identity(*op, task.compute);
         let same_start = storage.format.is_full()
             || identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
-        let wide = storage.datatype == self.accumulator(&task.value, task.compute);
+        let wide = storage.datatype == self.program.accumulator(&task.value, task.compute);
         if (same_start && wide) || self.reduces_innermost(&task) {
             return task;
         }
@@ -200,7 +200,7 @@ impl Legaliser<'_> {
     fn reduces_innermost(&self, task: &Task) -> bool {
         let order = self.best_order(task, false);
         let kept = |a: &&Access| !order.converted.contains(a);
-        let revisits = self.is_revisited(task.value.accesses().into_iter().filter(kept));
+        let revisits = self.ways().is_revisited(task.value.accesses().into_iter().filter(kept));
         let reduced = self.reduced(task, &order.vars);
         let inner = self.innermost_reduced(task, &order.vars, &reduced);
         !revisits && reduced.iter().filter(|&&r| r).count() == inner
