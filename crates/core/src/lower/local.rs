@@ -168,5 +168,5 @@ fn loads(s: &ir::Stmt, array: Array) -> bool {
     for e in s.exprs() {
         e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
     }
-    found || s.blocks().into_iter().flatten().any(|s| loads(s, array))
+    found || s.blocks().flatten().any(|s| loads(s, array))
 }

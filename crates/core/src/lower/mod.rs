@@ -22,6 +22,7 @@
 mod append;
 mod bind;
 mod complex;
+mod flat;
 mod forall;
 mod function;
 mod local;

@@ -185,14 +185,18 @@ fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
 
 /// Whether an operator may be applied to the reduction of a part instead of to each value.
 pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
-    use BinaryOp::{Add, And, Div, Max, Min, Mul, Or, Sub};
-    match (step, over) {
-        (Step::Unary(UnaryOp::Neg | UnaryOp::Conj), ReduceOp::Add) => true,
-        (Step::Left(Mul | Div) | Step::Right(Mul), ReduceOp::Add) => true,
-        (Step::Left(Add | Sub) | Step::Right(Add), ReduceOp::Min | ReduceOp::Max) => true,
-        (Step::Left(Min | Max) | Step::Right(Min | Max), ReduceOp::Min | ReduceOp::Max) => true,
-        (Step::Left(And | Or) | Step::Right(And | Or), ReduceOp::And | ReduceOp::Or) => true,
-        _ => false,
+    use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
+    // What the operator makes of a reduction of nothing has to be a reduction of nothing too.
+    match over {
+        ReduceOp::Add => matches!(
+            step,
+            Step::Unary(UnaryOp::Neg | UnaryOp::Conj) | Step::Left(Mul) | Step::Right(Mul)
+        ),
+        ReduceOp::Min => matches!(step, Step::Left(Add | Sub | Max) | Step::Right(Add | Max)),
+        ReduceOp::Max => matches!(step, Step::Left(Add | Sub | Min) | Step::Right(Add | Min)),
+        ReduceOp::Or => matches!(step, Step::Left(And) | Step::Right(And)),
+        ReduceOp::And => matches!(step, Step::Left(Or) | Step::Right(Or)),
+        ReduceOp::Mul | ReduceOp::User(_) => false,
     }
 }
 
