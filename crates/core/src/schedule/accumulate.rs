@@ -7,7 +7,8 @@
 //! ```
 //!
 //! Runs after the commands of a schedule, so that these see plain loops. Factors that the inner
-//! loops do not change are multiplied with the sum.
+//! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
+//! nothing to sum, an infinite factor is not asked either, whatever the order of the loops.
 
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Program, Role, Stmt};
@@ -110,7 +111,7 @@ impl Nest<'_> {
         let (lhs, rhs) = leaf(&body);
         let (lhs, rhs) = (lhs.clone(), rhs.clone());
         let (factors, rhs) = match op {
-            ReduceOp::Add => self.factored(rhs),
+            ReduceOp::Add => self.factors(rhs),
             _ => (None, rhs),
         };
         let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
@@ -124,6 +125,18 @@ impl Nest<'_> {
             self.later || self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
         let consumer = Stmt::Assign { lhs, op: again.then_some(op), rhs: total };
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
+    }
+
+    /// The factors that the inner loops do not change, and the rest, if it is never a sum of
+    /// nothing.
+    fn factors(&self, body: Expr) -> (Option<Expr>, Expr) {
+        let full = |a: &Access| self.program.storage(a.tensor).format.is_full();
+        let (factors, rest) = self.factored(body.clone());
+        let exact = self.compute.integers().is_some();
+        match exact || rest.accesses().into_iter().all(full) {
+            true => (factors, rest),
+            false => (None, body),
+        }
     }
 
     /// The operands in a product that are known outside, and the rest: the distributive law takes
