@@ -20,7 +20,7 @@ use crate::ir::{self, Expr, Status};
 use crate::level::Append;
 
 /// More entries are not reserved before they come.
-const MOST_EXPECTED: i64 = 1 << 27;
+pub(super) const MOST_EXPECTED: i64 = 1 << 27;
 
 impl Lowerer<'_> {
     /// One coordinate of a level that is written in order: what is below it, and around that the
