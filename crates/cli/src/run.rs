@@ -31,6 +31,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         dims: dimensions.vars,
         shapes: dimensions.tensors,
         backend,
+        ..Options::default()
     };
     let start = Instant::now();
     let kernel = Kernel::of_program(program, &operands, &options)?;

@@ -7,6 +7,7 @@ pub mod interpreted;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
+mod parallel;
 pub mod pipes;
 mod radix;
 pub mod records;

@@ -115,6 +115,7 @@ impl<'p> Explanation<'p> {
             datatype: None,
             dims: BTreeMap::new(),
             width: IndexWidth::I32,
+            parallel: false,
         };
         pipeline::compile(&request, target)
     }

@@ -24,7 +24,7 @@ mod waste;
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
 pub use footprint::footprint;
-pub use kernel::{Bound, Kernel, Options, evaluate};
+pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};

@@ -29,7 +29,7 @@ impl Legaliser<'_> {
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter, workspace }
+        Kernel { result, compute, body, scatter, workspace, chunked: self.request.parallel }
     }
 
     /// The loops of a task in an order. Operands that are walked entry by entry leave no sums for
