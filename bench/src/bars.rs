@@ -2,8 +2,8 @@
 
 use crate::contender::Role;
 use crate::limits::Limits;
-use crate::measure::Race;
-use crate::problem::{Operation, Storage};
+use crate::measure::{Entry, Race};
+use crate::problem::{Operation, Order, Storage};
 
 /// One figure beside what it must be.
 pub struct Bar {
@@ -36,10 +36,10 @@ impl Bar {
     }
 }
 
-/// The speeds an operation must have, relative to others.
+/// The speeds an operation must have on every input, relative to others.
 struct Speeds {
     /// The best tier against the fastest peer.
-    peer: f64,
+    peer: Option<f64>,
     /// The best tier against the hand-written kernel.
     hand: Option<f64>,
     /// The JIT alone against the hand-written kernel.
@@ -47,13 +47,60 @@ struct Speeds {
 }
 
 fn required(operation: Operation) -> Speeds {
-    match operation {
-        Operation::Spmv => Speeds { peer: 1.0, hand: None, jit_hand: None },
-        _ if operation.is_of_storage() => Speeds { peer: 1.0, hand: None, jit_hand: None },
-        Operation::Spmm(_) => Speeds { peer: 1.2, hand: Some(0.8), jit_hand: Some(0.5) },
-        _ => Speeds { peer: 1.0, hand: Some(0.7), jit_hand: None },
-    }
+    let (peer, hand, jit_hand) = match operation {
+        Operation::Spmm(_) => (Some(1.2), Some(0.8), Some(0.5)),
+        Operation::SpaddMany(7) => (Some(1.2), None, None),
+        // These are held to their geometric means, or to each other.
+        Operation::Spgemm(..) | Operation::SpaddMany(_) | Operation::MttkrpSparse(_) => {
+            (None, None, None)
+        }
+        Operation::Mttkrp => (Some(1.0), Some(0.8), None),
+        _ if operation == Operation::Spmv || operation.is_of_storage() => (Some(1.0), None, None),
+        _ => (Some(1.0), Some(0.7), None),
+    };
+    Speeds { peer, hand, jit_hand }
 }
+
+/// A bar for the geometric mean over races.
+struct Mean {
+    what: &'static str,
+    of: fn(Operation) -> bool,
+    against: fn(&Race) -> Option<f64>,
+    required: f64,
+}
+
+const MEANS: [Mean; 5] = [
+    Mean {
+        what: "conversions: best tier / fastest peer",
+        of: |operation| matches!(operation, Operation::Convert(..)),
+        against: |race| race.median_of(|entry| entry.role == Role::Peer),
+        required: 1.5,
+    },
+    Mean {
+        what: "spgemm: best tier / scipy with its sort",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+        against: |race| race.median_of(|entry| entry.name.starts_with("scipy")),
+        required: 1.3,
+    },
+    Mean {
+        what: "spgemm: best tier / fastest peer",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+        against: |race| race.median_of(|entry| entry.role == Role::Peer),
+        required: 1.0,
+    },
+    Mean {
+        what: "spgemm: best tier / hand",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+        against: |race| race.median_of(|entry| entry.role == Role::Hand),
+        required: 0.8,
+    },
+    Mean {
+        what: "spgemm-unsorted: best tier / scipy",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Unsorted)),
+        against: |race| race.median_of(|entry| entry.name.starts_with("scipy")),
+        required: 1.0,
+    },
+];
 
 /// SpMV on the stencil must come this near to the time that triad bandwidth allows.
 const STENCIL_OF_TRIAD: f64 = 0.8;
@@ -62,7 +109,9 @@ const STENCIL_OF_TRIAD: f64 = 0.8;
 pub fn of_races(races: &[Race], limits: &Limits) -> Vec<Bar> {
     let mut bars: Vec<Bar> = races.iter().flat_map(|race| of_race(race, limits)).collect();
     bars.extend(races.iter().filter_map(|race| against_csr(race, races)));
-    bars.extend(conversions(races));
+    bars.extend(races.iter().filter_map(|race| sparse_factors(race, races)));
+    bars.extend(races.iter().filter_map(|race| twice_the_terms(race, races)));
+    bars.extend(MEANS.iter().filter_map(|mean| mean.bar(races)));
     bars
 }
 
@@ -78,21 +127,49 @@ fn against_csr(race: &Race, races: &[Race]) -> Option<Bar> {
     })
 }
 
-/// The geometric mean of all conversions against the fastest peer.
-fn conversions(races: &[Race]) -> Option<Bar> {
-    let is_conversion = |race: &&Race| matches!(race.operation, Operation::Convert(..));
-    let ratio = |race: &Race| {
-        let peer = race.fastest(|role| role == Role::Peer).map(|(_, seconds)| seconds);
-        Some(peer? / race.best_tamis()?)
-    };
-    let ratios: Vec<f64> = races.iter().filter(is_conversion).filter_map(ratio).collect();
-    let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
-    (!ratios.is_empty()).then(|| Bar {
-        what: format!("{} conversions, geometric mean: best tier / fastest peer", ratios.len()),
-        reached: mean.exp(),
-        required: Required::AtLeast(1.5),
+/// Below a quarter, sparse factors must be ahead of dense ones.
+fn sparse_factors(race: &Race, races: &[Race]) -> Option<Bar> {
+    let Operation::MttkrpSparse(density) = race.operation else { return None };
+    let same = |other: &&Race| other.operation == Operation::Mttkrp && other.input == race.input;
+    let dense = races.iter().find(same)?.best_tamis()?;
+    (density.share() < 0.25).then_some(Bar {
+        what: format!(
+            "{} {}: best tier / best tier with dense factors",
+            race.operation, race.input
+        ),
+        reached: dense / race.best_tamis()?,
+        required: Required::AtLeast(1.0),
         unit: "x",
     })
+}
+
+/// Sums must be linear in the number of their terms: merging is a little more than that.
+fn twice_the_terms(race: &Race, races: &[Race]) -> Option<Bar> {
+    let half =
+        |other: &&Race| other.operation == Operation::SpaddMany(8) && other.input == race.input;
+    let half = races.iter().find(half).filter(|_| race.operation == Operation::SpaddMany(16))?;
+    let per_byte = |race: &Race| Some(race.best_tamis()? / race.bytes as f64);
+    Some(Bar {
+        what: format!("spadd16 {}: time for a byte / with 8 terms", race.input),
+        reached: per_byte(race)? / per_byte(half)?,
+        required: Required::AtMost(1.25),
+        unit: "x",
+    })
+}
+
+impl Mean {
+    fn bar(&self, races: &[Race]) -> Option<Bar> {
+        let ratio = |race: &Race| Some((self.against)(race)? / race.best_tamis()?);
+        let of = races.iter().filter(|race| (self.of)(race.operation));
+        let ratios: Vec<f64> = of.filter_map(ratio).collect();
+        let mean = ratios.iter().map(|r| r.ln()).sum::<f64>() / ratios.len() as f64;
+        (!ratios.is_empty()).then(|| Bar {
+            what: format!("geometric mean of {} x {}", ratios.len(), self.what),
+            reached: mean.exp(),
+            required: Required::AtLeast(self.required),
+            unit: "x",
+        })
+    }
 }
 
 fn of_race(race: &Race, limits: &Limits) -> Vec<Bar> {
@@ -104,7 +181,7 @@ fn of_race(race: &Race, limits: &Limits) -> Vec<Bar> {
     let stencil = race.operation == Operation::Spmv && race.input == "lap2d_1000";
     let triad = race.bytes as f64 / limits.triad;
     let rows = [
-        ("best tier / fastest peer", peer, Some(best), Some(speeds.peer)),
+        ("best tier / fastest peer", peer, Some(best), speeds.peer),
         ("best tier / hand", hand, Some(best), speeds.hand),
         ("jit / hand", hand, jit, speeds.jit_hand),
         ("best tier / triad limit", stencil.then_some(triad), Some(best), Some(STENCIL_OF_TRIAD)),
@@ -128,6 +205,12 @@ impl Race {
         candidates
             .filter_map(|entry| Some((entry.name.as_str(), entry.median()?)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
+    }
+
+    /// The least median of such entries.
+    fn median_of(&self, entry: impl Fn(&Entry) -> bool) -> Option<f64> {
+        let entries = self.entries.iter().filter(|e| entry(e));
+        entries.filter_map(Entry::median).min_by(f64::total_cmp)
     }
 
     /// The median of Tamis's better tier.

@@ -6,14 +6,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 
 use libloading::Library;
 
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Output, Problem, RANK};
+use crate::problem::{Operands, Operation, Order, Output, Problem, RANK};
 
-const SOURCES: [&str; 5] = ["spmv.c", "spmm.c", "merge.c", "tensor.c", "sddmm.c"];
+const SOURCES: [&str; 7] =
+    ["spmv.c", "spmm.c", "merge.c", "sum.c", "spgemm.c", "tensor.c", "sddmm.c"];
 const FLAGS: [&str; 6] = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-w"];
 
 /// The kernels, or why there are none.
@@ -36,12 +38,41 @@ type Merge = unsafe extern "C" fn(
     *mut f64,
 ) -> i64;
 
+type Product = unsafe extern "C" fn(
+    i64,
+    Index,
+    Index,
+    Number,
+    Index,
+    Index,
+    Number,
+    *mut i32,
+    *mut i32,
+    *mut f64,
+    *mut u8,
+    *mut f64,
+    *mut i32,
+    *mut i32,
+    *mut u64,
+    i32,
+) -> i64;
+
+/// A term of a sum, as the C source has it.
+#[repr(C)]
+struct Term {
+    pos: Index,
+    crd: Index,
+    vals: Number,
+}
+
 /// The functions of the library, with the signatures of the C sources.
 struct Kernels {
     spmv: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
     spmm: unsafe extern "C" fn(i64, i64, Index, Index, Number, Number, *mut f64),
     add: Merge,
     hadamard: Merge,
+    sum: unsafe extern "C" fn(i64, i64, *const Term, *mut i32, *mut i32, *mut f64) -> i64,
+    spgemm: Product,
     ttv: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
     ttm32: unsafe extern "C" fn(i64, Index, Index, Number, Number, *mut f64),
     mttkrp32:
@@ -81,7 +112,17 @@ impl Contender for Hand {
             Operands::MatrixDense { a, x } => {
                 in_process(|| Ok(kernels.spmm(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
             }
+            Operands::TensorTwoSparse { .. } => Err(Absent::NoOperation),
+            Operands::Matrices { all } => {
+                in_process(|| Ok(kernels.sum(all)), |(pos, crd, vals)| Output { pos, crd, vals })
+            }
             Operands::TwoMatrices { a, b } => {
+                if let Operation::Spgemm(_, order) = problem.operation {
+                    return in_process(
+                        move || Ok(kernels.spgemm(a, b, order)),
+                        |(pos, crd, vals)| Output { pos, crd, vals },
+                    );
+                }
                 let merge = match problem.operation {
                     Operation::Spadd => kernels.add,
                     _ => kernels.hadamard,
@@ -137,6 +178,8 @@ impl Kernels {
                     spmm: *library.get(b"hand_spmm")?,
                     add: *library.get(b"hand_add")?,
                     hadamard: *library.get(b"hand_hadamard")?,
+                    sum: *library.get(b"hand_sum")?,
+                    spgemm: *library.get(b"hand_spgemm")?,
                     ttv: *library.get(b"hand_ttv")?,
                     ttm32: *library.get(b"hand_ttm32")?,
                     mttkrp32: *library.get(b"hand_mttkrp32")?,
@@ -185,6 +228,54 @@ impl Kernels {
         Sparse { pos: b.pos1.clone(), crd: b.crd1.clone(), vals, len: fibers * width }
     }
 
+    /// The sum of matrices: room for every possible nonzero, untouched beyond those there are.
+    fn sum(&self, all: &[Rc<Csr>]) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+        let most = all.iter().map(|a| a.vals.len()).sum();
+        let rows = all[0].rows;
+        let terms: Vec<Term> = all
+            .iter()
+            .map(|a| Term { pos: a.pos.as_ptr(), crd: a.crd.as_ptr(), vals: a.vals.as_ptr() })
+            .collect();
+        written(rows, most, |pos, crd, vals| {
+            // SAFETY: at most sixteen valid CSR matrices of the same dimensions; at most one element is
+            // written per nonzero of theirs.
+            unsafe { (self.sum)(terms.len() as i64, rows as i64, terms.as_ptr(), pos, crd, vals) }
+        })
+    }
+
+    /// The product of matrices, with room for every multiplication.
+    fn spgemm(&self, a: &Csr, b: &Csr, order: Order) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+        let row = |k: &i32| (b.pos[*k as usize + 1] - b.pos[*k as usize]) as usize;
+        let most = a.crd.iter().map(row).sum();
+        let (mut marks, mut sums) = (vec![0u8; b.cols], vec![0.0; b.cols]);
+        let (mut list, mut other) = (vec![0; b.cols + 1], vec![0; b.cols + 1]);
+        let mut bits = vec![0u64; b.cols / 64 + 1];
+        written(a.rows, most, |pos, crd, vals| {
+            // SAFETY: two valid CSR matrices that may be multiplied; the work arrays are as long as the
+            // source asks, and at most one element is written per multiplication.
+            unsafe {
+                (self.spgemm)(
+                    a.rows as i64,
+                    a.pos.as_ptr(),
+                    a.crd.as_ptr(),
+                    a.vals.as_ptr(),
+                    b.pos.as_ptr(),
+                    b.crd.as_ptr(),
+                    b.vals.as_ptr(),
+                    pos,
+                    crd,
+                    vals,
+                    marks.as_mut_ptr(),
+                    sums.as_mut_ptr(),
+                    list.as_mut_ptr(),
+                    other.as_mut_ptr(),
+                    bits.as_mut_ptr(),
+                    i32::from(order == Order::Sorted),
+                )
+            }
+        })
+    }
+
     fn mttkrp(&self, b: &Csf3, c: &Dense, d: &Dense) -> (Vec<Line>, usize) {
         let len = b.dims[0] * RANK;
         let out = fill(len, |out| {
@@ -212,26 +303,41 @@ impl Kernels {
 
 /// The sum or product of two matrices: room for every possible nonzero, untouched beyond those there are.
 fn merged(merge: Merge, a: &Csr, b: &Csr) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
-    let most = a.vals.len() + b.vals.len();
-    let (mut pos, mut crd) = (Vec::with_capacity(a.rows + 1), Vec::with_capacity(most));
+    written(a.rows, a.vals.len() + b.vals.len(), |pos, crd, vals| {
+        // SAFETY: two valid CSR matrices of the same dimensions; at most one element is written per nonzero of
+        // a and b (and at most one beyond them is never started, since a step writes only while both rows have
+        // elements left).
+        unsafe {
+            merge(
+                a.rows as i64,
+                a.pos.as_ptr(),
+                a.crd.as_ptr(),
+                a.vals.as_ptr(),
+                b.pos.as_ptr(),
+                b.crd.as_ptr(),
+                b.vals.as_ptr(),
+                pos,
+                crd,
+                vals,
+            )
+        }
+    })
+}
+
+/// A matrix of so many rows and at most so many elements, which `write` writes: all positions, and as many
+/// elements as it says.
+fn written(
+    rows: usize,
+    most: usize,
+    write: impl FnOnce(*mut i32, *mut i32, *mut f64) -> i64,
+) -> (Vec<i32>, Vec<i32>, Vec<f64>) {
+    let (mut pos, mut crd) = (Vec::with_capacity(rows + 1), Vec::with_capacity(most));
     let mut vals = Vec::with_capacity(most);
-    // SAFETY: two valid CSR matrices of the same dimensions; the kernel writes a.rows + 1 positions and as
-    // many coordinates and values as it returns, at most one per nonzero of a and b (and at most one
-    // beyond them is never started, since a step writes only while both rows have elements left).
+    let nnz = write(pos.as_mut_ptr(), crd.as_mut_ptr(), vals.as_mut_ptr()) as usize;
+    assert!(nnz <= most, "a kernel writes no more than there is room for");
+    // SAFETY: `write` has written so many of each.
     unsafe {
-        let nnz = merge(
-            a.rows as i64,
-            a.pos.as_ptr(),
-            a.crd.as_ptr(),
-            a.vals.as_ptr(),
-            b.pos.as_ptr(),
-            b.crd.as_ptr(),
-            b.vals.as_ptr(),
-            pos.as_mut_ptr(),
-            crd.as_mut_ptr(),
-            vals.as_mut_ptr(),
-        ) as usize;
-        pos.set_len(a.rows + 1);
+        pos.set_len(rows + 1);
         crd.set_len(nnz);
         vals.set_len(nnz);
     }

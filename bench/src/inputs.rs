@@ -85,6 +85,17 @@ pub const MATRICES: [&str; 5] = ["lap2d_1000", "lap3d_100", "fem60k", "rmat17", 
 pub const STENCILS: [&str; 2] = ["lap2d_1000", "lap3d_100"];
 /// Those that are dense blocks of 3 x 3.
 pub const BLOCKED: [&str; 1] = ["fem60k"];
+/// Those that are squared: rmat14 stands for rmat17, whose square is ten times as large.
+pub const SQUARED: [&str; 5] = ["lap2d_1000", "lap3d_100", "fem60k", "rmat14", "uni500k"];
+/// Smaller siblings of all, to be multiplied by random matrices of a density.
+pub const SMALL: [&str; 5] = ["lap2d_128", "lap3d_25", "fem15k", "rmat14", "uni16k"];
+/// Those of which seven are added.
+pub const ADDED: [&str; 6] =
+    ["lap2d_1000", "lap3d_100", "fem60k", "rmat17", "uni500k", "densities10k"];
+/// Those of which any number is added.
+pub const MANY: [&str; 2] = ["rmat17", "densities10k"];
+/// Densities of the terms of a sum (table 3 of "Sparse tensor algebra with workspaces").
+const OF_TERMS: [f64; 7] = [2.56e-2, 1.68e-3, 2.89e-4, 2.50e-3, 2.92e-3, 2.96e-2, 1.06e-2];
 /// The names of the 3-tensors.
 pub const TENSORS: [&str; 2] = ["uni1000", "zipf5m"];
 
@@ -92,21 +103,46 @@ pub const TENSORS: [&str; 2] = ["uni1000", "zipf5m"];
 pub fn matrix(name: &str) -> Option<Csr> {
     Some(match name {
         "lap2d_1000" => stencil([1000, 1000, 1]),
+        "lap2d_128" => stencil([128, 128, 1]),
         "lap3d_100" => stencil([100, 100, 100]),
+        "lap3d_25" => stencil([25, 25, 25]),
         "fem60k" => blocks([25, 25, 32], 3),
+        "fem15k" => blocks([25, 25, 8], 3),
         "rmat17" => power_law(17, 16, 3),
+        "rmat14" => power_law(14, 16, 3),
         "uni500k" => uniform(500_000, 8, 5),
+        "uni16k" => uniform(16_384, 8, 5),
+        "densities10k" => random([10_000; 2], OF_TERMS[0], 7),
         _ => return None,
     })
 }
 
-/// A second operand for element-wise operations on the matrix of that name: another draw of a random
-/// matrix; of a structured one, the columns moved by one, so that the patterns overlap in part.
-pub fn second(name: &str, first: &Csr) -> Csr {
+/// The `n`-th further operand for element-wise operations on the matrix of that name: another draw of a
+/// random matrix; of a structured one, the columns moved by `n`, so that the patterns overlap in part.
+pub fn another(name: &str, first: &Csr, n: usize) -> Csr {
+    let seed = 20 * n as u64;
     match name {
-        "rmat17" => power_law(17, 16, 23),
-        "uni500k" => uniform(500_000, 8, 25),
-        _ => shifted(first),
+        "rmat17" => power_law(17, 16, 3 + seed),
+        "uni500k" => uniform(500_000, 8, 5 + seed),
+        "densities10k" => random([10_000; 2], OF_TERMS[n % OF_TERMS.len()], 7 + seed),
+        _ => shifted(first, n),
+    }
+}
+
+/// A random matrix of so many rows and columns, of which about the given share is stored.
+pub fn random([rows, cols]: [usize; 2], density: f64, seed: u64) -> Csr {
+    let mut rng = Rng::new(seed);
+    // Gaps between stored elements are geometric.
+    let per_gap = (1.0 - density).ln().recip();
+    let mut keys = Vec::with_capacity(((rows * cols) as f64 * density * 1.1) as usize);
+    let mut at = 0;
+    loop {
+        at += if density < 1.0 { ((1.0 - rng.unit()).ln() * per_gap) as usize } else { 0 };
+        if at >= rows * cols {
+            return csr_from_keys([rows, cols], keys, seed + 1);
+        }
+        keys.push(key(at / cols, at % cols));
+        at += 1;
     }
 }
 
@@ -125,10 +161,10 @@ pub fn dense(rows: usize, cols: usize, seed: u64) -> Dense {
     Dense { rows, cols, vals: Aligned::from_fn(rows * cols, || rng.value()) }
 }
 
-/// `a` with every column moved one to the right, cyclically, and new values.
-fn shifted(a: &Csr) -> Csr {
-    let mut rng = Rng::new(77);
-    let mut crd: Vec<i32> = a.crd.iter().map(|&j| (j + 1) % a.cols as i32).collect();
+/// `a` with every column moved by `n` to the right, cyclically, and new values.
+fn shifted(a: &Csr, n: usize) -> Csr {
+    let mut rng = Rng::new(76 + n as u64);
+    let mut crd: Vec<i32> = a.crd.iter().map(|&j| (j + n as i32) % a.cols as i32).collect();
     for row in a.pos.windows(2) {
         crd[row[0] as usize..row[1] as usize].sort_unstable();
     }
@@ -152,7 +188,7 @@ fn stencil(grid: [usize; 3]) -> Csr {
             }
         }
     }
-    csr_from_keys(nx * ny * nz, nx * ny * nz, keys, 1)
+    csr_from_keys([nx * ny * nz; 2], keys, 1)
 }
 
 /// Finite elements in miniature: the nodes of a grid see 86 % of their 26 neighbours, symmetrically, and
@@ -170,7 +206,7 @@ fn blocks(grid: [usize; 3], dofs: usize) -> Csr {
             }
         }
     }
-    csr_from_keys(nodes * dofs, nodes * dofs, keys, 2)
+    csr_from_keys([nodes * dofs; 2], keys, 2)
 }
 
 /// R-MAT with the Graph500 probabilities (0.57, 0.19, 0.19, 0.05); edges drawn twice count once.
@@ -191,14 +227,14 @@ fn power_law(scale: u32, per_row: usize, seed: u64) -> Csr {
             })
         })
         .collect();
-    csr_from_keys(n, n, keys, seed + 1)
+    csr_from_keys([n; 2], keys, seed + 1)
 }
 
 /// Uniformly random coordinates, about `per_row` to a row.
 fn uniform(n: usize, per_row: usize, seed: u64) -> Csr {
     let mut rng = Rng::new(seed);
     let keys = (0..n * per_row).map(|_| key(rng.below(n), rng.below(n))).collect();
-    csr_from_keys(n, n, keys, seed + 1)
+    csr_from_keys([n; 2], keys, seed + 1)
 }
 
 /// A tensor of exactly `nnz` distinct coordinates, each mode drawn by `draw`.
@@ -235,7 +271,7 @@ fn csf_from_keys(dims: [usize; 3], keys: &[u64]) -> Csf3 {
     Csf3 { dims, pos1, crd1, pos2, crd2, vals }
 }
 
-fn csr_from_keys(rows: usize, cols: usize, mut keys: Vec<u64>, seed: u64) -> Csr {
+fn csr_from_keys([rows, cols]: [usize; 2], mut keys: Vec<u64>, seed: u64) -> Csr {
     keys.sort_unstable();
     keys.dedup();
     let mut rng = Rng::new(seed);
@@ -338,9 +374,18 @@ mod tests {
             [stencil([4, 3, 1]), stencil([3, 3, 3]), blocks([3, 3, 2], 3), power_law(6, 4, 1)];
         for a in small {
             check_csr(&a);
-            check_csr(&shifted(&a));
+            check_csr(&shifted(&a, 2));
         }
         assert_eq!(stencil([4, 3, 1]).crd.len(), 12 + 2 * (3 * 3 + 4 * 2));
+    }
+
+    #[test]
+    fn random_matrices_have_their_density() {
+        for (density, least, most) in [(1.0, 120_000, 120_000), (0.04, 4500, 5100)] {
+            let a = random([300, 400], density, 9);
+            check_csr(&a);
+            assert!((least..=most).contains(&a.crd.len()), "{}", a.crd.len());
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod inputs;
 mod limits;
 mod measure;
 mod pages;
+mod peers_eigen;
 mod peers_python;
 mod peers_rust;
 mod problem;
@@ -34,8 +35,10 @@ usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--page
 
   --quick    few repetitions: a first impression
   --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
-             spmv-coo spmv-dia spmv-bcsr spadd-coo coo-csr csr-csc csr-dia csr-bcsr
-  --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, uni1000 zipf5m
+             spadd7 spgemm spgemm-unsorted spgemm-0.0025 mttkrp32-sparse spmv-coo spmv-dia spmv-bcsr spadd-coo
+             coo-csr csr-csc csr-dia csr-bcsr
+  --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, smaller ones (lap2d_128 lap3d_25
+             fem15k rmat14 uni16k), densities10k, and tensors (uni1000 zipf5m)
   --pages    the pages that everybody's arrays lie on (default: huge)
   --save     write bench/out/<date>.json and bench/out/latest.md";
 
@@ -97,7 +100,8 @@ fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
     all.push(Box::new(peers_rust::Sprs));
     all.push(Box::new(peers_rust::Faer));
     all.push(Box::new(peers_rust::Nalgebra));
-    all.push(Box::new(peers_python::SciPy::start(work)));
+    all.push(Box::new(peers_eigen::Eigen::compile(work)));
+    all.extend(peers_python::contenders(work));
     all
 }
 
@@ -168,9 +172,7 @@ impl Options {
         if let Some(only) = self.only.iter().find(unknown) {
             return Err(format!("no operation begins with {only}"));
         }
-        let known = |name: &String| {
-            inputs::MATRICES.contains(&name.as_str()) || inputs::TENSORS.contains(&name.as_str())
-        };
+        let known = |name: &String| OPERATIONS.iter().any(|o| o.inputs().contains(&name.as_str()));
         match self.inputs.iter().find(|name| !known(name)) {
             Some(name) => Err(format!("there is no input {name}")),
             None => Ok(()),

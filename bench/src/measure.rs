@@ -2,7 +2,7 @@
 //! that agree timed, in rounds, so that whatever disturbs the machine disturbs them all.
 
 use crate::contender::{Absent, Contender, Prepared, Role};
-use crate::problem::{Operation, Output, Problem};
+use crate::problem::{Operation, Order, Output, Problem};
 
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
@@ -100,6 +100,8 @@ pub fn race(
 struct Runner<'a> {
     contender: &'a dyn Contender,
     state: Result<Box<dyn Prepared + 'a>, Outcome>,
+    /// Whether the columns of a row may come in any order.
+    unsorted: bool,
     warm_up: f64,
     times: Vec<f64>,
 }
@@ -107,7 +109,8 @@ struct Runner<'a> {
 impl<'a> Runner<'a> {
     fn start(contender: &'a dyn Contender, problem: &'a Problem) -> Self {
         let state = contender.prepare(problem).map_err(Outcome::Absent);
-        Self { contender, state, warm_up: 0.0, times: Vec::new() }
+        let unsorted = matches!(problem.operation, Operation::Spgemm(_, Order::Unsorted));
+        Self { contender, state, unsorted, warm_up: 0.0, times: Vec::new() }
     }
 
     /// Runs once; the first result of a race becomes the reference for the others.
@@ -115,7 +118,8 @@ impl<'a> Runner<'a> {
         let Ok(prepared) = &mut self.state else { return };
         let computed = prepared.run().and_then(|seconds| {
             self.warm_up = seconds;
-            prepared.output()
+            let output = prepared.output()?;
+            Ok(if self.unsorted { output.in_order() } else { output })
         });
         let verdict = computed.and_then(|output| match reference {
             None => {

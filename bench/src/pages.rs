@@ -36,6 +36,11 @@ impl Pages {
         ("NUMPY_MADVISE_HUGEPAGE", if self == Self::Huge { "1" } else { "0" })
     }
 
+    /// What `peers/pages.c` has to find in its environment to follow the policy.
+    pub fn for_libc(self) -> Option<(&'static str, &'static str)> {
+        (self == Self::Huge).then_some(("TAMIS_BENCH_HUGE", "1"))
+    }
+
     /// For people, with the kernel's own setting, which can overrule.
     pub fn describe(self) -> String {
         let setting = std::fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled");
@@ -46,7 +51,7 @@ impl Pages {
 
 /// glibc maps a large block anew for every allocation, and moves the limit of "large" up to 32 MiB as
 /// blocks are freed. One such block, freed before anything is timed, spares the first contender the faults
-/// that the last would not have. `peers.py` does the same.
+/// that the last would not have. `peers/__main__.py` does the same.
 fn settle_thresholds() {
     drop(black_box(vec![1u8; (32 << 20) - (64 << 10)]));
 }

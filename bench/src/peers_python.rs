@@ -1,4 +1,5 @@
-//! SciPy, in a process of its own that runs `bench/peers.py` in a virtual environment made on first use.
+//! The Python libraries, each in a process of its own that runs `bench/peers` in a virtual environment made on
+//! first use. A library that cannot be installed is not available; the others run.
 //!
 //! Operands travel as raw little-endian files; commands and times as lines over pipes. The process inherits
 //! this one's core, follows its page policy, and sleeps while others are timed.
@@ -13,38 +14,74 @@ use crate::contender::{Absent, Contender, Prepared, Role};
 use crate::inputs::{Csf3, Csr, Dense};
 use crate::pages::Pages;
 use crate::problem::{Operands, Output, Problem};
+use crate::process::succeeds;
 
-const PACKAGES: [&str; 2] = ["numpy", "scipy"];
+/// What the worker itself needs.
+const NEEDED: [&str; 2] = ["numpy", "scipy"];
 
-/// SciPy, or why there is none.
-pub struct SciPy {
+/// The libraries, with the packages to install and the module that shows that they are there.
+const LIBRARIES: [Library; 4] = [
+    Library { name: "scipy", packages: &[], module: "scipy.sparse" },
+    Library { name: "mkl", packages: &["mkl"], module: "with_mkl" },
+    Library {
+        name: "sparse_dot_mkl",
+        packages: &["mkl", "sparse-dot-mkl"],
+        module: "with_sparse_dot_mkl",
+    },
+    Library { name: "graphblas", packages: &["python-graphblas"], module: "with_graphblas" },
+];
+
+struct Library {
+    name: &'static str,
+    packages: &'static [&'static str],
+    module: &'static str,
+}
+
+/// The Python libraries, each in a process of its own; operands and results are exchanged through a directory
+/// under `work`.
+pub fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
+    let exchange = work.join("exchange");
+    let python =
+        fs::create_dir_all(&exchange).map_err(|e| e.to_string()).and_then(|()| environment());
+    let pages = preloaded_pages(work);
+    let mut all: Vec<Box<dyn Contender>> = vec![];
+    for library in &LIBRARIES {
+        all.push(Box::new(Python::start(library, &python, pages.as_deref(), &exchange)));
+    }
+    all
+}
+
+/// A Python library, or why there is none.
+struct Python {
+    library: &'static str,
     worker: Result<RefCell<Worker>, String>,
     version: String,
     exchange: PathBuf,
 }
 
-impl SciPy {
-    /// Starts the worker, making the virtual environment first where it does not exist; operands and
-    /// results are exchanged through a directory under `work`.
-    pub fn start(work: &Path) -> Self {
-        let exchange = work.join("exchange");
-        let worker = fs::create_dir_all(&exchange)
-            .map_err(|e| e.to_string())
-            .and_then(|()| environment())
-            .and_then(|python| Worker::start(&python));
-        match worker.and_then(|mut worker| Ok((worker.ask("versions")?, worker))) {
-            Ok((versions, worker)) => {
-                let version = versions.split(' ').next_back().unwrap_or_default().to_string();
-                Self { worker: Ok(RefCell::new(worker)), version, exchange }
-            }
-            Err(why) => Self { worker: Err(why), version: String::new(), exchange },
-        }
+impl Python {
+    fn start(
+        library: &'static Library,
+        python: &Result<PathBuf, String>,
+        pages: Option<&Path>,
+        exchange: &Path,
+    ) -> Self {
+        let started = python.clone().and_then(|python| {
+            installed(&python, library)?;
+            let mut worker = Worker::start(&python, library.name, pages)?;
+            Ok((worker.ask("version")?, worker))
+        });
+        let (worker, version) = match started {
+            Ok((version, worker)) => (Ok(RefCell::new(worker)), version),
+            Err(why) => (Err(why), String::new()),
+        };
+        Self { library: library.name, worker, version, exchange: exchange.to_owned() }
     }
 }
 
-impl Contender for SciPy {
+impl Contender for Python {
     fn name(&self) -> String {
-        format!("scipy {}", self.version).trim_end().into()
+        format!("{} {}", self.library, self.version).trim_end().into()
     }
 
     fn role(&self) -> Role {
@@ -104,12 +141,14 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(python: &Path) -> Result<Self, String> {
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers.py");
+    fn start(python: &Path, library: &str, pages: Option<&Path>) -> Result<Self, String> {
         let mut child = Command::new(python)
-            .arg(script)
+            .arg(peers())
+            .arg(library)
             .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"].map(|k| (k, "1")))
             .envs([Pages::current().for_numpy()])
+            .envs(pages.map(|library| ("LD_PRELOAD", library)))
+            .envs(Pages::current().for_libc())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -148,24 +187,46 @@ impl Drop for Worker {
 fn environment() -> Result<PathBuf, String> {
     let home = Path::new(env!("CARGO_MANIFEST_DIR")).join(".venv");
     let python = home.join("bin/python");
-    if succeeds(Command::new(&python).args(["-c", "import numpy, scipy.sparse"])).is_ok() {
+    if imports(&python, "scipy.sparse").is_ok() {
         return Ok(python);
     }
-    eprintln!("making {} with {}", home.display(), PACKAGES.join(" and "));
+    eprintln!("making {} with {}", home.display(), NEEDED.join(" and "));
     succeeds(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&home))?;
-    succeeds(Command::new(&python).args(["-m", "pip", "install", "--quiet"]).args(PACKAGES))?;
+    install(&python, &NEEDED)?;
     Ok(python)
 }
 
-fn succeeds(command: &mut Command) -> Result<(), String> {
-    let name = command.get_program().to_string_lossy().into_owned();
-    let done = command.output().map_err(|e| format!("{name}: {e}"))?;
-    if done.status.success() {
+/// Installs what a library needs, unless it is there.
+fn installed(python: &Path, library: &Library) -> Result<(), String> {
+    if imports(python, library.module).is_ok() {
         return Ok(());
     }
-    let text = [done.stdout, done.stderr].concat();
-    let text = String::from_utf8_lossy(&text);
-    Err(format!("{name}: {}", text.trim().lines().next_back().unwrap_or("failed")))
+    eprintln!("installing {}", library.packages.join(" and "));
+    install(python, library.packages)?;
+    imports(python, library.module)
+}
+
+fn install(python: &Path, packages: &[&str]) -> Result<(), String> {
+    succeeds(Command::new(python).args(["-m", "pip", "install", "--quiet"]).args(packages))
+}
+
+fn imports(python: &Path, module: &str) -> Result<(), String> {
+    let mut command = Command::new(python);
+    succeeds(command.args(["-c", &format!("import {module}")]).env("PYTHONPATH", peers()))
+}
+
+fn peers() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers")
+}
+
+/// The page policy as a library to be loaded before libc; without a compiler libraries keep their own.
+fn preloaded_pages(work: &Path) -> Option<PathBuf> {
+    let library = work.join("libpages.so");
+    let compiler = std::env::var("CC").unwrap_or_else(|_| "cc".into());
+    let mut command = Command::new(compiler);
+    command.args(["-O2", "-shared", "-fPIC", "-w"]).arg(peers().join("pages.c"));
+    succeeds(command.arg("-o").arg(&library)).ok()?;
+    Some(library)
 }
 
 fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
@@ -175,6 +236,14 @@ fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
             write_dense(to, "x", x)
         }
         Operands::Matrix { a } => write_csr(to, "a", a),
+        Operands::Matrices { all } => {
+            all.iter().enumerate().try_for_each(|(n, a)| write_csr(to, &format!("term{n}"), a))
+        }
+        Operands::TensorTwoSparse { b, c, d } => {
+            write_tensor(to, "b", b)?;
+            write_csr(to, "c", c)?;
+            write_csr(to, "d", d)
+        }
         Operands::TwoMatrices { a, b } => {
             write_csr(to, "a", a)?;
             write_csr(to, "b", b)

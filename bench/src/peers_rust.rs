@@ -1,7 +1,9 @@
 //! The Rust libraries: sprs, faer and nalgebra-sparse, each through its own public API, single-threaded,
 //! with its own index type and its preferred layout of dense operands.
 
-use faer::sparse::linalg::matmul::sparse_dense_matmul;
+use std::rc::Rc;
+
+use faer::sparse::linalg::matmul::{sparse_dense_matmul, sparse_sparse_matmul};
 use faer::sparse::{SparseColMat, SparseRowMat, SymbolicSparseColMat, SymbolicSparseRowMat};
 use faer::{Accum, Mat, MatRef, Par};
 use nalgebra::DMatrix;
@@ -63,9 +65,20 @@ impl Contender for Sprs {
                     |y| Output::dense(y.into_raw_vec_and_offset().0),
                 )
             }
+            Operands::Matrices { all } => {
+                let all: Vec<_> = all.iter().map(|a| sprs_view(a)).collect();
+                in_process(
+                    move || {
+                        let first = &all[0] + &all[1];
+                        Ok(all[2..].iter().fold(first, |sum, a| &sum + a))
+                    },
+                    sprs_output,
+                )
+            }
             Operands::TwoMatrices { a, b } => {
                 let (a, b) = (sprs_view(a), sprs_view(b));
                 match problem.operation {
+                    Operation::Spgemm(..) => in_process(move || Ok(&a * &b), sprs_output),
                     Operation::Spadd => in_process(move || Ok(&a + &b), sprs_output),
                     _ => in_process(
                         move || Ok(mul_mat_same_storage::<f64, f64, f64, _, _, _, _>(&a, &b)),
@@ -118,30 +131,51 @@ impl Contender for Faer {
                     },
                 )
             }
-            Operands::TwoMatrices { a, b } if problem.operation == Operation::Spadd => {
-                faer_add(a, b)
-            }
+            Operands::TwoMatrices { a, b } => match problem.operation {
+                Operation::Spadd => faer_sum(&[a.clone(), b.clone()]),
+                Operation::Spgemm(..) => faer_product(a, b),
+                _ => Err(Absent::NoOperation),
+            },
+            Operands::Matrices { all } => faer_sum(all),
             _ => Err(Absent::NoOperation),
         }
     }
 }
 
 /// faer adds matrices stored by columns; the columns of the transpose are the rows here.
-fn faer_add<'a>(a: &'a Csr, b: &'a Csr) -> Result<Box<dyn Prepared + 'a>, Absent> {
-    let columns = |m: &Csr| {
-        let (pos, crd) = (unsigned(&m.pos), unsigned(&m.crd));
-        let pattern = SymbolicSparseColMat::new_checked(m.cols, m.rows, pos, None, crd);
-        SparseColMat::new(pattern, m.vals.clone())
+fn faer_sum<'a>(all: &[Rc<Csr>]) -> Result<Box<dyn Prepared + 'a>, Absent> {
+    let all: Vec<_> = all.iter().map(|a| transposed(a)).collect();
+    let add = |a: &SparseColMat<u32, f64>, b: &SparseColMat<u32, f64>| {
+        faer::sparse::ops::add(a.as_ref(), b.as_ref()).map_err(|e| format!("{e:?}"))
     };
-    let (a, b) = (columns(a), columns(b));
     in_process(
-        move || faer::sparse::ops::add(a.as_ref(), b.as_ref()).map_err(|e| format!("{e:?}")),
-        |c| {
-            let (pattern, vals) = c.into_parts();
-            let (_, _, pos, _, crd) = pattern.into_parts();
-            Output { pos: signed(&pos), crd: signed(&crd), vals }
-        },
+        move || all[2..].iter().try_fold(add(&all[0], &all[1])?, |sum, a| add(&sum, a)),
+        faer_output,
     )
+}
+
+/// The transpose of a product is the product of the transposes, the other way round.
+fn faer_product<'a>(a: &Csr, b: &Csr) -> Result<Box<dyn Prepared + 'a>, Absent> {
+    let (a, b) = (transposed(a), transposed(b));
+    in_process(
+        move || {
+            sparse_sparse_matmul(b.as_ref(), a.as_ref(), 1.0, Par::Seq)
+                .map_err(|e| format!("{e:?}"))
+        },
+        faer_output,
+    )
+}
+
+fn transposed(m: &Csr) -> SparseColMat<u32, f64> {
+    let (pos, crd) = (unsigned(&m.pos), unsigned(&m.crd));
+    let pattern = SymbolicSparseColMat::new_checked(m.cols, m.rows, pos, None, crd);
+    SparseColMat::new(pattern, m.vals.clone())
+}
+
+fn faer_output(c: SparseColMat<u32, f64>) -> Output {
+    let (pattern, vals) = c.into_parts();
+    let (_, _, pos, _, crd) = pattern.into_parts();
+    Output { pos: signed(&pos), crd: signed(&crd), vals }
 }
 
 impl Contender for Nalgebra {
@@ -172,6 +206,19 @@ impl Contender for Nalgebra {
             Operands::TwoMatrices { a, b } if problem.operation == Operation::Spadd => {
                 let (a, b) = (nalgebra_matrix(a)?, nalgebra_matrix(b)?);
                 in_process(move || Ok(&a + &b), nalgebra_output)
+            }
+            Operands::TwoMatrices { a, b }
+                if matches!(problem.operation, Operation::Spgemm(..)) =>
+            {
+                let (a, b) = (nalgebra_matrix(a)?, nalgebra_matrix(b)?);
+                in_process(move || Ok(&a * &b), nalgebra_output)
+            }
+            Operands::Matrices { all } => {
+                let all = all.iter().map(|a| nalgebra_matrix(a)).collect::<Result<Vec<_>, _>>()?;
+                in_process(
+                    move || Ok(all[2..].iter().fold(&all[0] + &all[1], |sum, a| sum + a)),
+                    nalgebra_output,
+                )
             }
             _ => Err(Absent::NoOperation),
         }

@@ -7,10 +7,15 @@
 //! | spmv | `y(i) = A(i,j) * x(j)` | dense |
 //! | spmm32, 64, 128 | `Y(i,k) = A(i,j) * X(j,k)` | dense, row-major |
 //! | spadd | `C(i,j) = A(i,j) + B(i,j)` | CSR |
+//! | spadd3 ... spadd8, spadd16 | `S(i,j) = A(i,j) + B(i,j) + ...`, one expression | CSR |
 //! | hadamard | `C(i,j) = A(i,j) * B(i,j)` | CSR |
+//! | spgemm | `C(i,j) = A(i,k) * A(k,j)` | CSR |
+//! | spgemm-0.0001, -0.0025 | `C(i,j) = A(i,k) * B(k,j)`, B random of that density | CSR |
+//! | spgemm-unsorted ... | the same | CSR with the columns of a row in any order |
 //! | ttv | `A(i,j) = B(i,j,k) * c(k)` | CSR, the fibers of B |
 //! | ttm32 | `A(i,j,r) = B(i,j,k) * C(k,r)` | (dense, compressed, dense), the fibers of B |
 //! | mttkrp32 | `A(i,r) = B(i,k,l) * C(k,r) * D(l,r)` | dense, row-major |
+//! | mttkrp32-sparse-1 ... 0.0001 | the same with C, D of that density and in CSR | CSR |
 //! | sddmm32, 128 | `A(i,j) = B(i,j) * C(i,k) * D(j,k)` | CSR, the pattern of B |
 //! | spmv-coo, -dia, -bcsr | spmv with A stored so | dense |
 //! | spadd-coo | spadd of lists to a list | compared as CSR |
@@ -56,6 +61,41 @@ impl Storage {
     }
 }
 
+/// The second factor of a product of sparse matrices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Factor {
+    /// The matrix itself.
+    Itself,
+    /// A random matrix.
+    Random(Density),
+}
+
+/// Whether the columns of a row have to ascend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// They ascend.
+    Sorted,
+    /// They come as they come.
+    Unsorted,
+}
+
+/// The share of elements that are stored, in ten-thousandths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Density(pub u32);
+
+impl Density {
+    /// The share.
+    pub fn share(self) -> f64 {
+        f64::from(self.0) / 1e4
+    }
+}
+
+impl fmt::Display for Density {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.share())
+    }
+}
+
 /// One operation; the number is its count of dense columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -65,6 +105,10 @@ pub enum Operation {
     Spmm(usize),
     /// Sparse plus sparse.
     Spadd,
+    /// So many sparse matrices, added in one expression.
+    SpaddMany(usize),
+    /// Sparse times sparse.
+    Spgemm(Factor, Order),
     /// Sparse times sparse, element by element.
     Hadamard,
     /// 3-tensor times vector in its last mode.
@@ -73,6 +117,8 @@ pub enum Operation {
     Ttm,
     /// Matricised tensor times Khatri-Rao product.
     Mttkrp,
+    /// The same with sparse factors and a sparse result.
+    MttkrpSparse(Density),
     /// Sampled dense-dense product with so many inner columns.
     Sddmm(usize),
     /// SpMV with another storage.
@@ -83,17 +129,40 @@ pub enum Operation {
     Convert(Storage, Storage),
 }
 
+/// The densities of figure 13 of "Sparse tensor algebra with workspaces".
+pub const DENSITIES: [Density; 6] =
+    [Density(10_000), Density(2_500), Density(400), Density(100), Density(25), Density(1)];
+
 /// Every operation, in the order of the report.
-pub const OPERATIONS: [Operation; 19] = [
+pub const OPERATIONS: [Operation; 38] = [
     Operation::Spmv,
     Operation::Spmm(32),
     Operation::Spmm(64),
     Operation::Spmm(128),
     Operation::Spadd,
+    Operation::SpaddMany(3),
+    Operation::SpaddMany(4),
+    Operation::SpaddMany(5),
+    Operation::SpaddMany(6),
+    Operation::SpaddMany(7),
+    Operation::SpaddMany(8),
+    Operation::SpaddMany(16),
     Operation::Hadamard,
+    Operation::Spgemm(Factor::Itself, Order::Sorted),
+    Operation::Spgemm(Factor::Random(Density(1)), Order::Sorted),
+    Operation::Spgemm(Factor::Random(Density(25)), Order::Sorted),
+    Operation::Spgemm(Factor::Itself, Order::Unsorted),
+    Operation::Spgemm(Factor::Random(Density(1)), Order::Unsorted),
+    Operation::Spgemm(Factor::Random(Density(25)), Order::Unsorted),
     Operation::Ttv,
     Operation::Ttm,
     Operation::Mttkrp,
+    Operation::MttkrpSparse(DENSITIES[0]),
+    Operation::MttkrpSparse(DENSITIES[1]),
+    Operation::MttkrpSparse(DENSITIES[2]),
+    Operation::MttkrpSparse(DENSITIES[3]),
+    Operation::MttkrpSparse(DENSITIES[4]),
+    Operation::MttkrpSparse(DENSITIES[5]),
     Operation::Sddmm(32),
     Operation::Sddmm(128),
     Operation::SpmvOf(Storage::Coo),
@@ -112,10 +181,22 @@ impl fmt::Display for Operation {
             Self::Spmv => write!(f, "spmv"),
             Self::Spmm(columns) => write!(f, "spmm{columns}"),
             Self::Spadd => write!(f, "spadd"),
+            Self::SpaddMany(terms) => write!(f, "spadd{terms}"),
             Self::Hadamard => write!(f, "hadamard"),
+            Self::Spgemm(factor, order) => {
+                f.write_str("spgemm")?;
+                if *order == Order::Unsorted {
+                    f.write_str("-unsorted")?;
+                }
+                match factor {
+                    Factor::Itself => Ok(()),
+                    Factor::Random(density) => write!(f, "-{density}"),
+                }
+            }
             Self::Ttv => write!(f, "ttv"),
             Self::Ttm => write!(f, "ttm{RANK}"),
             Self::Mttkrp => write!(f, "mttkrp{RANK}"),
+            Self::MttkrpSparse(density) => write!(f, "mttkrp{RANK}-sparse-{density}"),
             Self::Sddmm(k) => write!(f, "sddmm{k}"),
             Self::SpmvOf(storage) => write!(f, "spmv-{}", storage.name()),
             Self::SpaddOf(storage) => write!(f, "spadd-{}", storage.name()),
@@ -133,7 +214,11 @@ impl Operation {
     /// The inputs it is run on.
     pub fn inputs(self) -> &'static [&'static str] {
         match self {
-            Self::Ttv | Self::Ttm | Self::Mttkrp => &inputs::TENSORS,
+            Self::Ttv | Self::Ttm | Self::Mttkrp | Self::MttkrpSparse(_) => &inputs::TENSORS,
+            Self::SpaddMany(7) => &inputs::ADDED,
+            Self::SpaddMany(_) => &inputs::MANY,
+            Self::Spgemm(Factor::Itself, _) => &inputs::SQUARED,
+            Self::Spgemm(Factor::Random(_), _) => &inputs::SMALL,
             Self::SpmvOf(Storage::Dia) | Self::Convert(_, Storage::Dia) => &inputs::STENCILS,
             Self::SpmvOf(Storage::Bcsr) | Self::Convert(_, Storage::Bcsr) => &inputs::BLOCKED,
             _ => &inputs::MATRICES,
@@ -172,12 +257,17 @@ pub enum Operands {
         /// The dense matrix X.
         x: Dense,
     },
-    /// Addition and Hadamard product.
+    /// Addition, Hadamard product, and product.
     TwoMatrices {
         /// The first matrix.
         a: Rc<Csr>,
         /// The second matrix, of the same dimensions.
-        b: Csr,
+        b: Rc<Csr>,
+    },
+    /// Addition of several.
+    Matrices {
+        /// The matrices, of the same dimensions.
+        all: Vec<Rc<Csr>>,
     },
     /// TTV.
     TensorVector {
@@ -201,6 +291,15 @@ pub enum Operands {
         c: Dense,
         /// The matrix D, over mode 2.
         d: Dense,
+    },
+    /// MTTKRP with sparse factors.
+    TensorTwoSparse {
+        /// The tensor B.
+        b: Rc<Csf3>,
+        /// The matrix C, over mode 1.
+        c: Csr,
+        /// The matrix D, over mode 2.
+        d: Csr,
     },
     /// SDDMM.
     Sampled {
@@ -255,7 +354,18 @@ impl Problem {
                 Operands::MatrixDense { x: inputs::dense(a.cols, columns, 12), a }
             }
             (Operation::Spadd | Operation::SpaddOf(_) | Operation::Hadamard, Input::Matrix(a)) => {
-                Operands::TwoMatrices { b: inputs::second(name, &a), a }
+                Operands::TwoMatrices { b: Rc::new(inputs::another(name, &a, 1)), a }
+            }
+            (Operation::SpaddMany(terms), Input::Matrix(a)) => {
+                let others = (1..terms).map(|n| Rc::new(inputs::another(name, &a, n)));
+                Operands::Matrices { all: std::iter::once(a.clone()).chain(others).collect() }
+            }
+            (Operation::Spgemm(Factor::Itself, _), Input::Matrix(a)) => {
+                Operands::TwoMatrices { b: a.clone(), a }
+            }
+            (Operation::Spgemm(Factor::Random(density), _), Input::Matrix(a)) => {
+                let b = inputs::random([a.cols, a.cols], density.share(), 31);
+                Operands::TwoMatrices { b: Rc::new(b), a }
             }
             (Operation::Sddmm(k), Input::Matrix(b)) => Operands::Sampled {
                 c: inputs::dense(b.rows, k, 13),
@@ -273,6 +383,11 @@ impl Problem {
                 d: inputs::dense(b.dims[2], RANK, 18),
                 b,
             },
+            (Operation::MttkrpSparse(density), Input::Tensor(b)) => Operands::TensorTwoSparse {
+                c: inputs::random([b.dims[1], RANK], density.share(), 32),
+                d: inputs::random([b.dims[2], RANK], density.share(), 33),
+                b,
+            },
             _ => return None,
         };
         Some(Self { operation, input: name, operands })
@@ -286,6 +401,8 @@ impl Problem {
             }
             Operands::Matrix { a } => csr_bytes(a),
             Operands::TwoMatrices { a, b } => csr_bytes(a) + csr_bytes(b),
+            Operands::Matrices { all } => all.iter().map(|a| csr_bytes(a)).sum(),
+            Operands::TensorTwoSparse { b, c, d } => csf_bytes(b) + csr_bytes(c) + csr_bytes(d),
             Operands::TensorVector { b, c } | Operands::TensorMatrix { b, c } => {
                 csf_bytes(b) + 8 * c.vals.len()
             }
@@ -311,7 +428,7 @@ fn csf_bytes(b: &Csf3) -> usize {
 pub struct Output {
     /// Row positions.
     pub pos: Vec<i32>,
-    /// Coordinates, sorted within a row.
+    /// Coordinates, sorted within a row unless the operation is [`Order::Unsorted`].
     pub crd: Vec<i32>,
     /// Values; dense results row-major.
     pub vals: Vec<f64>,
@@ -326,6 +443,20 @@ impl Output {
     /// Bytes of the result: each has to be written at least once.
     pub fn bytes(&self) -> usize {
         4 * (self.pos.len() + self.crd.len()) + 8 * self.vals.len()
+    }
+
+    /// The same with the coordinates of every row sorted.
+    pub fn in_order(mut self) -> Self {
+        for row in self.pos.windows(2) {
+            let row = row[0] as usize..row[1] as usize;
+            let entries = self.crd[row.clone()].iter().zip(&self.vals[row.clone()]);
+            let mut entries: Vec<(i32, f64)> = entries.map(|(&j, &v)| (j, v)).collect();
+            entries.sort_unstable_by_key(|e| e.0);
+            for (at, (j, v)) in row.zip(entries) {
+                (self.crd[at], self.vals[at]) = (j, v);
+            }
+        }
+        self
     }
 
     /// Where the two differ, if they do: patterns exactly, values by more than 1e-9 of themselves.

@@ -1,6 +1,7 @@
 //! The conditions of a race: one core for everybody, and which machine this is.
 
 use std::fs;
+use std::process::Command;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -22,4 +23,16 @@ pub fn processor() -> String {
     let info = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = info.lines().find(|line| line.starts_with("model name"));
     line.and_then(|line| line.split_once(": ")).map_or("unknown", |(_, name)| name).to_string()
+}
+
+/// Runs a command to its end; the last line of what it says when it fails.
+pub fn succeeds(command: &mut Command) -> Result<(), String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let done = command.output().map_err(|e| format!("{name}: {e}"))?;
+    if done.status.success() {
+        return Ok(());
+    }
+    let text = [done.stdout, done.stderr].concat();
+    let text = String::from_utf8_lossy(&text);
+    Err(format!("{name}: {}", text.trim().lines().next_back().unwrap_or("failed")))
 }

@@ -1,5 +1,6 @@
 //! Tamis as a contender in two tiers, and the bars that no race decides.
 
+use std::rc::Rc;
 use std::time::Instant;
 
 use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
@@ -7,7 +8,7 @@ use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
 use crate::bars::{Bar, Required};
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Output, Problem, Storage};
+use crate::problem::{Operands, Operation, Order, Output, Problem, Storage};
 
 /// The tiers that take part.
 pub fn contenders() -> Vec<Box<dyn Contender>> {
@@ -77,11 +78,13 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
         }
         Operands::TwoMatrices { a, b } => {
             let text = match problem.operation {
+                Operation::Spgemm(_, order) => return product(a, b, order),
                 Operation::Spadd => "C(i,j) = A(i,j) + B(i,j)",
                 _ => "C(i,j) = A(i,j) * B(i,j)",
             };
             (text, "csr", 2, vec![("A", csr(a)), ("B", csr(b))])
         }
+        Operands::Matrices { all } => return sum(all),
         Operands::TensorVector { b, c } => {
             ("A(i,j) = B(i,j,k) * c(k)", "csr", 2, vec![("B", csf(b)), ("c", vector(c))])
         }
@@ -97,6 +100,12 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
             2,
             vec![("B", csf(b)), ("C", dense(c)), ("D", dense(d))],
         ),
+        Operands::TensorTwoSparse { b, c, d } => (
+            "A(i,r) = B(i,k,l) * C(k,r) * D(l,r)",
+            "csr",
+            2,
+            vec![("B", csf(b)), ("C", csr(c)), ("D", csr(d))],
+        ),
         Operands::Sampled { b, c, d } => (
             "A(i,j) = B(i,j) * C(i,k) * D(j,k)",
             "csr",
@@ -106,6 +115,24 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
     };
     let spec = format::parse(result, Some(order)).expect("a format of the benchmark");
     (text.to_owned(), spec, operands)
+}
+
+fn product(a: &Csr, b: &Csr, order: Order) -> (String, tamis::FormatSpec, Vec<Named>) {
+    let result = match order {
+        Order::Sorted => "csr",
+        Order::Unsorted => "(i, j) -> (i: dense, j: compressed(nonordered))",
+    };
+    let spec = format::parse(result, Some(2)).expect("a format of the benchmark");
+    ("C(i,j) = A(i,k) * B(k,j)".to_owned(), spec, vec![("A", csr(a)), ("B", csr(b))])
+}
+
+fn sum(all: &[Rc<Csr>]) -> (String, tamis::FormatSpec, Vec<Named>) {
+    const NAMES: [&str; 16] =
+        ["A", "B", "C", "D", "E", "F", "G", "H", "I", "J", "K", "L", "M", "N", "O", "P"];
+    let operands: Vec<Named> = NAMES.into_iter().zip(all.iter().map(|a| csr(a))).collect();
+    let terms: Vec<String> = operands.iter().map(|(name, _)| format!("{name}(i,j)")).collect();
+    let spec = format::parse("csr", Some(2)).expect("a format of the benchmark");
+    (format!("S(i,j) = {}", terms.join(" + ")), spec, operands)
 }
 
 /// The same for operations with matrices in other storage than CSR.

@@ -42,23 +42,14 @@ pub enum Command {
 pub struct RunArgs {
     /// Statements in index notation, separated by `;`
     pub expression: String,
-    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}
-    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
-    pub formats: Vec<String>,
-    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz), or a number for a scalar
-    #[arg(short = 'i', long = "input", value_name = "T=FILE")]
-    pub inputs: Vec<String>,
-    /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
-    #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
-    pub generators: Vec<String>,
-    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20
-    #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
-    pub dimensions: Vec<String>,
+    /// What is known of tensors
+    #[command(flatten)]
+    pub tensors: TensorArgs,
     /// Where to write a result; without it a summary is printed
     #[arg(short = 'o', long = "output", value_name = "T=FILE")]
     pub outputs: Vec<String>,
-    /// A schedule
-    #[arg(short = 's', long = "schedule", default_value = "")]
+    /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
+    #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// auto, jit, c, interp or cuda
     #[arg(long, default_value = "auto")]
@@ -72,24 +63,44 @@ pub struct RunArgs {
     /// Print one JSON object instead of a summary
     #[arg(long)]
     pub json: bool,
+}
+
+/// What is known of tensors
+#[derive(Args)]
+pub struct TensorArgs {
+    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}
+    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
+    pub formats: Vec<String>,
+    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz), or a number for a scalar
+    #[arg(short = 'i', long = "input", value_name = "T=FILE")]
+    pub inputs: Vec<String>,
+    /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
+    #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
+    pub generators: Vec<String>,
+    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20
+    #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
+    pub dimensions: Vec<String>,
     /// The element type of tensors whose format does not say
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<String>,
 }
 
-/// Show what the compiler makes of an expression
+/// Show what the compiler makes of an expression: for any operands, or for those of -i and -g
 #[derive(Args)]
 #[command(after_help = "Examples:
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr
-  tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c")]
+  tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c
+  tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -d j=1000 --emit cin,ir
+  tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr --emit graph --format dot | dot -Tsvg
+                                        (a --format without a tensor is that of the graph)")]
 pub struct ExplainArgs {
     /// Statements in index notation, separated by `;`
     pub expression: String,
-    /// How a tensor is stored
-    #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
-    pub formats: Vec<String>,
-    /// A schedule
-    #[arg(short = 's', long = "schedule", default_value = "")]
+    /// What is known of tensors
+    #[command(flatten)]
+    pub tensors: TensorArgs,
+    /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
+    #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// One or several of: notation cin schedule graph lattice ir c cuda asm
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]

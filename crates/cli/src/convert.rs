@@ -2,19 +2,20 @@
 
 use crate::args::ConvertArgs;
 use crate::failure::Failure;
+use crate::progress;
 use crate::recommend::storage;
 use tamis::Duplicates;
-use tamis_io::WriteOptions;
 
 /// Runs the command.
 pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
-    let file = tamis_io::read(&args.input)?;
+    let file = progress::read(&args.input)?;
     let mut list = file.coordinates;
     if let Some(text) = &args.to {
         let storage = storage(&list, text)?;
+        let _packing = progress::stage("packing");
         list = tamis::pack(&list, &storage, Duplicates::Sum)?.to_coordinates();
     }
-    tamis_io::write(&args.output, &list, &WriteOptions::default())?;
+    progress::write(&args.output, &list)?;
     println!("{} entries written to {}", list.vals.len(), args.output.display());
     Ok(())
 }

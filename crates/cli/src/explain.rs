@@ -3,14 +3,17 @@
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
-use crate::run::no_schedule;
+use tamis::Options;
 use tamis::explain::{Explanation, Stage};
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
-    no_schedule(&args.schedule)?;
-    let formats = inputs::formats(&program, &args.formats)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
+    let (texts, forms): (Vec<String>, Vec<String>) =
+        args.tensors.formats.iter().cloned().partition(|text| text.contains('='));
+    let formats = inputs::formats(&program, &texts)?;
+    let dtype = inputs::datatype(&args.tensors)?;
     let mut stages = vec![];
     for name in &args.emit {
         stages.push(Stage::parse(name).ok_or_else(|| {
@@ -22,7 +25,19 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             )
         })?);
     }
-    let explanation = Explanation::of(&program, &formats)?;
+    let (formats, known) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
+    let options = Options {
+        datatype: dtype,
+        dims: known.vars,
+        shapes: known.tensors,
+        schedule,
+        ..Options::default()
+    };
+    let explanation = Explanation::of(&program, &formats, &options)?;
+    if is_dot(&forms, &stages)? {
+        print!("{}", explanation.graphviz()?);
+        return Ok(());
+    }
     if let [stage] = stages[..] {
         print!("{}", explanation.stage(stage)?);
         return Ok(());
@@ -35,4 +50,20 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         print!("{}", explanation.stage(stage)?);
     }
     Ok(())
+}
+
+/// Whether the graph is wanted in the language of Graphviz: a `--format` that names no tensor.
+fn is_dot(forms: &[String], stages: &[Stage]) -> Result<bool, Failure> {
+    let Some(form) = forms.last() else { return Ok(false) };
+    let option = format!("--format {form}");
+    match (form.as_str(), stages) {
+        ("text", _) => Ok(false),
+        ("dot", [Stage::Graph]) => Ok(true),
+        ("dot", _) => Err(invalid(&option, "only the graph is drawn", "write --emit graph")),
+        _ => Err(invalid(
+            &option,
+            "expected NAME=VALUE, or the form of the graph",
+            "write -f A=csr for a tensor; --format text or --format dot for the graph",
+        )),
+    }
 }

@@ -24,7 +24,33 @@ pub enum Density {
     Share(f64),
 }
 
+/// What a tensor is without a format: dense if it was generated so.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Shape {
+    /// Every element has a value.
+    Dense,
+    /// Some have.
+    Sparse,
+}
+
 impl Generator {
+    /// What the tensor is without a format.
+    pub fn shape(&self) -> Shape {
+        match self.density {
+            Density::Full => Shape::Dense,
+            Density::Share(_) => Shape::Sparse,
+        }
+    }
+
+    /// How many entries a tensor of these dimensions gets.
+    pub fn entries(&self, dims: &[u64]) -> u64 {
+        let size = dims.iter().map(|&d| d as f64).product::<f64>();
+        match self.density {
+            Density::Full => size as u64,
+            Density::Share(share) => (share * size).round() as u64,
+        }
+    }
+
     /// Reads `[DIMS:]DENSITY[:SEED]`.
     pub fn parse(option: &str, text: &str) -> Result<Generator, Failure> {
         let wrong = |reason: &str| {

@@ -2,12 +2,13 @@
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
+use crate::progress;
 use crate::recommend::{self, Measures};
 use tamis::Values;
 
 /// Runs the command.
 pub fn info(args: &InfoArgs) -> Result<(), Failure> {
-    let file = tamis_io::read(&args.file)?;
+    let file = progress::read(&args.file)?;
     let list = &file.coordinates;
     let measures = Measures::of(list);
     let dims: Vec<String> = list.dims.iter().map(u64::to_string).collect();

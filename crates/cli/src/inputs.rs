@@ -1,15 +1,29 @@
 //! Operands: from files, numbers and generators to tensors.
 
-use crate::args::RunArgs;
+use crate::args::TensorArgs;
 use crate::failure::{Failure, assignment, invalid};
-use crate::generate::{Density, Generator};
+use crate::generate::{Generator, Shape};
+use crate::progress;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
-    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Tensor,
-    Values,
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
+    Tensor, Values,
 };
+
+/// The element type of `--dtype`.
+pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
+    let Some(name) = args.dtype.as_deref() else { return Ok(None) };
+    DataType::parse(name).map(Some).ok_or_else(|| {
+        let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
+        invalid(
+            &format!("--dtype {name}"),
+            "the type is unknown",
+            &format!("use one of {}", known.join(", ")),
+        )
+    })
+}
 
 /// The formats of `-f`, by tensor.
 pub fn formats(
@@ -31,11 +45,88 @@ pub fn formats(
 /// Every operand as a tensor.
 pub fn operands(
     program: &Program,
-    args: &RunArgs,
+    args: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
 ) -> Result<Vec<(String, Tensor)>, Failure> {
-    let mut lists: BTreeMap<String, (Coordinates, Shape)> = BTreeMap::new();
+    let mut lists = files(program, args)?;
+    let sizes = sizes(program, args, &lists)?;
+    for text in &args.generators {
+        let Generated { name, dims, generator } = generated(program, text, &sizes)?;
+        let _generating = progress::stage(format!("generating {name}"));
+        let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
+        let list =
+            generator.fill(&dims, datatype.unwrap_or(DataType::F64), &format!("-g {text}"))?;
+        if lists.insert(name.clone(), (list, generator.shape())).is_some() {
+            return Err(twice("-g", &name));
+        }
+    }
+    check_all_given(program, &lists)?;
+    let mut operands = vec![];
+    for (name, (list, shape)) in lists {
+        let entries = list.vals.len() as u64;
+        let about = About { dims: &list.dims, entries, datatype: list.vals.datatype(), shape };
+        let storage = about.storage(formats.get(&name), dtype)?;
+        let _packing = progress::stage(format!("packing {name}"));
+        let tensor = tamis::pack(&list, &storage, Duplicates::Sum).map_err(|mut d| {
+            d.message = format!("{name}: {}", d.message);
+            d
+        })?;
+        operands.push((name, tensor));
+    }
+    Ok(operands)
+}
+
+/// How the operands of files and generators would be stored, by name, and the dimensions that are
+/// known with them. Nothing is generated or packed.
+pub fn storages(
+    program: &Program,
+    args: &TensorArgs,
+    formats: &BTreeMap<String, FormatSpec>,
+    dtype: Option<DataType>,
+) -> Result<(BTreeMap<String, FormatSpec>, Dimensions), Failure> {
+    let lists = files(program, args)?;
+    let sizes = sizes(program, args, &lists)?;
+    let mut specs = formats.clone();
+    let mut given = dimensions(program, &args.dimensions)?;
+    for (name, (list, shape)) in &lists {
+        let entries = list.vals.len() as u64;
+        let datatype = list.vals.datatype();
+        let about = About { dims: &list.dims, entries, datatype, shape: *shape };
+        specs.insert(name.clone(), spec(about.storage(formats.get(name), dtype)?));
+        given.tensors.insert(name.clone(), list.dims.clone());
+    }
+    for text in &args.generators {
+        let Generated { name, dims, generator } = generated(program, text, &sizes)?;
+        if lists.contains_key(&name) {
+            return Err(twice("-g", &name));
+        }
+        let entries = generator.entries(&dims);
+        let datatype = DataType::F64;
+        let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
+        specs.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
+        given.tensors.insert(name, dims);
+    }
+    Ok((specs, given))
+}
+
+/// A storage as the format that says all of it.
+fn spec(storage: Storage) -> FormatSpec {
+    FormatSpec {
+        format: storage.format,
+        datatype: Some(storage.datatype),
+        fill: Some(storage.fill),
+        pos: Some(storage.pos),
+        crd: Some(storage.crd),
+    }
+}
+
+/// The operands of `-i` by name.
+fn files(
+    program: &Program,
+    args: &TensorArgs,
+) -> Result<BTreeMap<String, (Coordinates, Shape)>, Failure> {
+    let mut lists = BTreeMap::new();
     for text in &args.inputs {
         let (name, file) = assignment("-i", text)?;
         let order = order_of(program, name)?;
@@ -43,72 +134,65 @@ pub fn operands(
             return Err(twice("-i", name));
         }
     }
-    let sizes = sizes(program, args, &lists)?;
-    for text in &args.generators {
-        let (name, what) = assignment("-g", text)?;
-        let order = order_of(program, name)?;
-        let option = format!("-g {text}");
-        let generator = Generator::parse(&option, what)?;
-        let dims = match generator.dims.clone() {
-            Some(dims) => dims,
-            None => inferred(program, name, &sizes)?,
-        };
-        if dims.len() != order {
-            let message = format!("{name} has order {order}, -g gives {} dimensions", dims.len());
-            return Err(Diagnostic::new(Code::OrderMismatch, message)
-                .help("give one dimension per mode")
-                .into());
-        }
-        let spec = formats.get(name);
-        let datatype = spec.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
-        let list = generator.fill(&dims, datatype, &option)?;
-        let shape = if generator.density == Density::Full { Shape::Dense } else { Shape::Sparse };
-        if lists.insert(name.to_owned(), (list, shape)).is_some() {
-            return Err(twice("-g", name));
-        }
-    }
-    check_all_given(program, &lists)?;
-    let mut operands = vec![];
-    for (name, (list, shape)) in lists {
-        let tensor = packed(&name, &list, shape, formats.get(&name), dtype)?;
-        operands.push((name, tensor));
-    }
-    Ok(operands)
+    Ok(lists)
 }
 
-/// What a tensor is without a format: dense if it was generated so.
-#[derive(Clone, Copy, PartialEq)]
-enum Shape {
-    Dense,
-    Sparse,
+/// An operand of `-g`.
+struct Generated {
+    name: String,
+    dims: Vec<u64>,
+    generator: Generator,
 }
 
-fn packed(
-    name: &str,
-    list: &Coordinates,
+fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Generated, Failure> {
+    let (name, what) = assignment("-g", text)?;
+    let order = order_of(program, name)?;
+    let generator = Generator::parse(&format!("-g {text}"), what)?;
+    let dims = match generator.dims.clone() {
+        Some(dims) => dims,
+        None => inferred(program, name, sizes)?,
+    };
+    if dims.len() != order {
+        let message = format!("{name} has order {order}, -g gives {} dimensions", dims.len());
+        return Err(Diagnostic::new(Code::OrderMismatch, message)
+            .help("give one dimension per mode")
+            .into());
+    }
+    Ok(Generated { name: name.to_owned(), dims, generator })
+}
+
+/// What decides how an operand is stored, beside its format.
+struct About<'t> {
+    dims: &'t [u64],
+    entries: u64,
+    datatype: DataType,
     shape: Shape,
-    spec: Option<&FormatSpec>,
-    dtype: Option<DataType>,
-) -> Result<Tensor, Failure> {
-    let order = list.dims.len();
-    let usual = match (shape, order) {
-        (Shape::Dense, _) | (_, 0 | 1) => "dense",
-        (_, 2) => "csr",
-        _ => "csf",
-    };
-    let spec = match spec {
-        Some(spec) => spec.clone(),
-        None => tamis::format::parse(usual, Some(order))?,
-    };
-    let mut storage = spec.resolve(dtype.unwrap_or(list.vals.datatype()))?;
-    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
-    let width = IndexWidth::for_max(largest);
-    storage.pos = spec.pos.unwrap_or(width);
-    storage.crd = spec.crd.unwrap_or(width);
-    tamis::pack(list, &storage, Duplicates::Sum).map_err(|mut d| {
-        d.message = format!("{name}: {}", d.message);
-        d.into()
-    })
+}
+
+impl About<'_> {
+    /// The storage of a format, or of the usual one.
+    fn storage(
+        &self,
+        spec: Option<&FormatSpec>,
+        dtype: Option<DataType>,
+    ) -> Result<Storage, Failure> {
+        let order = self.dims.len();
+        let usual = match (self.shape, order) {
+            (Shape::Dense, _) | (_, 0 | 1) => "dense",
+            (_, 2) => "csr",
+            _ => "csf",
+        };
+        let spec = match spec {
+            Some(spec) => spec.clone(),
+            None => tamis::format::parse(usual, Some(order))?,
+        };
+        let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
+        let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
+        let width = IndexWidth::for_max(largest);
+        storage.pos = spec.pos.unwrap_or(width);
+        storage.crd = spec.crd.unwrap_or(width);
+        Ok(storage)
+    }
 }
 
 /// A file, or a number for a scalar.
@@ -123,7 +207,7 @@ fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
         };
         return Ok(Coordinates { dims: vec![], crds: vec![], vals });
     }
-    let mut list = tamis_io::read(Path::new(file))?.coordinates;
+    let mut list = progress::read(Path::new(file))?.coordinates;
     // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
     while list.dims.len() > order && list.dims.last() == Some(&1) {
         list.dims.pop();
@@ -154,7 +238,7 @@ pub struct Dimensions {
 /// Dimensions by files, explicit generators and `-d`.
 fn sizes(
     program: &Program,
-    args: &RunArgs,
+    args: &TensorArgs,
     lists: &BTreeMap<String, (Coordinates, Shape)>,
 ) -> Result<Dimensions, Failure> {
     let mut known: BTreeMap<String, Vec<u64>> =

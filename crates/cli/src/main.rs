@@ -9,6 +9,7 @@ mod formats;
 mod generate;
 mod info;
 mod inputs;
+mod progress;
 mod recommend;
 mod run;
 

@@ -2,43 +2,52 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid};
-use crate::inputs;
+use crate::{inputs, progress};
 use std::path::PathBuf;
 use std::time::Instant;
-use tamis::{Backend, Code, Coordinates, DataType, Diagnostic, Kernel, Options, Tensor, Values};
-use tamis_io::WriteOptions;
+use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
 
 /// Runs the command.
 pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
-    no_schedule(&args.schedule)?;
+    let schedule = tamis::schedule::parse(&args.schedule)?;
     let backend = backend(&args.backend)?;
-    let dtype = args.dtype.as_deref().map(dtype).transpose()?;
+    let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
     }
-    let formats = inputs::formats(&program, &args.formats)?;
+    if args.json {
+        progress::hide();
+    }
+    let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
-    let operands = inputs::operands(&program, args, &formats, dtype)?;
+    let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let results = program.results();
     let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
-    let dimensions = inputs::dimensions(&program, &args.dimensions)?;
+    let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
     let options = Options {
         results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
+        schedule: schedule.clone(),
         backend,
         ..Options::default()
     };
     let start = Instant::now();
+    let compiling = progress::stage("compiling");
     let kernel = Kernel::of_program(program, &operands, &options)?;
+    drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
     let mut seconds = vec![];
     let mut results = vec![];
-    for _ in 0..args.time {
+    for run in 1..=args.time {
+        let _computing = progress::stage(match args.time {
+            1 => "computing".to_owned(),
+            runs => format!("computing, run {run} of {runs}"),
+        });
         drop(std::mem::take(&mut results));
         let start = Instant::now();
         results = kernel.run(&operands)?;
@@ -46,9 +55,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
-        tamis_io::write(path, &entries(tensor)?, &WriteOptions::default())?;
+        progress::write(path, &entries(tensor)?)?;
     }
-    let report = Report { compile_ms, seconds, backend, threads };
+    let report = Report { compile_ms, seconds, backend, threads, schedule: schedule.to_string() };
     match args.json {
         true => report.json(&results),
         false => report.summary(&results, &outputs),
@@ -75,6 +84,7 @@ struct Report {
     seconds: Vec<f64>,
     backend: Backend,
     threads: usize,
+    schedule: String,
 }
 
 impl Report {
@@ -85,11 +95,12 @@ impl Report {
         let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
         println!(
             "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
-             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"\"}}",
+             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
             tensor.nnz(),
             self.compile_ms,
             self.backend.name(),
-            self.threads
+            self.threads,
+            self.schedule
         );
     }
 
@@ -174,26 +185,4 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
             .help(format!("use one of {}", known.join(", ")))
             .into()
     })
-}
-
-fn dtype(name: &str) -> Result<DataType, Failure> {
-    DataType::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
-        invalid(
-            &format!("--dtype {name}"),
-            "the type is unknown",
-            &format!("use one of {}", known.join(", ")),
-        )
-    })
-}
-
-/// Refuses a schedule: the commands come with the scheduling language.
-pub fn no_schedule(text: &str) -> Result<(), Failure> {
-    if text.trim().is_empty() {
-        return Ok(());
-    }
-    Err(Diagnostic::new(Code::UnsupportedSchedule, "schedules are not supported yet")
-        .at(text, 0..text.len())
-        .help("leave -s out; loops are ordered by themselves")
-        .into())
 }

@@ -156,8 +156,8 @@ fn wrong_requests_end_with_2() {
             "error[unsupported-backend]",
         ),
         (
-            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "split(i,a,b,4)"],
-            "error[unsupported-schedule]",
+            &["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-s", "tile(i, 4)"],
+            "error[syntax]: there is no command named tile",
         ),
         (&["run", SPMV, "-i", MATRIX, "-g", "x=dense", "-o", "y=y.xyz"], "error[invalid-option]"),
         (&["explain", SPMV, "-f", "A=csx"], "error[unknown-format]"),
@@ -195,11 +195,32 @@ fn a_broken_compiler_is_told() {
     assert!(text.contains("error[compiler-failed]"), "{text}");
 }
 
+/// `explain` takes the operands of `run`, and shows what that would compile.
+#[test]
+fn operands_are_explained() {
+    let explain = |args: &[&str], status, part: &str| {
+        check(&[&["explain", SPMV], args].concat(), status, part);
+    };
+    explain(&["-g", "A=9x9:0.1", "-g", "x=dense", "--emit", "graph"], 0, "j (compressed)");
+    explain(&["-g", "A=9x3000000000:0.0", "--emit", "ir"], 0, "A2_crd: in [i64]");
+    explain(&["-f", "A=csr", "--dtype", "f32", "--emit", "ir"], 0, "A_vals: in [f32]");
+    explain(&["-g", "A=9x9:0.1", "-d", "j=8"], 2, "error[dimension-mismatch]");
+    explain(&["-d", "k=8"], 2, "error[unknown-variable]");
+    explain(&["--format", "dot"], 2, "write --emit graph");
+    explain(&["--format", "csr"], 2, "write -f A=csr for a tensor");
+}
+
 #[test]
 fn every_stage_is_explained() {
     for stage in ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"] {
         assert!(tamis(&["explain", SPMV, "-f", "A=csr", "--emit", stage]).status.success());
     }
+    let seen = |args: &[&str], part: &str| check(&[&["explain", SPMV], args].concat(), 0, part);
+    seen(&["-f", "A=csr", "--emit", "graph"], "A(i,j): i (dense) -> j (compressed)");
+    seen(&["-f", "A=dia", "--emit", "graph"], "y: loops d -> i");
+    let drawn = ["-f", "A=csr", "--emit", "graph", "--format", "dot"];
+    seen(&drawn, "a0_0 [label=\"A(i,j)\", shape=plaintext]");
+    seen(&drawn, "v0_0 -> v0_1 [label=\"compressed\", color=1]");
     check(&["formats"], 0, "compressed");
     check(&["completions", "bash"], 0, "tamis");
 }

@@ -31,6 +31,8 @@ pub mod iteration;
 
 pub mod legalise;
 
+pub mod schedule;
+
 pub mod lower;
 
 pub mod transform;

@@ -5,6 +5,7 @@ use crate::diagnostic::Diagnostic;
 use crate::ir::verify::assert_valid;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
+use crate::schedule::{Schedule, schedule};
 use crate::transform::{Target, transform};
 
 /// A program, ready for a backend.
@@ -20,6 +21,8 @@ pub struct Compiled {
 pub enum Stage<'s> {
     /// The kernels were chosen.
     Legalised(&'s cin::Program),
+    /// The kernels were scheduled.
+    Scheduled(&'s cin::Program),
     /// A kernel became a function.
     Lowered(&'s Lowered),
     /// The function was improved for the target.
@@ -27,18 +30,25 @@ pub enum Stage<'s> {
 }
 
 /// Compiles a program to functions of the imperative form.
-pub fn compile(request: &Request<'_>, target: Target) -> Result<Compiled, Diagnostic> {
-    compile_watched(request, target, &mut |_| {})
+pub fn compile(
+    request: &Request<'_>,
+    commands: &Schedule,
+    target: Target,
+) -> Result<Compiled, Diagnostic> {
+    compile_watched(request, commands, target, &mut |_| {})
 }
 
 /// Compiles a program, showing every stage to `watch`.
 pub fn compile_watched(
     request: &Request<'_>,
+    commands: &Schedule,
     target: Target,
     watch: &mut dyn FnMut(Stage<'_>),
 ) -> Result<Compiled, Diagnostic> {
     let program = legalise(request)?;
     watch(Stage::Legalised(&program));
+    let program = schedule(program, commands)?;
+    watch(Stage::Scheduled(&program));
     let functions = functions(&program, target, watch);
     Ok(Compiled { program, functions })
 }

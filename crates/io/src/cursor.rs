@@ -5,6 +5,7 @@
 
 use crate::error::{FileErrorCode, Flaw, Parsed};
 use crate::number;
+use crate::progress;
 use std::fmt;
 
 /// The largest dimension or coordinate that any reader takes.
@@ -52,11 +53,14 @@ impl Item {
 pub(crate) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
+    /// Where progress is told of next.
+    tells: usize,
 }
 
 impl<'a> Cursor<'a> {
     pub fn new(text: &'a [u8]) -> Cursor<'a> {
-        Cursor { text, at: 0 }
+        progress::begin(Some(text.len()));
+        Cursor { text, at: 0, tells: progress::STEP }
     }
 
     /// The byte offset.
@@ -66,7 +70,7 @@ impl<'a> Cursor<'a> {
 
     /// A cursor at another place of the same text.
     pub fn moved_to(&self, at: usize) -> Cursor<'a> {
-        Cursor { text: self.text, at }
+        Cursor { text: self.text, at, tells: usize::MAX }
     }
 
     /// How many bytes are left.
@@ -92,8 +96,17 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    #[cold]
+    fn tell(&mut self) {
+        progress::reach(self.at);
+        self.tells = self.at + progress::STEP;
+    }
+
     /// Moves to the start of the next line and returns the rest of this one.
     pub fn rest_of_line(&mut self) -> &'a [u8] {
+        if self.at >= self.tells {
+            self.tell();
+        }
         let rest = &self.text[self.at..];
         let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
         self.at = (self.at + length + 1).min(self.text.len());
@@ -103,6 +116,9 @@ impl<'a> Cursor<'a> {
     /// Moves over empty lines and comments to the next entry; false at the end of the text.
     #[inline(always)]
     pub fn next_entry(&mut self, comment: u8) -> bool {
+        if self.at >= self.tells {
+            self.tell();
+        }
         loop {
             self.skip_blanks();
             if self.at >= self.text.len() {

@@ -2,7 +2,7 @@
 
 use crate::error::{FileError, FileErrorCode};
 use crate::header::{File, FileFormat, Layout, WriteOptions};
-use crate::{frostt, matrix_market, rutherford_boeing, save};
+use crate::{frostt, matrix_market, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::GzEncoder;
@@ -21,6 +21,7 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// demands.
 pub fn read(path: &Path) -> Result<File, FileError> {
     let format = known_format(path)?;
+    progress::begin(None);
     let bytes = std::fs::read(path).map_err(|error| not_readable(path, &error))?;
     let text = if bytes.starts_with(&GZIP_MAGIC) {
         decompress(&bytes, path)?
@@ -54,6 +55,7 @@ pub fn write(
         let help = "write a .mtx file, or only the stored entries";
         return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));
     }
+    progress::begin(None);
     save::save(path, |out| {
         if !is_gzip_name(path) {
             return write_format(format, out, path, coordinates, options);

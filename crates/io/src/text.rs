@@ -1,5 +1,6 @@
 //! Numbers to text: the shortest that reads back exactly.
 
+use crate::progress;
 use std::fmt::Debug;
 use std::io::Write;
 use tamis_runtime::{Scalar, Values};
@@ -90,6 +91,7 @@ pub(crate) fn flush_chunk(out: &mut dyn Write, text: &mut Vec<u8>) -> std::io::R
         return Ok(());
     }
     out.write_all(text)?;
+    progress::advance(text.len());
     text.clear();
     Ok(())
 }

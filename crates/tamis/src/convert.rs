@@ -1,6 +1,6 @@
 //! Conversion between all formats, by generated kernels.
 
-use crate::{Backend, Kernel, Options, Parts, waste};
+use crate::{Backend, Kernel, Options, Parts};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
@@ -25,9 +25,6 @@ pub fn pack(
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);
     let plain = Storage { format: plain, ..storage.clone() };
     let plain = tamis_runtime::pack(list, &plain, duplicates)?;
-    if waste::is_possible(&list.dims, list.vals.len(), storage) {
-        waste::refuse(list, storage)?;
-    }
     plain.generated(storage)
 }
 
@@ -43,9 +40,6 @@ impl ToFormat for Tensor {
     fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic> {
         if self.storage() == storage {
             return Ok(self.clone());
-        }
-        if waste::is_possible(self.dims(), self.vals().len(), storage) {
-            waste::refuse(&waste::places(self), storage)?;
         }
         self.generated(storage)
     }

@@ -1,17 +1,22 @@
 //! What the compiler makes of a program, stage by stage, without operands.
 
+use crate::Options;
 use crate::backend::Backend;
+use crate::dims;
+use crate::kernel::{operand, rounded, variable};
 use std::collections::BTreeMap;
 use tamis_core::backend::c;
 use tamis_core::cin;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::format::{self, FormatSpec, Storage};
-use tamis_core::ids::TensorId;
-use tamis_core::iteration::explain as iteration;
+use tamis_core::format::{self, FormatSpec};
+use tamis_core::ids::{IndexVar, TensorId};
+use tamis_core::iteration::explain::lattices;
+use tamis_core::iteration::graph;
 use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
+use tamis_core::schedule::Schedule;
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -74,19 +79,20 @@ impl Stage {
 
 /// A program and how its tensors are stored.
 pub struct Explanation<'p> {
-    program: &'p Program,
-    inputs: BTreeMap<TensorId, Storage>,
-    results: BTreeMap<TensorId, FormatSpec>,
+    request: Request<'p>,
+    schedule: Schedule,
 }
 
 impl<'p> Explanation<'p> {
-    /// The program with these formats; operands without one are dense.
+    /// The program with these formats; operands without one are dense. Of the options count the
+    /// data type, the dimensions, as far as known, the shapes, here of operands too, and the
+    /// schedule.
     pub fn of(
         program: &'p Program,
         formats: &BTreeMap<String, FormatSpec>,
+        options: &Options,
     ) -> Result<Explanation<'p>, Diagnostic> {
-        let mut explanation =
-            Explanation { program, inputs: BTreeMap::new(), results: BTreeMap::new() };
+        let (mut inputs, mut results) = (BTreeMap::new(), BTreeMap::new());
         let mut written: Vec<TensorId> = vec![];
         for statement in &program.statements {
             for access in statement.value.accesses() {
@@ -94,41 +100,49 @@ impl<'p> Explanation<'p> {
                     let decl = &program.tensors[access.tensor];
                     let dense = || format::parse("dense", Some(decl.order));
                     let spec = formats.get(&decl.name).cloned().map_or_else(dense, Ok)?;
-                    explanation.inputs.insert(access.tensor, spec.resolve(DataType::F64)?);
+                    let datatype = options.datatype.unwrap_or(DataType::F64);
+                    inputs.insert(access.tensor, spec.resolve(datatype)?);
                 }
             }
             written.push(statement.result.tensor);
         }
         for (name, spec) in formats {
             if let Some(id) = program.tensor(name).filter(|id| written.contains(id)) {
-                explanation.results.insert(id, spec.clone());
+                results.insert(id, spec.clone());
             }
         }
-        Ok(explanation)
+        let known = known_dims(program, options)?;
+        let width = IndexWidth::for_max(known.values().copied().max().unwrap_or(0));
+        let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
+        let datatype = options.datatype;
+        let request = Request { program, inputs, results, datatype, dims, width, parallel: false };
+        Ok(Explanation { request, schedule: options.schedule.clone() })
     }
 
     fn compiled(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
-        let request = Request {
-            program: self.program,
-            inputs: self.inputs.clone(),
-            results: self.results.clone(),
-            datatype: None,
-            dims: BTreeMap::new(),
-            width: IndexWidth::I32,
-            parallel: false,
-        };
-        pipeline::compile(&request, target)
+        pipeline::compile(&self.request, &self.schedule, target)
+    }
+
+    /// The iteration graph in the language of Graphviz.
+    pub fn graphviz(&self) -> Result<String, Diagnostic> {
+        Ok(graph::dot(&self.compiled(Backend::Interpreter.target())?.program))
     }
 
     /// One stage as text.
     pub fn stage(&self, stage: Stage) -> Result<String, Diagnostic> {
         let compiled = |backend: Backend| self.compiled(backend.target());
         Ok(match stage {
-            Stage::Notation => format!("{}\n", notation::make_explicit(self.program)?),
+            Stage::Notation => format!("{}\n", notation::make_explicit(self.request.program)?),
             Stage::Cin => cin::print::program(&compiled(Backend::Interpreter)?.program),
-            Stage::Schedule => "# no commands: the order of loops is chosen\n".to_owned(),
-            Stage::Graph => iteration::graph(&compiled(Backend::Interpreter)?.program),
-            Stage::Lattice => iteration::lattices(&compiled(Backend::Interpreter)?.program),
+            Stage::Schedule if self.schedule.is_empty() => {
+                "# no commands: the order of loops is chosen\n".to_owned()
+            }
+            Stage::Schedule => {
+                compiled(Backend::Interpreter)?;
+                self.schedule.commands().map(|command| format!("{command}\n")).collect()
+            }
+            Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
+            Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
             Stage::Ir => {
                 let functions = compiled(Backend::Interpreter)?.functions;
                 functions.iter().map(|l| l.function.to_string()).collect()
@@ -149,4 +163,15 @@ impl<'p> Explanation<'p> {
             }
         })
     }
+}
+
+/// The dimensions of index variables, as far as the options tell them.
+fn known_dims(program: &Program, options: &Options) -> Result<BTreeMap<IndexVar, u64>, Diagnostic> {
+    let of_var = |(name, &size): (&String, &u64)| Ok((variable(program, name)?, size));
+    let given = options.dims.iter().map(of_var).collect::<Result<_, Diagnostic>>()?;
+    let of_tensor =
+        |(name, dims): (&String, &Vec<u64>)| Ok((operand(program, name)?, dims.clone()));
+    let shapes = options.shapes.iter().map(of_tensor).collect::<Result<_, Diagnostic>>()?;
+    let known = dims::known(program, shapes, &given)?.vars;
+    Ok(known.enumerate().filter_map(|(v, d)| d.map(|d| (v, d))).collect())
 }

@@ -1,7 +1,7 @@
 //! Kernels: a program compiled for operands of certain formats, callable again and again.
 
 use crate::backend::Backend;
-use crate::dims;
+use crate::{dims, waste};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -16,6 +16,7 @@ use tamis_core::legalise::Request;
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
+use tamis_core::schedule::Schedule;
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::{Call, Executable};
 
@@ -30,6 +31,8 @@ pub struct Options {
     pub dims: BTreeMap<String, u64>,
     /// Dimensions of results by name that nothing else fixes: those of which a slice is written.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// How the loops run, as far as the user says.
+    pub schedule: Schedule,
     /// What runs the kernels.
     pub backend: Backend,
     /// How kernels are cut into parts that run at the same time.
@@ -130,7 +133,7 @@ impl Kernel {
         let known = dims::known(&program, sizes, &given)?;
         let all = dims::all(&program, &known)?;
         let request = request(&program, &tensors, &all, options)?;
-        let compiled = pipeline::compile(&request, options.backend.target())?;
+        let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
         let functions: Vec<&ir::Function> =
             compiled.functions.iter().map(|l| &l.function).collect();
         let executables = options.backend.load(&functions)?;
@@ -177,6 +180,7 @@ impl Kernel {
             .iter()
             .zip(self.compiled.functions.iter().zip(executables))
         {
+            waste::refuse_copy(&self.compiled.program, kernel, &values)?;
             let target = &self.compiled.program.tensors[kernel.result];
             let call = Call {
                 target,
@@ -296,7 +300,6 @@ pub(crate) fn request<'p>(
         results.insert(id, spec.clone());
     }
     let largest = dims.iter().copied().max().unwrap_or(0);
-    let rounded = |d: u64| d.checked_next_power_of_two().unwrap_or(u64::MAX);
     Ok(Request {
         program,
         inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
@@ -308,13 +311,18 @@ pub(crate) fn request<'p>(
     })
 }
 
+/// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.
+pub(crate) fn rounded(dimension: u64) -> u64 {
+    dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
 fn missing(name: &str) -> Diagnostic {
     Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
         .help(format!("give {name} a value: a file, a generator or a tensor"))
 }
 
 /// The tensor of this name.
-fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
+pub(crate) fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
     program.tensor(name).ok_or_else(|| {
         let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
         Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
@@ -323,7 +331,7 @@ fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
 }
 
 /// The index variable of this name.
-fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
+pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
     program.var(name).ok_or_else(|| {
         let names: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
         Diagnostic::new(

@@ -1,14 +1,18 @@
-//! Refusing formats that would take far more memory than entries need, before it is allocated.
+//! Refusing formats that would take far more memory than entries need, before it is allocated: such
+//! results are copies of what holds the entries (`legalise::split`), and looked at before they are
+//! written.
 //!
 //! One long row gives every row of ELL as many slots, an entry on a diagonal of its own gives DIA
 //! a whole diagonal. What is cheap to know is asked first: the number of entries, then how they
 //! spread, then what each format takes ([`footprint`]).
 
 use crate::footprint;
+use tamis_core::cin::{Kernel, Program, Stmt};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{self, Format, LevelMap, Storage};
-use tamis_core::ids::{Id, Mode};
+use tamis_core::ids::{Id, Mode, TensorId};
 use tamis_core::level::{COMPRESSED, DENSE};
+use tamis_core::notation::Expr;
 use tamis_runtime::memory::physical_memory;
 use tamis_runtime::{Coordinates, Tensor, Values};
 
@@ -18,17 +22,49 @@ const LARGE: u64 = 1 << 30;
 /// So many times the bytes of its entries are more than anyone wants to spend on a tensor.
 const WASTE: u64 = 20;
 
+/// Refuses a kernel that copies a tensor into many times the memory that its entries need.
+pub(crate) fn refuse_copy(
+    program: &Program,
+    kernel: &Kernel,
+    values: &[Option<Tensor>],
+) -> Result<(), Diagnostic> {
+    let target = &program.tensors[kernel.result];
+    let Some((from, modes)) = copied(&kernel.body).filter(|_| target.storage.format.spreads())
+    else {
+        return Ok(());
+    };
+    let Some(source) = values[from.index()].as_ref() else { return Ok(()) };
+    let dims: Vec<u64> = modes.iter().map(|&mode| source.dims()[mode]).collect();
+    if !is_possible(&dims, source.vals().len(), &target.storage) {
+        return Ok(());
+    }
+    let mut list = places(source);
+    list.crds = modes.iter().map(|&mode| std::mem::take(&mut list.crds[mode])).collect();
+    refuse(&target.name, &Coordinates { dims, ..list }, &target.storage)
+}
+
+/// The tensor that a statement copies whole, and its mode for each of the result.
+fn copied(body: &Stmt) -> Option<(TensorId, Vec<usize>)> {
+    match body {
+        Stmt::Forall { body, .. } => copied(body),
+        Stmt::Assign { lhs, rhs: Expr::Access(access), .. } if !access.is_sliced() => {
+            let place = |v| access.indices.iter().position(|w| w == v);
+            let modes: Vec<usize> = lhs.indices.iter().map(place).collect::<Option<_>>()?;
+            let once = |(k, mode)| !modes[..k].contains(mode);
+            let whole = modes.len() == access.indices.len() && modes.iter().enumerate().all(once);
+            whole.then_some((access.tensor, modes))
+        }
+        _ => None,
+    }
+}
+
 /// Whether entries could take up far more memory than they need, by their number alone: slots for
 /// every row where one is long, or a diagonal for every entry.
-pub(crate) fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bool {
+fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bool {
     let levels = storage.format.levels();
-    let spreads = |map| matches!(map, LevelMap::Slot(_) | LevelMap::Diff { .. });
-    if !levels.iter().any(|l| spreads(l.map)) {
-        return false;
-    }
     let entries = entries as u64;
     let headers = storage.format.headers(dims, &|_| entries);
-    let places = levels.iter().zip(headers).map(|(level, header)| match spreads(level.map) {
+    let places = levels.iter().zip(headers).map(|(level, header)| match level.map.spreads() {
         true => header.size.min(entries),
         false => header.size,
     });
@@ -37,7 +73,7 @@ pub(crate) fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bo
 
 /// Refuses to store entries, whose coordinates lie inside the tensor, in many times the memory that
 /// they need.
-pub(crate) fn refuse(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> {
+fn refuse(name: &str, list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> {
     if most(list, storage) <= LARGE {
         return Ok(());
     }
@@ -56,7 +92,7 @@ pub(crate) fn refuse(list: &Coordinates, storage: &Storage) -> Result<(), Diagno
         plain
     );
     let help =
-        format!("store them as {}; slots suit rows of like length, diagonals a band of few", plain);
+        format!("store {name} as {plain}; slots suit rows of like length, diagonals a band of few");
     Err(Diagnostic::new(Code::OutOfMemory, message).help(help))
 }
 
@@ -107,7 +143,7 @@ fn fullest(list: &Coordinates, mode: Mode) -> u64 {
 }
 
 /// The coordinates of a tensor's entries, with any values.
-pub(crate) fn places(tensor: &Tensor) -> Coordinates {
+fn places(tensor: &Tensor) -> Coordinates {
     let levels = tensor.storage().format.levels();
     let rows = levels.len() == 2 && levels[0].kind == DENSE && levels[1].kind == COMPRESSED;
     let crd = tensor.levels().get(1).and_then(|l| l.pos.as_ref().zip(l.crd.as_ref()));
@@ -156,6 +192,35 @@ mod tests {
         let across = Coordinates { crds, ..row };
         let told = "50000 entries take 20000.2 MB as dia, and 0.8 MB as csr".to_owned();
         assert_eq!(message(&across, "dia"), (told.clone(), told));
+    }
+
+    /// Results of kernels are told from their entries too, and computed where they fit.
+    #[test]
+    fn results_that_would_waste_memory_are_refused() {
+        let n = 50_000u64;
+        let csr = |crds| {
+            let vals = Values::F64(vec![1.0; n as usize]);
+            let list = Coordinates { dims: vec![n, n], crds, vals };
+            let spec = format::parse("csr", Some(2)).unwrap_or_else(|d| panic!("{d}"));
+            let storage = spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"));
+            pack(&list, &storage, Duplicates::Refuse).unwrap_or_else(|d| panic!("{d}"))
+        };
+        let told = |text: &str, format: &str, a: &crate::Tensor| {
+            let spec = format::parse(format, Some(2)).unwrap_or_else(|d| panic!("{d}"));
+            let results = [("C".to_owned(), spec)].into();
+            let options = crate::Options { results, ..Default::default() };
+            let run = || crate::Kernel::compile(text, &[("A", a)], &options)?.run(&[("A", a)]);
+            run().map_or_else(|d| d.message, |results| results[0].1.bytes().to_string())
+        };
+        let row = csr(vec![vec![7; n as usize], (0..n).collect()]);
+        let ell = "50000 entries take 30000.0 MB as ell, and 0.8 MB as csr";
+        assert_eq!(told("C(i,j) = 2 * A(i,j)", "ell", &row), ell);
+        let across = csr(vec![(0..n).collect(), (0..n).rev().collect()]);
+        let dia = "50000 entries take 20000.2 MB as dia, and 0.8 MB as csr";
+        assert_eq!(told("C(j,i) = A(i,j) + A(j,i)", "dia", &across), dia);
+        assert_eq!(told("C(j,i) = A(i,j)", "dia", &across), dia);
+        let along = csr(vec![(0..n).collect(), (0..n).collect()]);
+        assert_eq!(told("C(i,j) = 2 * A(i,j)", "ell", &along), (8 + 12 * n).to_string());
     }
 
     /// Coordinates are looked at only once they are known to be valid, whatever the dimensions.

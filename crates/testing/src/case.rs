@@ -19,6 +19,8 @@ pub struct Case {
     pub dims: BTreeMap<String, u64>,
     /// Dimensions of results of which a slice is written.
     pub shapes: BTreeMap<String, Vec<u64>>,
+    /// The schedule, as text.
+    pub schedule: String,
 }
 
 /// A tensor by its entries.
@@ -78,6 +80,7 @@ impl Case {
             datatype: None,
             dims: self.dims.clone(),
             shapes: self.shapes.clone(),
+            schedule: tamis::schedule::parse(&self.schedule)?,
             backend,
             parts: self.parts(),
         })
@@ -102,6 +105,9 @@ impl fmt::Display for Case {
             writeln!(f, "{name} = {}", shape.join("x"))?;
         }
         writeln!(f, "{}", self.text)?;
+        if !self.schedule.is_empty() {
+            writeln!(f, "schedule: {}", self.schedule)?;
+        }
         writeln!(f, "---- run")?;
         for operand in &self.operands {
             let dims: Vec<String> = operand.dims.iter().map(u64::to_string).collect();

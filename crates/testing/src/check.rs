@@ -92,12 +92,10 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
         results => results?,
     };
-    if backend != Backend::Interpreter {
-        let alone = on_threads(1, || kernel.run(&operands))?;
-        let same = |((_, a), (_, b)): (&(String, Tensor), &(String, Tensor))| bits(a) == bits(b);
-        if !results.iter().zip(&alone).all(same) {
-            return Ok(Outcome::Wrong("other bits on one thread than on three".to_owned()));
-        }
+    if backend != Backend::Interpreter
+        && !are_same(&results, &on_threads(1, || kernel.run(&operands))?)
+    {
+        return Ok(Outcome::Wrong("other bits on one thread than on three".to_owned()));
     }
     let fill = |t: &Tensor| Number::of(t.storage().fill);
     sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
@@ -108,6 +106,11 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
     }
     Ok(Outcome::Right)
+}
+
+/// Whether results have the same bits.
+fn are_same(some: &[(String, Tensor)], others: &[(String, Tensor)]) -> bool {
+    some.iter().zip(others).all(|((_, a), (_, b))| bits(a) == bits(b))
 }
 
 /// Runs something on a pool of so many threads.

@@ -4,6 +4,7 @@
 //! # what the test is for
 //! A: csr | csc | dcsr | dense            alternatives; each is run
 //! y(i) = A(i,j) * x(j)
+//! schedule: reorder(j, i)                may be left out
 //! ---- ir                                a stage of `tamis explain`
 //! ...
 //! ---- run                               entries of operands, then of results
@@ -32,6 +33,7 @@ struct Filetest {
     dims: BTreeMap<String, u64>,
     shapes: BTreeMap<String, Vec<u64>>,
     text: String,
+    schedule: String,
     sections: Vec<(String, String)>,
 }
 
@@ -81,6 +83,7 @@ fn parse(text: &str) -> Result<Filetest, String> {
         dims: BTreeMap::new(),
         shapes: BTreeMap::new(),
         text: String::new(),
+        schedule: String::new(),
         sections: vec![],
     };
     for line in head.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
@@ -89,7 +92,10 @@ fn parse(text: &str) -> Result<Filetest, String> {
             let size: Result<Vec<u64>, _> = v.trim().split('x').map(str::parse).collect();
             Some((n, size.ok()?))
         });
-        if let Some((name, formats)) = declared {
+        if let Some(("schedule", commands)) = declared {
+            let separator = if test.schedule.is_empty() { "" } else { "; " };
+            test.schedule.push_str(&format!("{separator}{}", commands.trim()));
+        } else if let Some((name, formats)) = declared {
             let formats = formats.split('|').map(|f| f.trim().to_owned()).collect();
             test.formats.push((name.to_owned(), formats));
         } else if let Some((name, size)) = sized.filter(|(n, _)| is_name(n) && test.text.is_empty())
@@ -150,7 +156,8 @@ impl Filetest {
             self.dims.iter().filter(|(n, _)| is_tensor(n)).map(|(n, &d)| (n.clone(), vec![d])),
         );
         dims.retain(|name, _| !is_tensor(name));
-        Case { text: self.text.clone(), operands, results, dims, shapes }
+        let (text, schedule) = (self.text.clone(), self.schedule.clone());
+        Case { text, operands, results, dims, shapes, schedule }
     }
 
     fn stage(&self, name: &str) -> Result<String, String> {
@@ -162,7 +169,9 @@ impl Filetest {
                 let order = program.tensor(name).map(|id| program.tensors[id].order);
                 formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
             }
-            Explanation::of(&program, &formats)?.stage(stage)
+            let schedule = tamis::schedule::parse(&self.schedule)?;
+            let options = tamis::Options { schedule, ..tamis::Options::default() };
+            Explanation::of(&program, &formats, &options)?.stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }

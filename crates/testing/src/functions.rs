@@ -61,7 +61,7 @@ impl Functions {
         let mut functions = vec![];
         pipeline::functions(&self.program, target, &mut |stage| match stage {
             Stage::Lowered(l) | Stage::Transformed(l) => functions.push(l.function.clone()),
-            Stage::Legalised(_) => {}
+            Stage::Legalised(_) | Stage::Scheduled(_) => {}
         });
         functions
     }

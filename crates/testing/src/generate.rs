@@ -368,7 +368,8 @@ impl<'r> Generator<'r> {
             .filter(|(v, _)| mentions(&text, v))
             .map(|(v, &d)| ((*v).to_owned(), d))
             .collect();
-        Case { text, operands, results: self.results, dims, shapes: self.shapes }
+        let (results, shapes) = (self.results, self.shapes);
+        Case { text, operands, results, dims, shapes, schedule: String::new() }
     }
 }
 

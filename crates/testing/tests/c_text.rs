@@ -53,6 +53,8 @@ fn c(case: &Case) -> String {
             (name, tamis::format::parse(&format, order).expect("a filetest has formats"))
         })
         .collect();
-    let explanation = Explanation::of(&program, &formats).expect("a filetest compiles");
+    let schedule = tamis::schedule::parse(&case.schedule).expect("a filetest has a schedule");
+    let options = tamis::Options { schedule, ..tamis::Options::default() };
+    let explanation = Explanation::of(&program, &formats, &options).expect("a filetest compiles");
     explanation.stage(Stage::C).expect("a filetest has C")
 }

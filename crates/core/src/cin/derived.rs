@@ -39,6 +39,47 @@ impl Derived {
         self.vars.get(&(map, None)).copied()
     }
 
+    /// How many of the loops have to be entered before a variable has a value; `usize::MAX` if all
+    /// of them do not give it one.
+    pub fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
+        self.depth_within(var, loops, &mut vec![])
+    }
+
+    fn depth_within(&self, var: IndexVar, loops: &[IndexVar], asked: &mut Vec<IndexVar>) -> usize {
+        if let Some(at) = loops.iter().position(|&v| v == var) {
+            return at + 1;
+        }
+        if asked.contains(&var) {
+            return usize::MAX;
+        }
+        asked.push(var);
+        let mut latest = |vars: &[IndexVar]| {
+            vars.iter().map(|&v| self.depth_within(v, loops, asked)).max().unwrap_or(0)
+        };
+        let mut depth = match self.map(var) {
+            Some(LevelMap::Slot(_)) => usize::MAX,
+            Some(map) => latest(&map.modes()),
+            None => usize::MAX,
+        };
+        for (other, map) in self.iter() {
+            depth = depth.min(match map {
+                LevelMap::Div(i, size) if i == var => match self.var(LevelMap::Mod(i, size)) {
+                    Some(place) => latest(&[other, place]),
+                    None => usize::MAX,
+                },
+                LevelMap::Diff { plus, minus } if plus != minus && plus == var => {
+                    latest(&[other, minus])
+                }
+                LevelMap::Diff { plus, minus } if plus != minus && minus == var => {
+                    latest(&[other, plus])
+                }
+                _ => usize::MAX,
+            });
+        }
+        asked.pop();
+        depth
+    }
+
     /// Every derived variable with what it stands for.
     pub fn iter(&self) -> impl Iterator<Item = (IndexVar, LevelMap<IndexVar>)> + '_ {
         self.keys.iter().map(|(&var, (map, _))| (var, *map))

@@ -17,7 +17,7 @@ pub use slices::Walk;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{DataType, Scalar};
-use crate::format::Storage;
+use crate::format::{Format, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
 use crate::notation::{Access, Expr, Operator};
 
@@ -151,6 +151,49 @@ impl Stmt {
 }
 
 impl Program {
+    /// A new tensor under a name that no other has.
+    pub fn declare(
+        &mut self,
+        name: &str,
+        storage: Storage,
+        role: Role,
+        modes: Vec<IndexVar>,
+    ) -> TensorId {
+        let taken = |name: &str| self.tensors.iter().any(|t| t.name == name);
+        let mut unique = name.to_owned();
+        let mut k = 1;
+        while taken(&unique) {
+            k += 1;
+            unique = format!("{name}_{k}");
+        }
+        let format = storage.format.clone();
+        let tensor = Tensor { name: unique, storage, role, modes: modes.clone() };
+        let id = self.tensors.push(tensor);
+        if format.order() == modes.len() {
+            self.derived.declare(&format, id, &modes, &mut self.vars);
+        }
+        id
+    }
+
+    /// A new register that a reduction starts from its identity.
+    pub fn register(&mut self, op: ReduceOp, value: &Expr, compute: DataType) -> TensorId {
+        let datatype = match op {
+            ReduceOp::Or | ReduceOp::And => self.accumulator(value, compute).part(),
+            _ => self.accumulator(value, compute),
+        };
+        let identity = self.identity(op, compute);
+        let initial = identity.unwrap_or(Scalar::I64(0)).computed(datatype);
+        let storage = Storage::of(Format::in_order([]), datatype);
+        self.declare("s", storage, Role::Register(initial), vec![])
+    }
+
+    /// The element type that holds a value while it is computed: real values of a statement that
+    /// computes with complex numbers stay real.
+    pub fn accumulator(&self, value: &Expr, compute: DataType) -> DataType {
+        let value = if self.is_real(value) { compute.part() } else { compute };
+        if value.is_complex() { value } else { value.register().datatype() }
+    }
+
     /// The storage of a tensor.
     pub fn storage(&self, tensor: TensorId) -> &Storage {
         &self.tensors[tensor].storage

@@ -33,6 +33,12 @@ pub enum LevelMap<M = Mode> {
 }
 
 impl<M: Copy> LevelMap<M> {
+    /// Whether one entry may bring places for many others: slots for all rows where one is long,
+    /// a whole diagonal.
+    pub fn spreads(self) -> bool {
+        matches!(self, LevelMap::Slot(_) | LevelMap::Diff { .. })
+    }
+
     /// The same function of other modes, or of what stands for them.
     pub fn map<N>(self, mut f: impl FnMut(M) -> N) -> LevelMap<N> {
         match self {

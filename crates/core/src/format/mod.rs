@@ -116,6 +116,12 @@ impl Format {
         self.levels.iter().all(full)
     }
 
+    /// Whether one entry may bring places for many others, so that a tensor may take far more
+    /// memory than its entries.
+    pub fn spreads(&self) -> bool {
+        self.levels.iter().any(|l| l.map.spreads())
+    }
+
     /// Whether every coordinate has a place before anything is stored.
     pub fn is_placed(&self) -> bool {
         self.levels.iter().all(|l| l.kind.locates() && !l.has(Part::Width))

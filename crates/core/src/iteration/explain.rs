@@ -1,4 +1,9 @@
-//! Iteration graphs and lattices as text, for people.
+//! Iteration lattices as text, for people.
+//!
+//! ```text
+//! j:
+//!   {A(i,j)}  s += A(i,j) * x(j)
+//! ```
 
 use super::lattice::Lattice;
 use crate::cin::simplify::Facts;
@@ -6,29 +11,6 @@ use crate::cin::{Program, Stmt, print};
 use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::fmt::Write;
-
-/// The iteration graph of each kernel: its loops, and each operand's path through them.
-pub fn graph(program: &Program) -> String {
-    let mut out = String::new();
-    for kernel in &program.kernels {
-        let mut loops = vec![];
-        collect(&kernel.body, &mut loops);
-        let names: Vec<&str> = loops.iter().map(|&v| program.vars[v].as_str()).collect();
-        let _ = writeln!(out, "{}: loops {}", program.name(kernel), names.join(" -> "));
-        let mut seen: Vec<Access> = vec![];
-        for access in kernel.body.reads() {
-            if access.indices.is_empty() || seen.contains(access) {
-                continue;
-            }
-            seen.push(access.clone());
-            let path: Vec<String> = levels(program, access)
-                .map(|(var, name, _)| format!("{} ({name})", program.vars[var]))
-                .collect();
-            let _ = writeln!(out, "  {}: {}", print::access(program, access), path.join(" -> "));
-        }
-    }
-    out
-}
 
 /// The lattice of each loop of each kernel.
 pub fn lattices(program: &Program) -> String {
@@ -74,34 +56,20 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
 fn iterators(program: &Program, body: &Stmt, var: IndexVar, bound: &[IndexVar]) -> Vec<Access> {
     let mut found: Vec<Access> = vec![];
     for access in body.reads() {
-        let next = levels(program, access).find(|(v, _, _)| !bound.contains(v));
-        if next.is_some_and(|(v, _, full)| v == var && !full) && !found.contains(access) {
+        let next = levels(program, access).find(|(v, _)| !bound.contains(v));
+        if next.is_some_and(|(v, full)| v == var && !full) && !found.contains(access) {
             found.push(access.clone());
         }
     }
     found
 }
 
-/// Variable, format name and fullness of each level of an access.
+/// Variable and fullness of each level of an access.
 fn levels<'p>(
     program: &'p Program,
     access: &'p Access,
-) -> impl Iterator<Item = (IndexVar, &'static str, bool)> + 'p {
+) -> impl Iterator<Item = (IndexVar, bool)> + 'p {
     let levels = program.storage(access.tensor).format.levels();
     let vars = program.level_vars(access.tensor, &access.indices);
-    vars.into_iter().zip(levels).map(|(v, l)| (v, l.kind.name(), l.kind.properties().full))
-}
-
-fn collect(s: &Stmt, loops: &mut Vec<IndexVar>) {
-    match s {
-        Stmt::Forall { var, body } => {
-            loops.push(*var);
-            collect(body, loops);
-        }
-        Stmt::Where { consumer, producer } => {
-            collect(consumer, loops);
-            collect(producer, loops);
-        }
-        Stmt::Assign { .. } => {}
-    }
+    vars.into_iter().zip(levels).map(|(v, l)| (v, l.kind.properties().full))
 }

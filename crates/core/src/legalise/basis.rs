@@ -13,9 +13,6 @@ use crate::format::LevelMap;
 use crate::ids::IndexVar;
 use crate::notation::Access;
 
-/// How many loops have to be entered before something is known; `usize::MAX` for never.
-pub(super) type Depth = usize;
-
 impl Legaliser<'_> {
     /// The sets of loops worth considering, each in a first order.
     pub(super) fn bases(&self, task: &Task, accesses: &[Access]) -> Vec<Vec<IndexVar>> {
@@ -87,44 +84,8 @@ impl Legaliser<'_> {
     }
 
     /// After how many of the loops a variable has a value.
-    pub(super) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> Depth {
-        self.depth_within(var, loops, &mut vec![])
-    }
-
-    fn depth_within(&self, var: IndexVar, loops: &[IndexVar], asked: &mut Vec<IndexVar>) -> Depth {
-        if let Some(at) = loops.iter().position(|&v| v == var) {
-            return at + 1;
-        }
-        if asked.contains(&var) {
-            return usize::MAX;
-        }
-        asked.push(var);
-        let derived = &self.program.derived;
-        let mut latest = |vars: &[IndexVar]| {
-            vars.iter().map(|&v| self.depth_within(v, loops, asked)).max().unwrap_or(0)
-        };
-        let mut depth = match derived.map(var) {
-            Some(LevelMap::Slot(_)) => usize::MAX,
-            Some(map) => latest(&map.modes()),
-            None => usize::MAX,
-        };
-        for (other, map) in derived.iter() {
-            depth = depth.min(match map {
-                LevelMap::Div(i, size) if i == var => match derived.var(LevelMap::Mod(i, size)) {
-                    Some(place) => latest(&[other, place]),
-                    None => usize::MAX,
-                },
-                LevelMap::Diff { plus, minus } if plus != minus && plus == var => {
-                    latest(&[other, minus])
-                }
-                LevelMap::Diff { plus, minus } if plus != minus && minus == var => {
-                    latest(&[other, plus])
-                }
-                _ => usize::MAX,
-            });
-        }
-        asked.pop();
-        depth
+    pub(super) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
+        self.program.derived.depth(var, loops)
     }
 
     /// Whether a loop variable is reduced: it does not follow from the variables of the result.

@@ -1,14 +1,12 @@
 //! The loops of a task: concrete index notation in the chosen order.
 //!
-//! Reductions whose loops are innermost sum into a register; reductions inside a larger expression
-//! get a register each, computed as soon as their variables are bound.
+//! A reduction of a whole statement combines into the result; reductions inside a larger
+//! expression get a register each, computed as soon as their variables are bound.
 
 use super::{Legaliser, Task};
-use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Kernel, Role, Stmt};
-use crate::datatype::{DataType, Scalar};
-use crate::format::{Format, Storage};
-use crate::ids::{IndexVar, TensorId};
+use crate::cin::{Kernel, Stmt};
+use crate::datatype::DataType;
+use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
 /// The largest dimension of a result that is gathered in a dense array.
@@ -24,53 +22,26 @@ impl Legaliser<'_> {
         let order = self.best_order(&task, is_copy);
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
-        let revisited = self.is_revisited(task.value.accesses().into_iter());
-        let scatter = revisited || self.is_list_driven(&task);
+        let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
+        let scatter = revisited || self.ways().is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
         Kernel { result, compute, body, scatter, workspace, chunked: self.request.parallel }
     }
 
-    /// The loops of a task in an order. Operands that are walked entry by entry leave no sums for
-    /// a register.
+    /// The loops of a task in an order.
     fn loops(&mut self, task: Task, vars: &[IndexVar], scatter: bool) -> Stmt {
         let is_reduced = self.reduced(&task, vars);
-        let inner = match scatter {
-            true => 0,
-            false => self.innermost_reduced(&task, vars, &is_reduced),
-        };
         let (op, body) = match task.value {
             Expr::Reduce { op, body, .. } => (Some(op), *body),
             value => (None, value),
         };
-        let (outer, trailing) = vars.split_at(vars.len() - inner);
         let mut producers = vec![];
-        let body = self.registers(body, vars, task.compute, &mut producers);
-        let result = self.access(task.result, &task.vars);
-        let outer_op = op.filter(|_| scatter || is_reduced[..outer.len()].contains(&true));
-        let Some(op) = op.filter(|_| inner > 0) else {
-            return nest(vars, producers, Stmt::Assign { lhs: result, op: outer_op, rhs: body });
-        };
-        let (outside, body) = match op {
-            ReduceOp::Add => self.factored(body, outer),
-            _ => (None, body),
-        };
-        let sum = self.register(Some(op), &body, task.compute);
-        let accumulate = Stmt::Assign { lhs: self.access(sum, &[]), op: Some(op), rhs: body };
-        let (early, late): (Vec<Producer>, Vec<Producer>) =
-            producers.into_iter().partition(|(depth, _)| *depth <= outer.len());
-        let late = late.into_iter().map(|(depth, s)| (depth - outer.len(), s)).collect();
-        let total = Expr::Access(self.access(sum, &[]));
-        let rhs = match outside {
-            Some(factors) => product(factors, total),
-            None => total,
-        };
-        let innermost = Stmt::Where {
-            consumer: Box::new(Stmt::Assign { lhs: result, op: outer_op, rhs }),
-            producer: Box::new(nest(trailing, late, accumulate)),
-        };
-        nest(outer, early, innermost)
+        let rhs = self.registers(body, vars, task.compute, &mut producers);
+        let lhs = self.access(task.result, &task.vars);
+        let op = op.filter(|_| scatter || is_reduced.contains(&true));
+        nest(vars, producers, Stmt::Assign { lhs, op, rhs })
     }
 
     /// Whether arrays over the dimensions of a result are worth their memory.
@@ -100,36 +71,6 @@ impl Legaliser<'_> {
         inner.min(vars.len().saturating_sub(known))
     }
 
-    /// The operands in a product that are known in the loops over `vars`, and the rest: the
-    /// distributive law takes them out of a sum over further loops.
-    fn factored(&self, body: Expr, vars: &[IndexVar]) -> (Option<Expr>, Expr) {
-        let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
-        // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
-        let is_fixed = |e: &Expr| match e {
-            Expr::Access(a) => {
-                matches!(self.program.tensors[a.tensor].role, Role::Input(_))
-                    && self.level_vars(a).iter().all(|&v| self.depth(v, vars) != usize::MAX)
-            }
-            _ => false,
-        };
-        match (is_fixed(&a), is_fixed(&b)) {
-            (true, false) => {
-                let (more, rest) = self.factored(*b, vars);
-                (Some(more.into_iter().fold(*a, product)), rest)
-            }
-            (false, true) => {
-                let (more, rest) = self.factored(*a, vars);
-                (Some(more.into_iter().fold(*b, |b, more| product(more, b))), rest)
-            }
-            (false, false) => {
-                let (left, a) = self.factored(*a, vars);
-                let (right, b) = self.factored(*b, vars);
-                (left.into_iter().chain(right).reduce(product), product(a, b))
-            }
-            (true, true) => (None, product(*a, *b)),
-        }
-    }
-
     /// Replaces each reduction of a value inside loops over `vars` by a register.
     fn registers(
         &mut self,
@@ -151,7 +92,7 @@ impl Legaliser<'_> {
         let (early, late): (Vec<Producer>, Vec<Producer>) =
             within.into_iter().partition(|(at, _)| *at <= depth);
         let late = late.into_iter().map(|(at, s)| (at - depth, s)).collect();
-        let register = self.register(Some(op), &body, compute);
+        let register = self.program.register(op, &body, compute);
         let assign = Stmt::Assign { lhs: self.access(register, &[]), op: Some(op), rhs: body };
         producers.push((depth, nest(&order, late, assign)));
         producers.extend(early);
@@ -177,22 +118,6 @@ impl Legaliser<'_> {
             .collect();
         places.windows(2).any(|pair| pair[0] > pair[1])
     }
-
-    /// A new register that a reduction starts from its identity.
-    fn register(&mut self, op: Option<ReduceOp>, body: &Expr, compute: DataType) -> TensorId {
-        let datatype = match op {
-            Some(ReduceOp::Or | ReduceOp::And) => self.accumulator(body, compute).part(),
-            _ => self.accumulator(body, compute),
-        };
-        let identity = op.and_then(|op| self.program.identity(op, compute));
-        let initial = identity.unwrap_or(Scalar::I64(0)).computed(datatype);
-        let storage = Storage::of(Format::in_order([]), datatype);
-        self.declare("s", storage, Role::Register(initial), vec![])
-    }
-}
-
-fn product(a: Expr, b: Expr) -> Expr {
-    Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b))
 }
 
 /// The loops around a statement, with each producer where its variables are bound. Producers that

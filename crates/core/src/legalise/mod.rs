@@ -18,13 +18,16 @@ mod cost;
 mod infer;
 mod loops;
 mod order;
+mod readable;
 mod slices;
 mod split;
 mod types;
 mod way;
 
+pub use readable::unreadable;
+
 use crate::cin::simplify::Facts;
-use crate::cin::{Derived, Program, Role, Tensor};
+use crate::cin::{Derived, Program, Role};
 use crate::datatype::{DataType, IndexWidth};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
@@ -73,7 +76,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             let modes = l.modes(&explicit, id);
             let suffix = if results.contains(&id) { "_old" } else { "" };
             let name = format!("{}{suffix}", decl.name);
-            let tensor = l.declare(&name, storage.clone(), Role::Input(id), modes);
+            let tensor = l.program.declare(&name, storage.clone(), Role::Input(id), modes);
             l.current.insert(id, tensor);
         }
     }
@@ -137,7 +140,7 @@ impl Legaliser<'_> {
             None => kept.unwrap_or_else(|| self.inferred_storage(&value, &vars, compute, datatype)),
         };
         let name = source.tensors[id].name.clone();
-        let result = self.declare(&name, storage, Role::Result(id), vars.clone());
+        let result = self.program.declare(&name, storage, Role::Result(id), vars.clone());
         self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
@@ -185,30 +188,6 @@ impl Legaliser<'_> {
         failure.map_or(Ok(e), Err)
     }
 
-    /// A new tensor under a name that no other has.
-    fn declare(
-        &mut self,
-        name: &str,
-        storage: Storage,
-        role: Role,
-        modes: Vec<IndexVar>,
-    ) -> TensorId {
-        let taken = |name: &str| self.program.tensors.iter().any(|t| t.name == name);
-        let mut unique = name.to_owned();
-        let mut k = 1;
-        while taken(&unique) {
-            k += 1;
-            unique = format!("{name}_{k}");
-        }
-        let format = storage.format.clone();
-        let id =
-            self.program.tensors.push(Tensor { name: unique, storage, role, modes: modes.clone() });
-        if format.order() == modes.len() {
-            self.program.derived.declare(&format, id, &modes, &mut self.program.vars);
-        }
-        id
-    }
-
     /// Gives the levels of every operand of a value their variables.
     fn declare_uses(&mut self, value: &Expr) {
         for access in value.accesses() {
@@ -218,9 +197,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The element type that holds a value while it is computed.
-    fn accumulator(&self, value: &Expr, compute: DataType) -> DataType {
-        types::accumulator(types::value_type(&self.program, value, compute))
+    fn ways(&self) -> way::Ways<'_> {
+        way::Ways { program: &self.program }
     }
 
     fn facts(&self, compute: DataType) -> Facts<'_> {
@@ -245,12 +223,12 @@ impl Legaliser<'_> {
         compute: DataType,
     ) -> Expr {
         self.declare_uses(&value);
-        let datatype = self.accumulator(&value, compute);
+        let datatype = self.program.accumulator(&value, compute);
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
         if let Some(format) = format {
             storage.format = format;
         }
-        let tensor = self.declare(name, storage, Role::Temporary, vars.clone());
+        let tensor = self.program.declare(name, storage, Role::Temporary, vars.clone());
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
         Expr::Access(Access::of(tensor, vars))
     }

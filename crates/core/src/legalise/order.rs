@@ -54,7 +54,7 @@ impl Legaliser<'_> {
 
     /// An order with operands against it searched, and with them converted.
     fn variants(&self, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
-        let ways: Vec<Way> = accesses.iter().map(|a| self.way(a, &vars, task)).collect();
+        let ways: Vec<Way> = accesses.iter().map(|a| self.ways().way(a, &vars, task)).collect();
         let those = |chosen: &dyn Fn(Way) -> bool| -> Vec<Access> {
             let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
             picked.map(|(a, _)| a.clone()).collect()

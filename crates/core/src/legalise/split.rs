@@ -1,8 +1,9 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Three reasons: a reduction inside a larger expression that suits other loops than the rest; a
+//! Four reasons: a reduction inside a larger expression that suits other loops than the rest; a
 //! merge of so many sparse operands that the cases of its lattice would be too many; a result that
-//! cannot hold intermediate sums.
+//! cannot hold intermediate sums; a result that may take far more memory than its entries, which are
+//! counted first.
 
 use super::{Legaliser, Task};
 use crate::cin::Role;
@@ -29,7 +30,8 @@ impl Legaliser<'_> {
             value => self.hoist_reductions(value, &order, compute),
         };
         let value = self.narrow(value, &order, compute);
-        self.accumulate_elsewhere(Task { value, ..task })
+        let task = self.accumulate_elsewhere(Task { value, ..task });
+        self.assemble_elsewhere(task)
     }
 
     /// The variables of a result in the order in which its levels come to them.
@@ -163,7 +165,7 @@ impl Legaliser<'_> {
         let identity = self.program.identity(*op, task.compute);
         let same_start = storage.format.is_full()
             || identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
-        let wide = storage.datatype == self.accumulator(&task.value, task.compute);
+        let wide = storage.datatype == self.program.accumulator(&task.value, task.compute);
         if (same_start && wide) || self.reduces_innermost(&task) {
             return task;
         }
@@ -174,11 +176,31 @@ impl Legaliser<'_> {
         Task { value, ..task }
     }
 
+    /// Makes the task a copy of a temporary where entries bring places for others and come in
+    /// another order than these are stored: what holds the entries anyway is better a tensor, of
+    /// which it is known what it takes before the result is allocated.
+    fn assemble_elsewhere(&mut self, task: Task) -> Task {
+        let format = &self.program.storage(task.result).format;
+        let last = format.levels().iter().rposition(|l| !l.kind.properties().full);
+        let (true, Some(last)) = (format.spreads(), last) else { return task };
+        let levels = self.program.level_vars(task.result, &task.vars);
+        let is_copy = matches!(task.value, Expr::Access(_));
+        if is_copy || self.best_order(&task, false).vars.starts_with(&levels[..=last]) {
+            return task;
+        }
+        let mut vars = task.vars.clone();
+        vars.sort();
+        vars.dedup();
+        vars.sort_by_key(|v| task.vars.iter().position(|w| w == v));
+        let value = self.temporary("t", None, vars, task.value, task.compute);
+        Task { value, ..task }
+    }
+
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
     fn reduces_innermost(&self, task: &Task) -> bool {
         let order = self.best_order(task, false);
         let kept = |a: &&Access| !order.converted.contains(a);
-        let revisits = self.is_revisited(task.value.accesses().into_iter().filter(kept));
+        let revisits = self.ways().is_revisited(task.value.accesses().into_iter().filter(kept));
         let reduced = self.reduced(task, &order.vars);
         let inner = self.innermost_reduced(task, &order.vars, &reduced);
         !revisits && reduced.iter().filter(|&&r| r).count() == inner

@@ -48,8 +48,3 @@ fn needs_float(e: &Expr) -> bool {
         _ => false,
     }
 }
-
-/// The element type that holds every value of a compute type.
-pub(super) fn accumulator(compute: DataType) -> DataType {
-    if compute.is_complex() { compute } else { compute.register().datatype() }
-}

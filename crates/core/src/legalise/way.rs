@@ -8,9 +8,10 @@
 //!
 //! An operand decides alone if nothing is to be done without it; the others are then located.
 
-use super::{Legaliser, Task};
+use super::Task;
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::cin::Walk;
+use crate::cin::simplify::Facts;
+use crate::cin::{Program, Walk};
 use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -26,9 +27,15 @@ pub(super) enum Way {
     Copied,
 }
 
-impl Legaliser<'_> {
+/// A program whose operands are read.
+#[derive(Clone, Copy)]
+pub(super) struct Ways<'p> {
+    pub(super) program: &'p Program,
+}
+
+impl Ways<'_> {
     /// How an operand can be read.
-    pub(super) fn way(&self, access: &Access, loops: &[IndexVar], task: &Task) -> Way {
+    pub(super) fn way(self, access: &Access, loops: &[IndexVar], task: &Task) -> Way {
         let format = &self.program.storage(access.tensor).format;
         if format.is_plain() && !self.passes_over(access) {
             return self.way_of_plain(access, loops);
@@ -49,27 +56,32 @@ impl Legaliser<'_> {
     }
 
     /// Operands that any loops may read: against the order of their levels they are searched.
-    fn way_of_plain(&self, access: &Access, loops: &[IndexVar]) -> Way {
+    fn way_of_plain(self, access: &Access, loops: &[IndexVar]) -> Way {
         let levels = self.program.storage(access.tensor).format.levels();
         let mut latest = 0;
-        let against = levels.iter().zip(self.level_vars(access)).any(|(level, var)| {
-            let depth = self.depth(var, loops);
-            let against = !level.kind.properties().full && depth < latest;
-            latest = latest.max(depth);
-            against
-        });
+        let against = levels
+            .iter()
+            .zip(self.program.level_vars(access.tensor, &access.indices))
+            .any(|(level, var)| {
+                let depth = self.program.derived.depth(var, loops);
+                let against = !level.kind.properties().full && depth < latest;
+                latest = latest.max(depth);
+                against
+            });
         if against { Way::Searched } else { Way::Direct }
     }
 
     /// How loops come down the levels of an operand; `None` if they cannot.
-    fn way_down(&self, access: &Access, loops: &[IndexVar]) -> Option<Way> {
+    fn way_down(self, access: &Access, loops: &[IndexVar]) -> Option<Way> {
         let format = &self.program.storage(access.tensor).format;
         let mut reached = 0;
         let mut way = Way::Direct;
-        for (k, var) in self.level_vars(access).into_iter().enumerate() {
+        for (k, var) in
+            self.program.level_vars(access.tensor, &access.indices).into_iter().enumerate()
+        {
             let level = format.levels()[k];
             let p = level.kind.properties();
-            let depth = self.depth(var, loops);
+            let depth = self.program.derived.depth(var, loops);
             let iterated = loops.contains(&var) && depth > reached;
             reached = reached.max(depth);
             if matches!(level.map, LevelMap::Slot(_)) && !iterated {
@@ -88,7 +100,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether an operand can only be walked by itself.
-    fn is_alone(&self, access: &Access) -> bool {
+    fn is_alone(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         let alone = is_revisiting(format) || walks_padding(format) || self.passes_over(access);
         !self.is_located(access) && alone
@@ -96,7 +108,7 @@ impl Legaliser<'_> {
 
     /// Whether walking the levels of an operand comes to coordinates that its slices do not name,
     /// or in another order.
-    fn passes_over(&self, access: &Access) -> bool {
+    fn passes_over(self, access: &Access) -> bool {
         let levels = self.program.storage(access.tensor).format.levels();
         (0..levels.len()).any(|k| {
             let walk = self.program.walk(access, k);
@@ -106,24 +118,24 @@ impl Legaliser<'_> {
 
     /// Whether entries of the same coordinate of an operand come apart, and have to be added up by
     /// the result.
-    pub(super) fn adds_entries(&self, access: &Access) -> bool {
+    pub(super) fn adds_entries(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         format.has_duplicates() && is_revisiting(format)
     }
 
     /// Whether every level of an operand finds coordinates by arithmetic or hashing.
-    fn is_located(&self, access: &Access) -> bool {
+    fn is_located(self, access: &Access) -> bool {
         let levels = self.program.storage(access.tensor).format.levels();
         levels.iter().all(|l| l.kind.locates() && !matches!(l.map, LevelMap::Slot(_)))
     }
 
     /// Whether nothing is to be done where an operand has no entry.
-    fn decides(&self, access: &Access, task: &Task) -> bool {
+    fn decides(self, access: &Access, task: &Task) -> bool {
         let body = match &task.value {
             Expr::Reduce { body, .. } => body,
             value => value,
         };
-        let facts = self.facts(task.compute);
+        let facts = Facts { program: self.program, compute: task.compute };
         let absent = |a: &Access| a == access;
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
         let nothing = match &task.value {
@@ -135,7 +147,7 @@ impl Legaliser<'_> {
 
     /// Whether a sum over the entries of an operand is what the task wants of it, so that entries
     /// of the same coordinate may be added one by one.
-    fn is_linear(&self, access: &Access, task: &Task) -> bool {
+    fn is_linear(self, access: &Access, task: &Task) -> bool {
         let result = self.program.storage(task.result);
         match &task.value {
             Expr::Reduce { op: ReduceOp::Add, body, .. } => linear(body, access),
@@ -147,21 +159,22 @@ impl Legaliser<'_> {
 
     /// Whether the loops may come to a coordinate of the result again and again because of how an
     /// operand is stored.
-    pub(super) fn is_revisited<'a>(&self, operands: impl Iterator<Item = &'a Access>) -> bool {
+    pub(super) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
         operands.into_iter().any(|a| is_revisiting(&self.program.storage(a.tensor).format))
     }
 
     /// Whether an operand is a list of coordinates in order that alone decides what is visited,
     /// and the result can add up what comes: then one loop over the list is best.
-    pub(super) fn is_list_driven(&self, task: &Task) -> bool {
+    pub(super) fn is_list_driven(self, task: &Task) -> bool {
         let accesses = task.value.accesses();
-        let sparse: Vec<&&Access> = accesses.iter().filter(|a| !self.is_full(a)).collect();
+        let sparse: Vec<&&Access> =
+            accesses.iter().filter(|a| !self.program.storage(a.tensor).format.is_full()).collect();
         let (Expr::Reduce { .. }, [only]) = (&task.value, &sparse[..]) else { return false };
         let format = &self.program.storage(only.tensor).format;
         let list = (0..format.levels().len()).any(|k| format.chain_goes_on(k));
         let result = self.program.storage(task.result);
         let holds_sums = result.format.is_full()
-            && result.datatype == self.accumulator(&task.value, task.compute);
+            && result.datatype == self.program.accumulator(&task.value, task.compute);
         list && !format.has_duplicates() && holds_sums && self.decides(only, task)
     }
 }

@@ -1,0 +1,53 @@
+//! Whether the loops of a kernel can read its operands, after somebody rewrote them.
+//!
+//! ```text
+//! forall(j, forall(i, y(i) += A(i,j) * x(j)))        A: ell        its slots come before i and j
+//! ```
+//!
+//! Operands whose levels are ordered, unique and without gaps can be read in any loops.
+
+use super::Task;
+use super::way::{Way, Ways};
+use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// An operand that the loops of a kernel cannot read, with those around it.
+pub fn unreadable(program: &Program, kernel: &Kernel) -> Option<(Access, Vec<IndexVar>)> {
+    within(program, kernel, &kernel.body, &mut vec![])
+}
+
+fn within(
+    program: &Program,
+    kernel: &Kernel,
+    s: &Stmt,
+    loops: &mut Vec<IndexVar>,
+) -> Option<(Access, Vec<IndexVar>)> {
+    match s {
+        Stmt::Forall { var, body } => {
+            loops.push(*var);
+            let found = within(program, kernel, body, loops);
+            loops.pop();
+            found
+        }
+        Stmt::Where { consumer, producer } => within(program, kernel, producer, loops)
+            .or_else(|| within(program, kernel, consumer, loops)),
+        Stmt::Assign { lhs, op, rhs } => {
+            let reduced = |op| {
+                let (vars, body) = (loops.clone(), Box::new(rhs.clone()));
+                Expr::Reduce { op, vars, body }
+            };
+            let task = Task {
+                result: lhs.tensor,
+                vars: lhs.indices.clone(),
+                value: op.map_or_else(|| rhs.clone(), reduced),
+                compute: kernel.compute,
+            };
+            let ways = Ways { program };
+            let local = |a: &Access| matches!(program.tensors[a.tensor].role, Role::Register(_));
+            let operands = super::order::distinct(rhs);
+            let copied = |a: &&Access| !local(a) && ways.way(a, loops, &task) == Way::Copied;
+            operands.iter().find(copied).map(|a| (a.clone(), loops.clone()))
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Sums of innermost loops in registers.
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))
+//!
+//! forall(i, where(y(i) = s, forall(j, s += A(i,j) * x(j))))
+//! ```
+//!
+//! Runs after the commands of a schedule, so that these see plain loops. Factors that the inner
+//! loops do not change are multiplied with the sum.
+
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::{Program, Role, Stmt};
+use crate::datatype::DataType;
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// The program with a register for every reduction whose loops are innermost.
+pub(super) fn accumulate(mut program: Program) -> Program {
+    for k in 0..program.kernels.len() {
+        // Operands that are walked entry by entry leave no sums for a register.
+        if program.kernels[k].scatter {
+            continue;
+        }
+        let (body, compute) = (program.kernels[k].body.clone(), program.kernels[k].compute);
+        let mut nest = Nest { program: &mut program, compute, outer: vec![], again: 0 };
+        let body = nest.stmt(body);
+        program.kernels[k].body = body;
+    }
+    program
+}
+
+/// A walk down the loops.
+struct Nest<'p> {
+    program: &'p mut Program,
+    compute: DataType,
+    /// The loops around.
+    outer: Vec<IndexVar>,
+    /// Of these, so many leading ones begin what is written anew.
+    again: usize,
+}
+
+impl Nest<'_> {
+    fn stmt(&mut self, s: Stmt) -> Stmt {
+        match s {
+            Stmt::Forall { var, body } => {
+                if let Some(op) = self.reduction(&body, vec![var]) {
+                    return self.in_register(var, *body, op);
+                }
+                self.outer.push(var);
+                let body = Box::new(self.stmt(*body));
+                self.outer.pop();
+                Stmt::Forall { var, body }
+            }
+            Stmt::Where { consumer, producer } => {
+                let consumer = Box::new(self.stmt(*consumer));
+                let before = std::mem::replace(&mut self.again, self.outer.len());
+                let producer = Box::new(self.stmt(*producer));
+                self.again = before;
+                Stmt::Where { consumer, producer }
+            }
+            Stmt::Assign { .. } => s,
+        }
+    }
+
+    /// The operator, if a loop over `vars` and all within it do nothing but combine values for one
+    /// element, which is known outside.
+    fn reduction(&self, body: &Stmt, mut vars: Vec<IndexVar>) -> Option<ReduceOp> {
+        match body {
+            Stmt::Forall { var, body } => {
+                vars.push(*var);
+                self.reduction(body, vars)
+            }
+            Stmt::Where { consumer, .. } => self.reduction(consumer, vars),
+            Stmt::Assign { lhs, op, .. } => {
+                let derived = &self.program.derived;
+                let known = |v: &IndexVar| derived.depth(*v, &self.outer) != usize::MAX;
+                let register = matches!(self.program.tensors[lhs.tensor].role, Role::Register(_));
+                let sums = !register
+                    && lhs.indices.iter().all(known)
+                    && vars.iter().all(|&v| self.is_reduced(v, lhs));
+                op.filter(|_| sums)
+            }
+        }
+    }
+
+    /// Whether a loop variable does not follow from the coordinates that are written.
+    fn is_reduced(&self, var: IndexVar, lhs: &Access) -> bool {
+        self.program.derived.depth(var, &lhs.indices) == usize::MAX
+    }
+
+    /// The loop with its sum in a register.
+    fn in_register(&mut self, var: IndexVar, body: Stmt, op: ReduceOp) -> Stmt {
+        let (lhs, rhs) = leaf(&body);
+        let (lhs, rhs) = (lhs.clone(), rhs.clone());
+        let (factors, rhs) = match op {
+            ReduceOp::Add => self.factored(rhs),
+            _ => (None, rhs),
+        };
+        let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
+        let accumulate = Stmt::Assign { lhs: sum.clone(), op: Some(op), rhs };
+        let producer = Stmt::Forall { var, body: Box::new(with_leaf(body, accumulate)) };
+        let total = match factors {
+            Some(factors) => product(factors, Expr::Access(sum)),
+            None => Expr::Access(sum),
+        };
+        let again = self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
+        let consumer = Stmt::Assign { lhs, op: again.then_some(op), rhs: total };
+        Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
+    }
+
+    /// The operands in a product that are known outside, and the rest: the distributive law takes
+    /// them out of a sum over further loops.
+    fn factored(&self, body: Expr) -> (Option<Expr>, Expr) {
+        let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
+        // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
+        let known = |&v: &IndexVar| self.program.derived.depth(v, &self.outer) != usize::MAX;
+        let is_fixed = |e: &Expr| match e {
+            Expr::Access(a) => {
+                matches!(self.program.tensors[a.tensor].role, Role::Input(_))
+                    && self.program.level_vars(a.tensor, &a.indices).iter().all(known)
+            }
+            _ => false,
+        };
+        match (is_fixed(&a), is_fixed(&b)) {
+            (true, false) => {
+                let (more, rest) = self.factored(*b);
+                (Some(more.into_iter().fold(*a, product)), rest)
+            }
+            (false, true) => {
+                let (more, rest) = self.factored(*a);
+                (Some(more.into_iter().fold(*b, |b, more| product(more, b))), rest)
+            }
+            (false, false) => {
+                let (left, a) = self.factored(*a);
+                let (right, b) = self.factored(*b);
+                (left.into_iter().chain(right).reduce(product), product(a, b))
+            }
+            (true, true) => (None, product(*a, *b)),
+        }
+    }
+}
+
+/// The assignment in loops.
+fn leaf(s: &Stmt) -> (&Access, &Expr) {
+    match s {
+        Stmt::Forall { body, .. } => leaf(body),
+        Stmt::Where { consumer, .. } => leaf(consumer),
+        Stmt::Assign { lhs, rhs, .. } => (lhs, rhs),
+    }
+}
+
+/// The loops with another assignment in them.
+fn with_leaf(s: Stmt, new: Stmt) -> Stmt {
+    match s {
+        Stmt::Forall { var, body } => Stmt::Forall { var, body: Box::new(with_leaf(*body, new)) },
+        Stmt::Where { consumer, producer } => {
+            Stmt::Where { consumer: Box::new(with_leaf(*consumer, new)), producer }
+        }
+        Stmt::Assign { .. } => new,
+    }
+}
+
+fn product(a: Expr, b: Expr) -> Expr {
+    Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b))
+}

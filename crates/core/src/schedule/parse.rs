@@ -1,0 +1,205 @@
+//! Text to commands.
+//!
+//! ```text
+//! schedule = command { (";" | newline) command }
+//! command  = name "(" argument { "," argument } ")"
+//! argument = name | number | "(" name { "," name } ")" | expression
+//! ```
+
+use super::command::{Command, USAGES};
+use super::{Placed, Schedule};
+use crate::diagnostic::{Code, Diagnostic};
+use std::ops::Range;
+
+/// Reads commands separated by `;` or newlines.
+///
+/// ```
+/// let schedule = tamis_core::schedule::parse("reorder(j,i)").unwrap();
+/// assert_eq!(schedule.to_string(), "reorder(j, i)");
+/// ```
+pub fn parse(text: &str) -> Result<Schedule, Diagnostic> {
+    let mut commands = vec![];
+    for span in pieces(text, 0..text.len(), &[';', '\n']) {
+        if !text[span.clone()].is_empty() {
+            let call = Call::read(text, span)?;
+            let command = call.command()?;
+            commands.push(Placed { command, span: call.span, args: call.args });
+        }
+    }
+    Ok(Schedule { source: text.to_owned(), commands })
+}
+
+/// A command as it is written.
+struct Call<'t> {
+    text: &'t str,
+    span: Range<usize>,
+    name: Range<usize>,
+    args: Vec<Range<usize>>,
+}
+
+impl<'t> Call<'t> {
+    fn read(text: &'t str, span: Range<usize>) -> Result<Call<'t>, Diagnostic> {
+        let written = &text[span.clone()];
+        let refuse = |at: Range<usize>, message: &str| {
+            let help = "a command is written reorder(i, j)";
+            Diagnostic::new(Code::Syntax, message).at(text, at).help(help)
+        };
+        let Some(open) = written.find('(') else {
+            return Err(refuse(span, "expected a command with arguments in parentheses"));
+        };
+        let name = trimmed(text, span.start..span.start + open);
+        let Some(close) = closing(&written[open..]) else {
+            let at = span.start + open;
+            return Err(refuse(at..at + 1, "a parenthesis is not closed"));
+        };
+        let end = span.start + open + close;
+        if end + 1 != span.end {
+            return Err(refuse(end + 1..span.end, "expected ; or the end of the schedule"));
+        }
+        let inner = span.start + open + 1..end;
+        let mut args = pieces(text, inner.clone(), &[',']);
+        if text[inner].trim().is_empty() {
+            args.clear();
+        }
+        Ok(Call { text, span, name, args })
+    }
+
+    fn command(&self) -> Result<Command, Diagnostic> {
+        match &self.text[self.name.clone()] {
+            "reorder" => {
+                self.at_least(2)?;
+                let vars = (0..self.args.len()).map(|k| self.name(k)).collect::<Result<_, _>>()?;
+                Ok(Command::Reorder { vars })
+            }
+            name => {
+                let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
+                let message = format!("there is no command named {name}");
+                Err(Diagnostic::new(Code::Syntax, message)
+                    .at(self.text, self.name.clone())
+                    .help(format!("the commands are {}", known.join(", "))))
+            }
+        }
+    }
+
+    fn refuse(&self, at: Range<usize>, message: impl Into<String>) -> Diagnostic {
+        let name = &self.text[self.name.clone()];
+        let usage = USAGES.iter().find(|(command, _)| *command == name);
+        let usage = usage.map_or("", |(_, usage)| *usage);
+        Diagnostic::new(Code::Syntax, message)
+            .at(self.text, at)
+            .help(format!("it is written {usage}"))
+    }
+
+    fn at_least(&self, count: usize) -> Result<(), Diagnostic> {
+        if self.args.len() >= count {
+            return Ok(());
+        }
+        let message = format!("expected at least {count} arguments, found {}", self.args.len());
+        Err(self.refuse(self.span.clone(), message))
+    }
+
+    /// The argument at a place, an identifier.
+    fn name(&self, k: usize) -> Result<String, Diagnostic> {
+        let name = &self.text[self.args[k].clone()];
+        match is_name(name) {
+            true => Ok(name.to_owned()),
+            false => {
+                let message = format!("expected a name, found {}", shown(name));
+                Err(self.refuse(self.args[k].clone(), message))
+            }
+        }
+    }
+}
+
+fn shown(text: &str) -> &str {
+    if text.is_empty() { "nothing" } else { text }
+}
+
+/// Whether a text is one identifier.
+pub(super) fn is_name(text: &str) -> bool {
+    let starts = |c: char| c == '_' || c.is_alphabetic();
+    let goes_on = |c: char| c == '_' || c.is_alphanumeric();
+    text.chars().next().is_some_and(starts) && text.chars().all(goes_on)
+}
+
+/// The stretches between separators outside parentheses, without the blanks around.
+fn pieces(text: &str, span: Range<usize>, separators: &[char]) -> Vec<Range<usize>> {
+    let mut found = vec![];
+    let (mut from, mut open) = (span.start, 0_usize);
+    for (at, c) in text[span.clone()].char_indices() {
+        match c {
+            '(' | '[' | '{' => open += 1,
+            ')' | ']' | '}' => open = open.saturating_sub(1),
+            c if open == 0 && separators.contains(&c) => {
+                found.push(trimmed(text, from..span.start + at));
+                from = span.start + at + c.len_utf8();
+            }
+            _ => {}
+        }
+    }
+    found.push(trimmed(text, from..span.end));
+    found
+}
+
+fn trimmed(text: &str, span: Range<usize>) -> Range<usize> {
+    let whole = &text[span.clone()];
+    let start = span.start + (whole.len() - whole.trim_start().len());
+    start..(start + whole.trim().len())
+}
+
+/// Where the parenthesis that a text begins with is closed.
+fn closing(text: &str) -> Option<usize> {
+    let mut open = 0_usize;
+    for (at, c) in text.char_indices() {
+        match c {
+            '(' => open += 1,
+            ')' if open == 1 => return Some(at),
+            ')' => open = open.saturating_sub(1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    fn check(text: &str, printed: &str) {
+        let schedule = parse(text).expect("a schedule");
+        assert_eq!(schedule.to_string(), printed);
+        let again = parse(printed).expect("what is printed can be read");
+        assert_eq!(again, schedule);
+        assert_eq!(again.to_string(), printed);
+    }
+
+    #[test]
+    fn printing_a_schedule_gives_it_back() {
+        check("", "");
+        check(" ; \n", "");
+        check("reorder(j,i)", "reorder(j, i)");
+        check("reorder( i0 ,j , i1);\nreorder(j,i)", "reorder(i0, j, i1); reorder(j, i)");
+    }
+
+    #[test]
+    fn mistakes_are_pointed_at() {
+        let refused = |text: &str| parse(text).expect_err("a mistake").to_string();
+        let first = |text: &str| refused(text).lines().next().unwrap_or_default().to_owned();
+        assert_eq!(
+            first("reorder"),
+            "error[syntax]: expected a command with arguments in parentheses"
+        );
+        assert_eq!(first("reorder(i, j"), "error[syntax]: a parenthesis is not closed");
+        assert_eq!(
+            first("reorder(i, j) k"),
+            "error[syntax]: expected ; or the end of the schedule"
+        );
+        assert_eq!(first("reorder(i)"), "error[syntax]: expected at least 2 arguments, found 1");
+        assert_eq!(first("reorder(i, 2)"), "error[syntax]: expected a name, found 2");
+        assert_eq!(
+            refused("reorder(j, i); flip(i)"),
+            "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
+             ^^^^\n  = help: the commands are reorder"
+        );
+    }
+}
