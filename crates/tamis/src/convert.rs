@@ -1,6 +1,6 @@
 //! Conversion between all formats, by generated kernels.
 
-use crate::{Backend, Kernel, Options, Parts};
+use crate::{Backend, Options, Parts, cache};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
@@ -72,8 +72,7 @@ impl Generated for Tensor {
             ..Options::default()
         };
         let operands = [("A", self)];
-        let kernel =
-            Kernel::compile(&format!("tensor{indices} = A{indices}"), &operands, &options)?;
+        let kernel = cache::kernel(&format!("tensor{indices} = A{indices}"), &operands, &options)?;
         let mut results = kernel.run(&operands)?;
         Ok(results.pop().map_or_else(|| self.clone(), |(_, tensor)| tensor))
     }

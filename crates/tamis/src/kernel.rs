@@ -1,7 +1,7 @@
 //! Kernels: a program compiled for operands of certain formats, callable again and again.
 
 use crate::backend::Backend;
-use crate::{dims, waste};
+use crate::{cache, dims, waste};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -83,9 +83,10 @@ pub struct Kernel {
     inputs: Vec<(String, TensorId)>,
 }
 
-/// Computes the last result of a program.
+/// Computes the last result of a program. The kernel is compiled when operands stored like these
+/// come for the first time.
 pub fn evaluate(text: &str, operands: &[(&str, &Tensor)]) -> Result<Tensor, Diagnostic> {
-    let kernel = Kernel::compile(text, operands, &Options::default())?;
+    let kernel = cache::kernel(text, operands, &Options::default())?;
     let mut results = kernel.run(operands)?;
     let (_, last) = results.pop().ok_or_else(|| {
         Diagnostic::new(Code::Syntax, "the program computes nothing").help("write a statement")

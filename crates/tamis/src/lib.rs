@@ -14,6 +14,7 @@
 //! ```
 
 mod backend;
+mod cache;
 mod convert;
 mod dims;
 pub mod explain;

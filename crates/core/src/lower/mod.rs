@@ -23,6 +23,7 @@ mod append;
 mod bind;
 mod chunk;
 mod complex;
+mod flat;
 mod forall;
 mod function;
 mod merge;

@@ -1,10 +1,11 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
 use super::chunk::Chunks;
+use super::flat::Known;
 use super::function::Builder;
-use crate::ids::{Id, IndexVar, Level, TensorId};
+use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
 use crate::ir::number::{Used, number};
-use crate::ir::{Function, Param, Role, Stmt};
+use crate::ir::{ArrayDecl, Function, Param, Role, Stmt};
 use crate::level::Part;
 
 /// A function and what its parameters stand for, one binding per parameter.
@@ -48,6 +49,7 @@ pub enum Binding {
 /// Arrays of the result stay: the caller gets them back even when they are empty.
 pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Option<Chunks>) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
+    let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());
     used.block(&body);
     let (params, bindings) = params
@@ -58,4 +60,21 @@ pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Option<Chunks>) 
         })
         .unzip();
     Lowered { function: number(Function { name, params, vars, arrays, body }), bindings, chunks }
+}
+
+/// What the parameters promise.
+fn known(params: &[(Param, Binding)], arrays: &IdVec<Array, ArrayDecl>) -> Known {
+    let mut known = Known { positions: vec![], sizes: vec![] };
+    for (param, binding) in params {
+        match (param, binding) {
+            (Param::Scalar(size), Binding::Dimension(_)) => known.sizes.push(*size),
+            (Param::Array(array), Binding::Level { part: Part::Pos, .. })
+                if arrays[*array].role == Role::Input =>
+            {
+                known.positions.push(*array);
+            }
+            _ => {}
+        }
+    }
+    known
 }
