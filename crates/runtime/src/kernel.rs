@@ -1,5 +1,6 @@
 //! Calling a compiled function: slots for its parameters, and its results as tensors.
 
+use crate::budget;
 use crate::coordinates::Coordinates;
 use crate::memory::{self, Buffer};
 use crate::pack::Duplicates;
@@ -96,18 +97,18 @@ impl Call<'_> {
     /// Runs the kernel as a whole.
     pub(crate) fn whole(&self) -> Result<Tensor, Diagnostic> {
         let mut frame = self.frame(None)?;
-        self.enter(&mut frame).map_err(|status| self.failed(status))?;
+        self.enter(&mut frame)?;
         Ok(self.taken(&mut frame))
     }
 
     /// Calls the function.
-    pub(crate) fn enter(&self, frame: &mut Frame) -> Result<(), Status> {
+    pub(crate) fn enter(&self, frame: &mut Frame) -> Result<(), Diagnostic> {
         // SAFETY: the slots follow the function's parameters one by one: inputs are arrays of
         // tensors that are valid and have the storage the function was compiled for, outputs have
         // the size of the result, the rest is empty or was left by another call.
         match unsafe { self.executable.call(&mut frame.slots) } {
             Status::Ok => Ok(()),
-            status => Err(status),
+            status => Err(self.failed(status)),
         }
     }
 
@@ -173,8 +174,9 @@ impl Call<'_> {
                 let address = match shared {
                     Some(address) => address,
                     None => {
+                        let fresh = memory::allocate(datatype, size)?;
                         frame.owned.push(frame.slots.len());
-                        memory::allocate(datatype, size)?
+                        fresh
                     }
                 };
                 frame.slots.extend([address as u64, (size * parts(datatype)) as u64]);
@@ -299,9 +301,6 @@ fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
             ),
         )
         .help("choose a format for any number of entries, such as csr or coo"),
-        Status::OutOfMemory | Status::Ok => {
-            Diagnostic::new(Code::OutOfMemory, format!("{name} does not fit in memory"))
-                .help("compute a smaller part, or choose a sparser format")
-        }
+        Status::OutOfMemory | Status::Ok => budget::refusal(name, None),
     }
 }

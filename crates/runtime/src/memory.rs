@@ -4,12 +4,13 @@
 //! sparse matrices is page faults otherwise. Kernels of every backend grow their results by
 //! [`reserve`] or its like in C; all of it is the C library's memory, freed by `free`.
 
+use crate::budget;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::diagnostic::Diagnostic;
 use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
@@ -136,7 +137,7 @@ unsafe impl Sync for Malloc {}
 impl Drop for Malloc {
     fn drop(&mut self) {
         // SAFETY: the pointer came from the malloc family and is freed once.
-        unsafe { libc::free(self.0) }
+        unsafe { budget::free(self.0) }
     }
 }
 
@@ -267,7 +268,7 @@ fn fresh(len: usize, size: usize) -> Result<*mut u8, Diagnostic> {
         unsafe { reserve(std::ptr::null_mut(), 0, bytes) }
     });
     if address.is_null() && len > 0 {
-        return Err(out_of_memory(len as f64 * size as f64));
+        return Err(budget::refusal("an array", Some(len as f64 * size as f64)));
     }
     Ok(address)
 }
@@ -347,29 +348,8 @@ impl<T: Copy> Building<T> {
 impl<T> Drop for Building<T> {
     fn drop(&mut self) {
         // SAFETY: the memory is of the malloc family, or null, and owned here alone.
-        unsafe { libc::free(self.address.cast()) }
+        unsafe { budget::free(self.address.cast()) }
     }
-}
-
-/// The diagnostic for an allocation of so many bytes that failed.
-pub fn out_of_memory(bytes: f64) -> Diagnostic {
-    let message = format!("an array of {:.3} GB does not fit in memory", bytes / 1e9);
-    Diagnostic::new(Code::OutOfMemory, message)
-        .help("store the result in a sparse format, or work on a smaller part")
-}
-
-/// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
-pub fn physical_memory() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        // SAFETY: sysconf only reads system facts.
-        let (pages, size) =
-            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        match (usize::try_from(pages), usize::try_from(size)) {
-            (Ok(pages), Ok(size)) => pages.saturating_mul(size),
-            _ => usize::MAX,
-        }
-    })
 }
 
 /// Moves `old_bytes` at `old` to memory of at least `new_bytes`; null on failure, when the old
@@ -383,14 +363,11 @@ pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut 
     }
     if new_bytes < HUGE_FROM {
         // SAFETY: `old` is null or of the malloc family, as the caller promises.
-        return unsafe { libc::realloc(old.cast(), new_bytes) }.cast();
-    }
-    if new_bytes > physical_memory() {
-        return std::ptr::null_mut();
+        return unsafe { budget::realloc(old.cast(), new_bytes) }.cast();
     }
     let mut fresh: *mut c_void = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
-    if unsafe { libc::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
+    if unsafe { budget::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
         return std::ptr::null_mut();
     }
     // SAFETY: the range was just allocated; the advice changes no contents. The copy stays within
@@ -400,7 +377,7 @@ pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut 
         libc::madvise(fresh, new_bytes, libc::MADV_HUGEPAGE);
         if !old.is_null() {
             libc::memcpy(fresh, old.cast(), old_bytes.min(new_bytes));
-            libc::free(old.cast());
+            budget::free(old.cast());
         }
     }
     fresh.cast()

@@ -36,7 +36,7 @@ pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, LevelData, Tensor, Truth, Values, is_list,
 };
-pub use tamis_runtime::{pipes, threads};
+pub use tamis_runtime::{budget, pipes, threads};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! Results of parts that are arrays: their elements are combined in order of the parts.
 
-use super::{Failure, Joined, Part};
+use super::{Joined, Part};
 use crate::kernel::{Call, Frame};
 use crate::memory::{Element, for_element};
 use crate::tensor::Tensor;
@@ -36,7 +36,7 @@ impl<'c> Combination<'c> {
 impl Joined for Combination<'_> {
     type Rest = ();
 
-    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<(), Failure> {
+    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<(), Diagnostic> {
         let Ok(mut first) = self.first.lock() else { return Ok(()) };
         let Some(first) = &mut *first else {
             let another = call.frame(None)?;

@@ -9,7 +9,8 @@
 //! Rows keep their places; segments of later parts move behind those of earlier ones. Where each
 //! part goes is settled in order; copying there happens at the same time.
 
-use super::{Failure, Joined, Part};
+use super::{Joined, Part};
+use crate::budget;
 use crate::kernel::{Call, Frame};
 use crate::memory::{self, Buffer};
 use crate::tensor::{LevelData, Tensor, views};
@@ -113,7 +114,7 @@ impl<'c> Concatenation<'c> {
     }
 
     /// Where the elements of a part go.
-    fn moves(&self, part: Part, frame: &Frame, ends: &mut [u64]) -> Result<Vec<Move>, Failure> {
+    fn moves(&self, part: Part, frame: &Frame, ends: &mut [u64]) -> Result<Vec<Move>, Diagnostic> {
         let mut moves = vec![];
         // The part's positions of the level above, and how far they move.
         let (mut lo, mut hi, mut shift) = (0, 1, 0);
@@ -128,7 +129,7 @@ impl<'c> Concatenation<'c> {
                     // SAFETY: the part has a segment end for each of its parents.
                     let count = unsafe { position(frame.slots[slot], elem, hi) };
                     if elem == DataType::I32 && *end + count > i32::MAX as u64 {
-                        return Err(Failure::Status(Status::PositionOverflow));
+                        return Err(self.call.failed(Status::PositionOverflow));
                     }
                     if let Some((slot, stride)) = level.crd {
                         copy(slot, 0, count * stride, *end * stride);
@@ -165,7 +166,7 @@ impl<'c> Concatenation<'c> {
 
     /// Makes room for what will be copied. Room is made for all parts at once, as far as those that
     /// were told let expect.
-    fn make_room(&self, moves: &[Move], part: Part) -> Result<(), Failure> {
+    fn make_room(&self, moves: &[Move], part: Part) -> Result<(), Diagnostic> {
         let Ok(arrays) = self.arrays.read() else { return Ok(()) };
         let bytes = |m: &Move| (m.to + m.count) as usize * arrays[&m.slot].elem.size();
         let short: Vec<(usize, usize)> = moves
@@ -189,7 +190,7 @@ impl<'c> Concatenation<'c> {
                 (!fresh.is_null()).then_some((fresh, wanted))
             });
             let Some((fresh, wanted)) = grown else {
-                return Err(Failure::Status(Status::OutOfMemory));
+                return Err(self.call.failed(Status::OutOfMemory));
             };
             (array.address, array.bytes) = (fresh, wanted);
         }
@@ -257,7 +258,7 @@ impl<'c> Concatenation<'c> {
 impl Joined for Concatenation<'_> {
     type Rest = Vec<Move>;
 
-    fn next(&self, _: &Call<'_>, part: Part, frame: &mut Frame) -> Result<Vec<Move>, Failure> {
+    fn next(&self, _: &Call<'_>, part: Part, frame: &mut Frame) -> Result<Vec<Move>, Diagnostic> {
         let Ok(mut ends) = self.ends.lock() else { return Ok(vec![]) };
         let moves = self.moves(part, frame, &mut ends)?;
         self.make_room(&moves, part)?;
@@ -321,7 +322,7 @@ fn taken(
         // SAFETY: the array holds so many bytes and is owned here alone.
         let fresh = unsafe { memory::reserve(array.address, array.bytes, needed) };
         if fresh.is_null() {
-            return Err(memory::out_of_memory(needed as f64));
+            return Err(budget::refusal("an array", Some(needed as f64)));
         }
         (array.address, array.bytes) = (fresh, needed);
     }

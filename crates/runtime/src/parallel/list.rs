@@ -1,6 +1,6 @@
 //! Results of parts as lists of entries, which are packed together: for any format.
 
-use super::{Failure, Joined, Part};
+use super::{Joined, Part};
 use crate::coordinates::{Coordinates, Values};
 use crate::kernel::{Call, Frame};
 use crate::pack::Duplicates;
@@ -17,7 +17,7 @@ pub(super) struct Parts(Mutex<Vec<Tensor>>);
 impl Joined for Parts {
     type Rest = ();
 
-    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<(), Failure> {
+    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<(), Diagnostic> {
         let part = call.taken(frame);
         if let Ok(mut parts) = self.0.lock() {
             parts.push(part);

@@ -68,7 +68,12 @@ trait Joined: Sync {
 
     /// A part is done, and all before it were told. What is left in the frame may be used for
     /// another part.
-    fn next(&self, call: &Call<'_>, part: Part, frame: &mut Frame) -> Result<Self::Rest, Failure>;
+    fn next(
+        &self,
+        call: &Call<'_>,
+        part: Part,
+        frame: &mut Frame,
+    ) -> Result<Self::Rest, Diagnostic>;
 
     /// What may happen at the same time as that of other parts.
     fn rest(&self, rest: Self::Rest, frame: &mut Frame);
@@ -81,22 +86,10 @@ struct Part {
     end: i64,
 }
 
-/// Why a part failed.
-enum Failure {
-    Status(Status),
-    Diagnostic(Diagnostic),
-}
-
-impl From<Diagnostic> for Failure {
-    fn from(diagnostic: Diagnostic) -> Failure {
-        Failure::Diagnostic(diagnostic)
-    }
-}
-
 /// Runs all parts into the result of one frame.
 fn shared(call: &Call<'_>, cuts: &[i64], frame: &mut Frame) -> Result<(), Diagnostic> {
     if cuts.is_empty() {
-        return call.enter(frame).map_err(|status| call.failed(status));
+        return call.enter(frame);
     }
     let (place, ..) = call.result_arrays().next().expect("a result has values");
     let output = frame.slots[place] as usize;
@@ -122,9 +115,9 @@ fn in_parts<J: Joined>(
             let begin = if k == 0 { i64::MIN } else { cuts[k - 1] };
             let part = Part { begin, end: cuts.get(k).copied().unwrap_or(i64::MAX) };
             let left: Option<Frame> = idle.lock().ok().and_then(|mut idle: _| Vec::pop(&mut idle));
-            let done = left.map_or_else(frame, Ok).map_err(Failure::from).and_then(|mut frame| {
+            let done = left.map_or_else(frame, Ok).and_then(|mut frame| {
                 frame.set_interval(part.begin, part.end);
-                call.enter(&mut frame).map(|()| frame).map_err(Failure::Status)
+                call.enter(&mut frame).map(|()| frame)
             });
             let told = line.lock().map(|mut line| line.tell(call, k, part, done, joined));
             for (mut frame, rest) in told.unwrap_or_default() {
@@ -145,8 +138,7 @@ fn in_parts<J: Joined>(
     }
     match line.into_inner().map(|line| line.failure) {
         Ok(None) => Ok(()),
-        Ok(Some((_, Failure::Diagnostic(diagnostic)))) => Err(diagnostic),
-        Ok(Some((_, Failure::Status(status)))) => Err(call.failed(status)),
+        Ok(Some((_, diagnostic))) => Err(diagnostic),
         Err(_) => Err(call.failed(Status::OutOfMemory)),
     }
 }
@@ -158,7 +150,7 @@ struct Line {
     /// Those that wait for one before them.
     waiting: Vec<(usize, Part, Frame)>,
     /// The first part that failed, and why.
-    failure: Option<(usize, Failure)>,
+    failure: Option<(usize, Diagnostic)>,
 }
 
 impl Line {
@@ -168,7 +160,7 @@ impl Line {
         call: &Call<'_>,
         k: usize,
         part: Part,
-        done: Result<Frame, Failure>,
+        done: Result<Frame, Diagnostic>,
         joined: &J,
     ) -> Vec<(Frame, J::Rest)> {
         match done {
@@ -192,7 +184,7 @@ impl Line {
         self.failure.as_ref().is_some_and(|(first, _)| *first < k)
     }
 
-    fn fail(&mut self, k: usize, failure: Failure) {
+    fn fail(&mut self, k: usize, failure: Diagnostic) {
         if self.failure.as_ref().is_none_or(|(first, _)| k < *first) {
             self.failure = Some((k, failure));
         }
@@ -205,7 +197,7 @@ struct Nothing;
 impl Joined for Nothing {
     type Rest = ();
 
-    fn next(&self, _: &Call<'_>, _: Part, _: &mut Frame) -> Result<(), Failure> {
+    fn next(&self, _: &Call<'_>, _: Part, _: &mut Frame) -> Result<(), Diagnostic> {
         Ok(())
     }
 
