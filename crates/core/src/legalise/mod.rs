@@ -15,6 +15,7 @@
 mod basis;
 mod complex;
 mod cost;
+mod gather;
 mod infer;
 mod loops;
 mod order;
@@ -66,6 +67,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
             derived: Derived::default(),
             operators: explicit.operators.clone(),
+            width: request.width,
         },
         current: BTreeMap::new(),
         unmapped: BTreeMap::new(),

@@ -6,9 +6,12 @@
 //! ```
 
 use super::dense::{Dense, position};
-use super::{Insert, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
+use super::{
+    Insert, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties, Scratch,
+};
 use crate::algebra::BinaryOp;
-use crate::ir::build::{binary, int, load, store};
+use crate::ids::Var;
+use crate::ir::build::{binary, int, load, mul, store};
 use crate::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties = Properties { compact: false, ..Properties::LISTED };
@@ -54,6 +57,10 @@ impl LevelFormat for Bitmap {
     }
 
     fn insert(&self) -> Option<&dyn Insert> {
+        Some(self)
+    }
+
+    fn scratch(&self) -> Option<&dyn Scratch> {
         Some(self)
     }
 
@@ -111,5 +118,24 @@ impl Insert for Bitmap {
 
     fn insert_coord(&self, level: &LevelArrays, position: Expr, _: Expr) -> Vec<Stmt> {
         vec![store(level.mask(), position, int(1))]
+    }
+}
+
+impl Scratch for Bitmap {
+    fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt> {
+        self.insert_init(level, int(0), mul(parents, level.size.clone()))
+    }
+
+    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
+        vec![store(level.mask(), position(level, parent, coordinate), int(1))]
+    }
+
+    fn scratch_sort(&self, _: &LevelArrays, _: Expr, _: Var) -> Vec<Stmt> {
+        vec![]
+    }
+
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, _: Var, _: Var) -> Vec<Stmt> {
+        let hi = mul(parents, level.size.clone());
+        vec![Stmt::Fill { array: level.mask(), lo: int(0), hi, value: int(0) }]
     }
 }

@@ -333,7 +333,7 @@ fn outermost(s: &Stmt, result: TensorId) -> Option<(IndexVar, &Stmt)> {
             }
             _ => None,
         },
-        Stmt::Assign { .. } => None,
+        Stmt::Assign { .. } | Stmt::Sequence(_) => None,
     }
 }
 

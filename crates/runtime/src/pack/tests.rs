@@ -252,7 +252,7 @@ fn tensors_beyond_memory_are_refused() {
     );
     check(
         &refusal("csr", &[1 << 50, 3], &[&[], &[]], ones(0)),
-        "error[out-of-memory]: an array of 4503599.627 GB does not fit in memory\n  \
+        "error[out-of-memory]: an array does not fit in memory: 4503599.627 GB more were needed\n  \
          = help: store the result in a sparse format, or work on a smaller part",
     );
     check(
