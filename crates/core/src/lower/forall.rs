@@ -89,12 +89,15 @@ impl Lowerer<'_> {
         if let Some(alone) = listed.iter().position(|it| self.stands_alone(it)) {
             return vec![listed.swap_remove(alone)];
         }
-        if !listed.is_empty() || in_order {
+        if !listed.is_empty() {
             return listed;
         }
         let drives = |it: &Iterator| {
             let alone = std::slice::from_ref(&it.access);
-            it.kind.walks() && !Lattice::build(self.facts, body, alone).is_universal()
+            let ascends = it.kind.properties().ordered
+                && self.program.walk(&it.access, it.level) != Walk::OutOfOrder;
+            let comes = it.kind.walks() && (ascends || !in_order) && it.parent.end.is_none();
+            comes && !Lattice::build(self.facts, body, alone).is_universal()
         };
         match located.iter().position(drives) {
             Some(driver) => vec![located.swap_remove(driver)],
