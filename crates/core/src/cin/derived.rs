@@ -87,8 +87,19 @@ impl Derived {
 
     /// A new variable of the same dimension as another.
     pub fn another(&mut self, var: IndexVar, names: &mut IdVec<IndexVar, String>) -> IndexVar {
+        let name = format!("{}_2", names[self.alias(var)]);
+        self.named(var, &name, names)
+    }
+
+    /// A new variable of this name and of the same dimension as another.
+    pub fn named(
+        &mut self,
+        var: IndexVar,
+        name: &str,
+        names: &mut IdVec<IndexVar, String>,
+    ) -> IndexVar {
         let var = self.alias(var);
-        let another = names.push(format!("{}_2", names[var]));
+        let another = names.push(name.to_owned());
         self.aliases.insert(another, var);
         another
     }

@@ -16,7 +16,7 @@ pub use derived::Derived;
 pub use slices::Walk;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::{DataType, Scalar};
+use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::format::{Format, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
 use crate::notation::{Access, Expr, Operator};
@@ -34,6 +34,8 @@ pub struct Program {
     pub derived: Derived,
     /// Operators that the user defined.
     pub operators: IdVec<UserOp, Operator>,
+    /// The width of coordinates that no user chose.
+    pub width: IndexWidth,
 }
 
 /// One statement that computes one tensor.
@@ -76,6 +78,8 @@ pub enum Role {
     Temporary,
     /// A scalar that lives in a register.
     Register(Scalar),
+    /// A tensor that lives in a kernel, at its fill value whenever its producer begins.
+    Workspace,
 }
 
 /// A statement.
@@ -88,14 +92,16 @@ pub enum Stmt {
         /// What is repeated.
         body: Box<Stmt>,
     },
-    /// `where(c, p)`: the producer computes a register, which starts at its initial value, and
-    /// the consumer reads it.
+    /// `where(c, p)`: the producer computes a register or a workspace, which starts at its initial
+    /// value, and the consumer reads it.
     Where {
         /// Reads the temporary.
         consumer: Box<Stmt>,
         /// Writes the temporary.
         producer: Box<Stmt>,
     },
+    /// `sequence(s, t)`: statements that write the same tensor, one after another.
+    Sequence(Vec<Stmt>),
     /// `lhs = rhs` or `lhs op= rhs`.
     Assign {
         /// What is written.
@@ -121,6 +127,9 @@ impl Stmt {
                 consumer: Box::new(consumer.map_exprs(f)),
                 producer: Box::new(producer.map_exprs(f)),
             },
+            Stmt::Sequence(parts) => {
+                Stmt::Sequence(parts.into_iter().map(|part| part.map_exprs(f)).collect())
+            }
             Stmt::Assign { lhs, op, rhs } => Stmt::Assign { lhs, op, rhs: f(rhs) },
         }
     }
@@ -136,7 +145,32 @@ impl Stmt {
                 producer.for_each_assign(f);
                 consumer.for_each_assign(f);
             }
+            Stmt::Sequence(parts) => parts.iter().for_each(|part| part.for_each_assign(f)),
             Stmt::Assign { lhs, op, rhs } => f(lhs, *op, rhs),
+        }
+    }
+
+    /// The variable of every loop once, outermost first, producers before consumers.
+    pub fn loops(&self) -> Vec<IndexVar> {
+        let mut found = vec![];
+        self.collect_loops(&mut found);
+        found
+    }
+
+    fn collect_loops(&self, found: &mut Vec<IndexVar>) {
+        match self {
+            Stmt::Forall { var, body } => {
+                if !found.contains(var) {
+                    found.push(*var);
+                }
+                body.collect_loops(found);
+            }
+            Stmt::Where { consumer, producer } => {
+                producer.collect_loops(found);
+                consumer.collect_loops(found);
+            }
+            Stmt::Sequence(parts) => parts.iter().for_each(|part| part.collect_loops(found)),
+            Stmt::Assign { .. } => {}
         }
     }
 

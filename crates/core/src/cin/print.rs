@@ -19,6 +19,10 @@ pub fn stmt(program: &Program, s: &Stmt) -> String {
         Stmt::Where { consumer, producer } => {
             format!("where({}, {})", stmt(program, consumer), stmt(program, producer))
         }
+        Stmt::Sequence(parts) => {
+            let parts: Vec<String> = parts.iter().map(|part| stmt(program, part)).collect();
+            format!("sequence({})", parts.join(", "))
+        }
         Stmt::Assign { lhs, op, rhs } => {
             let op = op.map_or(String::new(), |op| match op {
                 ReduceOp::User(id) => format!("{} ", program.operators[id].name),

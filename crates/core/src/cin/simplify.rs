@@ -60,6 +60,14 @@ impl Facts<'_> {
                 Some(Stmt::Forall { var, body })
             }
             Stmt::Where { consumer, producer } => self.where_stmt(*consumer, *producer),
+            Stmt::Sequence(parts) => {
+                let mut parts: Vec<Stmt> = parts.into_iter().filter_map(|s| self.stmt(s)).collect();
+                match parts.len() {
+                    0 => None,
+                    1 => parts.pop(),
+                    _ => Some(Stmt::Sequence(parts)),
+                }
+            }
             Stmt::Assign { lhs, op, rhs } => {
                 let rhs = self.expr(rhs);
                 match &rhs {
@@ -71,18 +79,18 @@ impl Facts<'_> {
     }
 
     fn where_stmt(&self, consumer: Stmt, producer: Stmt) -> Option<Stmt> {
-        let register = written(&producer);
+        let temporary = written(&producer);
         match self.stmt(producer) {
             Some(producer) => {
                 let consumer = Box::new(self.stmt(consumer)?);
                 Some(Stmt::Where { consumer, producer: Box::new(producer) })
             }
             None => {
-                let Role::Register(initial) = self.program.tensors[register].role else {
-                    return self.stmt(consumer);
+                let initial = match self.program.tensors[temporary].role {
+                    Role::Register(initial) => initial.computed(self.compute),
+                    _ => self.fill(temporary),
                 };
-                let initial = initial.computed(self.compute);
-                self.stmt(consumer.map_exprs(&mut |e| replace(e, register, initial)))
+                self.stmt(consumer.map_exprs(&mut |e| replace(e, temporary, initial)))
             }
         }
     }
@@ -212,6 +220,7 @@ pub fn written(s: &Stmt) -> TensorId {
     match s {
         Stmt::Forall { body, .. } => written(body),
         Stmt::Where { consumer, .. } => written(consumer),
+        Stmt::Sequence(parts) => written(parts.last().expect("a sequence has parts")),
         Stmt::Assign { lhs, .. } => lhs.tensor,
     }
 }

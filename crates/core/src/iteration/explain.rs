@@ -48,6 +48,7 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
             walk(facts, producer, bound, out);
             walk(facts, consumer, bound, out);
         }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| walk(facts, part, bound, out)),
         Stmt::Assign { .. } => {}
     }
 }

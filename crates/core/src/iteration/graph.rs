@@ -8,7 +8,7 @@
 //!   result y(i): i (dense)
 //! ```
 
-use crate::cin::{Kernel, Program, Stmt, print};
+use crate::cin::{Kernel, Program, print};
 use crate::ids::{Id, IndexVar};
 use crate::notation::Access;
 use std::fmt::Write;
@@ -17,7 +17,7 @@ use std::fmt::Write;
 pub fn text(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {
-        let loops = loops(&kernel.body);
+        let loops = kernel.body.loops();
         let names: Vec<&str> = loops.iter().map(|&v| program.vars[v].as_str()).collect();
         let _ = writeln!(out, "{}: loops {}", program.name(kernel), names.join(" -> "));
         for path in paths(program, kernel) {
@@ -61,7 +61,7 @@ pub fn dot(program: &Program) -> String {
 fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
     let node = |var: IndexVar| format!("v{k}_{}", var.index());
     let paths = paths(program, kernel);
-    let loops = loops(&kernel.body);
+    let loops = kernel.body.loops();
     let mut seen: Vec<IndexVar> = vec![];
     for var in loops.iter().copied().chain(paths.iter().flat_map(|p| p.steps.iter().map(|s| s.0))) {
         if !seen.contains(&var) {
@@ -119,29 +119,6 @@ fn paths(program: &Program, kernel: &Kernel) -> Vec<Path> {
         paths.push(path(format!("result {}", print::access(program, result)), result));
     }
     paths
-}
-
-/// The variables of the loops, outermost first, each once.
-fn loops(s: &Stmt) -> Vec<IndexVar> {
-    let mut found = vec![];
-    collect(s, &mut found);
-    found
-}
-
-fn collect(s: &Stmt, loops: &mut Vec<IndexVar>) {
-    match s {
-        Stmt::Forall { var, body } => {
-            if !loops.contains(var) {
-                loops.push(*var);
-            }
-            collect(body, loops);
-        }
-        Stmt::Where { consumer, producer } => {
-            collect(producer, loops);
-            collect(consumer, loops);
-        }
-        Stmt::Assign { .. } => {}
-    }
 }
 
 /// A text between quotation marks.

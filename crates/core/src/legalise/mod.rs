@@ -63,6 +63,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
             derived: Derived::default(),
             operators: explicit.operators.clone(),
+            width: request.width,
         },
         current: BTreeMap::new(),
         unmapped: BTreeMap::new(),

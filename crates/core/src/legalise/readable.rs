@@ -32,6 +32,7 @@ fn within(
         }
         Stmt::Where { consumer, producer } => within(program, kernel, producer, loops)
             .or_else(|| within(program, kernel, consumer, loops)),
+        Stmt::Sequence(parts) => parts.iter().find_map(|s| within(program, kernel, s, loops)),
         Stmt::Assign { lhs, op, rhs } => {
             let reduced = |op| {
                 let (vars, body) = (loops.clone(), Box::new(rhs.clone()));
@@ -44,7 +45,9 @@ fn within(
                 compute: kernel.compute,
             };
             let ways = Ways { program };
-            let local = |a: &Access| matches!(program.tensors[a.tensor].role, Role::Register(_));
+            let local = |a: &Access| {
+                matches!(program.tensors[a.tensor].role, Role::Register(_) | Role::Workspace)
+            };
             let operands = super::order::distinct(rhs);
             let copied = |a: &&Access| !local(a) && ways.way(a, loops, &task) == Way::Copied;
             operands.iter().find(copied).map(|a| (a.clone(), loops.clone()))

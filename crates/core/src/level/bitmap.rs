@@ -11,9 +11,10 @@
 use super::dense::{Dense, position};
 use super::{
     Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
-    Properties, Stretch,
+    Properties, Scratch, Stretch,
 };
 use crate::algebra::BinaryOp;
+use crate::ids::Var;
 use crate::ir::build::{add, binary, eq, int, load, mul, store, sub};
 use crate::ir::{Expr, Stmt};
 
@@ -87,6 +88,10 @@ impl LevelFormat for Bitmap {
         Some(self)
     }
 
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        Some(self)
+    }
+
     fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
         Dense.positions(level, parents)
     }
@@ -141,5 +146,24 @@ impl Insert for Bitmap {
 
     fn insert_coord(&self, level: &LevelArrays, position: Expr, _: Expr) -> Vec<Stmt> {
         vec![store(level.mask(), position, int(1))]
+    }
+}
+
+impl Scratch for Bitmap {
+    fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt> {
+        self.insert_init(level, int(0), mul(parents, level.size.clone()))
+    }
+
+    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
+        vec![store(level.mask(), position(level, parent, coordinate), int(1))]
+    }
+
+    fn scratch_sort(&self, _: &LevelArrays, _: Expr, _: Var) -> Vec<Stmt> {
+        vec![]
+    }
+
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, _: Var, _: Var) -> Vec<Stmt> {
+        let hi = mul(parents, level.size.clone());
+        vec![Stmt::Fill { array: level.mask(), lo: int(0), hi, value: int(0) }]
     }
 }

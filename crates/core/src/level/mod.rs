@@ -11,6 +11,7 @@ mod bitmap;
 mod compressed;
 mod dense;
 mod hashed;
+mod listed;
 mod offset;
 mod properties;
 mod range;
@@ -20,7 +21,8 @@ mod singleton;
 pub use arrays::{Crd, Header, LevelArrays, LevelView, Names, Numbers, Part};
 pub use properties::{Properties, Property};
 pub use registry::{
-    BITMAP, COMPRESSED, DENSE, HASHED, LevelKind, OFFSET, RANGE, SINGLETON, register, registered,
+    BITMAP, COMPRESSED, DENSE, HASHED, LISTED, LevelKind, OFFSET, RANGE, SINGLETON, register,
+    registered,
 };
 
 use crate::ids::Var;
@@ -136,6 +138,11 @@ pub trait LevelFormat: Sync + fmt::Debug {
         false
     }
 
+    /// Whether what is walked are coordinates alone, whose positions are then located.
+    fn walks_coordinates(&self) -> bool {
+        false
+    }
+
     /// Whether the level has [`locate`](LevelFormat::locate).
     fn locates(&self) -> bool {
         false
@@ -169,6 +176,11 @@ pub trait LevelFormat: Sync + fmt::Debug {
 
     /// The level functions for results written in any order to positions that exist beforehand.
     fn insert(&self) -> Option<&dyn Insert> {
+        None
+    }
+
+    /// The level functions of the last level of a workspace that is sparse.
+    fn scratch(&self) -> Option<&dyn Scratch> {
         None
     }
 
@@ -272,4 +284,21 @@ pub trait Insert {
         let _ = (most, width);
         None
     }
+}
+
+/// Level functions of workspaces, which are written in any order, read, and emptied, again and
+/// again (sparse tensor algebra with workspaces, sections 4.3 and 6). `locate` says whether a
+/// coordinate came already.
+pub trait Scratch {
+    /// `scratch_init(sz_{k-1})`: once, before everything else: room, and no coordinates.
+    fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt>;
+
+    /// `scratch_insert(p_{k-1}, i_k)`: a coordinate comes for the first time.
+    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt>;
+
+    /// `scratch_sort(sz_{k-1})`: the coordinates will be walked in order; `p` is a free variable.
+    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, p: Var) -> Vec<Stmt>;
+
+    /// `scratch_clear(sz_{k-1})`: no coordinates again; `p` and `q` are free variables.
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, p: Var, q: Var) -> Vec<Stmt>;
 }

@@ -1,7 +1,7 @@
 //! The level formats that there are, and those that users add.
 
 use super::{LevelFormat, Properties, Property};
-use super::{bitmap, compressed, dense, hashed, offset, range, singleton};
+use super::{bitmap, compressed, dense, hashed, listed, offset, range, singleton};
 use std::fmt;
 use std::sync::RwLock;
 
@@ -25,6 +25,10 @@ pub const HASHED: LevelKind = LevelKind::of(&hashed::Hashed, hashed::PROPERTIES)
 
 /// Room for every coordinate, and a mask of those present.
 pub const BITMAP: LevelKind = LevelKind::of(&bitmap::Bitmap, bitmap::PROPERTIES);
+
+/// Room for every coordinate, a mask and a list of those present: of workspaces, which no user
+/// stores, so that text does not name it.
+pub const LISTED: LevelKind = LevelKind::of(&listed::Listed, listed::PROPERTIES);
 
 /// The level formats of this crate, in the order in which they are listed to users.
 static BUILT_IN: [LevelKind; 7] = [DENSE, RANGE, COMPRESSED, SINGLETON, OFFSET, HASHED, BITMAP];

@@ -223,7 +223,8 @@ impl Lowerer<'_> {
         }
         let mut total = int(0);
         for access in super::resolve::distinct(&self.kernel.body) {
-            if !self.program.storage(access.tensor).format.is_full() {
+            let full = self.program.storage(access.tensor).format.is_full();
+            if !full && !self.is_workspace(access.tensor) {
                 total = add(total, self.entries(access.tensor));
             }
         }

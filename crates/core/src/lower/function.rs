@@ -108,6 +108,35 @@ impl Builder {
         TensorArrays { levels, vals }
     }
 
+    /// The arrays of a tensor that lives in the kernel.
+    pub(super) fn workspace(&mut self, tensor: &Tensor) -> TensorArrays {
+        let storage = &tensor.storage;
+        let mut levels: Vec<LevelArrays> = vec![];
+        for (k, spec) in storage.format.levels().iter().enumerate() {
+            let mut declare = |part: Part, elem: DataType| {
+                let name = format!("{}{}_{}", tensor.name, k + 1, part.name());
+                spec.has(part).then(|| self.local(&name, elem))
+            };
+            let crd = declare(Part::Crd, storage.crd.datatype());
+            levels.push(LevelArrays {
+                properties: spec.kind.properties(),
+                least: int(0),
+                size: int(0),
+                pos: declare(Part::Pos, DataType::I64),
+                crd: crd.map(|array| Crd { array, stride: 1, offset: 0 }),
+                width: declare(Part::Width, DataType::I64),
+                mask: declare(Part::Mask, DataType::Bool),
+            });
+        }
+        let name = format!("{}_vals", tensor.name);
+        let re = self.local(&name, storage.datatype.part());
+        let vals = match storage.datatype.is_complex() {
+            true => Vals::Split(re, self.local(&format!("{name}_im"), storage.datatype.part())),
+            false => Vals::Real(re),
+        };
+        TensorArrays { levels, vals }
+    }
+
     fn array(&mut self, name: &str, elem: DataType, role: Role, binding: Binding) -> Array {
         let name = self.unique(name);
         let array = self.arrays.push(ArrayDecl { name, elem, role });

@@ -118,7 +118,17 @@ impl Lowerer<'_> {
     fn visit(&mut self, nest: &Loop<'_>, point: &Point, it: &Iterator, position: Var) -> Vec<Stmt> {
         let labelled = it.labelled(position);
         let mut body = vec![assign(nest.index, labelled.coordinate)];
-        let code = self.case(nest, &[(it, position)], &point.body).stmts;
+        let mut at = position;
+        if it.kind.walks_coordinates() {
+            let c = Expr::Var(nest.index);
+            let parent = it.parent.position.clone();
+            let located = it.kind.locate(&it.arrays, parent, c, &mut self.builder);
+            let located = located.expect("coordinates that are walked are located");
+            at = self.temp(&format!("{}_at", self.name_of(position)));
+            body.extend(located.stmts);
+            body.push(assign(at, located.position));
+        }
+        let code = self.case(nest, &[(it, at)], &point.body).stmts;
         match labelled.found {
             None => body.extend(code),
             Some(found) if code.is_empty() => drop(found),

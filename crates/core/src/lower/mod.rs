@@ -25,6 +25,7 @@ mod complex;
 mod flat;
 mod forall;
 mod function;
+mod local;
 mod merge;
 mod peel;
 mod resolve;
@@ -183,14 +184,25 @@ impl Lowerer<'_> {
         match s {
             Stmt::Forall { var, body } => self.forall(*var, body, scope),
             Stmt::Where { consumer, producer } => self.where_stmt(consumer, producer, scope),
+            Stmt::Sequence(parts) => self.sequence(parts, scope),
             Stmt::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, scope),
         }
+    }
+
+    fn sequence(&mut self, parts: &[Stmt], scope: &Scope) -> Code {
+        let mut all = Code::nothing();
+        for part in parts {
+            let code = self.resolved(part, scope.clone());
+            all.stmts.extend(code.stmts);
+            all.covers |= code.covers;
+        }
+        all
     }
 
     fn where_stmt(&mut self, consumer: &Stmt, producer: &Stmt, scope: &Scope) -> Code {
         let tensor = crate::cin::simplify::written(producer);
         let Role::Register(initial) = self.program.tensors[tensor].role else {
-            unreachable!("the producer of a where writes a register");
+            return self.with_local(tensor, consumer, producer, scope);
         };
         let held = self.register(tensor);
         let datatype = self.program.storage(tensor).datatype;
@@ -260,11 +272,17 @@ impl Lowerer<'_> {
         }
         let is_result = tensor == self.kernel.result;
         let declared = &self.program.tensors[tensor];
-        let mut arrays = self.builder.tensor(tensor, declared, is_result);
+        let mut arrays = match self.is_workspace(tensor) {
+            true => self.builder.workspace(declared),
+            false => self.builder.tensor(tensor, declared, is_result),
+        };
         for k in 0..arrays.levels.len() {
             let (least, size) = self.extent(tensor, k, &arrays.levels[k]);
             arrays.levels[k].least = least;
             arrays.levels[k].size = size;
+        }
+        if self.is_workspace(tensor) {
+            self.allocate_local(tensor, &arrays);
         }
         self.tensors.insert(tensor, arrays.clone());
         arrays

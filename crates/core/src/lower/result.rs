@@ -181,7 +181,7 @@ pub(super) fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
             loops
         }
         Stmt::Where { consumer, .. } => outer_loops(consumer),
-        Stmt::Assign { .. } => vec![],
+        Stmt::Sequence(_) | Stmt::Assign { .. } => vec![],
     }
 }
 
@@ -203,6 +203,10 @@ impl Lowerer<'_> {
             };
             stmts.extend(self.assigned(held, value));
             return Code { stmts, covers: false };
+        }
+        if self.is_workspace(lhs.tensor) {
+            let code = self.write_local(lhs, op, value, scope);
+            return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
         let mut scope = scope.clone();
         let plan = self.plan.clone();

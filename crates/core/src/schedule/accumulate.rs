@@ -24,7 +24,8 @@ pub(super) fn accumulate(mut program: Program) -> Program {
             continue;
         }
         let (body, compute) = (program.kernels[k].body.clone(), program.kernels[k].compute);
-        let mut nest = Nest { program: &mut program, compute, outer: vec![], again: 0 };
+        let mut nest =
+            Nest { program: &mut program, compute, outer: vec![], again: 0, later: false };
         let body = nest.stmt(body);
         program.kernels[k].body = body;
     }
@@ -39,6 +40,8 @@ struct Nest<'p> {
     outer: Vec<IndexVar>,
     /// Of these, so many leading ones begin what is written anew.
     again: usize,
+    /// Whether something was written before.
+    later: bool,
 }
 
 impl Nest<'_> {
@@ -55,10 +58,22 @@ impl Nest<'_> {
             }
             Stmt::Where { consumer, producer } => {
                 let consumer = Box::new(self.stmt(*consumer));
-                let before = std::mem::replace(&mut self.again, self.outer.len());
+                let again = std::mem::replace(&mut self.again, self.outer.len());
+                let later = std::mem::replace(&mut self.later, false);
                 let producer = Box::new(self.stmt(*producer));
-                self.again = before;
+                (self.again, self.later) = (again, later);
                 Stmt::Where { consumer, producer }
+            }
+            // What earlier parts wrote is added to.
+            Stmt::Sequence(parts) => {
+                let before = self.later;
+                let mut done = vec![];
+                for part in parts {
+                    self.later = before || !done.is_empty();
+                    done.push(self.stmt(part));
+                }
+                self.later = before;
+                Stmt::Sequence(done)
             }
             Stmt::Assign { .. } => s,
         }
@@ -73,6 +88,7 @@ impl Nest<'_> {
                 self.reduction(body, vars)
             }
             Stmt::Where { consumer, .. } => self.reduction(consumer, vars),
+            Stmt::Sequence(_) => None,
             Stmt::Assign { lhs, op, .. } => {
                 let derived = &self.program.derived;
                 let known = |v: &IndexVar| derived.depth(*v, &self.outer) != usize::MAX;
@@ -105,7 +121,8 @@ impl Nest<'_> {
             Some(factors) => product(factors, Expr::Access(sum)),
             None => Expr::Access(sum),
         };
-        let again = self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
+        let again =
+            self.later || self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
         let consumer = Stmt::Assign { lhs, op: again.then_some(op), rhs: total };
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
     }
@@ -157,6 +174,7 @@ impl Nest<'_> {
 /// The assignment in loops.
 fn leaf(s: &Stmt) -> (&Access, &Expr) {
     match s {
+        Stmt::Sequence(_) => unreachable!("a reduction has one part"),
         Stmt::Forall { body, .. } => leaf(body),
         Stmt::Where { consumer, .. } => leaf(consumer),
         Stmt::Assign { lhs, rhs, .. } => (lhs, rhs),
@@ -170,7 +188,7 @@ fn with_leaf(s: Stmt, new: Stmt) -> Stmt {
         Stmt::Where { consumer, producer } => {
             Stmt::Where { consumer: Box::new(with_leaf(*consumer, new)), producer }
         }
-        Stmt::Assign { .. } => new,
+        Stmt::Sequence(_) | Stmt::Assign { .. } => new,
     }
 }
 

@@ -14,14 +14,19 @@
 
 mod accumulate;
 mod command;
+mod expression;
 mod nest;
 mod parse;
+mod precompute;
 mod reorder;
 mod scheduler;
 mod sums;
+mod way;
+mod workspace;
 
 pub use command::Command;
 pub use parse::parse;
+pub use workspace::Kind;
 
 use crate::cin::Program;
 use crate::diagnostic::{Code, Diagnostic};
@@ -91,6 +96,22 @@ impl Schedule {
     /// Appends `reorder(..)`.
     pub fn reorder(&mut self, vars: &[&str]) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Reorder { vars: vars.iter().map(|&v| v.to_owned()).collect() })
+    }
+
+    /// Appends `precompute(..)`: a part of a value over some loops, the names that these have where
+    /// it is computed, and the workspace.
+    pub fn precompute(
+        &mut self,
+        value: &str,
+        vars: &[&str],
+        own: &[&str],
+        workspace: &str,
+        kind: Option<Kind>,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let list = |names: &[&str]| names.iter().map(|&v| v.to_owned()).collect();
+        let (vars, own) = (list(vars), list(own));
+        let (value, workspace) = (value.to_owned(), workspace.to_owned());
+        self.push(&Command::Precompute { value, vars, own, workspace, kind })
     }
 }
 

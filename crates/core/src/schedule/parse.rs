@@ -7,6 +7,7 @@
 //! ```
 
 use super::command::{Command, USAGES};
+use super::workspace::Kind;
 use super::{Placed, Schedule};
 use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
@@ -71,12 +72,64 @@ impl<'t> Call<'t> {
                 let vars = (0..self.args.len()).map(|k| self.name(k)).collect::<Result<_, _>>()?;
                 Ok(Command::Reorder { vars })
             }
+            "precompute" => self.precompute(),
             name => {
                 let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
                 let message = format!("there is no command named {name}");
                 Err(Diagnostic::new(Code::Syntax, message)
                     .at(self.text, self.name.clone())
                     .help(format!("the commands are {}", known.join(", "))))
+            }
+        }
+    }
+
+    fn precompute(&self) -> Result<Command, Diagnostic> {
+        self.count(4..=5)?;
+        let value = self.text[self.args[0].clone()].to_owned();
+        let (vars, own) = (self.names(1)?, self.names(2)?);
+        if vars.len() != own.len() {
+            let message = format!("{} loops have {} names", vars.len(), own.len());
+            return Err(self.refuse(self.args[2].clone(), message));
+        }
+        let kind = match self.args.get(4) {
+            None => None,
+            Some(span) => match Kind::parse(&self.text[span.clone()]) {
+                Some(kind) => Some(kind),
+                None => {
+                    let known: Vec<&str> = Kind::ALL.iter().map(|k| k.name()).collect();
+                    let message = format!("a workspace is one of {}", known.join(", "));
+                    return Err(self.refuse(span.clone(), message));
+                }
+            },
+        };
+        Ok(Command::Precompute { value, vars, own, workspace: self.name(3)?, kind })
+    }
+
+    fn count(&self, wanted: std::ops::RangeInclusive<usize>) -> Result<(), Diagnostic> {
+        let found = self.args.len();
+        if wanted.contains(&found) {
+            return Ok(());
+        }
+        let (least, most) = (wanted.start(), wanted.end());
+        let wanted = match least == most {
+            true => least.to_string(),
+            false => format!("{least} or {most}"),
+        };
+        let message = format!("expected {wanted} arguments, found {found}");
+        Err(self.refuse(self.span.clone(), message))
+    }
+
+    /// The argument at a place: a name, or several in parentheses.
+    fn names(&self, k: usize) -> Result<Vec<String>, Diagnostic> {
+        let span = self.args[k].clone();
+        let text = &self.text[span.clone()];
+        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+        let Some(inner) = inner else { return Ok(vec![self.name(k)?]) };
+        let names: Vec<String> = inner.split(',').map(|name| name.trim().to_owned()).collect();
+        match names.iter().find(|name| !is_name(name)) {
+            None => Ok(names),
+            Some(wrong) => {
+                Err(self.refuse(span, format!("expected a name, found {}", shown(wrong))))
             }
         }
     }
@@ -178,6 +231,8 @@ mod tests {
         check("", "");
         check(" ; \n", "");
         check("reorder(j,i)", "reorder(j, i)");
+        check("precompute( A(i,j)*x(j), j,jw,w )", "precompute(A(i,j)*x(j), j, jw, w)");
+        check("precompute(e,(i, j),(iw,j),w,listed)", "precompute(e, (i, j), (iw, j), w, listed)");
         check("reorder( i0 ,j , i1);\nreorder(j,i)", "reorder(i0, j, i1); reorder(j, i)");
     }
 
@@ -199,7 +254,7 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are reorder"
+             ^^^^\n  = help: the commands are precompute, reorder"
         );
     }
 }

@@ -1,10 +1,12 @@
 //! What the commands share: the program under rewriting, names, and how they refuse.
 
-use super::{Placed, Schedule, nest, reorder};
+use super::precompute::precompute;
+use super::{Placed, Schedule, reorder};
 use crate::cin::{Kernel, Program};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::IndexVar;
 use crate::legalise::unreadable;
+use crate::notation::Access;
 use crate::schedule::Command;
 
 /// A program and the command that rewrites it.
@@ -27,6 +29,9 @@ impl<'s> Scheduler<'s> {
             scheduler.at = placed;
             match &placed.command {
                 Command::Reorder { vars } => reorder::reorder(&mut scheduler, vars)?,
+                Command::Precompute { value, vars, own, workspace, kind } => {
+                    precompute(&mut scheduler, value, (vars, own), workspace, *kind)?;
+                }
             }
         }
         scheduler.at = first;
@@ -63,7 +68,7 @@ impl<'s> Scheduler<'s> {
 
     /// The loop variable that an argument names.
     pub(super) fn loop_var(&self, arg: usize, name: &str) -> Result<IndexVar, Diagnostic> {
-        let loops = nest::loops(&self.kernel().body);
+        let loops = self.kernel().body.loops();
         let named = |v: &&IndexVar| self.program.vars[**v] == name;
         if let Some(&var) = loops.iter().find(named) {
             return Ok(var);
@@ -78,6 +83,37 @@ impl<'s> Scheduler<'s> {
         Err(self.placed(diagnostic, arg).help(help))
     }
 
+    /// A new variable over the same coordinates as a loop variable.
+    pub(super) fn another(
+        &mut self,
+        arg: usize,
+        name: &str,
+        var: IndexVar,
+    ) -> Result<IndexVar, Diagnostic> {
+        self.check_fresh(arg, name)?;
+        Ok(self.program.derived.named(var, name, &mut self.program.vars))
+    }
+
+    /// Refuses a name that something else has.
+    pub(super) fn check_fresh(&self, arg: usize, name: &str) -> Result<(), Diagnostic> {
+        let var = self.program.vars.iter().any(|v| v == name);
+        if !var && self.program.tensors.iter().all(|t| t.name != name) {
+            return Ok(());
+        }
+        let message = format!("{name} is the name of another variable or tensor");
+        Err(self.refuse(arg, message, format!("choose a new name, such as {name}_")))
+    }
+
+    /// Gives the levels of every operand of the kernel their variables.
+    pub(super) fn declare_uses(&mut self) {
+        let reads: Vec<Access> = self.kernel().body.reads().into_iter().cloned().collect();
+        for access in reads {
+            let format = self.program.storage(access.tensor).format.clone();
+            let (derived, vars) = (&mut self.program.derived, &mut self.program.vars);
+            derived.declare(&format, access.tensor, &access.indices, vars);
+        }
+    }
+
     /// The name of a variable.
     pub(super) fn name(&self, var: IndexVar) -> &str {
         &self.program.vars[var]
@@ -87,6 +123,18 @@ impl<'s> Scheduler<'s> {
     /// do first.
     pub(super) fn refuse(&self, arg: usize, message: String, help: String) -> Diagnostic {
         self.placed(Diagnostic::new(Code::UnsupportedSchedule, message), arg).help(help)
+    }
+
+    /// A diagnostic that points at a stretch of an argument.
+    pub(super) fn inside(
+        &self,
+        arg: usize,
+        within: std::ops::Range<usize>,
+        diagnostic: Diagnostic,
+    ) -> Diagnostic {
+        let span = self.at.args.get(arg).unwrap_or(&self.at.span);
+        let at = |k: usize| (span.start + k).min(span.end);
+        diagnostic.at(self.source, at(within.start)..at(within.end))
     }
 
     fn placed(&self, diagnostic: Diagnostic, arg: usize) -> Diagnostic {
@@ -105,7 +153,7 @@ fn meant(program: &Program, schedule: &Schedule) -> usize {
         made.extend(command.makes());
     }
     let fits = |kernel: &Kernel| {
-        let loops = nest::loops(&kernel.body);
+        let loops = kernel.body.loops();
         needed.iter().all(|name| loops.iter().any(|&v| program.vars[v] == *name))
     };
     let last = program.kernels.len().saturating_sub(1);

@@ -1,0 +1,166 @@
+//! The listed level: room for every coordinate, a mask of those present, and a list of these.
+//!
+//! ```text
+//! parent    0            1
+//! mask      1 0 0 1      0 0 1 0          position = parent * size + coordinate
+//! pos       2            1                how many are listed
+//! crd       3 0 . .      2 . . .          the coordinates, in the order in which they came
+//! ```
+//!
+//! For workspaces only: what was written is found, walked and forgotten without a look at the rest
+//! (sparse tensor algebra with workspaces, section 6).
+
+use super::bitmap::Bitmap;
+use super::dense::{Dense, position};
+use super::{
+    Bounds, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
+    Scratch,
+};
+use crate::ids::Var;
+use crate::ir::build::{add, for_loop, int, load, mul, store};
+use crate::ir::{Expr, Stmt};
+
+pub(super) const PROPERTIES: Properties = Properties::LISTED;
+
+#[derive(Debug)]
+pub(super) struct Listed;
+
+impl LevelFormat for Listed {
+    fn name(&self) -> &'static str {
+        "listed"
+    }
+
+    fn properties(&self) -> Properties {
+        PROPERTIES
+    }
+
+    fn parts(&self) -> &'static [Part] {
+        &[Part::Pos, Part::Crd, Part::Mask]
+    }
+
+    fn summary(&self) -> &'static str {
+        "room for every coordinate, a mask and a list of those present; for workspaces"
+    }
+
+    fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
+        let lo = mul(parent.clone(), level.size.clone());
+        Some(Bounds { lo: lo.clone(), hi: add(lo, load(level.pos(), parent)) })
+    }
+
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
+        Some(Labelled { coordinate: level.coordinate(position), found: None })
+    }
+
+    fn walks(&self) -> bool {
+        true
+    }
+
+    fn walks_coordinates(&self) -> bool {
+        true
+    }
+
+    fn locates(&self) -> bool {
+        true
+    }
+
+    fn locate(
+        &self,
+        level: &LevelArrays,
+        parent: Expr,
+        coordinate: Expr,
+        names: &mut dyn Names,
+    ) -> Option<Located> {
+        Bitmap.locate(level, parent, coordinate, names)
+    }
+
+    fn size(&self, level: &LevelArrays, parents: Expr) -> Option<Expr> {
+        Dense.size(level, parents)
+    }
+
+    fn scratch(&self) -> Option<&dyn Scratch> {
+        Some(self)
+    }
+
+    fn positions(&self, level: &LevelView<'_>, parents: u64) -> u64 {
+        Dense.positions(level, parents)
+    }
+
+    fn children(
+        &self,
+        level: &LevelView<'_>,
+        parent: u64,
+        _: (i64, i64),
+        visit: &mut dyn FnMut(u64, i64),
+    ) {
+        let first = parent * level.header.size;
+        for place in first..first + level.pos(parent) {
+            let c = level.coordinate(place);
+            visit(first + level.from_least(c), c);
+        }
+    }
+
+    fn check(&self, level: &LevelView<'_>, parents: u64) -> Result<(), String> {
+        Bitmap.check(level, parents)
+    }
+
+    fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
+        match part {
+            Part::Pos => parents,
+            _ => self.positions(level, parents),
+        }
+    }
+}
+
+impl Scratch for Listed {
+    fn scratch_init(&self, level: &LevelArrays, parents: Expr) -> Vec<Stmt> {
+        let room = |array, len: &Expr| Stmt::Reserve { array, len: len.clone() };
+        let size = mul(parents.clone(), level.size.clone());
+        let none = |array, hi| Stmt::Fill { array, lo: int(0), hi, value: int(0) };
+        vec![
+            room(level.mask(), &size),
+            level.reserve_coordinates(size.clone()),
+            room(level.pos(), &parents),
+            none(level.mask(), size),
+            none(level.pos(), parents),
+        ]
+    }
+
+    fn scratch_insert(&self, level: &LevelArrays, parent: Expr, coordinate: Expr) -> Vec<Stmt> {
+        let count = || load(level.pos(), parent.clone());
+        let next = add(mul(parent.clone(), level.size.clone()), count());
+        vec![
+            store(level.mask(), position(level, parent.clone(), coordinate.clone()), int(1)),
+            level.set_coordinate(next, coordinate),
+            store(level.pos(), parent.clone(), add(count(), int(1))),
+        ]
+    }
+
+    fn scratch_sort(&self, level: &LevelArrays, parents: Expr, p: Var) -> Vec<Stmt> {
+        let Some(crd) = level.crd else { return vec![] };
+        let sort = |parent: Expr| {
+            let lo = mul(parent.clone(), level.size.clone());
+            let hi = add(lo.clone(), load(level.pos(), parent));
+            Stmt::Sort { keys: vec![crd.array], carried: vec![], lo, hi }
+        };
+        each(parents, p, &|parent| vec![sort(parent)])
+    }
+
+    fn scratch_clear(&self, level: &LevelArrays, parents: Expr, p: Var, q: Var) -> Vec<Stmt> {
+        let clear = |parent: Expr| {
+            let lo = mul(parent.clone(), level.size.clone());
+            let hi = add(lo.clone(), load(level.pos(), parent.clone()));
+            let at = position(level, parent.clone(), level.coordinate(Expr::Var(q)));
+            let forget = store(level.mask(), at, int(0));
+            vec![for_loop(q, lo, hi, vec![forget]), store(level.pos(), parent, int(0))]
+        };
+        each(parents, p, &clear)
+    }
+}
+
+/// What is done for each parent.
+fn each(parents: Expr, p: Var, body: &dyn Fn(Expr) -> Vec<Stmt>) -> Vec<Stmt> {
+    match parents == int(1) {
+        true => body(int(0)),
+        false => vec![for_loop(p, int(0), parents, body(Expr::Var(p)))],
+    }
+}

@@ -1,0 +1,172 @@
+//! Workspaces: tensors that live in a kernel, between the producer and the consumer of a `where`.
+//!
+//! ```text
+//! where(forall(j, C(i,j) = w(j)), forall(k, forall(j, w(j) += A(i,k) * B(k,j))))
+//!
+//! for .. for ..   if w1_mask[j] == 0  w1_mask[j] = 1, list j, w_vals[j] = ..  else  w_vals[j] += ..
+//! sort the list; for each j listed    append w_vals[j]
+//! for each j listed                   w1_mask[j] = 0
+//! ```
+//!
+//! The last level may be sparse: it says what was written, and is emptied after the consumer at the
+//! cost of what was written. A workspace without such a level is filled before the producer, unless
+//! this gives every element a value.
+
+use super::complex::{Vals, Value};
+use super::result::Plan;
+use super::{Code, Lowerer, Scope, TensorArrays};
+use crate::algebra::ReduceOp;
+use crate::cin::{Role, Stmt};
+use crate::ids::{Array, TensorId};
+use crate::ir::build::{assign, int, mul};
+use crate::ir::{self, Expr};
+use crate::level::{LevelArrays, Scratch};
+use crate::notation::Access;
+
+impl Lowerer<'_> {
+    /// Whether a tensor lives in the kernel.
+    pub(super) fn is_workspace(&self, tensor: TensorId) -> bool {
+        self.program.tensors[tensor].role == Role::Workspace
+    }
+
+    /// A consumer that reads a workspace, after its producer.
+    pub(super) fn with_local(
+        &mut self,
+        tensor: TensorId,
+        consumer: &Stmt,
+        producer: &Stmt,
+        scope: &Scope,
+    ) -> Code {
+        let arrays = self.arrays(tensor);
+        let producer = self.resolved(producer, scope.clone());
+        let consumer = self.resolved(consumer, scope.clone());
+        if consumer.stmts.is_empty() {
+            return Code::nothing();
+        }
+        let mut stmts = vec![];
+        let Some((scratch, level)) = self.scratch(tensor) else {
+            if !producer.covers {
+                stmts.extend(self.fill_local(tensor, &arrays));
+            }
+            stmts.extend([producer.stmts, consumer.stmts].concat());
+            return Code { stmts, covers: consumer.covers };
+        };
+        let parents = parents(&arrays);
+        let (p, q) = (self.temp("p"), self.temp("q"));
+        stmts.extend(producer.stmts);
+        let listed = level.crd.map(|crd| crd.array);
+        let walked = listed.is_some_and(|list| consumer.stmts.iter().any(|s| loads(s, list)));
+        if walked && matches!(self.plan, Plan::Assemble(_)) {
+            stmts.extend(scratch.scratch_sort(&level, parents.clone(), p));
+        }
+        stmts.extend(consumer.stmts);
+        stmts.extend(scratch.scratch_clear(&level, parents, p, q));
+        Code { stmts, covers: consumer.covers }
+    }
+
+    /// Writes a value to a workspace, or combines it with what is there.
+    pub(super) fn write_local(
+        &mut self,
+        lhs: &Access,
+        op: Option<ReduceOp>,
+        value: Value,
+        scope: &Scope,
+    ) -> Code {
+        let mut scope = scope.clone();
+        let mut stmts = vec![];
+        let arrays = self.arrays(lhs.tensor);
+        let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
+        let levels = self.program.storage(lhs.tensor).format.levels();
+        let (mut parent, mut position, mut found) = (int(0), int(0), None);
+        let mut last = int(0);
+        for (k, var) in vars.iter().enumerate() {
+            let coordinate = self.coordinate(*var, &mut scope, &mut stmts);
+            last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
+            parent = position;
+            let at = levels[k].kind.locate(
+                &arrays.levels[k],
+                parent.clone(),
+                last.clone(),
+                &mut self.builder,
+            );
+            let at = at.expect("levels of a workspace locate");
+            stmts.extend(at.stmts);
+            (position, found) = (at.position, at.found);
+        }
+        if !matches!(position, Expr::Var(_)) {
+            let p = self.position_var(lhs, levels.len() - 1);
+            stmts.push(assign(p, position));
+            position = Expr::Var(p);
+        }
+        let value = self.hold(value, &mut stmts);
+        let mut again = vec![];
+        let total = match op {
+            Some(op) => {
+                let old = self.loaded(arrays.vals, position.clone());
+                self.combined(op, old, value.clone(), &mut again)
+            }
+            None => value.clone(),
+        };
+        again.extend(self.kept_value(arrays.vals, position.clone(), total));
+        let (Some(found), Some((scratch, level))) = (found, self.scratch(lhs.tensor)) else {
+            stmts.extend(again);
+            return Code { stmts, covers: op.is_none() };
+        };
+        let mut first = scratch.scratch_insert(&level, parent, last);
+        let alone = self.reduced(op, value);
+        first.extend(self.kept_value(arrays.vals, position, alone));
+        stmts.push(ir::Stmt::If { cond: found, then: again, otherwise: first });
+        Code { stmts, covers: false }
+    }
+
+    /// The level functions of the last level of a workspace, if it is sparse.
+    fn scratch(&mut self, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
+        let level = self.arrays(tensor).levels.last()?.clone();
+        let kind = self.program.storage(tensor).format.levels().last()?.kind;
+        Some((kind.format().scratch()?, level))
+    }
+
+    /// Room for a workspace, before everything else.
+    pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
+        let sizes = arrays.levels.iter().map(|l| l.size.clone());
+        let size = sizes.fold(int(1), mul);
+        self.prologue.extend(arrays.vals.reserve(&size));
+        let levels = self.program.storage(tensor).format.levels();
+        if let (Some(spec), Some(level)) = (levels.last(), arrays.levels.last())
+            && let Some(scratch) = spec.kind.format().scratch()
+        {
+            self.prologue.extend(scratch.scratch_init(level, parents(arrays)));
+        }
+    }
+
+    /// Gives every element of a workspace its fill value.
+    fn fill_local(&mut self, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
+        let sizes = arrays.levels.iter().map(|l| l.size.clone());
+        let size = sizes.fold(int(1), mul);
+        let fill = self.facts.fill(tensor);
+        match arrays.vals {
+            Vals::Split(re, im) => {
+                let [x, y] = fill.parts();
+                let mut stmts = self.filled(Vals::Real(re), int(0), size.clone(), x);
+                stmts.extend(self.filled(Vals::Real(im), int(0), size, y));
+                stmts
+            }
+            vals => self.filled(vals, int(0), size, fill),
+        }
+    }
+}
+
+/// The number of positions above the last level.
+fn parents(arrays: &TensorArrays) -> Expr {
+    let above = arrays.levels.len().saturating_sub(1);
+    arrays.levels[..above].iter().map(|l| l.size.clone()).fold(int(1), mul)
+}
+
+/// Whether a statement reads an array.
+fn loads(s: &ir::Stmt, array: Array) -> bool {
+    let mut found = false;
+    for e in s.exprs() {
+        e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
+    }
+    found || s.blocks().flatten().any(|s| loads(s, array))
+}

@@ -1,0 +1,237 @@
+//! Expressions in commands: text to a value of the kernel, and where the kernel computes it.
+//!
+//! ```text
+//! A(i,k) * B(k,j)      in    C(i,j) += A(i,k) * D(k,i) * B(k,j)      leaves    # * D(k,i)
+//! ```
+//!
+//! A part of a chain of an associative and commutative operator counts as a part of the value.
+
+use super::scheduler::Scheduler;
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::cin::simplify::Facts;
+use crate::diagnostic::{Code, Diagnostic, Place};
+use crate::ids::{IdVec, IndexVar, TensorId};
+use crate::notation::{self, Access, Expr};
+
+/// What stands for a part that was taken out.
+pub(super) const HOLE: Expr = Expr::Param(0);
+
+/// An operator between a part of a value and the value, with the side that the part stands on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Step {
+    /// A function of the part.
+    Unary(UnaryOp),
+    /// The left operand of an operator.
+    Left(BinaryOp),
+    /// The right operand of an operator.
+    Right(BinaryOp),
+    /// Anything else.
+    Other,
+}
+
+/// A value with a part replaced, and the operators around the part, outermost first.
+pub(super) struct Taken {
+    /// The value with [`HOLE`] for the part.
+    pub(super) rest: Expr,
+    pub(super) steps: Vec<Step>,
+}
+
+/// Reads an argument as a value of the kernel.
+pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Diagnostic> {
+    const TARGET: &str = "_ = ";
+    let program = notation::parse_with(&format!("{TARGET}{text}"), s.program.operators.as_slice());
+    let program = program.map_err(|d| {
+        // The place is in the text with a target in front.
+        let within = match &d.place {
+            Some(Place::Text { span, .. }) => {
+                let back = |at: usize| at.saturating_sub(TARGET.len()).min(text.len());
+                back(span.start)..back(span.end)
+            }
+            _ => 0..text.len(),
+        };
+        s.inside(arg, within, Diagnostic { place: None, ..d })
+    })?;
+    let [statement] = &program.statements[..] else {
+        let message = "expected one expression".to_owned();
+        return Err(s.refuse(arg, message, "write precompute(A(i,j) * x(j), j, jw, w)".to_owned()));
+    };
+    let names = Names::of(s, arg, &program)?;
+    let facts = Facts { program: &s.program, compute: s.kernel().compute };
+    Ok(facts.expr(names.in_kernel(statement.value.clone())))
+}
+
+/// What the names of an expression are in the kernel.
+struct Names {
+    tensors: IdVec<TensorId, Option<TensorId>>,
+    vars: IdVec<IndexVar, IndexVar>,
+}
+
+impl Names {
+    fn of(s: &Scheduler<'_>, arg: usize, read: &notation::Program) -> Result<Names, Diagnostic> {
+        let reads = s.kernel().body.reads();
+        let mut tensors = IdVec::new();
+        let target = read.statements[0].result.tensor;
+        for (id, decl) in read.tensors.enumerate() {
+            if id == target {
+                tensors.push(None);
+                continue;
+            }
+            // Copies in another order stand for what they are copies of.
+            let names = [decl.name.clone(), format!("{}_sorted", decl.name)];
+            let name = |a: &&&Access| names.contains(&s.program.tensors[a.tensor].name);
+            let Some(access) = reads.iter().find(name) else {
+                let message = format!("the kernel does not read {}", decl.name);
+                let diagnostic = Diagnostic::new(Code::UnknownTensor, message)
+                    .help("name a part of what the kernel computes");
+                return Err(s.inside(arg, back(&decl.span), diagnostic));
+            };
+            tensors.push(Some(access.tensor));
+        }
+        let mut known: Vec<IndexVar> = s.kernel().body.loops();
+        known.extend(reads.iter().flat_map(|a| a.indices.iter().copied()));
+        let mut vars = IdVec::new();
+        for decl in read.vars.iter() {
+            let Some(&var) = known.iter().find(|&&v| s.name(v) == decl.name) else {
+                let message = format!("the kernel has no index variable {}", decl.name);
+                let diagnostic = Diagnostic::new(Code::UnknownVariable, message)
+                    .help("name a part of what the kernel computes");
+                return Err(s.inside(arg, back(&decl.span), diagnostic));
+            };
+            vars.push(var);
+        }
+        Ok(Names { tensors, vars })
+    }
+
+    fn in_kernel(&self, e: Expr) -> Expr {
+        match e {
+            Expr::Access(a) => {
+                let tensor = self.tensors[a.tensor].unwrap_or(a.tensor);
+                let indices = a.indices.iter().map(|&v| self.vars[v]).collect();
+                Expr::Access(Access { tensor, indices, ..a })
+            }
+            Expr::Index(v) => Expr::Index(self.vars[v]),
+            e => e.map_children(&mut |child| self.in_kernel(child)),
+        }
+    }
+}
+
+/// A span of the text behind the target.
+fn back(span: &std::ops::Range<usize>) -> std::ops::Range<usize> {
+    span.start.saturating_sub(4)..span.end.saturating_sub(4)
+}
+
+/// The value with a part taken out; `None` if the part does not occur.
+pub(super) fn take(value: &Expr, part: &Expr) -> Option<Taken> {
+    if value == part {
+        return Some(Taken { rest: HOLE, steps: vec![] });
+    }
+    if let Some(taken) = take_from_chain(value, part) {
+        return Some(taken);
+    }
+    let children = value.children();
+    let (at, taken) = children
+        .iter()
+        .enumerate()
+        .find_map(|(k, child)| take(child, part).map(|taken| (k, taken)))?;
+    let step = match (value, at) {
+        (Expr::Unary(op, _), _) => Step::Unary(*op),
+        (Expr::Binary(op, ..), 0) => Step::Left(*op),
+        (Expr::Binary(op, ..), _) => Step::Right(*op),
+        _ => Step::Other,
+    };
+    let mut k = 0;
+    let rest = value.clone().map_children(&mut |child| {
+        k += 1;
+        if k == at + 1 { taken.rest.clone() } else { child }
+    });
+    Some(Taken { rest, steps: [vec![step], taken.steps].concat() })
+}
+
+/// The same where the part is some of the operands of a chain.
+fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
+    let Expr::Binary(op, ..) = value else { return None };
+    if !matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max) {
+        return None;
+    }
+    let (mut operands, mut wanted) = (vec![], vec![]);
+    flatten(value, *op, &mut operands);
+    flatten(part, *op, &mut wanted);
+    let mut first = operands.len();
+    for operand in &wanted {
+        let at = operands.iter().position(|o| o == operand)?;
+        first = first.min(at);
+        operands.remove(at);
+    }
+    if operands.is_empty() {
+        return None;
+    }
+    operands.insert(first.min(operands.len()), HOLE);
+    let rest = operands
+        .into_iter()
+        .reduce(|a, b| Expr::Binary(*op, Box::new(a), Box::new(b)))
+        .unwrap_or(HOLE);
+    Some(Taken { rest, steps: vec![Step::Left(*op)] })
+}
+
+fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
+    match e {
+        Expr::Binary(o, a, b) if *o == op => {
+            flatten(a, op, into);
+            flatten(b, op, into);
+        }
+        e => into.push(e.clone()),
+    }
+}
+
+/// Whether an operator may be applied to the reduction of a part instead of to each value.
+pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
+    use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
+    // What the operator makes of a reduction of nothing has to be a reduction of nothing too.
+    match over {
+        ReduceOp::Add => matches!(
+            step,
+            Step::Unary(UnaryOp::Neg | UnaryOp::Conj) | Step::Left(Mul) | Step::Right(Mul)
+        ),
+        ReduceOp::Min => matches!(step, Step::Left(Add | Sub | Max) | Step::Right(Add | Max)),
+        ReduceOp::Max => matches!(step, Step::Left(Add | Sub | Min) | Step::Right(Add | Min)),
+        ReduceOp::Or => matches!(step, Step::Left(And) | Step::Right(And)),
+        ReduceOp::And => matches!(step, Step::Left(Or) | Step::Right(Or)),
+        ReduceOp::Mul | ReduceOp::User(_) => false,
+    }
+}
+
+/// The name of an operator, for people.
+pub(super) fn step_name(step: Step) -> &'static str {
+    match step {
+        Step::Unary(op) => op.name(),
+        Step::Left(op) | Step::Right(op) => op.name(),
+        Step::Other => "a function",
+    }
+}
+
+/// A value with another in the place of the part that was taken out.
+pub(super) fn filled(e: Expr, with: &Expr) -> Expr {
+    match e {
+        HOLE => with.clone(),
+        e => e.map_children(&mut |child| filled(child, with)),
+    }
+}
+
+/// A value with variables replaced.
+pub(super) fn renamed(e: Expr, own: &dyn Fn(&IndexVar) -> IndexVar) -> Expr {
+    match e {
+        Expr::Access(a) => {
+            let indices = a.indices.iter().map(own).collect();
+            Expr::Access(Access { indices, ..a })
+        }
+        Expr::Index(v) => Expr::Index(own(&v)),
+        Expr::Choose { mut within, then, otherwise } => {
+            for part in &mut within {
+                (part.var, part.counter) = (own(&part.var), own(&part.counter));
+            }
+            let (then, otherwise) = (renamed(*then, own), renamed(*otherwise, own));
+            Expr::Choose { within, then: Box::new(then), otherwise: Box::new(otherwise) }
+        }
+        e => e.map_children(&mut |child| renamed(child, own)),
+    }
+}

@@ -1,0 +1,279 @@
+//! `precompute(e, i, iw, w)`: a part of a value, computed into a workspace by loops of its own.
+//!
+//! ```text
+//! forall(i, forall(k, forall(j, C(i,j) += A(i,k) * B(k,j))))
+//!                                                        precompute(A(i,k) * B(k,j), j, jw, w)
+//! forall(i, where(forall(j, C(i,j) = w(j)), forall(k, forall(jw, w(jw) += A(i,k) * B(k,jw)))))
+//! ```
+//!
+//! The operator split of sparse tensor algebra with workspaces (section 4). Loops that both parts
+//! need stay around both, but for those named, which each part has for itself. A sum that only the
+//! part needs moves into the workspace: the operators around the part have to distribute over it
+//! (the reduction precondition). Where the workspace is the result itself, the part is written
+//! first and the rest added to it, so the part has to be an operand of the outermost sum (the
+//! reuse precondition).
+
+use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take};
+use super::scheduler::Scheduler;
+use super::way::{Element, Side, Way};
+use super::workspace::{self, Kind};
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::Stmt;
+use crate::cin::simplify::Facts;
+use crate::datatype::Scalar;
+use crate::diagnostic::Diagnostic;
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// The places of the arguments.
+const VALUE: usize = 0;
+const VARS: usize = 1;
+const OWN: usize = 2;
+const WORKSPACE: usize = 3;
+
+/// The arguments, read.
+struct Split<'c> {
+    part: Expr,
+    /// The loops that both parts get, and what they are in the producer.
+    vars: Vec<(IndexVar, IndexVar)>,
+    workspace: &'c str,
+    kind: Option<Kind>,
+}
+
+pub(super) fn precompute(
+    s: &mut Scheduler<'_>,
+    value: &str,
+    (vars, own): (&[String], &[String]),
+    workspace: &str,
+    kind: Option<Kind>,
+) -> Result<(), Diagnostic> {
+    let part = expression::read(s, VALUE, value)?;
+    let mut pairs: Vec<(IndexVar, IndexVar)> = vec![];
+    for (var, own) in vars.iter().zip(own) {
+        let var = s.loop_var(VARS, var)?;
+        if pairs.iter().any(|(v, _)| *v == var) {
+            let message = format!("precompute names {} twice", s.name(var));
+            return Err(s.refuse(VARS, message, "name each loop once".to_owned()));
+        }
+        if s.program.derived.map(var).is_some() {
+            let message =
+                format!("{} counts blocks, diagonals or slots of an operand", s.name(var));
+            let help = "store the operand without blocks, diagonals or slots".to_owned();
+            return Err(s.refuse(VARS, message, help));
+        }
+        let own = if s.name(var) == own { var } else { s.another(OWN, own, var)? };
+        pairs.push((var, own));
+    }
+    let split = Split { part, vars: pairs, workspace, kind };
+    let body = s.kernel().body.clone();
+    let Some(body) = within(s, &body, &split, &mut vec![])? else {
+        let message = format!("the kernel does not compute {value}");
+        let help = "name a part of a value, as in precompute(A(i,j) * x(j), j, jw, w)".to_owned();
+        return Err(s.refuse(VALUE, message, help));
+    };
+    s.kernel_mut().body = body;
+    s.declare_uses();
+    Ok(())
+}
+
+/// The statement with the part computed beforehand, if it computes the part; `outer` are the loops
+/// around since what it writes was begun.
+fn within(
+    s: &mut Scheduler<'_>,
+    stmt: &Stmt,
+    split: &Split<'_>,
+    outer: &mut Vec<IndexVar>,
+) -> Result<Option<Stmt>, Diagnostic> {
+    let way = Way::down(stmt);
+    if let Stmt::Assign { rhs, .. } = way.leaf
+        && take(rhs, &split.part).is_some()
+    {
+        return apart(s, &way, split, outer).map(Some);
+    }
+    match stmt {
+        Stmt::Forall { var, body } => {
+            outer.push(*var);
+            let body = within(s, body, split, outer)?;
+            outer.pop();
+            Ok(body.map(|body| Stmt::Forall { var: *var, body: Box::new(body) }))
+        }
+        Stmt::Where { consumer, producer } => {
+            if let Some(producer) = within(s, producer, split, &mut vec![])? {
+                let (consumer, producer) = (consumer.clone(), Box::new(producer));
+                return Ok(Some(Stmt::Where { consumer, producer }));
+            }
+            let consumer = within(s, consumer, split, outer)?;
+            let producer = producer.clone();
+            Ok(consumer.map(|c| Stmt::Where { consumer: Box::new(c), producer }))
+        }
+        Stmt::Sequence(parts) => {
+            for (k, part) in parts.iter().enumerate() {
+                if let Some(done) = within(s, part, split, outer)? {
+                    let mut parts = parts.clone();
+                    parts[k] = done;
+                    return Ok(Some(Stmt::Sequence(parts)));
+                }
+            }
+            Ok(None)
+        }
+        Stmt::Assign { .. } => Ok(None),
+    }
+}
+
+/// The loops around an assignment, taken apart.
+fn apart(
+    s: &mut Scheduler<'_>,
+    way: &Way<'_>,
+    split: &Split<'_>,
+    outer: &[IndexVar],
+) -> Result<Stmt, Diagnostic> {
+    let Stmt::Assign { lhs, op, rhs } = way.leaf else { return Ok(way.leaf.clone()) };
+    let Some(taken) = take(rhs, &split.part) else { return Ok(way.leaf.clone()) };
+    let reuse = s.program.tensors[lhs.tensor].name == split.workspace;
+    let sides = way.sides(s, lhs, &split.part, &taken.rest, reuse);
+    let named = |e: &Element| e.var().is_some_and(|v| split.vars.iter().any(|(n, _)| *n == v));
+    let shared = |k: &usize| sides[*k] == Side::Both && !named(&way.elements[*k]);
+    let inside = (0..way.elements.len()).rev().find(shared).map_or(0, |k| k + 1);
+    check_vars(s, way, inside, split, &sides)?;
+    let of = |side: Side| -> Vec<Element> {
+        let elements = way.elements.iter().zip(&sides).skip(inside);
+        elements.filter(|(e, at)| named(e) || **at == side).map(|(e, _)| e.clone()).collect()
+    };
+    let (of_part, of_rest) = (of(Side::Part), of(Side::Rest));
+    let summed = of_part.iter().any(|e| e.var().is_some() && !named(e));
+    let over = op.filter(|_| summed);
+    check_distributes(s, &taken, over)?;
+    let around = &way.elements[..inside];
+    let loops = |more: &[Element]| -> Vec<IndexVar> {
+        let around = around.iter().chain(more).filter_map(Element::var);
+        outer.iter().copied().chain(around).collect()
+    };
+    // Values for the same element come again if loops around are not over what is written.
+    let again = |loops: Vec<IndexVar>| {
+        let reduced = |v: &IndexVar| s.program.derived.depth(*v, &lhs.indices) == usize::MAX;
+        op.filter(|_| loops.iter().any(reduced))
+    };
+    let own = |v: &IndexVar| split.vars.iter().find(|(n, _)| n == v).map_or(*v, |(_, own)| *own);
+    if reuse {
+        let first = again(loops(&of_part));
+        let rest = added(s, &taken, *op)?;
+        check_own(s, lhs, split)?;
+        let part = Stmt::Assign { lhs: lhs.clone(), op: first, rhs: split.part.clone() };
+        let rest = Stmt::Assign { lhs: lhs.clone(), op: Some(ReduceOp::Add), rhs: rest };
+        let part = renamed(Element::around(of_part, part), &own);
+        let both = Stmt::Sequence(vec![part, Element::around(of_rest, rest)]);
+        return Ok(Element::around(around.to_vec(), both));
+    }
+    let op = again(loops(&of_rest));
+    let (old, new): (Vec<IndexVar>, Vec<IndexVar>) = split.vars.iter().copied().unzip();
+    let (name, kind) = (split.workspace, split.kind);
+    let w = workspace::declare(s, WORKSPACE, name, kind, (&split.part, &old, &new), over)?;
+    let rhs = filled(taken.rest, &Expr::Access(Access::of(w, old)));
+    let consumer = Element::around(of_rest, Stmt::Assign { lhs: lhs.clone(), op, rhs });
+    let part = Stmt::Assign { lhs: Access::of(w, new), op: over, rhs: split.part.clone() };
+    let producer = renamed(Element::around(of_part, part), &own);
+    let (consumer, producer) = (Box::new(consumer), Box::new(producer));
+    Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
+}
+
+/// The loops named have to be loops of the part, inside all that both parts need.
+fn check_vars(
+    s: &Scheduler<'_>,
+    way: &Way<'_>,
+    inside: usize,
+    split: &Split<'_>,
+    sides: &[Side],
+) -> Result<(), Diagnostic> {
+    for &(var, _) in &split.vars {
+        let name = s.name(var).to_owned();
+        let at = way.elements.iter().position(|e| e.var() == Some(var));
+        let Some(at) = at.filter(|&at| sides[at] != Side::Rest) else {
+            let message =
+                format!("precompute needs a part that depends on {name}; this one does not");
+            let help = "name the loops over which the part is computed".to_owned();
+            return Err(s.refuse(VARS, message, help));
+        };
+        if at < inside {
+            let between = way.elements[inside - 1].var().map(|v| s.name(v).to_owned());
+            let Some(between) = between else {
+                let message = format!(
+                    "precompute needs the loop over {name} inside of the temporary that both \
+                     parts read"
+                );
+                return Err(s.refuse(VARS, message, "precompute a larger part".to_owned()));
+            };
+            let message = format!(
+                "precompute needs the loop over {name} inside those that both parts need; \
+                 {between} is inside {name}"
+            );
+            let help = format!("reorder({between}, {name}) first, or name {between} too");
+            return Err(s.refuse(VARS, message, help));
+        }
+    }
+    Ok(())
+}
+
+/// The reduction precondition.
+fn check_distributes(
+    s: &Scheduler<'_>,
+    taken: &Taken,
+    over: Option<ReduceOp>,
+) -> Result<(), Diagnostic> {
+    let Some(over) = over else { return Ok(()) };
+    let Some(step) = taken.steps.iter().find(|step| !distributes(**step, over)) else {
+        return Ok(());
+    };
+    let (step, over) = (step_name(*step), over.name());
+    let message = format!(
+        "precompute needs the operators around the part to distribute over the {over} that would \
+         move into the workspace; {step} does not"
+    );
+    Err(s.refuse(VALUE, message, "precompute a larger part, or the whole value".to_owned()))
+}
+
+/// The reuse precondition: the rest that is added to the part.
+fn added(s: &Scheduler<'_>, taken: &Taken, op: Option<ReduceOp>) -> Result<Expr, Diagnostic> {
+    use expression::Step;
+    let plus = |step: &Step| {
+        matches!(step, Step::Left(BinaryOp::Add | BinaryOp::Sub) | Step::Right(BinaryOp::Add))
+    };
+    let sums = op.is_none_or(|op| op == ReduceOp::Add);
+    if taken.rest == HOLE || !sums || !taken.steps.iter().all(plus) {
+        let message = "the result can only hold a part that the rest of the value is added to";
+        let help = "give the workspace another name than the result".to_owned();
+        return Err(s.refuse(WORKSPACE, message.to_owned(), help));
+    }
+    let facts = Facts { program: &s.program, compute: s.kernel().compute };
+    Ok(facts.expr(filled(taken.rest.clone(), &Expr::Literal(Scalar::I64(0)))))
+}
+
+/// The result of a kernel is written by its own variables.
+fn check_own(s: &Scheduler<'_>, lhs: &Access, split: &Split<'_>) -> Result<(), Diagnostic> {
+    let renamed = split.vars.iter().find(|(var, own)| var != own);
+    let Some((var, _)) = renamed.filter(|_| lhs.tensor == s.kernel().result) else {
+        return Ok(());
+    };
+    let name = s.name(*var).to_owned();
+    let message = format!("the result is written by its own variables, such as {name}");
+    Err(s.refuse(OWN, message, format!("name the loop {name} in both places")))
+}
+
+/// The statement with variables replaced.
+fn renamed(s: Stmt, own: &dyn Fn(&IndexVar) -> IndexVar) -> Stmt {
+    match s {
+        Stmt::Forall { var, body } => {
+            Stmt::Forall { var: own(&var), body: Box::new(renamed(*body, own)) }
+        }
+        Stmt::Where { consumer, producer } => Stmt::Where {
+            consumer: Box::new(renamed(*consumer, own)),
+            producer: Box::new(renamed(*producer, own)),
+        },
+        Stmt::Sequence(parts) => {
+            Stmt::Sequence(parts.into_iter().map(|part| renamed(part, own)).collect())
+        }
+        Stmt::Assign { lhs, op, rhs } => {
+            let lhs = Access { indices: lhs.indices.iter().map(own).collect(), ..lhs };
+            Stmt::Assign { lhs, op, rhs: expression::renamed(rhs, own) }
+        }
+    }
+}

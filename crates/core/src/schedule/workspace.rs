@@ -1,0 +1,98 @@
+//! The workspaces that `precompute` makes, and of which kind they are.
+//!
+//! | kind   | holds                                    | emptied at the cost of |
+//! |--------|------------------------------------------|------------------------|
+//! | dense  | every element                            | its size               |
+//! | listed | every element, a mask, a list of those written | what was written |
+//! | bitmap | every element and a mask of those written | its size, in bytes    |
+//!
+//! Left open, a workspace is dense where its producer gives every element a value, or where every
+//! element is written far more often than not, and listed else.
+
+use super::scheduler::Scheduler;
+use crate::algebra::ReduceOp;
+use crate::cin::Role;
+use crate::cin::simplify::Facts;
+use crate::datatype::Scalar;
+use crate::diagnostic::Diagnostic;
+use crate::format::{Format, Storage};
+use crate::ids::{IndexVar, TensorId};
+use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
+use crate::notation::{Access, Expr};
+
+/// How a workspace stores its last mode; the others are dense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Every element.
+    Dense,
+    /// Every element, and a mask and a list of those that were written.
+    Listed,
+    /// Every element, and a mask of those that were written.
+    Bitmap,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Dense, Kind::Listed, Kind::Bitmap];
+
+    /// The name in commands.
+    pub fn name(self) -> &'static str {
+        self.level().name()
+    }
+
+    /// The kind of this name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    fn level(self) -> LevelKind {
+        match self {
+            Kind::Dense => DENSE,
+            Kind::Listed => LISTED,
+            Kind::Bitmap => BITMAP,
+        }
+    }
+}
+
+/// A new workspace for a part of a value over some loops; `own` are the variables of its modes. The
+/// part is combined with `over` if it is summed.
+pub(super) fn declare(
+    s: &mut Scheduler<'_>,
+    arg: usize,
+    name: &str,
+    kind: Option<Kind>,
+    (part, vars, own): (&Expr, &[IndexVar], &[IndexVar]),
+    over: Option<ReduceOp>,
+) -> Result<TensorId, Diagnostic> {
+    if s.program.tensors.iter().any(|t| t.name == name) {
+        let message = format!("{name} is the name of another tensor");
+        let help = "give the workspace a new name, or that of the result".to_owned();
+        return Err(s.refuse(arg, message, help));
+    }
+    let compute = s.kernel().compute;
+    let facts = Facts { program: &s.program, compute };
+    let sparse = |a: &Access| {
+        let levels = s.program.storage(a.tensor).format.levels();
+        let level_vars = s.program.level_vars(a.tensor, &a.indices);
+        let over = |v: &IndexVar| s.program.derived.depth(*v, vars) != usize::MAX;
+        levels.iter().zip(&level_vars).any(|(l, v)| !l.kind.properties().full && over(v))
+    };
+    let nothing = match (over, facts.expr_without(part, &sparse)) {
+        (Some(op), Expr::Literal(c)) => s.program.identity(op, compute).filter(|i| i.same_value(c)),
+        (None, Expr::Literal(c)) => Some(c),
+        _ => None,
+    };
+    let has_sparse = part.accesses().into_iter().any(sparse);
+    let kind = kind.unwrap_or(match nothing.is_some() && has_sparse {
+        true => Kind::Listed,
+        false => Kind::Dense,
+    });
+    let last = vars.len().saturating_sub(1);
+    let kinds = (0..vars.len()).map(|k| if k == last { kind.level() } else { DENSE });
+    let mut storage = Storage::of(Format::in_order(kinds), s.program.accumulator(part, compute));
+    let identity = over.and_then(|op| s.program.identity(op, compute));
+    let fill = identity.or(nothing).unwrap_or(Scalar::I64(0));
+    storage.fill = fill.computed(compute).stored(storage.datatype);
+    storage.crd = s.program.width;
+    Ok(s.program.declare(name, storage, Role::Workspace, own.to_vec()))
+}
