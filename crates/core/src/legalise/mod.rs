@@ -15,6 +15,7 @@
 mod basis;
 mod complex;
 mod cost;
+mod gather;
 mod infer;
 mod loops;
 mod order;
