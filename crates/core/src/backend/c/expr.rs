@@ -3,7 +3,7 @@
 use super::types::{is_half, narrow, suffix, type_name};
 use super::{Writer, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
-use crate::datatype::{Register, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Array;
 use crate::ir::{Expr, Type};
 
@@ -36,6 +36,12 @@ impl Writer<'_> {
             }
             _ => self.operand(e, binding),
         }
+    }
+
+    /// Whether these are eight bytes, which can be added as one word.
+    fn is_eight_truths(&self, e: &Expr) -> bool {
+        let elem = |array: Array| self.function.arrays[array].elem;
+        matches!(e, Expr::Load { array, lanes: 8, .. } if elem(*array) == DataType::Bool)
     }
 
     fn is_narrow_integer(&self, array: Array) -> bool {
@@ -113,6 +119,13 @@ impl Writer<'_> {
                     _ => self.wide(a, SUM),
                 };
                 (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
+            }
+            Expr::Sum(a) if self.is_eight_truths(a) => {
+                let Expr::Load { array, index, .. } = &**a else { unreachable!("asked before") };
+                (
+                    format!("tamis_count_of_eight(&{}[{}])", self.array(*array), self.expr(index)),
+                    ATOM,
+                )
             }
             Expr::Sum(a) => self.call("tamis_sum", &[a], self.function.type_of(a)),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
