@@ -155,8 +155,13 @@ fn with_flags(program: &str, version: &str) -> Compiler {
     if !accepts("-march=native") {
         flags.retain(|f| *f != "-march=native");
     }
-    let gathers = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts";
-    for flag in [gathers, "-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
+    // Compilers refuse names that are not of their release.
+    let gathers = [
+        "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts",
+        "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather",
+    ];
+    flags.extend(gathers.into_iter().find(|flag| accepts(flag)));
+    for flag in ["-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
         if accepts(flag) {
             flags.push(flag);
         }

@@ -129,6 +129,9 @@ impl Machine<'_> {
                 let (lo, hi) = (self.index(lo)?, self.index(hi)?);
                 self.memory.sort(self.function, keys, carried, lo, hi)?;
             }
+            Stmt::Prefetch { index, .. } => {
+                self.index(index)?;
+            }
             Stmt::Fail(status) => return Ok(Flow::Ended(*status)),
             Stmt::Comment(_) => {}
         }

@@ -250,6 +250,14 @@ pub enum Stmt {
         /// End, exclusive.
         hi: Expr,
     },
+    /// A hint that the element will be read soon. It has no effect on results, and the index may
+    /// lie outside the array, as the end of a stream of elements does.
+    Prefetch {
+        /// Where.
+        array: Array,
+        /// The element.
+        index: Expr,
+    },
     /// Ends the call with a status.
     Fail(Status),
     /// A remark for the reader.
@@ -372,6 +380,7 @@ impl Stmt {
             Stmt::Sort { keys, carried, lo, hi } => {
                 Stmt::Sort { keys, carried, lo: expr(lo), hi: expr(hi) }
             }
+            Stmt::Prefetch { array, index } => Stmt::Prefetch { array, index: expr(index) },
             Stmt::Fail(_) | Stmt::Comment(_) => self,
         }
     }
@@ -382,7 +391,8 @@ impl Stmt {
             Stmt::Assign { value: a, .. }
             | Stmt::While { cond: a, .. }
             | Stmt::If { cond: a, .. }
-            | Stmt::Reserve { len: a, .. } => [Some(a), None, None],
+            | Stmt::Reserve { len: a, .. }
+            | Stmt::Prefetch { index: a, .. } => [Some(a), None, None],
             Stmt::Store { index: a, value: b, .. }
             | Stmt::For { lo: a, hi: b, .. }
             | Stmt::Sort { lo: a, hi: b, .. } => [Some(a), Some(b), None],
@@ -396,9 +406,10 @@ impl Stmt {
     pub fn named(&self) -> (Vec<Var>, Vec<Array>) {
         match self {
             Stmt::Assign { var, .. } | Stmt::For { var, .. } => (vec![*var], vec![]),
-            Stmt::Store { array, .. } | Stmt::Reserve { array, .. } | Stmt::Fill { array, .. } => {
-                (vec![], vec![*array])
-            }
+            Stmt::Store { array, .. }
+            | Stmt::Reserve { array, .. }
+            | Stmt::Fill { array, .. }
+            | Stmt::Prefetch { array, .. } => (vec![], vec![*array]),
             Stmt::Sort { keys, carried, .. } => (vec![], [&keys[..], carried].concat()),
             Stmt::While { .. } | Stmt::If { .. } | Stmt::Fail(_) | Stmt::Comment(_) => {
                 (vec![], vec![])

@@ -108,6 +108,7 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
                 _ => writeln!(f, " with {}", names(carried)),
             }
         }
+        Stmt::Prefetch { array: a, index } => writeln!(f, "prefetch {}[{}]", array(*a), e(index)),
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }

@@ -361,6 +361,12 @@ impl<'t> Parser<'t> {
             self.at += usize::from(more);
             let carried = if more { self.arrays()? } else { vec![] };
             return Ok(Stmt::Sort { keys, carried, lo, hi });
+        } else if self.takes("prefetch") {
+            let array = self.array()?;
+            self.take("[")?;
+            let index = self.expr()?;
+            self.take("]")?;
+            return Ok(Stmt::Prefetch { array, index });
         } else if self.takes("fail") {
             let status = |word: &str| Status::ALL.into_iter().find(|s| s.name() == word);
             return Ok(Stmt::Fail(self.one("a status", status)?));
