@@ -178,6 +178,11 @@ impl Translator<'_> {
 
     /// The sum of the lanes, halves first.
     fn sum(&mut self, a: &Expr) -> Result<Value, Diagnostic> {
+        if let Expr::Load { array, index, lanes: 8 } = a
+            && self.function.arrays[*array].elem == DataType::Bool
+        {
+            return self.count_of_eight(*array, index);
+        }
         let register = self.function.type_of(a).register;
         let mut parts = self.expr(a)?;
         while parts.len() > 1 {

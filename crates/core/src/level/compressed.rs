@@ -47,7 +47,7 @@ impl LevelFormat for Compressed {
         Some(Bounds { lo, hi: load(level.pos(), add(parent, int(1))) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
         Some(Labelled { coordinate: level.coordinate(position), found: None })
     }
 
