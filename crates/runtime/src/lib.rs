@@ -1,6 +1,7 @@
 //! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
 
 mod ascending;
+pub mod budget;
 pub mod cc;
 pub mod coordinates;
 mod disk_cache;
@@ -8,6 +9,7 @@ pub mod interpreted;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
+mod parallel;
 pub mod pipes;
 mod radix;
 pub mod records;

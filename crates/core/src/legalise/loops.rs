@@ -22,12 +22,23 @@ impl Legaliser<'_> {
         let order = self.best_order(&task, is_copy);
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
+        if let Some(gather) = self.gather(&task) {
+            if order.vars.last() != Some(&gather.var) {
+                let task = self.narrowed(task);
+                return self.kernel(task);
+            }
+            let (result, compute) = (task.result, task.compute);
+            let workspace = self.has_small_dimensions(&task);
+            let body = self.gathering_loops(&task, &order.vars, gather);
+            let chunked = self.request.parallel;
+            return Kernel { result, compute, body, scatter: false, workspace, chunked };
+        }
         let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.ways().is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter, workspace }
+        Kernel { result, compute, body, scatter, workspace, chunked: self.request.parallel }
     }
 
     /// The loops of a task in an order.
@@ -46,11 +57,13 @@ impl Legaliser<'_> {
 
     /// Whether arrays over the dimensions of a result are worth their memory.
     fn has_small_dimensions(&self, task: &Task) -> bool {
-        let small = |v: &IndexVar| {
-            let var = self.program.derived.alias(*v);
-            self.request.dims.get(&var).is_none_or(|&d| d <= MOST_GATHERED)
-        };
-        task.vars.iter().all(small)
+        task.vars.iter().all(|v| self.is_small(*v))
+    }
+
+    /// Whether an array over a dimension is worth its memory.
+    pub(super) fn is_small(&self, var: IndexVar) -> bool {
+        let var = self.program.derived.alias(var);
+        self.request.dims.get(&var).is_none_or(|&d| d <= MOST_GATHERED)
     }
 
     /// Which loops are over reduced variables.

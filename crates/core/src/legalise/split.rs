@@ -29,9 +29,22 @@ impl Legaliser<'_> {
             }
             value => self.hoist_reductions(value, &order, compute),
         };
-        let value = self.narrow(value, &order, compute);
-        let task = self.accumulate_elsewhere(Task { value, ..task });
+        let task = Task { value, ..task };
+        let task = if self.gather(&task).is_some() { task } else { self.narrowed(task) };
+        let task = self.accumulate_elsewhere(task);
         self.assemble_elsewhere(task)
+    }
+
+    /// Whether the merge of a value's operands has few cases.
+    pub(super) fn merges_little(&self, value: &Expr) -> bool {
+        self.points(value) <= MAX_POINTS
+    }
+
+    /// The task with parts of its value replaced by temporaries until no merge has many cases.
+    pub(super) fn narrowed(&mut self, task: Task) -> Task {
+        let order = self.storage_order(&task);
+        let value = self.narrow(task.value, &order, task.compute);
+        Task { value, ..task }
     }
 
     /// The variables of a result in the order in which its levels come to them.

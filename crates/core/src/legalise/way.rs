@@ -163,6 +163,13 @@ impl Ways<'_> {
         operands.into_iter().any(|a| is_revisiting(&self.program.storage(a.tensor).format))
     }
 
+    /// The same of the operands of a value, entries of which may repeat coordinates.
+    pub(super) fn is_revisited_by(self, value: &Expr) -> bool {
+        let storage = |a: &&Access| &self.program.storage(a.tensor).format;
+        self.is_revisited(value.accesses().into_iter())
+            || value.accesses().iter().any(|a| repeats(storage(a)))
+    }
+
     /// Whether an operand is a list of coordinates in order that alone decides what is visited,
     /// and the result can add up what comes: then one loop over the list is best.
     pub(super) fn is_list_driven(self, task: &Task) -> bool {

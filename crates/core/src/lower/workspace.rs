@@ -14,15 +14,14 @@
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`super::stage`].
 
-use super::append::MOST_EXPECTED;
 use super::complex::{Vals, Value};
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
+use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, eq, for_loop, int, load, lt, mul, store, sub, when};
+use crate::ir::build::{add, assign, eq, for_loop, int, load, store, when};
 use crate::ir::{self, Expr};
 use crate::level::Count;
 
@@ -112,7 +111,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![assign(w.count, int(0))];
         stmts.extend(body.stmts);
         stmts.extend(self.sorted_list(&w));
-        stmts.extend(self.room_for_list(&w, parent.clone()));
+        stmts.extend(self.room_for_list(&w));
         let (q, c) = (self.temp("q"), self.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
@@ -294,45 +293,13 @@ impl Lowerer<'_> {
         ordered.then_some(ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi })
     }
 
-    /// Room for the list, and for as many coordinates below the parents to come as came below those
-    /// so far: growing copies, and memory that is not touched costs nothing.
-    fn room_for_list(&mut self, w: &Workspace, parent: Expr) -> Vec<ir::Stmt> {
+    /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
+    fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
-        let level = &arrays.levels[w.level];
-        let end = self.temp("end");
-        let mut stmts = vec![assign(end, add(Expr::Var(self.next(w.level)), Expr::Var(w.count)))];
-        let reserves = |len: Expr| {
-            let crd = level.reserve_coordinates(len.clone());
-            std::iter::once(crd).chain(arrays.vals.reserve(&len))
-        };
-        if let Some(expected) = self.expected(w.level, parent, Expr::Var(end)) {
-            let room = self.temp("room");
-            for (least, ample) in reserves(Expr::Var(end)).zip(reserves(Expr::Var(room))) {
-                let ir::Stmt::Reserve { array, len } = least else { continue };
-                let grow = vec![assign(room, expected.clone()), ample];
-                stmts.push(when(lt(Expr::Len(array), len), grow));
-            }
-        }
-        stmts.extend(reserves(Expr::Var(end)));
+        let end = add(Expr::Var(self.next(w.level)), Expr::Var(w.count));
+        let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
+        stmts.extend(arrays.vals.reserve(&end));
         stmts
-    }
-
-    /// How many coordinates a level will have if so many came up to a parent; `None` where it is not
-    /// known how many parents come.
-    fn expected(&self, k: usize, parent: Expr, so_far: Expr) -> Option<Expr> {
-        if k == 0 || !(0..k).all(|above| matches!(self.assembler(above), Assembler::Place)) {
-            return None;
-        }
-        let levels = &self.tensors[&self.kernel.result].levels;
-        let parents = levels[..k].iter().fold(int(1), |n, l| mul(n, l.size.clone()));
-        let done = add(parent, int(1));
-        let left = sub(parents, done.clone());
-        // An eighth more, so that the last parents do not make it grow again.
-        let known = binary(BinaryOp::Min, so_far.clone(), int(MOST_EXPECTED));
-        let to_come = binary(BinaryOp::Div, mul(mul(known, int(9)), left), mul(done, int(8)));
-        let most = sub(int(MOST_EXPECTED), so_far.clone());
-        let to_come = binary(BinaryOp::Min, to_come, most);
-        Some(add(so_far, binary(BinaryOp::Max, to_come, int(0))))
     }
 
     /// Appends the coordinate that is so far from the least one.

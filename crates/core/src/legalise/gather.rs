@@ -1,0 +1,123 @@
+//! Sums of many sparse operands in one kernel, by a workspace.
+//!
+//! ```text
+//! C(i,j) = A(i,j) + B(i,j) + .. + G(i,j)
+//!
+//! forall(i, where(forall(j, C(i,j) = w(j)),
+//!                 sequence(forall(j, w(j) = A(i,j)), forall(j, w(j) += B(i,j)), ..)))
+//! ```
+//!
+//! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a workspace takes n loops, and
+//! at run time a look at a mask per entry and a sort per row. Merges of more cases than
+//! [`super::split`] allows are gathered if their operands meet in the innermost loop only, and are
+//! split into temporaries else.
+
+use super::{Legaliser, Task};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use crate::cin::{Role, Stmt};
+use crate::format::{Format, Storage};
+use crate::ids::{IndexVar, TensorId};
+use crate::level::{DENSE, LISTED};
+use crate::notation::{Access, Expr};
+
+/// The operands of a sum of any kind, combined with the operator.
+pub(super) struct Gather {
+    op: ReduceOp,
+    terms: Vec<Expr>,
+    /// The variable of the loops in which operands meet.
+    pub(super) var: IndexVar,
+}
+
+impl Legaliser<'_> {
+    /// What to gather, if a value has too many operands to merge, and gathering them helps.
+    pub(super) fn gather(&self, task: &Task) -> Option<Gather> {
+        if self.merges_little(&task.value) || self.ways().is_revisited_by(&task.value) {
+            return None;
+        }
+        let Expr::Binary(op, ..) = &task.value else { return None };
+        let op = match op {
+            BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,
+            BinaryOp::Min => ReduceOp::Min,
+            BinaryOp::Max => ReduceOp::Max,
+            _ => return None,
+        };
+        let mut terms = vec![];
+        flatten(&task.value, op, &mut terms);
+        let simple = |e: &Expr| self.merges_little(e) && !reduces(e);
+        let var = self.only_sparse_var(&task.value)?;
+        let small = self.is_small(var);
+        let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
+        gathers.then_some(Gather { op, terms, var })
+    }
+
+    /// The only variable at which operands are sparse, if there is only one.
+    fn only_sparse_var(&self, value: &Expr) -> Option<IndexVar> {
+        let mut found: Vec<IndexVar> = vec![];
+        for access in value.accesses() {
+            let levels = self.program.storage(access.tensor).format.levels();
+            for (level, var) in levels.iter().zip(self.level_vars(access)) {
+                if !level.kind.properties().full && !found.contains(&var) {
+                    found.push(var);
+                }
+            }
+        }
+        found.pop().filter(|_| found.is_empty())
+    }
+
+    /// The loops of a task, the innermost of which are those of the gathered operands.
+    pub(super) fn gathering_loops(&mut self, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
+        let w = self.gathered(task, &g);
+        let at = |tensor| Access::of(tensor, vec![g.var]);
+        let each = |leaf| Stmt::forall(&[g.var], leaf);
+        let parts = g.terms.into_iter().enumerate().map(|(k, rhs)| {
+            let op = (k > 0).then_some(g.op);
+            each(Stmt::Assign { lhs: at(w), op, rhs })
+        });
+        let producer = Stmt::Sequence(parts.collect());
+        let lhs = self.access(task.result, &task.vars);
+        let consumer = each(Stmt::Assign { lhs, op: None, rhs: Expr::Access(at(w)) });
+        let (consumer, producer) = (Box::new(consumer), Box::new(producer));
+        Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
+    }
+
+    /// The workspace: a list of what is written, or dense if every element is.
+    fn gathered(&mut self, task: &Task, g: &Gather) -> TensorId {
+        let facts = self.facts(task.compute);
+        let identity = self.program.identity(g.op, task.compute);
+        let sparse = |a: &Access| !self.program.storage(a.tensor).format.is_full();
+        let nothing = |e: &Expr| match facts.expr_without(e, &sparse) {
+            Expr::Literal(c) => identity.is_some_and(|id| id.same_value(c)),
+            _ => false,
+        };
+        let kind = if g.terms.iter().all(nothing) { LISTED } else { DENSE };
+        let datatype = self.program.accumulator(&task.value, task.compute);
+        let mut storage = Storage::of(Format::in_order([kind]), datatype);
+        if let Some(identity) = identity {
+            storage.fill = identity.computed(task.compute).stored(datatype);
+        }
+        storage.crd = self.program.width;
+        self.program.declare("w", storage, Role::Workspace, vec![g.var])
+    }
+}
+
+fn reduces(e: &Expr) -> bool {
+    matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(reduces)
+}
+
+/// The operands of a chain, negative ones negated.
+fn flatten(e: &Expr, op: ReduceOp, into: &mut Vec<Expr>) {
+    match e {
+        Expr::Binary(o, a, b) if *o == op.binary() => {
+            flatten(a, op, into);
+            flatten(b, op, into);
+        }
+        Expr::Binary(BinaryOp::Sub, a, b) if op == ReduceOp::Add => {
+            flatten(a, op, into);
+            let mut negative = vec![];
+            flatten(b, op, &mut negative);
+            let negated = |e| Expr::Unary(UnaryOp::Neg, Box::new(e));
+            into.extend(negative.into_iter().map(negated));
+        }
+        e => into.push(e.clone()),
+    }
+}
