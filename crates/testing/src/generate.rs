@@ -263,9 +263,10 @@ impl<'r> Generator<'r> {
                 0..=8 => format!("{a} * {b}"),
                 9..=13 => format!("({a} + {b})"),
                 // Below 0, integers without sign wrap.
-                14 | 15 if self.types.contains(&DataType::U64) && !self.is_complex() => {
-                    format!("min({a}, {b})")
-                }
+                14 | 15 if self.types.contains(&DataType::U64) => match self.is_complex() {
+                    true => format!("({a} + {b})"),
+                    false => format!("min({a}, {b})"),
+                },
                 14 => format!("({a} - {b})"),
                 15 => format!("-({a})"),
                 16 if self.is_complex() => format!("conj({a})"),

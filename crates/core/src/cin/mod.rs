@@ -52,6 +52,8 @@ pub struct Kernel {
     pub scatter: bool,
     /// Whether a dense array over any level of the result is small enough to gather it in.
     pub workspace: bool,
+    /// Whether it is called for parts of its outermost loop, where that can be cut.
+    pub chunked: bool,
 }
 
 /// A tensor of a program.

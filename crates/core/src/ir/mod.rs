@@ -32,8 +32,10 @@
 //! **Arrays** never alias each other. A [`Role::Input`] array is never written. Every index of a
 //! load or store lies within the array: lowering guarantees it, the interpreter checks it.
 //! A [`Role::Output`] array has a size fixed by the caller and undefined contents on entry.
-//! A [`Role::Result`] or [`Role::Local`] array is empty on entry and is allocated by
-//! [`Stmt::Reserve`]; the caller owns a result afterwards, a local one dies with the call.
+//! A [`Role::Shared`] array is an output whose elements have a value on entry.
+//! A [`Role::Result`] or [`Role::Local`] array is empty on entry, or what an earlier call left, and
+//! is allocated by [`Stmt::Reserve`]; the caller owns a result afterwards, a local one is the
+//! caller's to give to another call or to free.
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
@@ -126,6 +128,9 @@ pub enum Role {
     Input,
     /// The caller's, of fixed size, read and written.
     Output,
+    /// An output of which every element has a value beforehand, and other calls may be writing
+    /// other elements meanwhile.
+    Shared,
     /// Allocated and grown by the kernel, handed to the caller.
     Result,
     /// Allocated and grown by the kernel, gone after the call.

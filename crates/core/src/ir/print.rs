@@ -45,6 +45,7 @@ fn param(function: &Function, param: Param) -> String {
             let role = match array.role {
                 Role::Input => "in",
                 Role::Output => "out",
+                Role::Shared => "shared",
                 Role::Result => "result",
                 Role::Local => "local",
             };

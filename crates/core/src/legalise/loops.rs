@@ -30,14 +30,15 @@ impl Legaliser<'_> {
             let (result, compute) = (task.result, task.compute);
             let workspace = self.has_small_dimensions(&task);
             let body = self.gathering_loops(&task, &order.vars, gather);
-            return Kernel { result, compute, body, scatter: false, workspace };
+            let chunked = self.request.parallel;
+            return Kernel { result, compute, body, scatter: false, workspace, chunked };
         }
         let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.ways().is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter, workspace }
+        Kernel { result, compute, body, scatter, workspace, chunked: self.request.parallel }
     }
 
     /// The loops of a task in an order.

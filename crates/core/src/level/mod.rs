@@ -221,9 +221,9 @@ pub trait Append {
     /// `append_edges(p_{k-1}, pend_k)`: all children of a parent are stored, up to `end`.
     fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt>;
 
-    /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
-    /// is a free loop variable.
-    fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt>;
+    /// `append_finalize(lo_{k-1}, hi_{k-1})`: gives parents `lo..hi` that were passed over empty
+    /// segments; `scratch` is a free loop variable.
+    fn append_finalize(&self, level: &LevelArrays, lo: Expr, hi: Expr, scratch: Var) -> Vec<Stmt>;
 
     /// The level functions for results of which each parent's children come in order.
     fn count(&self) -> Option<&dyn Count> {

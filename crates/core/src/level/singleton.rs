@@ -119,7 +119,7 @@ impl Append for Singleton {
         vec![]
     }
 
-    fn append_finalize(&self, _: &LevelArrays, _: Expr, _: Var) -> Vec<Stmt> {
+    fn append_finalize(&self, _: &LevelArrays, _: Expr, _: Expr, _: Var) -> Vec<Stmt> {
         vec![]
     }
 }

@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     /// The operands that are iterated to find their coordinates of a variable: those that cannot
     /// be located, or only one of those if it can only be iterated alone; the others are located
     /// or searched at each coordinate.
-    fn iterators(
+    pub(super) fn iterators(
         &mut self,
         var: IndexVar,
         body: &Stmt,

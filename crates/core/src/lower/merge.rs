@@ -54,7 +54,7 @@ impl Lowerer<'_> {
         if it.segmented {
             return self.walk_segments(nest, point, it, fresh);
         }
-        let fresh = fresh && !it.is_clipped();
+        let fresh = fresh && !it.is_clipped() && !self.is_cut(nest);
         let position = match fresh {
             true => it.position,
             false => {
@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         let (lo, hi) = match fresh {
             true => {
                 let bounds = it.bounds();
-                (bounds.lo, bounds.hi)
+                self.cut_positions(nest, (bounds.lo, bounds.hi))
             }
             false => {
                 stmts.extend(self.start(nest, point.present & !started));
@@ -209,6 +209,9 @@ impl Lowerer<'_> {
             stmts.push(assign(it.position, bounds.lo));
             stmts.push(assign(self.end(it), bounds.hi));
             stmts.extend(self.clipped(it));
+            if self.is_cut(nest) {
+                stmts.extend(self.cut_to_part(it));
+            }
         }
         stmts
     }
@@ -338,9 +341,9 @@ impl Lowerer<'_> {
     /// Every coordinate of the dimension.
     fn universe(&mut self, nest: &Loop<'_>) -> Code {
         let every = nest.every();
-        let (lo, hi) = self.range(nest.var, nest.scope);
+        let (lo, hi) = self.turns(nest);
         let mut stmts = self.start(nest, every);
-        if lo != int(0) {
+        if lo != int(0) && !self.is_cut(nest) {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
         }
         let mut body = vec![];

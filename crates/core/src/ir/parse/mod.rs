@@ -230,7 +230,12 @@ impl<'t> Parser<'t> {
     fn param(&mut self) -> Result<(), Diagnostic> {
         let name = self.new_name()?;
         self.take(":")?;
-        let roles = [("in", Role::Input), ("out", Role::Output), ("result", Role::Result)];
+        let roles = [
+            ("in", Role::Input),
+            ("out", Role::Output),
+            ("shared", Role::Shared),
+            ("result", Role::Result),
+        ];
         let param = match roles.into_iter().find(|(word, _)| self.takes(word)) {
             Some((_, role)) => Param::Array(self.declare_array(name, role)?),
             None => {
