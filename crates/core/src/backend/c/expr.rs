@@ -38,10 +38,17 @@ impl Writer<'_> {
         }
     }
 
-    /// Whether these are eight bytes, which can be added as one word.
-    fn is_eight_truths(&self, e: &Expr) -> bool {
-        let elem = |array: Array| self.function.arrays[array].elem;
-        matches!(e, Expr::Load { array, lanes: 8, .. } if elem(*array) == DataType::Bool)
+    /// The sum of the lanes; eight bytes are added as one word.
+    fn sum(&self, a: &Expr) -> (String, u8) {
+        match a {
+            Expr::Load { array, index, lanes: 8 }
+                if self.function.arrays[*array].elem == DataType::Bool =>
+            {
+                let (name, at) = (self.array(*array), self.expr(index));
+                (format!("tamis_count_of_eight(&{name}[{at}])"), ATOM)
+            }
+            a => self.call("tamis_sum", &[a], self.function.type_of(a)),
+        }
     }
 
     fn is_narrow_integer(&self, array: Array) -> bool {
@@ -120,14 +127,7 @@ impl Writer<'_> {
                 };
                 (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
             }
-            Expr::Sum(a) if self.is_eight_truths(a) => {
-                let Expr::Load { array, index, .. } = &**a else { unreachable!("asked before") };
-                (
-                    format!("tamis_count_of_eight(&{}[{}])", self.array(*array), self.expr(index)),
-                    ATOM,
-                )
-            }
-            Expr::Sum(a) => self.call("tamis_sum", &[a], self.function.type_of(a)),
+            Expr::Sum(a) => self.sum(a),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
     }
