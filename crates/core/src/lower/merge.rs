@@ -76,7 +76,8 @@ impl Lowerer<'_> {
                 (Expr::Var(it.position), Expr::Var(self.end(it)))
             }
         };
-        stmts.push(Stmt::For { var: position, lo, hi, step: 1, body });
+        let walked = Stmt::For { var: position, lo, hi, step: 1, body };
+        stmts.extend(self.unrolled(nest.own, walked));
         stmts
     }
 
@@ -304,9 +305,13 @@ impl Lowerer<'_> {
     /// Every coordinate of the dimension.
     fn universe(&mut self, nest: &Loop<'_>) -> Code {
         let every = nest.every();
-        let (lo, hi) = self.range(nest.var, nest.scope);
-        let mut stmts = self.start(nest, every);
-        if lo != int(0) {
+        let (lo, hi) = match &nest.window {
+            Some(window) => window.clone(),
+            None => self.range(nest.var, nest.scope),
+        };
+        let mut stmts = self.tracking(nest.var, nest.scope);
+        stmts.extend(self.start(nest, every));
+        if lo != int(0) && nest.window.is_none() {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
         }
         let mut body = vec![];
@@ -326,11 +331,13 @@ impl Lowerer<'_> {
             body.push(self.advanced_if(it, *flag));
         }
         let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
-        stmts.push(match self.whole_block(nest) {
-            Some((size, rest)) => super::peel::peeled(every_coordinate, size, rest),
-            None => every_coordinate,
-        });
-        Code { stmts, covers: cases.covers }
+        match self.whole_block(nest) {
+            Some((size, rest)) if !self.kernel.tags.contains_key(&nest.own) => {
+                stmts.push(super::peel::peeled(every_coordinate, size, rest));
+            }
+            _ => stmts.extend(self.unrolled(nest.own, every_coordinate)),
+        }
+        Code { stmts, covers: cases.covers && !self.visits_positions(nest.var) }
     }
 
     /// The points below a set as a chain of conditions, more operands first.
