@@ -5,6 +5,7 @@
 //! pattern as one that keeps them.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// A matrix in CSR: `crd[pos[i]..pos[i + 1]]` are the sorted columns of row `i`.
 #[derive(Clone, Debug, Default)]
@@ -49,7 +50,7 @@ pub struct Dense {
     /// Number of columns.
     pub cols: usize,
     /// The elements, row by row.
-    pub vals: Aligned,
+    pub vals: Arc<Aligned>,
 }
 
 /// Numbers that start on a 64-byte boundary, as a careful caller would have them: wide loads that
@@ -158,7 +159,7 @@ pub fn tensor(name: &str) -> Option<Csf3> {
 /// A dense matrix of the given size.
 pub fn dense(rows: usize, cols: usize, seed: u64) -> Dense {
     let mut rng = Rng::new(seed);
-    Dense { rows, cols, vals: Aligned::from_fn(rows * cols, || rng.value()) }
+    Dense { rows, cols, vals: Arc::new(Aligned::from_fn(rows * cols, || rng.value())) }
 }
 
 /// `a` with every column moved by `n` to the right, cyclically, and new values.

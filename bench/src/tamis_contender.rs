@@ -1,6 +1,7 @@
 //! Tamis as a contender in two tiers, and the bars that no race decides.
 
 use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
@@ -184,11 +185,24 @@ fn csr(a: &Csr) -> Tensor {
 }
 
 fn vector(x: &Dense) -> Tensor {
-    Tensor::dense(&[x.rows as u64], x.vals.to_vec()).expect("a valid input")
+    array(&[x.rows as u64], x)
 }
 
 fn dense(x: &Dense) -> Tensor {
-    Tensor::dense(&[x.rows as u64, x.cols as u64], x.vals.to_vec()).expect("a valid input")
+    array(&[x.rows as u64, x.cols as u64], x)
+}
+
+/// A dense operand in the memory that the other contenders read.
+fn array(dims: &[u64], x: &Dense) -> Tensor {
+    let vals = Arc::clone(&x.vals);
+    // SAFETY: the numbers are aligned, stay as they are and live as long as the owner.
+    let vals = unsafe {
+        tamis::Buffer::from_foreign(vals.as_ptr().cast(), vals.len(), tamis::DataType::F64, vals)
+    };
+    let spec = format::parse("dense", Some(dims.len())).expect("a format of the benchmark");
+    let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
+    let levels = vec![tamis::LevelData::default(); dims.len()];
+    Tensor::try_from_parts(dims.to_vec(), storage, levels, vals).expect("a valid input")
 }
 
 fn csf(b: &Csf3) -> Tensor {

@@ -54,9 +54,12 @@ pub struct RunArgs {
     /// auto, jit, c, interp or cuda
     #[arg(long, default_value = "auto")]
     pub backend: String,
-    /// Threads for packing tensors (or TAMIS_NUM_THREADS)
+    /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// The most memory for tensors, as in 500M or 8G: bytes, or times 1000 per letter K M G T
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<String>,
     /// Run so many times and report each
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub time: usize,

@@ -14,6 +14,9 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     let backend = backend(&args.backend)?;
     let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
+    if let Some(limit) = &args.memory_limit {
+        tamis::budget::set_limit(bytes(limit)?);
+    }
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
     }
@@ -34,6 +37,7 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
         shapes: dimensions.tensors,
         schedule: schedule.clone(),
         backend,
+        ..Options::default()
     };
     let start = Instant::now();
     let compiling = progress::stage("compiling");
@@ -76,6 +80,17 @@ fn entries(tensor: &Tensor) -> Result<Coordinates, Failure> {
     let storage = spec.resolve(tensor.storage().datatype)?;
     let dense = tamis::pack(&tensor.to_coordinates(), &storage, tamis::Duplicates::Refuse)?;
     Ok(dense.to_coordinates())
+}
+
+/// A number of bytes, or of thousands, millions, .. of them.
+fn bytes(text: &str) -> Result<usize, Failure> {
+    let letters = ["", "K", "M", "G", "T"];
+    let (number, letter) = text.split_at(text.find(char::is_alphabetic).unwrap_or(text.len()));
+    let power = letters.iter().position(|l| l.eq_ignore_ascii_case(letter));
+    let size = power.zip(number.parse::<f64>().ok()).map(|(p, n)| n * 1000f64.powi(p as i32));
+    size.filter(|n| (1.0..usize::MAX as f64).contains(n)).map(|n| n as usize).ok_or_else(|| {
+        invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8G")
+    })
 }
 
 struct Report {

@@ -224,3 +224,24 @@ fn every_stage_is_explained() {
     check(&["formats"], 0, "compressed");
     check(&["completions", "bash"], 0, "tamis");
 }
+
+#[test]
+fn memory_is_limited() {
+    let dense = ["run", "C(i,j) = A(i,j) + 1", "-g", "A=3000x3000:0.001", "-f", "C=dense"];
+    for backend in ["jit", "c", "interp"] {
+        let with = |limit| [&dense[..], &["--backend", backend, "--memory-limit", limit]].concat();
+        check(&with("30MB"), 2, "--memory-limit 30MB: this is no size");
+        check(&with("30M"), 1, "72.000 MB more were needed");
+        if backend != "interp" {
+            check(&with("0.2G"), 0, "C: 3000 x 3000");
+        }
+    }
+    // Appending grows arrays until there is no more.
+    let sparse = ["run", "C(i,j) = A(i,k) * B(k,j)", "-g", "A=900x900:0.1", "-g", "B=900x900:0.1"];
+    let sparse = [&sparse[..], &["-f", "A=csr", "-f", "B=csr", "-f", "C=csr"]].concat();
+    for backend in ["jit", "c"] {
+        let with = |limit| [&sparse[..], &["--backend", backend, "--memory-limit", limit]].concat();
+        check(&with("5M"), 1, "error[out-of-memory]: C does not fit in memory");
+        check(&with("500M"), 0, "C: 900 x 900");
+    }
+}

@@ -64,8 +64,8 @@ pub fn functions(
         let lowered = lower(program, kernel, &format!("compute_{}", program.name(kernel)));
         assert_valid(&lowered.function, "lowering");
         watch(Stage::Lowered(&lowered));
-        let Lowered { function, bindings } = lowered;
-        let lowered = Lowered { function: transform(function, target), bindings };
+        let Lowered { function, bindings, chunks } = lowered;
+        let lowered = Lowered { function: transform(function, target), bindings, chunks };
         watch(Stage::Transformed(&lowered));
         functions.push(lowered);
     }

@@ -86,6 +86,9 @@ impl Translator<'_> {
         if held.ty.is_vector() && elem.size() == held.ty.lane_type().bytes() as usize {
             let mut flags = MemFlagsData::new();
             flags.set_notrap();
+            if self.may_move(array, index) {
+                flags = flags.with_readonly().with_can_move();
+            }
             if has_fma() {
                 // With FMA there is AVX, whose operands in memory need no alignment.
                 flags.set_aligned();
@@ -175,6 +178,11 @@ impl Translator<'_> {
 
     /// The sum of the lanes, halves first.
     fn sum(&mut self, a: &Expr) -> Result<Value, Diagnostic> {
+        if let Expr::Load { array, index, lanes: 8 } = a
+            && self.function.arrays[*array].elem == DataType::Bool
+        {
+            return self.count_of_eight(*array, index);
+        }
         let register = self.function.type_of(a).register;
         let mut parts = self.expr(a)?;
         while parts.len() > 1 {

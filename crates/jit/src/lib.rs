@@ -3,8 +3,10 @@
 //! Compilation takes a fraction of a millisecond for a small kernel. All of Cranelift's interface
 //! is behind this crate; the version is pinned, since it moves between releases.
 
+mod anchor;
 mod code;
 mod expr;
+mod prefetch;
 mod stmt;
 mod support;
 mod vector;
@@ -17,27 +19,39 @@ use cranelift_codegen::ir::{AbiParam, UserFuncName, types};
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use prefetch::Hints;
 use std::sync::OnceLock;
 use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_core::ir;
 
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
+    match machine_code(function, Hints::native())? {
+        Some(code) => Code::new(&code),
+        None => {
+            let code = machine_code(function, Hints::Dropped)?;
+            Code::new(&code.ok_or_else(|| internal("a hint that was dropped".to_owned()))?)
+        }
+    }
+}
+
+/// The code of a function; `None` if its hints cannot be encoded.
+fn machine_code(function: &ir::Function, hints: Hints) -> Result<Option<Vec<u8>>, Diagnostic> {
     let isa = isa()?;
-    let mut context = translated(function, isa)?;
+    let mut context = translated(function, isa, hints)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
     if !compiled.buffer.relocs().is_empty() {
         return Err(internal("the code calls what it was not given".to_owned()));
     }
-    Code::new(compiled.code_buffer())
+    Ok(prefetch::encoded(compiled.code_buffer().to_vec(), compiled.buffer.traps()))
 }
 
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
     let isa = isa()?;
-    let mut context = translated(function, isa)?;
+    let mut context = translated(function, isa, Hints::native())?;
     context.set_disasm(true);
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
@@ -45,7 +59,11 @@ pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
     Ok(compiled.vcode.clone().unwrap_or_default())
 }
 
-fn translated(function: &ir::Function, isa: &OwnedTargetIsa) -> Result<Context, Diagnostic> {
+fn translated(
+    function: &ir::Function,
+    isa: &OwnedTargetIsa,
+    hints: Hints,
+) -> Result<Context, Diagnostic> {
     let mut context = Context::new();
     context.func.name = UserFuncName::user(0, 0);
     context.func.signature.params.push(AbiParam::new(types::I64));
@@ -53,7 +71,7 @@ fn translated(function: &ir::Function, isa: &OwnedTargetIsa) -> Result<Context, 
     context.func.signature.call_conv = isa.default_call_conv();
     let mut frontend = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-    stmt::translate(function, builder, isa)?;
+    stmt::translate(function, builder, isa, hints)?;
     Ok(context)
 }
 

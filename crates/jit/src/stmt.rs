@@ -1,5 +1,7 @@
 //! Statements: control flow, stores, and calls into the support functions.
 
+use crate::anchor::Anchors;
+use crate::prefetch::Hints;
 use crate::support;
 use crate::vector::Lanes;
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -24,6 +26,9 @@ pub(crate) struct Translator<'f> {
     pub(crate) vars: Vec<Vec<Variable>>,
     /// Address and length of each array.
     pub(crate) arrays: Vec<(Variable, Variable)>,
+    pub(crate) hints: Hints,
+    /// What surely changes in each turn of the innermost loop.
+    pub(crate) anchors: Anchors,
     /// The byte offset of each array's slots.
     slots: Vec<i32>,
     /// The address of the slots.
@@ -37,6 +42,7 @@ pub(crate) fn translate(
     function: &ir::Function,
     mut b: FunctionBuilder<'_>,
     isa: &OwnedTargetIsa,
+    hints: Hints,
 ) -> Result<(), Diagnostic> {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
@@ -53,7 +59,8 @@ pub(crate) fn translate(
         function.arrays.iter().map(|_| (b.declare_var(types::I64), b.declare_var(types::I64)));
     let arrays = arrays.collect();
     let slots = vec![0; function.arrays.len()];
-    let mut t = Translator { function, b, isa, vars, arrays, slots, base, exit };
+    let anchors = Anchors::default();
+    let mut t = Translator { function, b, isa, vars, arrays, hints, anchors, slots, base, exit };
     t.prologue();
     t.block(&function.body)?;
     let ok = t.b.ins().iconst(types::I64, 0);
@@ -113,6 +120,7 @@ impl Translator<'_> {
         match s {
             Stmt::Assign { var, value } => {
                 let values = self.expr(value)?;
+                self.anchors.assign(self.function, *var, value);
                 self.assign(*var, &values);
             }
             Stmt::Store { array, index, value } => self.store(*array, index, value)?,
@@ -122,6 +130,7 @@ impl Translator<'_> {
             Stmt::Reserve { array, len } => self.reserve(*array, len)?,
             Stmt::Fill { array, lo, hi, value } => self.fill(*array, lo, hi, value)?,
             Stmt::Sort { keys, carried, lo, hi } => self.sort(keys, carried, lo, hi)?,
+            Stmt::Prefetch { array, index } => self.prefetch(*array, index)?,
             Stmt::Fail(status) => self.fail(*status),
             Stmt::Comment(_) => {}
         }
@@ -193,7 +202,9 @@ impl Translator<'_> {
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         self.b.ins().brif(some, top, &[], after, &[]);
         self.b.switch_to_block(top);
+        let outer = self.anchors.enter(Some(var));
         self.block(body)?;
+        self.anchors = outer;
         let i = self.b.use_var(variable);
         let next = self.b.ins().iadd_imm_s(i, step);
         self.b.def_var(variable, next);
@@ -214,7 +225,9 @@ impl Translator<'_> {
         let (top, after) = (self.b.create_block(), self.b.create_block());
         self.jump_if(cond, top, after)?;
         self.b.switch_to_block(top);
+        let outer = self.anchors.enter(None);
         self.block(body)?;
+        self.anchors = outer;
         self.jump_if(cond, top, after)?;
         self.b.switch_to_block(after);
         Ok(())

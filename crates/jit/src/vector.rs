@@ -4,11 +4,12 @@
 use crate::expr::{float_condition, has_fma, int_condition};
 use crate::internal;
 use crate::stmt::{Translator, machine_type};
-use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value};
+use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::Register;
 use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::Array;
 use tamis_core::ir::{self, Expr};
 
 /// How a type is held: so many machine values of one machine type.
@@ -115,6 +116,21 @@ impl Translator<'_> {
             rest.fold(first, |v, (k, &lane)| self.b.ins().insertlane(v, lane, k as u8))
         });
         Ok(parts.collect())
+    }
+
+    /// How many of eight truth values hold: they are bytes of 0 and 1, which a product adds up in
+    /// the highest byte of a word.
+    pub(crate) fn count_of_eight(
+        &mut self,
+        array: Array,
+        index: &Expr,
+    ) -> Result<Value, Diagnostic> {
+        let (address, offset) = self.place(array, index)?;
+        let mut flags = MemFlagsData::new();
+        flags.set_notrap();
+        let word = self.b.ins().load(types::I64, flags, address, offset);
+        let sums = self.b.ins().imul_imm_u(word, 0x0101_0101_0101_0101);
+        Ok(self.b.ins().ushr_imm_u(sums, 56))
     }
 
     /// Where the lanes of a condition hold the lanes of `a`, else those of `b`.

@@ -3,9 +3,10 @@
 //! Flags were chosen by measurement (`docs/decisions/003-c-tier.md`). Compiled libraries are kept
 //! in the [`crate::disk_cache`].
 
+use crate::budget;
 use crate::disk_cache::Cache;
 use crate::kernel::Executable;
-use std::ffi::{CString, c_void};
+use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, OnceLock};
@@ -47,9 +48,42 @@ impl Executable for CFunction {
     }
 }
 
+/// What stands behind the text: its calls for memory go to ours, so that they are counted.
+const HOST: &str = "
+/* Called by the host: memory within its limit. */
+struct {
+  void *(*malloc)(size_t);
+  void *(*realloc)(void *, size_t);
+  int (*posix_memalign)(void **, size_t, size_t);
+  void (*free)(void *);
+} tamis_host;
+void *malloc(size_t size) { return tamis_host.malloc(size); }
+void *realloc(void *old, size_t size) { return tamis_host.realloc(old, size); }
+int posix_memalign(void **fresh, size_t alignment, size_t size) { return tamis_host.posix_memalign(fresh, alignment, size); }
+void free(void *old) { tamis_host.free(old); }
+";
+
+/// The functions of the library's own by which it calls for memory.
+const RENAMED: [&str; 4] = [
+    "-Dmalloc=tamis_malloc",
+    "-Drealloc=tamis_realloc",
+    "-Dposix_memalign=tamis_posix_memalign",
+    "-Dfree=tamis_free",
+];
+
+/// The functions that a library calls for memory.
+#[repr(C)]
+struct Host {
+    malloc: extern "C" fn(usize) -> *mut c_void,
+    realloc: unsafe extern "C" fn(*mut c_void, usize) -> *mut c_void,
+    posix_memalign: unsafe extern "C" fn(*mut *mut c_void, usize, usize) -> c_int,
+    free: unsafe extern "C" fn(*mut c_void),
+}
+
 /// Compiles C text and loads the functions of these names.
 pub fn compile(source: &str, entries: &[String]) -> Result<Vec<CFunction>, Diagnostic> {
     let compiler = compiler()?;
+    let source = &format!("{source}{HOST}");
     let cache = Cache::open(&[&compiler.identity, source]);
     let library = cache
         .find(source)
@@ -68,7 +102,25 @@ fn load(path: &Path) -> Result<Library, Diagnostic> {
         .map_err(|_| failed("a path with a NUL byte"))?;
     // SAFETY: the library is one that the compiler made of our own text; it runs no code on load.
     let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() { Err(failed("the library cannot be loaded")) } else { Ok(Library(handle)) }
+    if handle.is_null() {
+        return Err(failed("the library cannot be loaded"));
+    }
+    let library = Library(handle);
+    // SAFETY: the handle is open and the name is terminated.
+    let host = unsafe { libc::dlsym(handle, c"tamis_host".as_ptr()) };
+    if host.is_null() {
+        return Err(failed("the library has no room for its host"));
+    }
+    let functions = Host {
+        malloc: budget::malloc,
+        realloc: budget::realloc,
+        posix_memalign: budget::posix_memalign,
+        free: budget::free,
+    };
+    // SAFETY: the symbol is a variable of this layout. Libraries that are loaded again share it,
+    // and it gets the same functions each time.
+    unsafe { host.cast::<Host>().write_volatile(functions) };
+    Ok(library)
 }
 
 fn symbol(library: &Arc<Library>, name: &str) -> Result<CFunction, Diagnostic> {
@@ -93,6 +145,7 @@ impl Compiler {
     fn run(&self, source: &Path, target: &Path) -> Result<(), Diagnostic> {
         let output = Command::new(&self.program)
             .args(&self.flags)
+            .args(RENAMED)
             .arg("-o")
             .arg(target)
             .arg(source)
@@ -155,8 +208,13 @@ fn with_flags(program: &str, version: &str) -> Compiler {
     if !accepts("-march=native") {
         flags.retain(|f| *f != "-march=native");
     }
-    let gathers = "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts";
-    for flag in [gathers, "-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
+    // Compilers refuse names that are not of their release.
+    let gathers = [
+        "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts",
+        "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather",
+    ];
+    flags.extend(gathers.into_iter().find(|flag| accepts(flag)));
+    for flag in ["-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
         if accepts(flag) {
             flags.push(flag);
         }

@@ -83,6 +83,36 @@ impl Values {
         taken!(buffer.datatype(), copy(buffer), bytes(copy(buffer)))
     }
 
+    /// None yet of this type.
+    pub(crate) fn none(datatype: DataType) -> Values {
+        taken!(datatype, vec![], vec![])
+    }
+
+    /// Some of them.
+    pub(crate) fn picked(&self, places: &[usize]) -> Values {
+        macro_rules! picked {
+            ($($v:ident),*) => {
+                match self {
+                    $(Values::$v(all) => Values::$v(places.iter().map(|&p| all[p]).collect()),)*
+                }
+            };
+        }
+        picked!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128)
+    }
+
+    /// Adds values of the same type.
+    pub(crate) fn extend(&mut self, more: Values) {
+        macro_rules! extended {
+            ($($v:ident),*) => {
+                match (self, more) {
+                    $((Values::$v(all), Values::$v(more)) => all.extend(more),)*
+                    _ => unreachable!("values of one tensor have one type"),
+                }
+            };
+        }
+        extended!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128);
+    }
+
     /// The elements of an array at some places.
     pub fn gathered(buffer: &Buffer, places: &[usize]) -> Values {
         fn gather<T: Element>(buffer: &Buffer, places: &[usize]) -> Vec<T> {

@@ -28,6 +28,11 @@ impl Interpreted {
 }
 
 impl Executable for Interpreted {
+    // It copies arrays in and out as a whole.
+    fn is_concurrent(&self) -> bool {
+        false
+    }
+
     unsafe fn call(&self, slots: &mut [u64]) -> Status {
         // SAFETY: the caller passes slots of the function's calling convention.
         let arguments = unsafe { arguments(&self.function, slots) };
@@ -71,8 +76,8 @@ unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
                 let len = slots[place + 1] as usize;
                 let array = &function.arrays[*a];
                 let buffer = match array.role {
-                    // SAFETY: an input slot holds the address of `len` elements.
-                    Role::Input => unsafe { copied(array.elem, slots[place], len) },
+                    // SAFETY: the slot holds the address of `len` elements.
+                    Role::Input | Role::Shared => unsafe { copied(array.elem, slots[place], len) },
                     Role::Output => Buffer::of(array.elem, len),
                     Role::Result | Role::Local => Buffer::of(array.elem, 0),
                 };
@@ -110,10 +115,11 @@ unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -
         let buffer = &arrays[Array::index(*a)];
         let bytes = buffer.len() * buffer.elem().size();
         let address = match function.arrays[*a].role {
-            Role::Output => slots[place] as *mut u8,
+            Role::Output | Role::Shared => slots[place] as *mut u8,
+            Role::Result if bytes == 0 => std::ptr::null_mut(),
             Role::Result => {
-                // SAFETY: a fresh allocation.
-                let fresh = unsafe { memory::reserve(std::ptr::null_mut(), 0, bytes) };
+                // SAFETY: null, or what an earlier call left, of which nothing is kept.
+                let fresh = unsafe { memory::reserve(slots[place] as *mut u8, 0, bytes) };
                 if fresh.is_null() && bytes > 0 {
                     return false;
                 }

@@ -1,6 +1,10 @@
 //! Calling a compiled function: slots for its parameters, and its results as tensors.
 
+use crate::budget;
+use crate::coordinates::Coordinates;
 use crate::memory::{self, Buffer};
+use crate::pack::Duplicates;
+use crate::parallel;
 use crate::tensor::{LevelData, Tensor, too_large, views};
 use tamis_core::cin;
 use tamis_core::datatype::DataType;
@@ -18,121 +22,226 @@ pub trait Executable: Send + Sync {
     /// # Safety
     /// `slots` follows the calling convention of [`tamis_core::ir::Param`] for the function.
     unsafe fn call(&self, slots: &mut [u64]) -> Status;
-}
 
-/// Runs one kernel.
-///
-/// `values` holds the tensors that were given or computed before, by id.
-pub fn call(
-    target: &cin::Tensor,
-    lowered: &Lowered,
-    executable: &dyn Executable,
-    values: &[Option<Tensor>],
-    dims: &IdVec<IndexVar, u64>,
-) -> Result<Tensor, Diagnostic> {
-    let shape: Vec<u64> = target.modes.iter().map(|&v| dims[v]).collect();
-    let storage = &target.storage;
-    let function = &lowered.function;
-    let mut slots: Vec<u64> = Vec::with_capacity(2 * function.params.len() + 8);
-    let mut held = Held { slots: vec![] };
-    for (param, binding) in function.params.iter().zip(&lowered.bindings) {
-        if let (Param::Scalar(_), Binding::Dimension(var)) = (param, binding) {
-            slots.push(dims[*var]);
-            continue;
-        }
-        let Param::Array(array) = param else { continue };
-        let place = slots.len();
-        match function.arrays[*array].role {
-            ir::Role::Input => {
-                let buffer = bound(binding, values);
-                let len = buffer.len() * parts(buffer.datatype());
-                slots.extend([buffer.address() as u64, len as u64]);
-            }
-            ir::Role::Output => {
-                let headers = storage.format.headers(&shape, &|_| 0);
-                let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
-                let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
-                let size = size.ok_or_else(|| too_large(&shape))? as usize;
-                let address = memory::allocate(storage.datatype, size)?;
-                slots.extend([address as u64, (size * parts(storage.datatype)) as u64]);
-                held.slots.push(place);
-            }
-            ir::Role::Result | ir::Role::Local => {
-                slots.extend([0, 0]);
-                held.slots.push(place);
-            }
-        }
+    /// Whether several calls may run at the same time.
+    fn is_concurrent(&self) -> bool {
+        true
     }
-    for _ in function.locals() {
-        held.slots.push(slots.len());
-        slots.extend([0, 0]);
-    }
-    // SAFETY: the slots follow the function's parameters one by one: inputs are arrays of tensors
-    // that are valid and have the storage the function was compiled for, outputs have the size of
-    // the result, the rest starts empty.
-    let status = unsafe { executable.call(&mut slots) };
-    let tensor = match status {
-        Status::Ok => Ok(taken(lowered, &mut slots, storage, shape)),
-        status => Err(failed(status, &target.name, storage)),
-    };
-    held.free(&slots);
-    tensor
 }
 
-/// How many numbers of the imperative form an element is.
-fn parts(datatype: DataType) -> usize {
-    if datatype.is_complex() { 2 } else { 1 }
+/// Packs a list of entries.
+pub type Pack = fn(&Coordinates, &Storage, Duplicates) -> Result<Tensor, Diagnostic>;
+
+/// One kernel with what it is called for.
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
+    /// The tensor that the kernel computes.
+    pub target: &'c cin::Tensor,
+    /// Its id.
+    pub id: TensorId,
+    /// The function.
+    pub lowered: &'c Lowered,
+    /// What runs it.
+    pub executable: &'c dyn Executable,
+    /// The tensors that were given or computed before, by id.
+    pub values: &'c [Option<Tensor>],
+    /// The dimension of each index variable.
+    pub dims: &'c IdVec<IndexVar, u64>,
+    /// Packs entries in any format.
+    pub pack: Pack,
+    /// So many stored elements are worth a part of their own, where the kernel has parts.
+    pub grain: u64,
 }
 
-/// Arrays that the kernel allocated and nobody has taken over.
-struct Held {
-    slots: Vec<usize>,
+/// The values of a function's parameters and local arrays, as they are passed; arrays in it that
+/// nobody has taken over are freed with it.
+pub(crate) struct Frame {
+    pub(crate) slots: Vec<u64>,
+    /// Where owned arrays are.
+    owned: Vec<usize>,
+    /// Where the parts begin and end.
+    interval: Option<(usize, usize)>,
 }
 
-impl Held {
-    fn free(self, slots: &[u64]) {
-        for place in self.slots {
-            if slots[place] != 0 {
+impl Drop for Frame {
+    fn drop(&mut self) {
+        for &place in &self.owned {
+            if self.slots[place] != 0 {
+                let address = self.slots[place] as *mut u8;
                 // SAFETY: the slot holds memory of the malloc family that is owned here; what was
                 // taken over left a null.
-                drop(unsafe { Buffer::from_malloc(slots[place] as *mut u8, 0, DataType::Bool) });
+                drop(unsafe { Buffer::from_malloc(address, 0, DataType::Bool) });
             }
         }
     }
 }
 
-/// The result's arrays out of the slots.
-fn taken(lowered: &Lowered, slots: &mut [u64], storage: &Storage, dims: Vec<u64>) -> Tensor {
-    let mut levels = vec![LevelData::default(); storage.format.levels().len()];
-    let mut vals = None;
-    let mut place = 0;
-    for (param, binding) in lowered.function.params.iter().zip(&lowered.bindings) {
-        let Param::Array(array) = param else {
-            place += 1;
-            continue;
-        };
-        let decl = &lowered.function.arrays[*array];
-        if decl.role != ir::Role::Input {
-            let (address, len) = (slots[place], slots[place + 1] as usize);
-            slots[place] = 0;
+impl Frame {
+    /// Sets the part to compute.
+    pub(crate) fn set_interval(&mut self, begin: i64, end: i64) {
+        if let Some((from, to)) = self.interval {
+            (self.slots[from], self.slots[to]) = (begin as u64, end as u64);
+        }
+    }
+}
+
+impl Call<'_> {
+    /// Runs the kernel.
+    pub fn run(&self) -> Result<Tensor, Diagnostic> {
+        match &self.lowered.chunks {
+            Some(chunks) => parallel::run(self, chunks),
+            None => self.whole(),
+        }
+    }
+
+    /// Runs the kernel as a whole.
+    pub(crate) fn whole(&self) -> Result<Tensor, Diagnostic> {
+        let mut frame = self.frame(None)?;
+        self.enter(&mut frame)?;
+        Ok(self.taken(&mut frame))
+    }
+
+    /// Calls the function.
+    pub(crate) fn enter(&self, frame: &mut Frame) -> Result<(), Diagnostic> {
+        // SAFETY: the slots follow the function's parameters one by one: inputs are arrays of
+        // tensors that are valid and have the storage the function was compiled for, outputs have
+        // the size of the result, the rest is empty or was left by another call.
+        match unsafe { self.executable.call(&mut frame.slots) } {
+            Status::Ok => Ok(()),
+            status => Err(self.failed(status)),
+        }
+    }
+
+    /// The dimensions of the result.
+    pub(crate) fn shape(&self) -> Vec<u64> {
+        self.target.modes.iter().map(|&v| self.dims[v]).collect()
+    }
+
+    /// How many elements a result has of which each has a place.
+    pub(crate) fn full_size(&self) -> Result<usize, Diagnostic> {
+        let shape = self.shape();
+        let headers = self.target.storage.format.headers(&shape, &|_| 0);
+        let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
+        let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
+        size.map(|n| n as usize).ok_or_else(|| too_large(&shape))
+    }
+
+    /// Slots for the whole kernel. An output is written to `shared`, or to memory of its own.
+    pub(crate) fn frame(&self, shared: Option<*mut u8>) -> Result<Frame, Diagnostic> {
+        let function = &self.lowered.function;
+        let slots = Vec::with_capacity(2 * function.params.len() + 8);
+        let mut frame = Frame { slots, owned: vec![], interval: None };
+        let mut interval = [0; 2];
+        for (param, binding) in function.params.iter().zip(&self.lowered.bindings) {
+            let place = frame.slots.len();
+            match (param, binding) {
+                (Param::Array(array), _) => {
+                    self.array(function.arrays[*array].role, binding, shared, &mut frame)?;
+                }
+                (Param::Scalar(_), Binding::Dimension(var)) => frame.slots.push(self.dims[*var]),
+                (Param::Scalar(_), binding) => {
+                    interval[usize::from(*binding == Binding::End)] = place;
+                    frame.interval = Some((interval[0], interval[1]));
+                    frame.slots.push(0);
+                }
+            }
+        }
+        for _ in function.locals() {
+            frame.owned.push(frame.slots.len());
+            frame.slots.extend([0, 0]);
+        }
+        frame.set_interval(i64::MIN, i64::MAX);
+        Ok(frame)
+    }
+
+    fn array(
+        &self,
+        role: ir::Role,
+        binding: &Binding,
+        shared: Option<*mut u8>,
+        frame: &mut Frame,
+    ) -> Result<(), Diagnostic> {
+        let datatype = self.target.storage.datatype;
+        match role {
+            ir::Role::Input => {
+                let buffer = bound(binding, self.values);
+                let len = buffer.len() * parts(buffer.datatype());
+                frame.slots.extend([buffer.address() as u64, len as u64]);
+                return Ok(());
+            }
+            ir::Role::Output | ir::Role::Shared => {
+                let size = self.full_size()?;
+                let address = match shared {
+                    Some(address) => address,
+                    None => {
+                        let fresh = memory::allocate(datatype, size)?;
+                        frame.owned.push(frame.slots.len());
+                        fresh
+                    }
+                };
+                frame.slots.extend([address as u64, (size * parts(datatype)) as u64]);
+            }
+            ir::Role::Result | ir::Role::Local => {
+                frame.owned.push(frame.slots.len());
+                frame.slots.extend([0, 0]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The result's arrays out of the slots.
+    pub(crate) fn taken(&self, frame: &mut Frame) -> Tensor {
+        let storage = &self.target.storage;
+        let mut levels = vec![LevelData::default(); storage.format.levels().len()];
+        let mut vals = None;
+        for (place, array, binding) in self.result_arrays() {
+            let (address, len) = (frame.slots[place], frame.slots[place + 1] as usize);
+            (frame.slots[place], frame.slots[place + 1]) = (0, 0);
             // SAFETY: the kernel left memory of the malloc family with `len` elements here, and
             // the null keeps anyone else from freeing it.
             let buffer = |len, elem| unsafe { Buffer::from_malloc(address as *mut u8, len, elem) };
             match binding {
                 Binding::Level { level, part, .. } => {
-                    *levels[level.index()].part_mut(*part) = Some(buffer(len, decl.elem));
+                    *levels[level.index()].part_mut(*part) = Some(buffer(len, array.elem));
                 }
                 _ => vals = Some(buffer(len / parts(storage.datatype), storage.datatype)),
             }
         }
-        place += 2;
+        let vals = vals.expect("every result has values");
+        let shape = self.shape();
+        let positions = truncate(&mut levels, &storage.format, &shape);
+        // SAFETY: generated code assembles valid tensors.
+        unsafe {
+            Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals.truncated(positions))
+        }
     }
-    let vals = vals.expect("every result has values");
-    let positions = truncate(&mut levels, &storage.format, &dims);
-    // SAFETY: generated code assembles valid tensors.
-    unsafe {
-        Tensor::from_parts_unchecked(dims, storage.clone(), levels, vals.truncated(positions))
+
+    /// The arrays that the kernel writes for its caller: the slot, the array, what it is.
+    pub(crate) fn result_arrays(&self) -> impl Iterator<Item = (usize, &ir::ArrayDecl, &Binding)> {
+        let function = &self.lowered.function;
+        let mut next = 0;
+        let places = function.params.iter().zip(&self.lowered.bindings).map(move |(p, binding)| {
+            let place = next;
+            next += if matches!(p, Param::Scalar(_)) { 1 } else { 2 };
+            (place, p, binding)
+        });
+        places.filter_map(|(place, param, binding)| match param {
+            Param::Array(a) if function.arrays[*a].role != ir::Role::Input => {
+                Some((place, &function.arrays[*a], binding))
+            }
+            _ => None,
+        })
     }
+
+    /// The diagnostic of a call that ended early.
+    pub(crate) fn failed(&self, status: Status) -> Diagnostic {
+        failed(status, &self.target.name, &self.target.storage)
+    }
+}
+
+/// How many numbers of the imperative form an element is.
+fn parts(datatype: DataType) -> usize {
+    if datatype.is_complex() { 2 } else { 1 }
 }
 
 /// Cuts the arrays of levels down to what is in use; the number of values that there are.
@@ -166,7 +275,9 @@ fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
             array.expect("a valid tensor has its format's arrays")
         }
         Binding::Vals { tensor: id } => tensor(*id).vals(),
-        Binding::Dimension(_) => unreachable!("dimensions are scalars"),
+        Binding::Dimension(_) | Binding::Begin | Binding::End => {
+            unreachable!("numbers are no arrays")
+        }
     }
 }
 
@@ -190,9 +301,6 @@ fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
             ),
         )
         .help("choose a format for any number of entries, such as csr or coo"),
-        Status::OutOfMemory | Status::Ok => {
-            Diagnostic::new(Code::OutOfMemory, format!("{name} does not fit in memory"))
-                .help("compute a smaller part, or choose a sparser format")
-        }
+        Status::OutOfMemory | Status::Ok => budget::refusal(name, None),
     }
 }

@@ -1,5 +1,6 @@
 //! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
 
+pub mod budget;
 pub mod cc;
 pub mod coordinates;
 mod disk_cache;
@@ -7,6 +8,7 @@ pub mod interpreted;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
+mod parallel;
 pub mod pipes;
 mod radix;
 pub mod records;

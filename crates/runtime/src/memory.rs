@@ -4,12 +4,13 @@
 //! sparse matrices is page faults otherwise. Kernels of every backend grow their results by
 //! [`reserve`] or its like in C; all of it is the C library's memory, freed by `free`.
 
+use crate::budget;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::diagnostic::Diagnostic;
 use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
@@ -20,6 +21,12 @@ const HUGE_PAGE: usize = 2 << 20;
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
     /// The data type of such elements.
     const DATATYPE: DataType;
+
+    /// The element for a value of its register type that fits.
+    fn of(value: Scalar) -> Self;
+
+    /// The value in its register type.
+    fn value(self) -> Scalar;
 }
 
 mod sealed {
@@ -27,18 +34,58 @@ mod sealed {
 }
 
 macro_rules! elements {
-    ($($t:ty: $d:ident),*) => {$(
-        impl sealed::Sealed for $t {}
-        impl Element for $t {
-            const DATATYPE: DataType = DataType::$d;
-        }
-    )*};
+    ($($t:ty: $d:ident, $of:expr, $value:expr;)*) => {
+        $(
+            impl sealed::Sealed for $t {}
+            impl Element for $t {
+                const DATATYPE: DataType = DataType::$d;
+                fn of(value: Scalar) -> $t {
+                    $of(value.computed(DataType::$d))
+                }
+                fn value(self) -> Scalar {
+                    $value(self)
+                }
+            }
+        )*
+    };
 }
 
-elements!(
-    Truth: Bool, i8: I8, i16: I16, i32: I32, i64: I64, u8: U8, u16: U16, u32: U32, u64: U64,
-    F16: F16, Bf16: Bf16, f32: F32, f64: F64, [f32; 2]: C64, [f64; 2]: C128
-);
+elements! {
+    Truth: Bool, |c: Scalar| Truth::from(!c.is_zero()), |x: Truth| Scalar::I64(i64::from(x.0));
+    i8: I8, |c: Scalar| c.as_i64() as i8, |x| Scalar::I64(i64::from(x));
+    i16: I16, |c: Scalar| c.as_i64() as i16, |x| Scalar::I64(i64::from(x));
+    i32: I32, |c: Scalar| c.as_i64() as i32, |x| Scalar::I64(i64::from(x));
+    i64: I64, |c: Scalar| c.as_i64(), Scalar::I64;
+    u8: U8, |c: Scalar| c.as_i64() as u8, |x| Scalar::I64(i64::from(x));
+    u16: U16, |c: Scalar| c.as_i64() as u16, |x| Scalar::I64(i64::from(x));
+    u32: U32, |c: Scalar| c.as_i64() as u32, |x| Scalar::I64(i64::from(x));
+    u64: U64, |c: Scalar| if let Scalar::U64(x) = c { x } else { c.as_i64() as u64 }, Scalar::U64;
+    F16: F16, |c: Scalar| F16::from(c.as_f64() as f32), |x: F16| Scalar::F32(x.into());
+    Bf16: Bf16, |c: Scalar| Bf16::from(c.as_f64() as f32), |x: Bf16| Scalar::F32(x.into());
+    f32: F32, |c: Scalar| c.as_f64() as f32, Scalar::F32;
+    f64: F64, |c: Scalar| c.as_f64(), Scalar::F64;
+    [f32; 2]: C64, |c: Scalar| c.parts().map(|x| x.as_f64() as f32), Scalar::C64;
+    [f64; 2]: C128, |c: Scalar| c.parts().map(Scalar::as_f64), Scalar::C128;
+}
+
+/// The body for the type of the elements of a data type.
+macro_rules! for_element {
+    ($datatype:expr, $t:ident => $body:expr) => {
+        for_element!($datatype, $t => $body,
+            Bool: $crate::memory::Truth, I8: i8, I16: i16, I32: i32, I64: i64, U8: u8, U16: u16,
+            U32: u32, U64: u64, F16: tamis_core::half::F16, Bf16: tamis_core::half::Bf16,
+            F32: f32, F64: f64, C64: [f32; 2], C128: [f64; 2])
+    };
+    ($datatype:expr, $t:ident => $body:expr, $($d:ident: $element:ty),*) => {
+        match $datatype {
+            $(tamis_core::datatype::DataType::$d => {
+                type $t = $element;
+                $body
+            })*
+        }
+    };
+}
+pub(crate) use for_element;
 
 /// A truth value in memory: one byte, 0 or 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -90,7 +137,7 @@ unsafe impl Sync for Malloc {}
 impl Drop for Malloc {
     fn drop(&mut self) {
         // SAFETY: the pointer came from the malloc family and is freed once.
-        unsafe { libc::free(self.0) }
+        unsafe { budget::free(self.0) }
     }
 }
 
@@ -179,26 +226,9 @@ impl Buffer {
 
     /// An element in its register type.
     pub fn get(&self, at: usize) -> Scalar {
-        fn pick<T: Element>(buffer: &Buffer, at: usize) -> T {
-            buffer.as_slice::<T>().expect("the data type was matched")[at]
-        }
-        match self.datatype {
-            DataType::Bool => Scalar::I64(i64::from(pick::<Truth>(self, at).byte())),
-            DataType::I8 => Scalar::I64(i64::from(pick::<i8>(self, at))),
-            DataType::I16 => Scalar::I64(i64::from(pick::<i16>(self, at))),
-            DataType::I32 => Scalar::I64(i64::from(pick::<i32>(self, at))),
-            DataType::I64 => Scalar::I64(pick(self, at)),
-            DataType::U8 => Scalar::I64(i64::from(pick::<u8>(self, at))),
-            DataType::U16 => Scalar::I64(i64::from(pick::<u16>(self, at))),
-            DataType::U32 => Scalar::I64(i64::from(pick::<u32>(self, at))),
-            DataType::U64 => Scalar::U64(pick(self, at)),
-            DataType::F16 => Scalar::F32(pick::<F16>(self, at).into()),
-            DataType::Bf16 => Scalar::F32(pick::<Bf16>(self, at).into()),
-            DataType::F32 => Scalar::F32(pick(self, at)),
-            DataType::F64 => Scalar::F64(pick(self, at)),
-            DataType::C64 => Scalar::C64(pick(self, at)),
-            DataType::C128 => Scalar::C128(pick(self, at)),
-        }
+        for_element!(self.datatype, T => {
+            self.as_slice::<T>().expect("the data type was matched")[at].value()
+        })
     }
 
     /// An element of an array of positions or coordinates; 0 for other types.
@@ -238,9 +268,21 @@ fn fresh(len: usize, size: usize) -> Result<*mut u8, Diagnostic> {
         unsafe { reserve(std::ptr::null_mut(), 0, bytes) }
     });
     if address.is_null() && len > 0 {
-        return Err(out_of_memory(len as f64 * size as f64));
+        return Err(budget::refusal("an array", Some(len as f64 * size as f64)));
     }
     Ok(address)
+}
+
+/// Gives `len` elements a value.
+///
+/// # Safety
+/// There is room for so many at the address, and nobody else uses it meanwhile.
+pub(crate) unsafe fn fill(address: *mut u8, datatype: DataType, len: usize, value: Scalar) {
+    for_element!(datatype, T => {
+        let first = address.cast::<T>();
+        // SAFETY: the caller promises the room.
+        (0..len).for_each(|at| unsafe { first.add(at).write(T::of(value)) });
+    });
 }
 
 /// An array under construction: memory under the page policy, uninitialised at first and written
@@ -306,29 +348,8 @@ impl<T: Copy> Building<T> {
 impl<T> Drop for Building<T> {
     fn drop(&mut self) {
         // SAFETY: the memory is of the malloc family, or null, and owned here alone.
-        unsafe { libc::free(self.address.cast()) }
+        unsafe { budget::free(self.address.cast()) }
     }
-}
-
-/// The diagnostic for an allocation of so many bytes that failed.
-pub fn out_of_memory(bytes: f64) -> Diagnostic {
-    let message = format!("an array of {:.3} GB does not fit in memory", bytes / 1e9);
-    Diagnostic::new(Code::OutOfMemory, message)
-        .help("store the result in a sparse format, or work on a smaller part")
-}
-
-/// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
-pub fn physical_memory() -> usize {
-    static BYTES: OnceLock<usize> = OnceLock::new();
-    *BYTES.get_or_init(|| {
-        // SAFETY: sysconf only reads system facts.
-        let (pages, size) =
-            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-        match (usize::try_from(pages), usize::try_from(size)) {
-            (Ok(pages), Ok(size)) => pages.saturating_mul(size),
-            _ => usize::MAX,
-        }
-    })
 }
 
 /// Moves `old_bytes` at `old` to memory of at least `new_bytes`; null on failure, when the old
@@ -342,14 +363,11 @@ pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut 
     }
     if new_bytes < HUGE_FROM {
         // SAFETY: `old` is null or of the malloc family, as the caller promises.
-        return unsafe { libc::realloc(old.cast(), new_bytes) }.cast();
-    }
-    if new_bytes > physical_memory() {
-        return std::ptr::null_mut();
+        return unsafe { budget::realloc(old.cast(), new_bytes) }.cast();
     }
     let mut fresh: *mut c_void = std::ptr::null_mut();
     // SAFETY: the alignment is a power of two and a multiple of the pointer size.
-    if unsafe { libc::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
+    if unsafe { budget::posix_memalign(&mut fresh, HUGE_PAGE, new_bytes) } != 0 {
         return std::ptr::null_mut();
     }
     // SAFETY: the range was just allocated; the advice changes no contents. The copy stays within
@@ -359,7 +377,7 @@ pub unsafe fn reserve(old: *mut u8, old_bytes: usize, new_bytes: usize) -> *mut 
         libc::madvise(fresh, new_bytes, libc::MADV_HUGEPAGE);
         if !old.is_null() {
             libc::memcpy(fresh, old.cast(), old_bytes.min(new_bytes));
-            libc::free(old.cast());
+            budget::free(old.cast());
         }
     }
     fresh.cast()

@@ -45,9 +45,11 @@ impl Backend {
     pub fn target(self) -> Target {
         match self {
             Backend::Auto | Backend::Jit => {
-                Target { vector_bytes: 16, tile_registers: 6, hoists: true }
+                Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true }
             }
-            Backend::C => Target { vector_bytes: 64, tile_registers: 16, hoists: false },
+            Backend::C => {
+                Target { vector_bytes: 64, tile_registers: 16, hoists: false, prefetches: true }
+            }
             Backend::Interpreter => Target::SCALAR,
         }
     }

@@ -1,6 +1,6 @@
 //! Conversion between all formats, by generated kernels.
 
-use crate::{Backend, Options, cache};
+use crate::{Backend, Options, Parts, cache};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
@@ -67,6 +67,8 @@ impl Generated for Tensor {
         let options = Options {
             results: BTreeMap::from([("tensor".to_owned(), spec)]),
             backend: Backend::Jit,
+            // What runs in parts may be packed by conversion.
+            parts: Parts::Whole,
             ..Options::default()
         };
         let operands = [("A", self)];

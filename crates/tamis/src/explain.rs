@@ -115,7 +115,7 @@ impl<'p> Explanation<'p> {
         let width = IndexWidth::for_max(known.values().copied().max().unwrap_or(0));
         let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
-        let request = Request { program, inputs, results, datatype, dims, width };
+        let request = Request { program, inputs, results, datatype, dims, width, parallel: false };
         Ok(Explanation { request, schedule: options.schedule.clone() })
     }
 

@@ -18,7 +18,7 @@ use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
 use tamis_runtime::Tensor;
-use tamis_runtime::kernel::{Executable, call};
+use tamis_runtime::kernel::{Call, Executable};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -35,6 +35,27 @@ pub struct Options {
     pub schedule: Schedule,
     /// What runs the kernels.
     pub backend: Backend,
+    /// How kernels are cut into parts that run at the same time.
+    pub parts: Parts,
+}
+
+/// How kernels are cut into parts that run at the same time, on the threads of rayon's pool.
+///
+/// Where they are cut depends on the operands and not on the number of threads, so results are the
+/// same, bit for bit, for any number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parts {
+    /// They are not.
+    Whole,
+    /// Into parts with about so many stored elements of the operand that is cut.
+    OfElements(u64),
+}
+
+impl Default for Parts {
+    /// Parts that take some tens of microseconds or more.
+    fn default() -> Parts {
+        Parts::OfElements(1 << 14)
+    }
 }
 
 /// Values by tensor, and dimensions by index variable.
@@ -53,6 +74,8 @@ pub struct Kernel {
     /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
     spent: AtomicU64,
     backend: Backend,
+    /// So many stored elements are worth a part.
+    grain: u64,
     given: BTreeMap<IndexVar, u64>,
     /// The dimensions of results that the user gave.
     shapes: BTreeMap<TensorId, Vec<u64>>,
@@ -123,6 +146,10 @@ impl Kernel {
             optimised: Arc::new(OnceLock::new()),
             spent: AtomicU64::new(0),
             backend: options.backend,
+            grain: match options.parts {
+                Parts::Whole => u64::MAX,
+                Parts::OfElements(n) => n,
+            },
             given,
             shapes,
             inputs,
@@ -156,7 +183,17 @@ impl Kernel {
         {
             waste::refuse_copy(&self.compiled.program, kernel, &values)?;
             let target = &self.compiled.program.tensors[kernel.result];
-            let tensor = call(target, lowered, executable.as_ref(), &values, &dims)?;
+            let call = Call {
+                target,
+                id: kernel.result,
+                lowered,
+                executable: executable.as_ref(),
+                values: &values,
+                dims: &dims,
+                pack: crate::pack,
+                grain: self.grain,
+            };
+            let tensor = call.run()?;
             values[kernel.result.index()] = Some(tensor);
         }
         self.consider_optimising(start.elapsed().as_nanos() as u64);
@@ -272,6 +309,7 @@ pub(crate) fn request<'p>(
         datatype: options.datatype,
         dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
         width: IndexWidth::for_max(largest),
+        parallel: options.parts != Parts::Whole,
     })
 }
 

@@ -25,7 +25,7 @@ mod waste;
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
 pub use footprint::footprint;
-pub use kernel::{Bound, Kernel, Options, evaluate};
+pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};
@@ -36,7 +36,7 @@ pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, LevelData, Tensor, Truth, Values, is_list,
 };
-pub use tamis_runtime::{pipes, threads};
+pub use tamis_runtime::{budget, pipes, threads};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

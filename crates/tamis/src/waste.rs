@@ -13,7 +13,7 @@ use tamis_core::format::{self, Format, LevelMap, Storage};
 use tamis_core::ids::{Id, Mode, TensorId};
 use tamis_core::level::{COMPRESSED, DENSE};
 use tamis_core::notation::Expr;
-use tamis_runtime::memory::physical_memory;
+use tamis_runtime::budget;
 use tamis_runtime::{Coordinates, Tensor, Values};
 
 /// From so many bytes on a tensor is looked at before it is stored.
@@ -80,7 +80,7 @@ fn refuse(name: &str, list: &Coordinates, storage: &Storage) -> Result<(), Diagn
     let Some(bytes) = footprint(list, storage) else { return Ok(()) };
     let (plain, least) = sparse(list, storage)?;
     let wasteful = bytes > LARGE && bytes / WASTE > least;
-    if !wasteful && bytes <= physical_memory() as u64 {
+    if !wasteful && bytes <= budget::limit() as u64 {
         return Ok(());
     }
     let message = format!(

@@ -4,7 +4,7 @@
 use crate::number::Number;
 use std::collections::BTreeMap;
 use std::fmt;
-use tamis::{Coordinates, Diagnostic, Duplicates, Options, Tensor, Values, format};
+use tamis::{Coordinates, Diagnostic, Duplicates, Options, Parts, Tensor, Values, format};
 
 /// A program with everything it needs to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,14 @@ impl Operand {
 }
 
 impl Case {
+    /// Parts that are small enough for small tensors to have several; some programs have none.
+    fn parts(&self) -> Parts {
+        match self.text.len() % 8 {
+            0 => Parts::Whole,
+            _ => Parts::OfElements(2),
+        }
+    }
+
     /// The options of its compilation.
     pub fn options(&self, backend: tamis::Backend) -> Result<Options, Diagnostic> {
         let program = tamis::notation::parse(&self.text)?;
@@ -74,6 +82,7 @@ impl Case {
             shapes: self.shapes.clone(),
             schedule: tamis::schedule::parse(&self.schedule)?,
             backend,
+            parts: self.parts(),
         })
     }
 }

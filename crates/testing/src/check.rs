@@ -1,9 +1,12 @@
 //! Comparing a case's results on a backend with the dense reference.
 
 use crate::case::Case;
+use crate::functions::bits;
 use crate::number::Number;
 use crate::reference::{self, Dense, Sizes};
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
 use tamis_core::cin::Role;
 use tamis_core::diagnostic::Place;
@@ -86,7 +89,7 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     if expected.values().any(inexact) || (integers && expected.values().any(unusual)) {
         return Ok(Outcome::Invalid);
     }
-    let results = match kernel.run(&operands) {
+    let results = match on_threads(3, || kernel.run(&operands)) {
         // An earlier value of a result may not fit either, and be gone afterwards.
         Err(d)
             if d.code == Code::IntegerOverflow
@@ -96,6 +99,11 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
         results => results?,
     };
+    if backend != Backend::Interpreter
+        && !are_same(&results, &on_threads(1, || kernel.run(&operands))?)
+    {
+        return Ok(Outcome::Wrong("other bits on one thread than on three".to_owned()));
+    }
     let fill = |t: &Tensor| Number::of(t.storage().fill);
     sizes.fills = results.iter().map(|(name, t)| (name.clone(), fill(t))).collect();
     let expected = reference::evaluate(&program, &dense, &sizes)?;
@@ -105,6 +113,18 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         }
     }
     Ok(Outcome::Right)
+}
+
+/// Whether results have the same bits.
+fn are_same(some: &[(String, Tensor)], others: &[(String, Tensor)]) -> bool {
+    some.iter().zip(others).all(|((_, a), (_, b))| bits(a) == bits(b))
+}
+
+/// Runs something on a pool of so many threads.
+fn on_threads<T: Send>(count: usize, run: impl FnOnce() -> T + Send) -> T {
+    static POOLS: [OnceLock<ThreadPool>; 4] = [const { OnceLock::new() }; 4];
+    let new = || ThreadPoolBuilder::new().num_threads(count).build();
+    POOLS[count].get_or_init(|| new().expect("threads can be started")).install(run)
 }
 
 /// The element types of a program's results by name.

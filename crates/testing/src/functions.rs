@@ -11,7 +11,7 @@ use tamis_core::ir::Function;
 use tamis_core::lower::Lowered;
 use tamis_core::transform::Target;
 use tamis_runtime::interpreted::Interpreted;
-use tamis_runtime::kernel::call;
+use tamis_runtime::kernel::Call;
 
 /// A case on its way through the compiler.
 pub struct Functions {
@@ -68,9 +68,19 @@ impl Functions {
 
     /// Interprets the function of a kernel, on the results of those before it.
     pub fn run(&self, kernel: usize, lowered: &Lowered) -> Result<Run, Diagnostic> {
-        let target = &self.program.tensors[self.program.kernels[kernel].result];
+        let id = self.program.kernels[kernel].result;
         let interpreted = Interpreted::new(lowered.function.clone());
-        let tensor = call(target, lowered, &interpreted, &self.values, &self.dims)?;
+        let call = Call {
+            target: &self.program.tensors[id],
+            id,
+            lowered,
+            executable: &interpreted,
+            values: &self.values,
+            dims: &self.dims,
+            pack: tamis::pack,
+            grain: u64::MAX,
+        };
+        let tensor = call.run()?;
         let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();
         Ok(Run { tensor, counts })
     }

@@ -58,10 +58,10 @@ impl LevelFormat for Banded {
         Some(Bounds { lo, hi: mul(add(parent, int(1)), level.width()) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
-        let parent = binary(BinaryOp::Div, position.clone(), level.width());
-        let first = level.coordinate(parent);
-        let place = add(first.clone(), binary(BinaryOp::Mod, position, level.width()));
+    fn pos_access(&self, level: &LevelArrays, parent: Expr, position: Expr) -> Option<Labelled> {
+        let first = level.coordinate(parent.clone());
+        let distance = sub(position, mul(parent, level.width()));
+        let place = add(first.clone(), distance);
         let found = all([lt(int(-1), first), lt(place.clone(), level.size.clone())]);
         Some(Labelled { coordinate: level.with_least(place), found: Some(found) })
     }

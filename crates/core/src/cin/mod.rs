@@ -55,6 +55,8 @@ pub struct Kernel {
     pub scatter: bool,
     /// Whether a dense array over any level of the result is small enough to gather it in.
     pub workspace: bool,
+    /// Whether it is called for parts of its outermost loop, where that can be cut.
+    pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
 }

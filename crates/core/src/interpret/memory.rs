@@ -225,13 +225,18 @@ impl Memory {
         }
     }
 
-    /// Takes an argument over; inputs are defined, everything else is not.
-    pub(super) fn give(&mut self, array: Array, buffer: Buffer) -> Result<(), Fault> {
+    /// Takes an argument over, whose elements are defined or not; inputs always are.
+    pub(super) fn give(
+        &mut self,
+        array: Array,
+        buffer: Buffer,
+        is_defined: bool,
+    ) -> Result<(), Fault> {
         let place = &mut self.arrays[array.index()];
         if place.elem() != buffer.elem() {
             return Err(Fault::new("an array of another element type was passed"));
         }
-        self.defined[array.index()] = vec![false; buffer.len()];
+        self.defined[array.index()] = vec![is_defined; buffer.len()];
         *place = buffer;
         Ok(())
     }

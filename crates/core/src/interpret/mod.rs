@@ -11,7 +11,7 @@ pub use memory::{Buffer, Counts, Fault};
 use crate::algebra::{BinaryOp, eval};
 use crate::datatype::Scalar;
 use crate::ids::{Id, Var};
-use crate::ir::{Expr, Function, Param, Status, Stmt};
+use crate::ir::{Expr, Function, Param, Role, Status, Stmt};
 use memory::Memory;
 
 /// What a parameter is given.
@@ -52,7 +52,10 @@ pub fn run(
     for (param, argument) in function.params.iter().zip(arguments) {
         match (param, argument) {
             (Param::Scalar(v), Argument::Scalar(x)) => machine.vars[v.index()] = vec![x],
-            (Param::Array(a), Argument::Array(buffer)) => machine.memory.give(*a, buffer)?,
+            (Param::Array(a), Argument::Array(buffer)) => {
+                let is_defined = function.arrays[*a].role == Role::Shared;
+                machine.memory.give(*a, buffer, is_defined)?;
+            }
             _ => return Err(Fault::new("an argument does not fit its parameter")),
         }
     }
@@ -128,6 +131,9 @@ impl Machine<'_> {
             Stmt::Sort { keys, carried, lo, hi } => {
                 let (lo, hi) = (self.index(lo)?, self.index(hi)?);
                 self.memory.sort(self.function, keys, carried, lo, hi)?;
+            }
+            Stmt::Prefetch { index, .. } => {
+                self.index(index)?;
             }
             Stmt::Fail(status) => return Ok(Flow::Ended(*status)),
             Stmt::Comment(_) => {}

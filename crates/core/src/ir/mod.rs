@@ -32,8 +32,10 @@
 //! **Arrays** never alias each other. A [`Role::Input`] array is never written. Every index of a
 //! load or store lies within the array: lowering guarantees it, the interpreter checks it.
 //! A [`Role::Output`] array has a size fixed by the caller and undefined contents on entry.
-//! A [`Role::Result`] or [`Role::Local`] array is empty on entry and is allocated by
-//! [`Stmt::Reserve`]; the caller owns a result afterwards, a local one dies with the call.
+//! A [`Role::Shared`] array is an output whose elements have a value on entry.
+//! A [`Role::Result`] or [`Role::Local`] array is empty on entry, or what an earlier call left, and
+//! is allocated by [`Stmt::Reserve`]; the caller owns a result afterwards, a local one is the
+//! caller's to give to another call or to free.
 //!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
@@ -126,6 +128,9 @@ pub enum Role {
     Input,
     /// The caller's, of fixed size, read and written.
     Output,
+    /// An output of which every element has a value beforehand, and other calls may be writing
+    /// other elements meanwhile.
+    Shared,
     /// Allocated and grown by the kernel, handed to the caller.
     Result,
     /// Allocated and grown by the kernel, gone after the call.
@@ -250,6 +255,14 @@ pub enum Stmt {
         /// End, exclusive.
         hi: Expr,
     },
+    /// A hint that the element will be read soon. It has no effect on results, and the index may
+    /// lie outside the array, as the end of a stream of elements does.
+    Prefetch {
+        /// Where.
+        array: Array,
+        /// The element.
+        index: Expr,
+    },
     /// Ends the call with a status.
     Fail(Status),
     /// A remark for the reader.
@@ -372,6 +385,7 @@ impl Stmt {
             Stmt::Sort { keys, carried, lo, hi } => {
                 Stmt::Sort { keys, carried, lo: expr(lo), hi: expr(hi) }
             }
+            Stmt::Prefetch { array, index } => Stmt::Prefetch { array, index: expr(index) },
             Stmt::Fail(_) | Stmt::Comment(_) => self,
         }
     }
@@ -382,7 +396,8 @@ impl Stmt {
             Stmt::Assign { value: a, .. }
             | Stmt::While { cond: a, .. }
             | Stmt::If { cond: a, .. }
-            | Stmt::Reserve { len: a, .. } => [Some(a), None, None],
+            | Stmt::Reserve { len: a, .. }
+            | Stmt::Prefetch { index: a, .. } => [Some(a), None, None],
             Stmt::Store { index: a, value: b, .. }
             | Stmt::For { lo: a, hi: b, .. }
             | Stmt::Sort { lo: a, hi: b, .. } => [Some(a), Some(b), None],
@@ -396,9 +411,10 @@ impl Stmt {
     pub fn named(&self) -> (Vec<Var>, Vec<Array>) {
         match self {
             Stmt::Assign { var, .. } | Stmt::For { var, .. } => (vec![*var], vec![]),
-            Stmt::Store { array, .. } | Stmt::Reserve { array, .. } | Stmt::Fill { array, .. } => {
-                (vec![], vec![*array])
-            }
+            Stmt::Store { array, .. }
+            | Stmt::Reserve { array, .. }
+            | Stmt::Fill { array, .. }
+            | Stmt::Prefetch { array, .. } => (vec![], vec![*array]),
             Stmt::Sort { keys, carried, .. } => (vec![], [&keys[..], carried].concat()),
             Stmt::While { .. } | Stmt::If { .. } | Stmt::Fail(_) | Stmt::Comment(_) => {
                 (vec![], vec![])

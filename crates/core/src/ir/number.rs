@@ -113,6 +113,7 @@ impl Map {
             Stmt::Fill { array, lo, hi, value } => {
                 Stmt::Fill { array: self.array(array), lo, hi, value }
             }
+            Stmt::Prefetch { array, index } => Stmt::Prefetch { array: self.array(array), index },
             Stmt::Sort { keys, carried, lo, hi } => {
                 let all = |list: Vec<Array>| list.into_iter().map(|a| self.array(a)).collect();
                 Stmt::Sort { keys: all(keys), carried: all(carried), lo, hi }

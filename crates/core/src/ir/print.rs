@@ -45,6 +45,7 @@ fn param(function: &Function, param: Param) -> String {
             let role = match array.role {
                 Role::Input => "in",
                 Role::Output => "out",
+                Role::Shared => "shared",
                 Role::Result => "result",
                 Role::Local => "local",
             };
@@ -108,6 +109,7 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
                 _ => writeln!(f, " with {}", names(carried)),
             }
         }
+        Stmt::Prefetch { array: a, index } => writeln!(f, "prefetch {}[{}]", array(*a), e(index)),
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }

@@ -31,12 +31,14 @@ impl Legaliser<'_> {
             let (result, compute) = (task.result, task.compute);
             let workspace = self.has_small_dimensions(&task);
             let body = self.gathering_loops(&task, &order.vars, gather);
+            let chunked = self.request.parallel;
             return Kernel {
                 result,
                 compute,
                 body,
                 scatter: false,
                 workspace,
+                chunked,
                 tags: BTreeMap::new(),
             };
         }
@@ -45,7 +47,15 @@ impl Legaliser<'_> {
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter, workspace, tags: BTreeMap::new() }
+        Kernel {
+            result,
+            compute,
+            body,
+            scatter,
+            workspace,
+            chunked: self.request.parallel,
+            tags: BTreeMap::new(),
+        }
     }
 
     /// The loops of a task in an order.

@@ -51,6 +51,9 @@ pub struct Request<'p> {
     pub dims: BTreeMap<IndexVar, u64>,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
+    /// Whether kernels are to be called for parts of their outermost loops, so that parts may run
+    /// at the same time.
+    pub parallel: bool,
 }
 
 /// The kernels of a program.

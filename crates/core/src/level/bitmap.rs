@@ -4,17 +4,24 @@
 //! parent    0            1
 //! mask      1 0 0 1      0 0 1 0          position = parent * size + coordinate
 //! ```
+//!
+//! The mask has a byte for each position, so that rows can be written at the same time; loops ask
+//! for eight of them as one word whether any is set.
 
 use super::dense::{Dense, position};
 use super::{
-    Insert, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties, Scratch,
+    Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
+    Properties, Scratch, Stretch,
 };
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
-use crate::ir::build::{binary, int, load, mul, store};
+use crate::ir::build::{add, binary, eq, int, load, mul, store, sub};
 use crate::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties = Properties { compact: false, ..Properties::LISTED };
+
+/// Bytes of a word.
+const WORD: u16 = 8;
 
 #[derive(Debug)]
 pub(super) struct Bitmap;
@@ -34,6 +41,27 @@ impl LevelFormat for Bitmap {
 
     fn summary(&self) -> &'static str {
         "room for every coordinate of the dimension, and a mask of those present"
+    }
+
+    fn walks(&self) -> bool {
+        true
+    }
+
+    fn pos_bounds(&self, level: &LevelArrays, parent: Expr) -> Option<Bounds> {
+        let lo = mul(parent.clone(), level.size.clone());
+        Some(Bounds { lo, hi: mul(add(parent, int(1)), level.size.clone()) })
+    }
+
+    fn pos_access(&self, level: &LevelArrays, parent: Expr, position: Expr) -> Option<Labelled> {
+        let distance = sub(position.clone(), mul(parent, level.size.clone()));
+        let found = binary(BinaryOp::Ne, load(level.mask(), position), int(0));
+        Some(Labelled { coordinate: level.with_least(distance), found: Some(found) })
+    }
+
+    fn pos_passed(&self, level: &LevelArrays, position: Expr) -> Option<Stretch> {
+        let word = Expr::Load { array: level.mask(), index: Box::new(position), lanes: WORD };
+        let empty = eq(Expr::Sum(Box::new(word)), int(0));
+        Some(Stretch { positions: i64::from(WORD), empty })
     }
 
     fn locates(&self) -> bool {

@@ -47,7 +47,7 @@ impl LevelFormat for Compressed {
         Some(Bounds { lo, hi: load(level.pos(), add(parent, int(1))) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
         Some(Labelled { coordinate: level.coordinate(position), found: None })
     }
 
@@ -118,11 +118,11 @@ impl Append for Compressed {
         vec![store(level.pos(), add(parent, int(1)), end)]
     }
 
-    fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt> {
+    fn append_finalize(&self, level: &LevelArrays, lo: Expr, hi: Expr, scratch: Var) -> Vec<Stmt> {
         let p = || Expr::Var(scratch);
         let (here, next) = (load(level.pos(), p()), load(level.pos(), add(p(), int(1))));
         let carry = store(level.pos(), add(p(), int(1)), here.clone());
-        vec![for_loop(scratch, int(0), parents, vec![when(lt(next, here), vec![carry])])]
+        vec![for_loop(scratch, lo, hi, vec![when(lt(next, here), vec![carry])])]
     }
 
     fn count(&self) -> Option<&dyn Count> {

@@ -48,7 +48,7 @@ impl LevelFormat for Hashed {
         Some(Bounds { lo, hi: mul(add(parent, int(1)), level.width()) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
         let stored = level.coordinate(position);
         let found = binary(BinaryOp::Ne, stored.clone(), int(-1));
         Some(Labelled { coordinate: level.with_least(stored), found: Some(found) })

@@ -47,7 +47,7 @@ impl LevelFormat for Listed {
         Some(Bounds { lo: lo.clone(), hi: add(lo, load(level.pos(), parent)) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
         Some(Labelled { coordinate: level.coordinate(position), found: None })
     }
 

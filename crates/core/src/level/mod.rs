@@ -66,6 +66,15 @@ pub struct Labelled {
     pub found: Option<Expr>,
 }
 
+/// Positions in a row.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stretch {
+    /// How many, at least 2.
+    pub positions: i64,
+    /// Whether none of them has a coordinate.
+    pub empty: Expr,
+}
+
 /// Where a coordinate is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Located {
@@ -110,8 +119,16 @@ pub trait LevelFormat: Sync + fmt::Debug {
         None
     }
 
-    /// `pos_access(p_k) -> <i_k, found>`: the coordinate at a position.
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    /// `pos_access(p_{k-1}, p_k) -> <i_k, found>`: the coordinate at a position, which is a child of
+    /// the parent; levels that find several parents at one coordinate are not asked for more.
+    fn pos_access(&self, level: &LevelArrays, parent: Expr, position: Expr) -> Option<Labelled> {
+        let _ = (level, parent, position);
+        None
+    }
+
+    /// `pos_passed(p_k) -> <n, empty>`: whether `n` positions from one on hold no coordinate, for
+    /// levels that can tell faster than by one after the other. All `n` are positions of the level.
+    fn pos_passed(&self, level: &LevelArrays, position: Expr) -> Option<Stretch> {
         let _ = (level, position);
         None
     }
@@ -204,9 +221,9 @@ pub trait Append {
     /// `append_edges(p_{k-1}, pend_k)`: all children of a parent are stored, up to `end`.
     fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt>;
 
-    /// `append_finalize(sz_{k-1})`: gives parents that were passed over empty segments; `scratch`
-    /// is a free loop variable.
-    fn append_finalize(&self, level: &LevelArrays, parents: Expr, scratch: Var) -> Vec<Stmt>;
+    /// `append_finalize(lo_{k-1}, hi_{k-1})`: gives parents `lo..hi` that were passed over empty
+    /// segments; `scratch` is a free loop variable.
+    fn append_finalize(&self, level: &LevelArrays, lo: Expr, hi: Expr, scratch: Var) -> Vec<Stmt>;
 
     /// The level functions for results of which each parent's children come in order.
     fn count(&self) -> Option<&dyn Count> {

@@ -52,7 +52,7 @@ impl LevelFormat for Singleton {
         Some(Bounds { lo: parent.clone(), hi: add(parent, int(1)) })
     }
 
-    fn pos_access(&self, level: &LevelArrays, position: Expr) -> Option<Labelled> {
+    fn pos_access(&self, level: &LevelArrays, _: Expr, position: Expr) -> Option<Labelled> {
         let coordinate = level.coordinate(position);
         let found =
             (!level.properties.compact).then(|| binary(BinaryOp::Ge, coordinate.clone(), int(0)));
@@ -119,7 +119,7 @@ impl Append for Singleton {
         vec![]
     }
 
-    fn append_finalize(&self, _: &LevelArrays, _: Expr, _: Var) -> Vec<Stmt> {
+    fn append_finalize(&self, _: &LevelArrays, _: Expr, _: Expr, _: Var) -> Vec<Stmt> {
         vec![]
     }
 }

@@ -15,7 +15,7 @@ use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
 use crate::format::LevelMap;
 use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, when};
+use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, sub, when};
 use crate::ir::{self, Expr, Status};
 use crate::level::Append;
 
@@ -170,6 +170,7 @@ impl Lowerer<'_> {
     /// appended level, or for a block of values, and for what is inserted between.
     fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
+        let own = if first == 0 { self.own_rows() } else { None };
         let mut stmts = vec![];
         let mut is_block = false;
         for k in first..arrays.levels.len() {
@@ -177,13 +178,19 @@ impl Lowerer<'_> {
             let size = |parents: Expr| kind.size(level, parents);
             let assembler = self.assembler(k);
             if let Assembler::Append(append) = assembler {
+                let before = own.is_some().then(|| sub(lo.clone(), int(1)));
                 stmts.extend(append.append_parents(level, lo, hi));
+                let edges = before.map(|before| append.append_edges(level, before, int(0)));
+                stmts.extend(edges.into_iter().flatten());
                 return stmts;
             }
             (lo, hi) = match (size(lo.clone()), size(hi.clone())) {
                 (Some(lo), Some(hi)) => (lo, hi),
                 _ => (lo, hi),
             };
+            if let (0, Some(own)) = (k, &own) {
+                (lo, hi) = own.clone();
+            }
             is_block = true;
             if let Assembler::Insert(insert) = assembler {
                 stmts.extend(insert.insert_init(level, lo.clone(), hi.clone()));
@@ -263,7 +270,7 @@ impl Lowerer<'_> {
     pub(super) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
         let mut stmts = vec![];
-        let mut count = int(1);
+        let (mut from, mut count) = (int(0), int(1));
         for (k, level) in arrays.levels.iter().enumerate() {
             let kind = self.kind(k);
             match self.assembler(k) {
@@ -272,20 +279,24 @@ impl Lowerer<'_> {
                     let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
                     if scattered {
                         let p = self.temp("p");
-                        stmts.extend(append.append_finalize(level, count, p));
+                        stmts.extend(append.append_finalize(level, from, count, p));
                     }
-                    count = Expr::Var(self.next(k));
+                    (from, count) = (int(0), Expr::Var(self.next(k)));
                 }
                 Assembler::Append(_) => {}
                 Assembler::Place | Assembler::Insert(_) => {
-                    let size = kind.size(level, count);
-                    count = size.expect("a level without append has a size");
+                    let size = |parents| kind.size(level, parents);
+                    let sizes = size(from).zip(size(count));
+                    (from, count) = sizes.expect("a level without append has a size");
+                    if let (0, Some(own)) = (k, self.own_rows()) {
+                        (from, count) = own;
+                    }
                     let p = kind.properties();
                     if p.branchless && p.compact && !p.full {
                         let position = self.temp("p");
                         let none = eq(level.coordinate(Expr::Var(position)), int(-1));
                         let fail = when(none, vec![ir::Stmt::Fail(Status::CannotHold)]);
-                        stmts.push(for_loop(position, int(0), count.clone(), vec![fail]));
+                        stmts.push(for_loop(position, from.clone(), count.clone(), vec![fail]));
                     }
                 }
             }

@@ -85,7 +85,7 @@ impl Lowerer<'_> {
     /// The operands that are iterated to find their coordinates of a variable: those that cannot
     /// be located, or only one of those if it can only be iterated alone; the others are located
     /// or searched at each coordinate.
-    fn iterators(
+    pub(super) fn iterators(
         &mut self,
         var: IndexVar,
         body: &Stmt,
@@ -112,11 +112,10 @@ impl Lowerer<'_> {
         }
         let drives = |it: &Iterator| {
             let alone = std::slice::from_ref(&it.access);
-            let comes_in_order =
-                it.kind.properties().ordered && self.is_workspace(it.access.tensor);
-            it.kind.walks()
-                && (comes_in_order || !in_order)
-                && !Lattice::build(self.facts, body, alone).is_universal()
+            let ascends = it.kind.properties().ordered
+                && self.program.walk(&it.access, it.level) != Walk::OutOfOrder;
+            let comes = it.kind.walks() && (ascends || !in_order) && it.parent.end.is_none();
+            comes && !Lattice::build(self.facts, body, alone).is_universal()
         };
         match located.iter().position(drives) {
             Some(driver) => vec![located.swap_remove(driver)],

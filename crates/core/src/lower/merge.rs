@@ -18,6 +18,7 @@ use crate::ids::Var;
 use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
 use crate::ir::{Expr, Stmt, Type};
 use crate::iteration::lattice::{Point, Set};
+use crate::level::Bounds;
 
 impl Lowerer<'_> {
     pub(super) fn merge(&mut self, nest: &Loop<'_>) -> Code {
@@ -53,7 +54,7 @@ impl Lowerer<'_> {
         if it.segmented {
             return self.walk_segments(nest, point, it, fresh);
         }
-        let fresh = fresh && !it.is_clipped();
+        let fresh = fresh && !it.is_clipped() && !self.is_cut(nest);
         let position = match fresh {
             true => it.position,
             false => {
@@ -69,15 +70,54 @@ impl Lowerer<'_> {
         let (lo, hi) = match fresh {
             true => {
                 let bounds = it.bounds();
-                (bounds.lo, bounds.hi)
+                self.cut_positions(nest, (bounds.lo, bounds.hi))
             }
             false => {
                 stmts.extend(self.start(nest, point.present & !started));
                 (Expr::Var(it.position), Expr::Var(self.end(it)))
             }
         };
-        let walked = Stmt::For { var: position, lo, hi, step: 1, body };
-        stmts.extend(self.unrolled(nest.own, walked));
+        stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
+        stmts
+    }
+
+    /// A loop over positions, which passes over stretches that hold nothing where the level can
+    /// tell:
+    ///
+    /// ```text
+    /// for first in lo..hi step n
+    ///   if not (first + n <= hi and then these n are empty)
+    ///     for p in first..min(first + n, hi)
+    /// ```
+    fn positions(
+        &mut self,
+        nest: &Loop<'_>,
+        it: &Iterator,
+        p: Var,
+        range: Bounds,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let Bounds { lo, hi } = range;
+        let first = self.temp(&format!("{}_first", self.name_of(p)));
+        let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
+            return self.unrolled(nest.own, Stmt::For { var: p, lo, hi, step: 1, body });
+        };
+        let end = self.end(it);
+        let next = add(Expr::Var(first), int(passed.positions));
+        let whole = binary(BinaryOp::Le, next.clone(), Expr::Var(end));
+        let rest = binary(BinaryOp::Min, next, Expr::Var(end));
+        let within = Stmt::For { var: p, lo: Expr::Var(first), hi: rest, step: 1, body };
+        let stretch = Stmt::If {
+            cond: Expr::AndThen(Box::new(whole), Box::new(passed.empty)),
+            then: vec![],
+            otherwise: vec![within],
+        };
+        let (end_value, hi) = (hi, Expr::Var(end));
+        let mut stmts = vec![];
+        if end_value != hi {
+            stmts.push(assign(end, end_value));
+        }
+        stmts.push(Stmt::For { var: first, lo, hi, step: passed.positions, body: vec![stretch] });
         stmts
     }
 
@@ -176,6 +216,9 @@ impl Lowerer<'_> {
             stmts.push(assign(it.position, bounds.lo));
             stmts.push(assign(self.end(it), bounds.hi));
             stmts.extend(self.clipped(it));
+            if self.is_cut(nest) {
+                stmts.extend(self.cut_to_part(it));
+            }
         }
         stmts
     }
@@ -307,11 +350,11 @@ impl Lowerer<'_> {
         let every = nest.every();
         let (lo, hi) = match &nest.window {
             Some(window) => window.clone(),
-            None => self.range(nest.var, nest.scope),
+            None => self.turns(nest),
         };
         let mut stmts = self.tracking(nest.var, nest.scope);
         stmts.extend(self.start(nest, every));
-        if lo != int(0) && nest.window.is_none() {
+        if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
         }
         let mut body = vec![];

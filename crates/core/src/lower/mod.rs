@@ -21,6 +21,7 @@
 
 mod append;
 mod bind;
+mod chunk;
 mod complex;
 mod flat;
 mod forall;
@@ -41,6 +42,7 @@ mod value;
 mod window;
 mod workspace;
 
+pub use chunk::{Chunks, Cut, Join};
 pub use signature::{Binding, Lowered};
 
 use crate::cin::simplify::Facts;
@@ -77,10 +79,12 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         params: vec![],
         prologue: vec![],
         pass: Pass::Look,
+        interval: None,
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
-    signature::finish(lowerer.builder, body)
+    let chunks = lowerer.interval.map(|interval| interval.chunks);
+    signature::finish(lowerer.builder, body, chunks)
 }
 
 /// What lowering one kernel looks up: declarations made so far and the plan for the result.
@@ -106,6 +110,8 @@ struct Lowerer<'p> {
     prologue: Vec<ir::Stmt>,
     /// Of results in two passes, the one being lowered.
     pass: Pass,
+    /// The part of the outermost loop that the function computes, where not all of it.
+    interval: Option<chunk::Interval>,
     plan: Plan,
 }
 
@@ -170,6 +176,9 @@ impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let body = self.facts.stmt(self.kernel.body.clone());
         self.plan = self.plan();
+        if let (true, Some(body)) = (self.kernel.chunked, &body) {
+            self.cut_outermost(body);
+        }
         let scope = Scope::default();
         let code = match (&body, self.staged_from()) {
             (_, Some(0)) => self.staged(0, ir::build::int(0), body.as_ref(), scope),

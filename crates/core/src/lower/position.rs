@@ -33,7 +33,7 @@ struct Positions {
 }
 
 impl Lowerer<'_> {
-    fn positions(&self, var: IndexVar) -> Option<Positions> {
+    fn counted_by(&self, var: IndexVar) -> Option<Positions> {
         match self.program.derived.relation(var) {
             Some(Relation::Position { of, access, level, .. }) => {
                 let first = level + 1 - of.len();
@@ -45,7 +45,7 @@ impl Lowerer<'_> {
 
     /// How many positions a position variable counts.
     pub(super) fn positions_of(&mut self, var: IndexVar, scope: &Scope) -> Expr {
-        let Some(at) = self.positions(var) else { return int(0) };
+        let Some(at) = self.counted_by(var) else { return int(0) };
         let (lo, hi) = self.stretch(&at, at.last, scope);
         sub(hi, lo)
     }
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
             _ => None,
         });
         let Some((var, position)) = found else { return false };
-        let Some(at) = self.positions(var) else { return false };
+        let Some(at) = self.counted_by(var) else { return false };
         let (lo, _) = self.stretch(&at, at.last, scope);
         let mut here = add(Expr::Var(position), lo.clone());
         if lo != int(0) {
@@ -115,33 +115,26 @@ impl Lowerer<'_> {
         for k in (at.first..=at.last).rev() {
             let level = &arrays.levels[k];
             let full = levels[k].kind.properties().full;
+            let here = position.clone();
+            let parent = match (full, levels[k].kind.properties().branchless) {
+                _ if k == at.first => scope.reached(&at.access).position,
+                (true, _) => binary(BinaryOp::Div, position, level.size.clone()),
+                (_, true) => position,
+                _ => Expr::Var(self.tracked(at, k, position, &mut bound.stmts)),
+            };
             let coordinate = match full {
-                true if k == at.first => {
-                    let parent = scope.reached(&at.access).position;
-                    sub(position.clone(), mul(parent, level.size.clone()))
-                }
-                true => binary(BinaryOp::Mod, position.clone(), level.size.clone()),
+                true if k == at.first => sub(here, mul(parent.clone(), level.size.clone())),
+                true => binary(BinaryOp::Mod, here, level.size.clone()),
                 false => {
-                    let labelled = levels[k].kind.pos_access(level, position.clone());
+                    let labelled = levels[k].kind.pos_access(level, parent.clone(), here);
                     let labelled = labelled.expect("a level with positions has coordinates");
                     bound.inside.extend(labelled.found);
                     labelled.coordinate
                 }
             };
+            position = parent;
             let index = self.index(vars[k]);
-            let mut above = vec![];
-            if k > at.first {
-                position = match full {
-                    true => binary(BinaryOp::Div, position, level.size.clone()),
-                    false if levels[k].kind.properties().branchless => position,
-                    false => {
-                        let parent = self.tracked(at, k, position, &mut above);
-                        Expr::Var(parent)
-                    }
-                };
-            }
             bound.stmts.push(assign(index, coordinate));
-            bound.stmts.extend(above);
             scope.bound.insert(vars[k], index);
         }
     }
@@ -165,7 +158,7 @@ impl Lowerer<'_> {
     /// What runs before a loop that visits positions from `first` on: searches for the parents of
     /// the first one.
     pub(super) fn found_first(&mut self, var: IndexVar, first: Expr, scope: &Scope) -> Vec<Stmt> {
-        let Some(at) = self.positions(var) else { return vec![] };
+        let Some(at) = self.counted_by(var) else { return vec![] };
         let program = self.program;
         let levels = program.storage(at.access.tensor).format.levels();
         let (lo, _) = self.stretch(&at, at.last, scope);

@@ -357,6 +357,7 @@ impl Lowerer<'_> {
         let arrays = self.arrays(self.kernel.result);
         match &self.plan {
             Plan::Full if covered && self.has_plain_modes() => vec![],
+            Plan::Full if self.shares_result() => self.filled_part(),
             Plan::Full => {
                 let sizes = arrays.levels.iter().map(|l| l.size.clone());
                 let size = sizes.fold(int(1), mul);
@@ -375,7 +376,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether the levels of the result are its modes, so that its elements are all there is.
-    fn has_plain_modes(&self) -> bool {
+    pub(super) fn has_plain_modes(&self) -> bool {
         let levels = self.program.storage(self.kernel.result).format.levels();
         levels.iter().all(|l| matches!(l.map, LevelMap::Mode(_)) && !l.kind.properties().branchless)
     }

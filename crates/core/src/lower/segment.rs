@@ -89,7 +89,8 @@ impl Iterator {
 
     /// The coordinate of the level at a position, and whether there is one.
     pub(super) fn raw(&self, position: Var) -> Labelled {
-        let at = self.kind.pos_access(&self.arrays, Expr::Var(position));
+        let parent = self.parent.position.clone();
+        let at = self.kind.pos_access(&self.arrays, parent, Expr::Var(position));
         at.expect("a level that is iterated has coordinates")
     }
 }

@@ -1,5 +1,6 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
+use super::chunk::Chunks;
 use super::flat::Known;
 use super::function::Builder;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
@@ -14,6 +15,8 @@ pub struct Lowered {
     pub function: Function,
     /// What each parameter stands for.
     pub bindings: Vec<Binding>,
+    /// How calls for parts of the outermost loop make up the whole; `None` if there are no parts.
+    pub chunks: Option<Chunks>,
 }
 
 /// What a parameter stands for.
@@ -21,6 +24,10 @@ pub struct Lowered {
 pub enum Binding {
     /// The dimension of an index variable.
     Dimension(IndexVar),
+    /// The first coordinate, or position, of the part to compute; it may be less than any.
+    Begin,
+    /// The end of the part, exclusive; it may be beyond all.
+    End,
     /// An array of a level.
     Level {
         /// The tensor.
@@ -40,7 +47,7 @@ pub enum Binding {
 /// The function with this body, without the declarations that nothing uses.
 ///
 /// Arrays of the result stay: the caller gets them back even when they are empty.
-pub(super) fn finish(builder: Builder, body: Vec<Stmt>) -> Lowered {
+pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Option<Chunks>) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());
@@ -52,7 +59,7 @@ pub(super) fn finish(builder: Builder, body: Vec<Stmt>) -> Lowered {
             Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != Role::Input,
         })
         .unzip();
-    Lowered { function: number(Function { name, params, vars, arrays, body }), bindings }
+    Lowered { function: number(Function { name, params, vars, arrays, body }), bindings, chunks }
 }
 
 /// What the parameters promise.

@@ -77,6 +77,8 @@ struct Loops {
     all: Vec<IndexVar>,
     /// Of these, so many leading ones are outside of what is written.
     begun: usize,
+    /// Whether an earlier part of a sequence wrote the same.
+    later: bool,
 }
 
 /// The statement with the part computed beforehand, if it computes the part.
@@ -100,7 +102,7 @@ fn within(
             Ok(body.map(|body| Stmt::Forall { var: *var, body: Box::new(body) }))
         }
         Stmt::Where { consumer, producer } => {
-            let mut anew = Loops { begun: outer.all.len(), ..outer.clone() };
+            let mut anew = Loops { begun: outer.all.len(), later: false, all: outer.all.clone() };
             if let Some(producer) = within(s, producer, split, &mut anew)? {
                 let (consumer, producer) = (consumer.clone(), Box::new(producer));
                 return Ok(Some(Stmt::Where { consumer, producer }));
@@ -111,7 +113,9 @@ fn within(
         }
         Stmt::Sequence(parts) => {
             for (k, part) in parts.iter().enumerate() {
-                if let Some(done) = within(s, part, split, outer)? {
+                let later = outer.later || k > 0;
+                let mut after = Loops { later, ..outer.clone() };
+                if let Some(done) = within(s, part, split, &mut after)? {
                     let mut parts = parts.clone();
                     parts[k] = done;
                     return Ok(Some(Stmt::Sequence(parts)));
@@ -154,7 +158,7 @@ fn apart(
     // Values for the same element come again if loops around are not over what is written.
     let again = |loops: Vec<IndexVar>| {
         let reduced = |v: &IndexVar| s.program.derived.depth(*v, &lhs.indices) == usize::MAX;
-        op.filter(|_| loops.iter().any(reduced))
+        op.filter(|_| outer.later || loops.iter().any(reduced))
     };
     let own = |v: &IndexVar| split.vars.iter().find(|(n, _)| n == v).map_or(*v, |(_, own)| *own);
     if reuse {

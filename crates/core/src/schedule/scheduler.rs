@@ -12,9 +12,9 @@ use super::unroll::unroll;
 use super::{Placed, Schedule, nest};
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::IndexVar;
+use crate::ids::{Id, IndexVar};
 use crate::legalise::unreadable;
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
 use crate::schedule::Command;
 
 /// A program and the command that rewrites it.
@@ -39,6 +39,8 @@ impl<'s> Scheduler<'s> {
             scheduler.check_positions()?;
         }
         unfused(&mut scheduler);
+        // Loops that a schedule shaped are not cut into chunks.
+        scheduler.kernel_mut().chunked = false;
         scheduler.at = first;
         scheduler.check_operands()?;
         Ok(scheduler.program)
@@ -92,8 +94,14 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Refuses variables that count what an operand or the result stores instead of coordinates:
-    /// blocks, diagonals, slots.
+    /// blocks, diagonals, slots; and those of which slices are taken.
     pub(super) fn check_coordinates(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
+        if self.is_sliced(var) {
+            let name = self.name(var);
+            let message = format!("slices are taken of what {name} counts");
+            let help = "compute the slice by a statement of its own first".to_owned();
+            return Err(self.refuse(arg, message, help));
+        }
         let derived = &self.program.derived;
         if derived.is_scheduled(var) || derived.map(var).is_none() {
             return Ok(());
@@ -101,6 +109,23 @@ impl<'s> Scheduler<'s> {
         let name = self.name(var);
         let message = format!("{name} counts blocks, diagonals or slots of a format");
         Err(self.refuse(arg, message, "name a loop over coordinates or positions".to_owned()))
+    }
+
+    /// Whether an operand or the result is sliced at a variable.
+    fn is_sliced(&self, var: IndexVar) -> bool {
+        let mut sliced = false;
+        self.kernel().body.for_each_assign(&mut |_, _, rhs| {
+            rhs.walk(&mut |e| match e {
+                Expr::Access(a) => {
+                    sliced |= a.slices.keys().any(|mode| a.indices[mode.index()] == var);
+                }
+                Expr::Choose { within, .. } => {
+                    sliced |= within.iter().any(|w| w.var == var || w.counter == var);
+                }
+                _ => {}
+            });
+        });
+        sliced
     }
 
     /// Refuses loops that are parallel or unrolled already.
@@ -173,7 +198,8 @@ impl<'s> Scheduler<'s> {
     ) -> Result<IndexVar, Diagnostic> {
         self.check_fresh(arg, name)?;
         let derived = &mut self.program.derived;
-        if derived.relation(var).is_none() && derived.map(var).is_none() {
+        let alone = derived.iter().all(|(_, map)| !map.modes().contains(&var));
+        if alone && derived.relation(var).is_none() && derived.map(var).is_none() {
             return Ok(derived.named(var, name, &mut self.program.vars));
         }
         let own = self.program.vars.push(name.to_owned());

@@ -167,7 +167,9 @@ fn is_simple(s: &Stmt) -> bool {
 
 fn written(block: &[Stmt], arrays: &mut Vec<Array>) {
     for s in block {
-        arrays.extend(s.named().1);
+        if !matches!(s, Stmt::Prefetch { .. }) {
+            arrays.extend(s.named().1);
+        }
         s.blocks().for_each(|b| written(b, arrays));
     }
 }

@@ -2,9 +2,11 @@
 
 mod affine;
 mod hoist;
+mod prefetch;
 #[cfg(test)]
 mod random;
 mod simplify;
+mod sink;
 mod sums;
 mod tile;
 mod unroll;
@@ -21,11 +23,14 @@ pub struct Target {
     pub tile_registers: u16,
     /// Whether loads are to be taken out of loops, which nobody does later.
     pub hoists: bool,
+    /// Whether hints are to be given of what will be read.
+    pub prefetches: bool,
 }
 
 impl Target {
     /// Scalar code, as the interpreter and people read it best.
-    pub const SCALAR: Target = Target { vector_bytes: 0, tile_registers: 0, hoists: false };
+    pub const SCALAR: Target =
+        Target { vector_bytes: 0, tile_registers: 0, hoists: false, prefetches: false };
 }
 
 /// A pass.
@@ -35,10 +40,12 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 5] = [
+pub const PASSES: [(&str, Pass); 7] = [
+    ("sink", |f, _| sink::sink(f)),
     ("unroll", |f, _| unroll::unroll(f)),
     ("sums", |f, _| sums::split(f)),
     ("tile", tile::tile),
+    ("prefetch", prefetch::prefetch),
     ("simplify", |f, _| simplify::simplify(f)),
     ("hoist", hoist::hoist),
 ];

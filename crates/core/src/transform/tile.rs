@@ -11,15 +11,18 @@
 //! for p in row { for j in n/16*16..n { .. } }
 //! ```
 //!
-//! Each element is summed in the same order as before, so the bits do not depend on the tile.
+//! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
+//! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{assigned, beside, exchange, inlined, is_carried_in, shifted, uses, widened};
-use super::{Target, fresh, rewrite};
+use super::affine::{
+    assigned, beside, exchange, inlined, is_carried_in, replace, shifted, uses, widened,
+};
+use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
-use crate::ir::{Expr, Function, Stmt, Type};
+use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// The pass.
 pub(super) fn tile(mut function: Function, target: Target) -> Function {
@@ -27,8 +30,32 @@ pub(super) fn tile(mut function: Function, target: Target) -> Function {
         return function;
     }
     let body = std::mem::take(&mut function.body);
-    let body = rewrite(body, &mut |s| tile_nest(&mut function, s, target));
+    let body = block(&mut function, body, target);
     Function { body, ..function }
+}
+
+fn block(function: &mut Function, stmts: Vec<Stmt>, target: Target) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in stmts {
+        match tile_nest(function, &s, out.last(), target) {
+            Some(Tiled { stmts, fills }) => {
+                if fills {
+                    out.pop();
+                }
+                out.extend(stmts);
+            }
+            None => {
+                out.push(s.map_children(&mut |e| e, &mut |b| block(function, b, target)));
+            }
+        }
+    }
+    out
+}
+
+/// What a nest became, and whether that does what the statement before it did.
+struct Tiled {
+    stmts: Vec<Stmt>,
+    fills: bool,
 }
 
 /// The dense loop inside a nest.
@@ -41,7 +68,12 @@ struct Inner {
     value: Expr,
 }
 
-fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<Stmt>> {
+fn tile_nest(
+    function: &mut Function,
+    s: &Stmt,
+    before: Option<&Stmt>,
+    target: Target,
+) -> Option<Tiled> {
     if !matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
         return None;
     }
@@ -58,15 +90,20 @@ fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<St
     let is_loop_itself = matches!(s, Stmt::For { var, .. } if *var == inner.var);
     let registers = if is_loop_itself { 4 } else { i64::from(target.tile_registers) };
     let name = function.vars[inner.var].name.clone();
+    let start = before.and_then(|s| inner.filled_by(s));
     let mut stmts = vec![];
     let mut from = int(0);
-    for registers in cascade(registers, target) {
+    for (k, registers) in cascade(registers, target).enumerate() {
         let width = registers * lanes;
+        let narrow = width * i64::from(bytes) <= NARROW && !is_loop_itself;
         let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
         let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
         let whole = mul(binary(BinaryOp::Div, rest, int(width)), int(width));
         stmts.push(assign(to, add(from.clone(), whole)));
-        let body = tiled(function, s, &inner, registers, lanes)?;
+        let mut body = tiled(function, s, &inner, start.as_ref(), (registers, lanes))?;
+        if target.prefetches && narrow && k == 0 {
+            body = ahead(function, body, &inner, &changed, width);
+        }
         let (lo, hi) = (from, Expr::Var(to));
         stmts.push(Stmt::For { var: inner.var, lo, hi, step: width, body });
         from = Expr::Var(to);
@@ -77,8 +114,31 @@ fn tile_nest(function: &mut Function, s: &Stmt, target: Target) -> Option<Vec<St
         }
         other => vec![other],
     });
-    stmts.push(when(lt(from.clone(), inner.hi.clone()), rest));
-    Some(stmts)
+    let fill = start.clone().map(|value| Stmt::Fill {
+        array: inner.array,
+        lo: add(inner.base.clone(), from.clone()),
+        hi: add(inner.base.clone(), inner.hi.clone()),
+        value,
+    });
+    let rest = fill.into_iter().chain(rest).collect();
+    stmts.push(when(lt(from, inner.hi.clone()), rest));
+    Some(Tiled { stmts, fills: start.is_some() })
+}
+
+impl Inner {
+    /// The value of every element, if the statement before the nest gives them one.
+    fn filled_by(&self, before: &Stmt) -> Option<Expr> {
+        let Stmt::Fill { array, lo, hi, value: value @ Expr::Const(_) } = before else {
+            return None;
+        };
+        let ends = match &self.base {
+            Expr::Binary(BinaryOp::Mul, row, size) => {
+                **size == self.hi && *hi == mul(add((**row).clone(), int(1)), self.hi.clone())
+            }
+            base => *base == int(0) && *hi == self.hi,
+        };
+        (*array == self.array && *lo == self.base && ends).then(|| value.clone())
+    }
 }
 
 /// The widths of tiles in registers, widest first; narrower ones take what is left over.
@@ -93,8 +153,8 @@ fn tiled(
     function: &mut Function,
     s: &Stmt,
     inner: &Inner,
-    registers: i64,
-    lanes: i64,
+    start: Option<&Expr>,
+    (registers, lanes): (i64, i64),
 ) -> Option<Vec<Stmt>> {
     let register = function.arrays[inner.array].elem.register();
     let ty = Type { register, lanes: lanes as u16 };
@@ -112,7 +172,8 @@ fn tiled(
         let t = fresh(function, &format!("t{k}"), ty);
         let load = Expr::Load { array: inner.array, index: Box::new(place(k)), lanes: ty.lanes };
         if accumulates {
-            before.push(assign(t, load));
+            let splat = |value: &Expr| Expr::Splat(Box::new(value.clone()), ty.lanes);
+            before.push(assign(t, start.map_or(load, splat)));
         }
         let value = exchange(wide.clone(), &here, &Expr::Var(t));
         steps.push(assign(t, shifted(value, inner.var, k * lanes)));
@@ -124,6 +185,61 @@ fn tiled(
     }
     let nest = with_inner(vec![s.clone()], inner.var, &|_| steps.clone());
     Some([before, nest, after].concat())
+}
+
+/// Tiles of fewer bytes get hints of the next one: what they read of a scattered row is a few cache
+/// lines, and the rest of it is needed soon.
+const NARROW: i64 = 256;
+const LINE: i64 = 64;
+
+/// A tile with hints of what the next one reads in each turn of the loops around the dense one.
+fn ahead(
+    function: &mut Function,
+    body: Vec<Stmt>,
+    inner: &Inner,
+    changed: &[Var],
+    width: i64,
+) -> Vec<Stmt> {
+    let mut rows: Vec<(Array, Expr)> = vec![];
+    inner.value.walk(&mut |e| {
+        if let Expr::Load { array, index, .. } = e
+            && uses(index, inner.var)
+            && changed.iter().any(|v| *v != inner.var && uses(index, *v))
+            && function.arrays[*array].role == Role::Input
+        {
+            rows.push((*array, (**index).clone()));
+        }
+    });
+    let Some(at) = body.iter().position(|s| s.blocks().next().is_some()) else { return body };
+    if rows.is_empty() {
+        return body;
+    }
+    let name = format!("{}_next", function.vars[inner.var].name);
+    let next = fresh(function, &name, Type::INDEX);
+    let hints = rows.into_iter().flat_map(|(array, index)| {
+        let size = function.arrays[array].elem.size() as i64;
+        let first = replace(index, inner.var, &Expr::Var(next));
+        let lines = (0..width).step_by((LINE / size) as usize);
+        lines.map(move |k| Stmt::Prefetch { array, index: add(first.clone(), int(k)) })
+    });
+    let hints: Vec<Stmt> = hints.collect();
+    let last = binary(BinaryOp::Sub, inner.hi.clone(), int(width));
+    let next_one = add(Expr::Var(inner.var), int(width));
+    let mut body = body;
+    let nest = body[at].clone();
+    body[at] = innermost(nest, &hints);
+    body.insert(at, assign(next, binary(BinaryOp::Min, next_one, last)));
+    body
+}
+
+/// A nest with statements added to its innermost loops.
+fn innermost(s: Stmt, more: &[Stmt]) -> Stmt {
+    let is_loop = matches!(s, Stmt::For { .. } | Stmt::While { .. });
+    let is_last = is_loop && s.blocks().flatten().all(|s| s.blocks().next().is_none());
+    s.map_children(&mut |e| e, &mut |block| match is_last {
+        true => [block, more.to_vec()].concat(),
+        false => block.into_iter().map(|s| innermost(s, more)).collect(),
+    })
 }
 
 /// The dense loop of a nest that does nothing but that loop's store and naming indices.

@@ -220,6 +220,50 @@ fn fills_of_every_type_and_range() {
 }
 
 #[test]
+fn hints_may_be_of_what_is_not_there() {
+    for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
+        let mut m = Maker::new();
+        let (a, out) = (m.array(elem, Role::Input), m.array(DataType::I64, Role::Output));
+        let i = m.index();
+        let far = |by: i64| add(mul(var(i), int(1 << 40)), int(by));
+        let hint = |index| Stmt::Prefetch { array: a, index };
+        let body =
+            vec![hint(var(i)), hint(far(1 << 50)), hint(far(-7)), store(out, var(i), var(i))];
+        let f = m.body(vec![hint(int(-1)), for_loop(i, int(0), int(5), body)]);
+        let (_, arrays) = check(&f, vec![Argument::Array(Buffer::of(elem, 3)), i64s([9; 5])]);
+        assert_eq!(arrays[1], Buffer::I64(vec![0, 1, 2, 3, 4]));
+    }
+}
+
+/// What a loop that does not run would load stays unread, wherever it may be.
+#[test]
+fn loads_stay_in_their_loops() {
+    for lanes in [1, 8] {
+        let mut m = Maker::new();
+        let n = m.scalar_param(Register::I64);
+        let (a, out) = (m.array(DataType::F64, Role::Input), m.array(DataType::F64, Role::Output));
+        let (i, j) = (m.index(), m.index());
+        let sum = m.var(Register::F64, lanes);
+        let far = Expr::Load { array: a, index: Box::new(add(var(j), int(1 << 40))), lanes };
+        let near = Expr::Load { array: a, index: Box::new(mul(var(i), var(n))), lanes };
+        let step = |value| assign(sum, binary(BinaryOp::Add, var(sum), value));
+        let inner = for_loop(i, int(0), var(n), vec![step(far), step(near)]);
+        let whole = if lanes > 1 { Expr::Sum(Box::new(var(sum))) } else { var(sum) };
+        let zero = Expr::Const(Scalar::F64(0.0));
+        let zero = if lanes > 1 { Expr::Splat(Box::new(zero), lanes) } else { zero };
+        let body = vec![assign(sum, zero), inner, store(out, var(j), whole)];
+        let f = m.body(vec![for_loop(j, int(0), int(3), body)]);
+        let arguments = vec![
+            Argument::Scalar(Scalar::I64(0)),
+            Argument::Array(Buffer::F64(vec![])),
+            Argument::Array(Buffer::F64(vec![1.0; 3])),
+        ];
+        let (_, arrays) = check(&f, arguments);
+        assert_eq!(arrays[1], Buffer::F64(vec![0.0; 3]));
+    }
+}
+
+#[test]
 fn sorts_are_stable_for_any_keys() {
     let key_types: [&[DataType]; 6] = [
         &[DataType::I32],

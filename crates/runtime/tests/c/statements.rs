@@ -14,6 +14,7 @@ pub fn cases() -> Vec<Case> {
         sort(DataType::I64),
         sort(DataType::Bool),
         fill(),
+        hints(),
         bounds(),
         carried(),
         branches(),
@@ -201,6 +202,20 @@ fn growth() -> Case {
     case.push(for_loop(i, int(0), int(n), body));
     copy(&mut case, i, wide, n);
     copy(&mut case, i, narrow, n);
+    case
+}
+
+/// Of what is there and of what is not.
+fn hints() -> Case {
+    let mut case = Case::new("compute_hints");
+    let a = case.input("a", Buffer::I32(vec![3, 1]));
+    let out = case.output("out", DataType::I64, 2);
+    let i = case.index("i");
+    let hint = |index| Stmt::Prefetch { array: a, index };
+    let far = add(Expr::Var(i), int(1 << 50));
+    let read = store(out, Expr::Var(i), load(a, Expr::Var(i)));
+    case.push(hint(int(-9)));
+    case.push(for_loop(i, int(0), int(2), vec![hint(load(a, int(1))), hint(far), read]));
     case
 }
 

@@ -193,7 +193,7 @@ impl Code {
         let mut code = self.clone();
         let (parent, p) = (code.index("parent"), code.index("p"));
         let bounds = self.kind.pos_bounds(&self.level, Expr::Var(parent))?;
-        let at = self.kind.pos_access(&self.level, Expr::Var(p))?;
+        let at = self.kind.pos_access(&self.level, Expr::Var(parent), Expr::Var(p))?;
         let found = code.give(parent, Expr::Var(p), at.coordinate);
         let body = at.found.map_or_else(|| found.clone(), |cond| vec![when(cond, found.clone())]);
         let positions = for_loop(p, bounds.lo, bounds.hi, body);

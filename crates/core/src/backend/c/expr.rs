@@ -3,7 +3,7 @@
 use super::types::{is_half, narrow, suffix, type_name};
 use super::{Writer, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
-use crate::datatype::{Register, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Array;
 use crate::ir::{Expr, Type};
 
@@ -35,6 +35,19 @@ impl Writer<'_> {
                 format!("(int64_t){}", self.operand(e, PREFIX))
             }
             _ => self.operand(e, binding),
+        }
+    }
+
+    /// The sum of the lanes; eight bytes are added as one word.
+    fn sum(&self, a: &Expr) -> (String, u8) {
+        match a {
+            Expr::Load { array, index, lanes: 8 }
+                if self.function.arrays[*array].elem == DataType::Bool =>
+            {
+                let (name, at) = (self.array(*array), self.expr(index));
+                (format!("tamis_count_of_eight(&{name}[{at}])"), ATOM)
+            }
+            a => self.call("tamis_sum", &[a], self.function.type_of(a)),
         }
     }
 
@@ -114,7 +127,7 @@ impl Writer<'_> {
                 };
                 (format!("{lane} - ({}){{0}}", type_name(ty)), SUM)
             }
-            Expr::Sum(a) => self.call("tamis_sum", &[a], self.function.type_of(a)),
+            Expr::Sum(a) => self.sum(a),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
     }

@@ -106,7 +106,9 @@ impl<'f> Writer<'f> {
                     let (ty, names) = (element(array.elem), self.names.array(*a));
                     match array.role {
                         Role::Input => params.push(format!("const {ty} *restrict {}", names.name)),
-                        Role::Output => params.push(format!("{ty} *restrict {}", names.name)),
+                        Role::Output | Role::Shared => {
+                            params.push(format!("{ty} *restrict {}", names.name))
+                        }
                         Role::Result | Role::Local => {
                             params.push(format!("{ty} **{}", names.out));
                             params.push(format!("int64_t *{}", names.out_len));
@@ -137,8 +139,8 @@ impl<'f> Writer<'f> {
             let (start, len) = match array.role {
                 Role::Result => (format!("*{}", names.out), format!("*{}", names.out_len)),
                 Role::Local => ("NULL".to_owned(), "0".to_owned()),
-                Role::Input | Role::Output if touched => continue,
-                Role::Input | Role::Output => {
+                Role::Input | Role::Output | Role::Shared if touched => continue,
+                Role::Input | Role::Output | Role::Shared => {
                     unused.push(&names.name);
                     continue;
                 }
@@ -178,7 +180,7 @@ impl<'f> Writer<'f> {
                     let ty = element(array.elem);
                     match array.role {
                         Role::Input => args.push(format!("(const {ty} *)slots[{slot}]")),
-                        Role::Output => args.push(format!("({ty} *)slots[{slot}]")),
+                        Role::Output | Role::Shared => args.push(format!("({ty} *)slots[{slot}]")),
                         Role::Result | Role::Local => {
                             args.push(format!("({ty} **)&slots[{slot}]"));
                             args.push(format!("(int64_t *)&slots[{}]", slot + 1));

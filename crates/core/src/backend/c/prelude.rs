@@ -103,7 +103,18 @@ fn helper(word: &str) -> Option<String> {
     fixed.map(|(_, text)| (*text).to_owned()).or_else(|| typed::helper(word))
 }
 
-const HELPERS: [(&str, &str); 15] = [
+const HELPERS: [(&str, &str); 17] = [
+    (
+        "tamis_prefetch",
+        "/* A hint; the place may lie outside the array, so its address is computed as a number. */
+static inline void tamis_prefetch(const void *array, int64_t at, int64_t size) {
+#if defined(__GNUC__) && !defined(__TINYC__)
+  __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size));
+#else
+  (void)array; (void)at; (void)size;
+#endif
+}",
+    ),
     (
         "tamis_f64_of",
         "static inline double tamis_f64_of(uint64_t bits) { double x; memcpy(&x, &bits, 8); return x; }",
@@ -172,6 +183,15 @@ const HELPERS: [(&str, &str); 15] = [
   uint32_t bits;
   memcpy(&bits, &x, 4);
   return x != x ? 0x7fc0 : (uint16_t)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}",
+    ),
+    (
+        "tamis_count_of_eight",
+        "/* How many of eight bytes of 0 and 1 are 1: a product adds them up in the highest byte. */
+static inline int64_t tamis_count_of_eight(const void *bytes) {
+  uint64_t word;
+  memcpy(&word, bytes, 8);
+  return (int64_t)(word * 0x0101010101010101u >> 56);
 }",
     ),
     (

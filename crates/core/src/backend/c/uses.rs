@@ -38,7 +38,9 @@ impl Uses {
         for s in stmts {
             s.exprs().for_each(|e| self.expr(e));
             match s {
-                Stmt::Store { array, .. } | Stmt::Fill { array, .. } => {
+                Stmt::Store { array, .. }
+                | Stmt::Fill { array, .. }
+                | Stmt::Prefetch { array, .. } => {
                     self.touched.insert(*array);
                 }
                 Stmt::Reserve { array, .. } => {

@@ -230,7 +230,12 @@ impl<'t> Parser<'t> {
     fn param(&mut self) -> Result<(), Diagnostic> {
         let name = self.new_name()?;
         self.take(":")?;
-        let roles = [("in", Role::Input), ("out", Role::Output), ("result", Role::Result)];
+        let roles = [
+            ("in", Role::Input),
+            ("out", Role::Output),
+            ("shared", Role::Shared),
+            ("result", Role::Result),
+        ];
         let param = match roles.into_iter().find(|(word, _)| self.takes(word)) {
             Some((_, role)) => Param::Array(self.declare_array(name, role)?),
             None => {
@@ -361,6 +366,12 @@ impl<'t> Parser<'t> {
             self.at += usize::from(more);
             let carried = if more { self.arrays()? } else { vec![] };
             return Ok(Stmt::Sort { keys, carried, lo, hi });
+        } else if self.takes("prefetch") {
+            let array = self.array()?;
+            self.take("[")?;
+            let index = self.expr()?;
+            self.take("]")?;
+            return Ok(Stmt::Prefetch { array, index });
         } else if self.takes("fail") {
             let status = |word: &str| Status::ALL.into_iter().find(|s| s.name() == word);
             return Ok(Stmt::Fail(self.one("a status", status)?));

@@ -49,6 +49,7 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
             index(function, hi)?;
             sort(function, keys, carried)
         }
+        Stmt::Prefetch { index: at, .. } => index(function, at),
         Stmt::Fail(_) => Ok(()),
         Stmt::Comment(text) => {
             let lines = || format!("the comment {text:?} has several lines");

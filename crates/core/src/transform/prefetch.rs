@@ -1,0 +1,306 @@
+//! Streams are asked for ahead of time, since the processor's own prefetching ends with each page.
+//!
+//! ```text
+//! for i in 0..n {
+//!   p_begin = pos[i]
+//!   prefetch A_vals[p_begin + 1024]
+//!   for p in p_begin..p_mid step 4 {
+//!     prefetch A_vals[p + 1024]
+//!     s0 = fma(A_vals[p], x[crd[p]], s0); s1 = ..
+//! ```
+//!
+//! A stream is what is read at the positions of segments that follow each other: from `pos[i]` on,
+//! in the loop over `i`. One hint a segment is cheap where segments are short; sums that were split
+//! give one each turn, since theirs may be long. Tiles read a segment several times and get none.
+//!
+//! The rows of a dense operand that a stream of coordinates chooses come in no order: where a sum
+//! goes over such a row, the row of a later coordinate is asked for.
+//!
+//! ```text
+//! p_next = min(p + 16, pos[n] - 1)
+//! for k_line in 0..k_mid step 8 { prefetch D[crd[p_next] * m + k_line] }
+//! for k in 0..k_mid step 16 { s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); .. }
+//! ```
+
+use super::Target;
+use super::affine::{replace, uses};
+use crate::algebra::BinaryOp;
+use crate::ids::{Array, Var};
+use crate::ir::build::{add, assign, binary, int, load};
+use crate::ir::{Expr, Function, Param, Role, Stmt, Type};
+
+/// How far ahead, in bytes: two pages of the smallest kind.
+const AHEAD: usize = 8 << 10;
+/// How many coordinates ahead rows are asked for.
+const ROWS_AHEAD: i64 = 16;
+/// Bytes that one hint fetches.
+const LINE: usize = 64;
+
+/// The pass.
+pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
+    if !target.prefetches {
+        return function;
+    }
+    let body = std::mem::take(&mut function.body);
+    let mut streams =
+        Streams { function: &mut function, inside: None, positions: vec![], steps: None };
+    let body = streams.block(body);
+    Function { body, ..function }
+}
+
+struct Streams<'f> {
+    function: &'f mut Function,
+    /// The variable of the loop around, if it takes every value, and its end.
+    inside: Option<(Var, Expr)>,
+    /// The loop around is over the positions of a stream, and these are the variable and the
+    /// stream's end.
+    steps: Option<(Var, Expr)>,
+    /// The variables that hold where a segment begins.
+    positions: Vec<Var>,
+}
+
+impl Streams<'_> {
+    fn block(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let known = self.positions.len();
+        let mut out = Vec::with_capacity(block.len());
+        let mut rest = block.into_iter();
+        while let Some(s) = rest.next() {
+            match s {
+                Stmt::Assign { var, value } if self.begins(&value, rest.as_slice()) => {
+                    out.push(Stmt::Assign { var, value });
+                    self.hints(rest.as_slice(), var, &Expr::Var(var), &mut out);
+                    self.positions.push(var);
+                }
+                Stmt::For { var, lo, hi, step, body } => {
+                    let begins = self.begins_to(&lo, &hi);
+                    if begins {
+                        self.hints(&body, var, &lo, &mut out);
+                    }
+                    if let Some(hints) = self.rows(&out, var, (&lo, &hi, step), &body) {
+                        out.extend(hints);
+                    }
+                    let steps = if begins && step == 1 { self.end(&lo, var) } else { None };
+                    let body = self.body(var, (&lo, &hi, step), steps, body);
+                    out.push(Stmt::For { var, lo, hi, step, body });
+                }
+                s => out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, None, b))),
+            }
+        }
+        self.positions.truncate(known);
+        out
+    }
+
+    fn body(
+        &mut self,
+        var: Var,
+        (lo, hi, step): (&Expr, &Expr, i64),
+        steps: Option<(Var, Expr)>,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let follows = matches!(lo, Expr::Var(v) if self.positions.contains(v));
+        let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
+        if !follows || step == 1 || !is_sum {
+            return self.within((step == 1).then(|| (var, hi.clone())), steps, body);
+        }
+        let mut hinted = vec![];
+        self.hints(&body, var, &Expr::Var(var), &mut hinted);
+        [hinted, body].concat()
+    }
+
+    fn within(
+        &mut self,
+        inside: Option<(Var, Expr)>,
+        steps: Option<(Var, Expr)>,
+        block: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let inside = std::mem::replace(&mut self.inside, inside);
+        let steps = std::mem::replace(&mut self.steps, steps);
+        let block = self.block(block);
+        (self.inside, self.steps) = (inside, steps);
+        block
+    }
+
+    /// For the beginning of this turn's segment, the variable of a loop over it and the end of the
+    /// last turn's.
+    fn end(&self, begin: &Expr, var: Var) -> Option<(Var, Expr)> {
+        let (Expr::Load { array, .. }, Some((_, Expr::Var(turns)))) = (begin, &self.inside) else {
+            return None;
+        };
+        let fixed = self.function.params.contains(&Param::Scalar(*turns));
+        fixed.then(|| (var, load(*array, Expr::Var(*turns))))
+    }
+
+    /// Hints for the rows that a sum over `var` will go over in later steps of the stream; `before`
+    /// is what comes before the sum in the same block.
+    fn rows(
+        &mut self,
+        before: &[Stmt],
+        var: Var,
+        (lo, hi, step): (&Expr, &Expr, i64),
+        body: &[Stmt],
+    ) -> Option<Vec<Stmt>> {
+        let (position, end) = self.steps.clone()?;
+        let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
+        (step > 1 && is_sum).then_some(())?;
+        let next = super::fresh(self.function, "p_next", Type::INDEX);
+        let line = super::fresh(self.function, "line", Type::INDEX);
+        let mut hints: Vec<Stmt> = vec![];
+        let mut size = LINE;
+        for e in body.iter().flat_map(Stmt::exprs) {
+            e.walk(&mut |e| {
+                let Expr::Load { array, index, lanes } = e else { return };
+                let chosen = before.iter().filter_map(|s| match s {
+                    Stmt::Assign { var: row, value: value @ Expr::Load { index: at, .. } }
+                        if uses(index, *row) && **at == Expr::Var(position) =>
+                    {
+                        Some((*row, value.clone()))
+                    }
+                    _ => None,
+                });
+                for (row, coordinate) in chosen {
+                    let later = replace(coordinate, position, &Expr::Var(next));
+                    let index = replace((**index).clone(), row, &later);
+                    let index = replace(index, var, &Expr::Var(line));
+                    let hint = Stmt::Prefetch { array: *array, index };
+                    // Later vectors of the same sum are on lines that are asked for already.
+                    let known =
+                        |h: &Stmt| matches!(h, Stmt::Prefetch { array: a, .. } if a == array);
+                    if *lanes > 1 && self.is_input(*array) && !hints.iter().any(known) {
+                        size = size.min(self.function.arrays[*array].elem.size());
+                        hints.push(hint);
+                    }
+                }
+            });
+        }
+        (!hints.is_empty()).then_some(())?;
+        let later = add(Expr::Var(position), int(ROWS_AHEAD));
+        let last = binary(BinaryOp::Sub, end, int(1));
+        let step = (LINE / size) as i64;
+        let (lo, hi) = (lo.clone(), hi.clone());
+        Some(vec![
+            assign(next, binary(BinaryOp::Min, later, last)),
+            Stmt::For { var: line, lo, hi, step, body: hints },
+        ])
+    }
+
+    /// Whether an expression is where the segment of this turn begins, of which statements that
+    /// follow read the end.
+    fn begins(&self, e: &Expr, rest: &[Stmt]) -> bool {
+        rest.iter().flat_map(Stmt::exprs).any(|end| self.begins_to(e, end))
+    }
+
+    /// Whether two expressions are the beginning and the end of the segment of this turn.
+    fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
+        let (Expr::Load { array, index, lanes: 1 }, Some((turn, _))) = (e, &self.inside) else {
+            return false;
+        };
+        let next = load(*array, add(Expr::Var(*turn), int(1)));
+        **index == Expr::Var(*turn) && *end == next && self.is_input(*array)
+    }
+
+    fn is_input(&self, array: Array) -> bool {
+        self.function.arrays[array].role == Role::Input
+    }
+
+    /// Hints for what statements read at a position, which begins at `from`.
+    fn hints(&self, block: &[Stmt], position: Var, from: &Expr, out: &mut Vec<Stmt>) {
+        let mut arrays = vec![];
+        self.read_at(block, position, &mut arrays);
+        out.extend(arrays.into_iter().map(|array| {
+            let ahead = AHEAD / self.function.arrays[array].elem.size();
+            Stmt::Prefetch { array, index: add(from.clone(), int(ahead as i64)) }
+        }));
+    }
+
+    /// Adds the inputs that statements read at a position, or at one of a loop from there on.
+    fn read_at(&self, block: &[Stmt], position: Var, arrays: &mut Vec<Array>) {
+        for s in block {
+            for e in s.exprs() {
+                e.walk(&mut |e| match e {
+                    Expr::Load { array, index, .. }
+                        if **index == Expr::Var(position)
+                            && self.is_input(*array)
+                            && !arrays.contains(array) =>
+                    {
+                        arrays.push(*array);
+                    }
+                    _ => {}
+                });
+            }
+            if let Stmt::For { var, lo, body, .. } = s
+                && *lo == Expr::Var(position)
+            {
+                self.read_at(body, *var, arrays);
+            }
+            s.blocks().for_each(|b| self.read_at(b, position, arrays));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    const TARGET: Target = Target { prefetches: true, ..Target::SCALAR };
+
+    /// Expects hints, given with the statement after each.
+    fn check(body: &str, expect: &[&str]) {
+        let head = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
+                    y: out [f64]) {\n  var i, j, p, q: i64\n  var s: f64\n  var v: f64x8\n";
+        let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
+        let text = prefetch(function, TARGET).to_string();
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        let hinted = lines.windows(2).filter(|pair| pair[0].starts_with("prefetch"));
+        assert_eq!(hinted.map(|pair| pair.join(" | ")).collect::<Vec<_>>(), expect, "{text}");
+    }
+
+    #[test]
+    fn segments_that_follow_each_other_are_streams() {
+        check(
+            "for i in 0..n {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n y[i] = A[p] * x[j]\n }\n}",
+            &[
+                "prefetch crd[pos[i] + 2048] | prefetch A[pos[i] + 1024]",
+                "prefetch A[pos[i] + 1024] | for p in pos[i]..pos[i + 1] {",
+            ],
+        );
+        check(
+            "for i in 0..n {\n p = pos[i]\n q = pos[i + 1]\n while p < q {\n \
+             p = p + i64(A[p])\n }\n}",
+            &["prefetch A[p + 1024] | q = pos[i + 1]"],
+        );
+    }
+
+    #[test]
+    fn sums_that_were_split_ask_each_turn() {
+        check(
+            "for i in 0..n {\n s = 0.0\n p = pos[i]\n j = pos[i + 1]\n \
+             for q in p..j step 4 {\n s = s + A[q]\n }\n y[i] = s\n}",
+            &["prefetch A[p + 1024] | j = pos[i + 1]", "prefetch A[q + 1024] | s = s + A[q]"],
+        );
+    }
+
+    #[test]
+    fn what_is_read_here_and_there_is_no_stream() {
+        for body in [
+            "for p in pos[0]..pos[1] {\n y[p] = A[p]\n}",
+            "for i in 0..n {\n j = crd[i]\n for p in pos[j]..pos[j + 1] {\n y[p] = A[p]\n }\n}",
+            "for i in 0..n step 2 {\n for p in pos[i]..pos[i + 1] {\n y[p] = A[p]\n }\n}",
+            "for i in 0..n {\n for j in 0..n {\n for p in pos[i]..n {\n y[p] = A[p]\n }\n }\n}",
+        ] {
+            check(body, &[]);
+        }
+    }
+
+    #[test]
+    fn rows_of_later_coordinates_are_asked_for() {
+        check(
+            "for i in 0..n {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
+             for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n}",
+            &[
+                "prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {",
+                "prefetch x[crd[p_next] * n + line] | }",
+            ],
+        );
+    }
+}

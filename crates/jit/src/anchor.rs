@@ -1,0 +1,83 @@
+//! Which loads Cranelift may move to where their value is used, which keeps few values in registers
+//! at once and makes loads operands of arithmetic.
+//!
+//! ```text
+//! for p in lo..hi { j = crd[p]; t0 = fma(a, X[j * n + k; 2], t0); t1 = fma(a, X[j * n + k + 2; 2], t1) }
+//! ```
+//!
+//! It would also move them out of loops and so do them where the loop does not run, when their
+//! index may lie outside. So only loads may move whose index surely changes with the innermost
+//! loop: by its variable, or by what was loaded at an index that does.
+
+use crate::stmt::Translator;
+use tamis_core::algebra::BinaryOp;
+use tamis_core::datatype::Scalar;
+use tamis_core::ids::{Array, Var};
+use tamis_core::ir::{Expr, Function, Param, Role};
+
+/// The variables whose value is made anew in each turn of the innermost loop.
+#[derive(Default)]
+pub(crate) struct Anchors(Vec<Var>);
+
+impl Anchors {
+    /// Starts the body of a loop; gives what holds again after it.
+    pub(crate) fn enter(&mut self, var: Option<Var>) -> Anchors {
+        std::mem::replace(self, Anchors(var.into_iter().collect()))
+    }
+
+    /// Notes that a variable has a new value.
+    pub(crate) fn assign(&mut self, function: &Function, var: Var, value: &Expr) {
+        let anchored =
+            matches!(value, Expr::Load { index, lanes: 1, .. } if self.hold(function, index));
+        self.0.retain(|v| *v != var);
+        if anchored {
+            self.0.push(var);
+        }
+    }
+
+    /// Whether an index has a term with such a variable, which no other term can cancel.
+    fn hold(&self, function: &Function, index: &Expr) -> bool {
+        // Cranelift cannot know that a parameter is 0.
+        let is_size = |e: &Expr| match e {
+            Expr::Var(v) => function.params.contains(&Param::Scalar(*v)),
+            Expr::Const(Scalar::I64(c)) => *c != 0,
+            _ => false,
+        };
+        let mut terms = vec![];
+        collect(index, &mut terms);
+        self.0.iter().any(|v| {
+            let mut with = terms.iter().filter(|term| mentions(term, *v));
+            match (with.next(), with.next()) {
+                (Some(Expr::Var(_)), None) => true,
+                (Some(Expr::Binary(BinaryOp::Mul, a, b)), None) => {
+                    (**a == Expr::Var(*v) && is_size(b)) || (**b == Expr::Var(*v) && is_size(a))
+                }
+                _ => false,
+            }
+        })
+    }
+}
+
+/// The terms of a sum.
+fn collect<'e>(e: &'e Expr, terms: &mut Vec<&'e Expr>) {
+    match e {
+        Expr::Binary(BinaryOp::Add, a, b) => {
+            collect(a, terms);
+            collect(b, terms);
+        }
+        e => terms.push(e),
+    }
+}
+
+fn mentions(e: &Expr, var: Var) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= *e == Expr::Var(var));
+    found
+}
+
+impl Translator<'_> {
+    /// Whether a load may be moved within its loop.
+    pub(crate) fn may_move(&self, array: Array, index: &Expr) -> bool {
+        self.function.arrays[array].role == Role::Input && self.anchors.hold(self.function, index)
+    }
+}

@@ -1,0 +1,168 @@
+//! The memory of arrays: how much may be used, and how much is.
+//!
+//! Arrays that kernels of every compiled backend, packing and conversion allocate are counted as
+//! the C library rounds them. What would go beyond the limit is not allocated, and the diagnostic
+//! says how much was needed.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+use std::fmt::Write;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tamis_core::diagnostic::{Code, Diagnostic};
+
+static USED: AtomicUsize = AtomicUsize::new(0);
+/// 0 until it is set: the machine's memory.
+static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The bytes that were refused last on this thread.
+    static REFUSED: Cell<Option<usize>> = const { Cell::new(None) };
+}
+
+/// Sets how many bytes arrays may take in all.
+pub fn set_limit(bytes: usize) {
+    LIMIT.store(bytes.max(1), Ordering::Relaxed);
+}
+
+/// How many bytes arrays may take in all: the machine's memory, if nothing else was set.
+pub fn limit() -> usize {
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => physical_memory(),
+        bytes => bytes,
+    }
+}
+
+/// How many bytes arrays take now.
+pub fn used() -> usize {
+    USED.load(Ordering::Relaxed)
+}
+
+/// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
+fn physical_memory() -> usize {
+    static BYTES: OnceLock<usize> = OnceLock::new();
+    *BYTES.get_or_init(|| {
+        // SAFETY: sysconf only reads system facts.
+        let (pages, size) =
+            unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+        match (usize::try_from(pages), usize::try_from(size)) {
+            (Ok(pages), Ok(size)) => pages.saturating_mul(size),
+            _ => usize::MAX,
+        }
+    })
+}
+
+/// The diagnostic for an allocation that was refused on this thread; `bytes` were asked for if
+/// nothing more is known.
+pub(crate) fn refusal(what: &str, bytes: Option<f64>) -> Diagnostic {
+    let needed = REFUSED.take().map(|bytes| bytes as f64).or(bytes);
+    let (used, limit) = (used() as f64, limit() as f64);
+    let size = |bytes: f64| match bytes {
+        1e9.. => format!("{:.3} GB", bytes / 1e9),
+        1e6.. => format!("{:.3} MB", bytes / 1e6),
+        _ => format!("{bytes} bytes"),
+    };
+    let mut message = format!("{what} does not fit in memory");
+    if let Some(needed) = needed {
+        let _ = write!(message, ": {} more were needed", size(needed));
+    }
+    let help = "store the result in a sparse format, or work on a smaller part";
+    if LIMIT.load(Ordering::Relaxed) == 0 {
+        return Diagnostic::new(Code::OutOfMemory, message).help(help);
+    }
+    let _ = write!(message, ", {} of the limit of {} are in use", size(used), size(limit));
+    Diagnostic::new(Code::OutOfMemory, message).help(format!("{help}, or raise the limit"))
+}
+
+/// Whether so many more bytes may be used; they are counted from now on.
+fn take(bytes: usize) -> bool {
+    let before = USED.fetch_add(bytes, Ordering::Relaxed);
+    let fits = before.checked_add(bytes).is_some_and(|all| all <= limit());
+    if !fits {
+        USED.fetch_sub(bytes, Ordering::Relaxed);
+        REFUSED.set(Some(bytes));
+    }
+    fits
+}
+
+/// Corrects the count from what was taken to what the C library gave.
+fn settle(taken: usize, given: usize) {
+    match given >= taken {
+        true => USED.fetch_add(given - taken, Ordering::Relaxed),
+        false => USED.fetch_sub(taken - given, Ordering::Relaxed),
+    };
+}
+
+/// What an allocation takes.
+///
+/// # Safety
+/// The address is null or of the malloc family.
+unsafe fn size(address: *mut c_void) -> usize {
+    if address.is_null() {
+        return 0;
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        #[cfg(target_os = "macos")]
+        return libc::malloc_size(address);
+        #[cfg(not(target_os = "macos"))]
+        libc::malloc_usable_size(address)
+    }
+}
+
+/// `malloc` within the limit.
+pub(crate) extern "C" fn malloc(bytes: usize) -> *mut c_void {
+    // SAFETY: a null address is a fresh allocation.
+    unsafe { realloc(std::ptr::null_mut(), bytes) }
+}
+
+/// `realloc` within the limit.
+///
+/// # Safety
+/// The address is null or of the malloc family.
+pub(crate) unsafe extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let old = size(address);
+        let more = bytes.saturating_sub(old);
+        if !take(more) {
+            return std::ptr::null_mut();
+        }
+        let fresh = libc::realloc(address, bytes);
+        let is_lost = fresh.is_null() && bytes > 0;
+        settle(old + more, if is_lost { old } else { size(fresh) });
+        fresh
+    }
+}
+
+/// `posix_memalign` within the limit.
+///
+/// # Safety
+/// `address` may be written.
+pub(crate) unsafe extern "C" fn posix_memalign(
+    address: *mut *mut c_void,
+    alignment: usize,
+    bytes: usize,
+) -> c_int {
+    if !take(bytes) {
+        return libc::ENOMEM;
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        let failed = libc::posix_memalign(address, alignment, bytes);
+        settle(bytes, if failed == 0 { size(*address) } else { 0 });
+        failed
+    }
+}
+
+/// `free`, counted.
+///
+/// # Safety
+/// The address is null or of the malloc family and was counted; it is not used again.
+pub(crate) unsafe extern "C" fn free(address: *mut c_void) {
+    // SAFETY: as the caller promises.
+    unsafe {
+        settle(size(address), 0);
+        libc::free(address);
+    }
+}

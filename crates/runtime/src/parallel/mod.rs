@@ -1,0 +1,205 @@
+//! Kernels in parts that run at the same time.
+//!
+//! ```text
+//! cut           i: 0 .. 3710 .. 7702 .. n      where the entries of the operands are halved, ..
+//! run           threads take parts in order
+//! join          levels behind each other, or sums in order, or one array all along
+//! ```
+//!
+//! Where the cuts are depends on the operands alone, and parts are joined in their order, so that
+//! results are the same, bit for bit, for any number of threads.
+
+mod combine;
+mod concatenate;
+mod cut;
+mod list;
+
+use crate::kernel::{Call, Frame};
+use crate::memory;
+use crate::tensor::Tensor;
+use combine::Combination;
+use concatenate::Concatenation;
+use list::Parts;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ir::Status;
+use tamis_core::lower::{Chunks, Join};
+
+/// Runs a kernel in parts.
+pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
+    let cuts = cut::cuts(call, chunks);
+    match chunks.join {
+        Join::Shared { initial } => {
+            let mut frame = call.frame(None)?;
+            if let Some(initial) = initial {
+                let (place, ..) = call.result_arrays().next().expect("a result has values");
+                let size = call.full_size()?;
+                let datatype = call.target.storage.datatype;
+                // SAFETY: the frame's output has room for the whole result.
+                unsafe { memory::fill(frame.slots[place] as *mut u8, datatype, size, initial) };
+            }
+            shared(call, &cuts, &mut frame)?;
+            Ok(call.taken(&mut frame))
+        }
+        _ if cuts.is_empty() => call.whole(),
+        Join::Concatenate => {
+            let joined = Concatenation::new(call);
+            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            joined.finish()
+        }
+        Join::Combine(op) => {
+            let joined = Combination::new(call, op)?;
+            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            Ok(joined.finish())
+        }
+        Join::Pack { op, initial } => {
+            let joined = Parts::default();
+            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            joined.packed(call, op, initial)
+        }
+    }
+}
+
+/// What becomes of the result of each part. Parts are told in their order.
+trait Joined: Sync {
+    /// Something to do once the lock on the order is given back.
+    type Rest: Send;
+
+    /// A part is done, and all before it were told. What is left in the frame may be used for
+    /// another part.
+    fn next(
+        &self,
+        call: &Call<'_>,
+        part: Part,
+        frame: &mut Frame,
+    ) -> Result<Self::Rest, Diagnostic>;
+
+    /// What may happen at the same time as that of other parts.
+    fn rest(&self, rest: Self::Rest, frame: &mut Frame);
+}
+
+/// The interval that a part computed.
+#[derive(Clone, Copy)]
+struct Part {
+    begin: i64,
+    end: i64,
+}
+
+/// Runs all parts into the result of one frame.
+fn shared(call: &Call<'_>, cuts: &[i64], frame: &mut Frame) -> Result<(), Diagnostic> {
+    if cuts.is_empty() {
+        return call.enter(frame);
+    }
+    let (place, ..) = call.result_arrays().next().expect("a result has values");
+    let output = frame.slots[place] as usize;
+    in_parts(call, cuts, &|| call.frame(Some(output as *mut u8)), &Nothing)
+}
+
+/// Runs the parts between cuts, several at a time.
+fn in_parts<J: Joined>(
+    call: &Call<'_>,
+    cuts: &[i64],
+    frame: &(dyn Fn() -> Result<Frame, Diagnostic> + Sync),
+    joined: &J,
+) -> Result<(), Diagnostic> {
+    let parts = cuts.len() + 1;
+    let line = Mutex::new(Line { told: 0, waiting: vec![], failure: None });
+    let (next, idle) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let work = || {
+        loop {
+            let k = next.fetch_add(1, Ordering::Relaxed);
+            if k >= parts || line.lock().is_ok_and(|line| line.is_beyond(k)) {
+                return;
+            }
+            let begin = if k == 0 { i64::MIN } else { cuts[k - 1] };
+            let part = Part { begin, end: cuts.get(k).copied().unwrap_or(i64::MAX) };
+            let left: Option<Frame> = idle.lock().ok().and_then(|mut idle: _| Vec::pop(&mut idle));
+            let done = left.map_or_else(frame, Ok).and_then(|mut frame| {
+                frame.set_interval(part.begin, part.end);
+                call.enter(&mut frame).map(|()| frame)
+            });
+            let told = line.lock().map(|mut line| line.tell(call, k, part, done, joined));
+            for (mut frame, rest) in told.unwrap_or_default() {
+                joined.rest(rest, &mut frame);
+                if let Ok(mut idle) = idle.lock() {
+                    idle.push(frame);
+                }
+            }
+        }
+    };
+    let threads = match call.executable.is_concurrent() {
+        true => rayon::current_num_threads().min(parts),
+        false => 1,
+    };
+    match threads {
+        1 => work(),
+        _ => rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work()))),
+    }
+    match line.into_inner().map(|line| line.failure) {
+        Ok(None) => Ok(()),
+        Ok(Some((_, diagnostic))) => Err(diagnostic),
+        Err(_) => Err(call.failed(Status::OutOfMemory)),
+    }
+}
+
+/// The parts that are done, on their way to being told in order.
+struct Line {
+    /// So many were told.
+    told: usize,
+    /// Those that wait for one before them.
+    waiting: Vec<(usize, Part, Frame)>,
+    /// The first part that failed, and why.
+    failure: Option<(usize, Diagnostic)>,
+}
+
+impl Line {
+    /// A part is done: it and those that waited for it are told.
+    fn tell<J: Joined>(
+        &mut self,
+        call: &Call<'_>,
+        k: usize,
+        part: Part,
+        done: Result<Frame, Diagnostic>,
+        joined: &J,
+    ) -> Vec<(Frame, J::Rest)> {
+        match done {
+            Ok(frame) => self.waiting.push((k, part, frame)),
+            Err(failure) => self.fail(k, failure),
+        }
+        let mut told = vec![];
+        while let Some(at) = self.waiting.iter().position(|(k, ..)| *k == self.told) {
+            let (k, part, mut frame) = self.waiting.swap_remove(at);
+            match joined.next(call, part, &mut frame) {
+                Ok(rest) => told.push((frame, rest)),
+                Err(failure) => self.fail(k, failure),
+            }
+            self.told += 1;
+        }
+        told
+    }
+
+    /// Whether a part is behind one that failed. Those before it may fail still, and are to.
+    fn is_beyond(&self, k: usize) -> bool {
+        self.failure.as_ref().is_some_and(|(first, _)| *first < k)
+    }
+
+    fn fail(&mut self, k: usize, failure: Diagnostic) {
+        if self.failure.as_ref().is_none_or(|(first, _)| k < *first) {
+            self.failure = Some((k, failure));
+        }
+    }
+}
+
+/// Parts that leave nothing to join.
+struct Nothing;
+
+impl Joined for Nothing {
+    type Rest = ();
+
+    fn next(&self, _: &Call<'_>, _: Part, _: &mut Frame) -> Result<(), Diagnostic> {
+        Ok(())
+    }
+
+    fn rest(&self, (): (), _: &mut Frame) {}
+}
