@@ -26,18 +26,33 @@ use tamis_core::ir;
 
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
-    match machine_code(function, Hints::native())? {
+    with_effort(function, Effort::of(&[function]))
+}
+
+/// Compiles the functions of a program. More of them than a caller should wait for are compiled
+/// quickly.
+pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic> {
+    let effort = Effort::of(functions);
+    functions.iter().map(|f| with_effort(f, effort)).collect()
+}
+
+fn with_effort(function: &ir::Function, effort: Effort) -> Result<Code, Diagnostic> {
+    match machine_code(function, effort, Hints::native())? {
         Some(code) => Code::new(&code),
         None => {
-            let code = machine_code(function, Hints::Dropped)?;
+            let code = machine_code(function, effort, Hints::Dropped)?;
             Code::new(&code.ok_or_else(|| internal("a hint that was dropped".to_owned()))?)
         }
     }
 }
 
 /// The code of a function; `None` if its hints cannot be encoded.
-fn machine_code(function: &ir::Function, hints: Hints) -> Result<Option<Vec<u8>>, Diagnostic> {
-    let isa = isa()?;
+fn machine_code(
+    function: &ir::Function,
+    effort: Effort,
+    hints: Hints,
+) -> Result<Option<Vec<u8>>, Diagnostic> {
+    let isa = isa(effort)?;
     let mut context = translated(function, isa, hints)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
@@ -50,7 +65,7 @@ fn machine_code(function: &ir::Function, hints: Hints) -> Result<Option<Vec<u8>>
 
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
-    let isa = isa()?;
+    let isa = isa(Effort::of(&[function]))?;
     let mut context = translated(function, isa, Hints::native())?;
     context.set_disasm(true);
     let compiled = context
@@ -75,20 +90,56 @@ fn translated(
     Ok(context)
 }
 
-/// The code generator for this machine, made once.
-fn isa() -> Result<&'static OwnedTargetIsa, Diagnostic> {
-    static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    ISA.get_or_init(make_isa).as_ref().map_err(|e| {
+/// What goes into the code of a function.
+#[derive(Clone, Copy)]
+enum Effort {
+    /// Everything, for a millisecond of time or a few.
+    Full,
+    /// Registers by a single pass, since the time of everything else grows faster than the code.
+    Quick,
+}
+
+/// Statements and operators from which on a program is compiled quickly: some 15 ms of full effort.
+const LARGE: usize = 1500;
+
+impl Effort {
+    fn of(functions: &[&ir::Function]) -> Effort {
+        let size: usize = functions.iter().map(|f| size(&f.body)).sum();
+        if size < LARGE { Effort::Full } else { Effort::Quick }
+    }
+}
+
+/// The number of statements and operators.
+fn size(block: &[ir::Stmt]) -> usize {
+    let mut count = 0;
+    for s in block {
+        count += 1;
+        s.exprs().for_each(|e| e.walk(&mut |_| count += 1));
+        count += s.blocks().map(size).sum::<usize>();
+    }
+    count
+}
+
+/// The code generators for this machine, made once.
+fn isa(effort: Effort) -> Result<&'static OwnedTargetIsa, Diagnostic> {
+    static FULL: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    static QUICK: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let isa = match effort {
+        Effort::Full => FULL.get_or_init(|| make_isa("speed", "backtracking")),
+        Effort::Quick => QUICK.get_or_init(|| make_isa("none", "single_pass")),
+    };
+    isa.as_ref().map_err(|e| {
         Diagnostic::new(DiagnosticCode::UnsupportedBackend, format!("no machine code here: {e}"))
             .help("use --backend c or --backend interp")
     })
 }
 
-fn make_isa() -> Result<OwnedTargetIsa, String> {
+fn make_isa(level: &str, registers: &str) -> Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
     let choices = [
-        ("opt_level", "speed"),
+        ("opt_level", level),
+        ("regalloc_algorithm", registers),
         ("enable_verifier", verifier),
         ("unwind_info", "false"),
         ("preserve_frame_pointers", "false"),

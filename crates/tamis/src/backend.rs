@@ -60,10 +60,10 @@ impl Backend {
         functions: &[&Function],
     ) -> Result<Vec<Box<dyn Executable>>, Diagnostic> {
         match self {
-            Backend::Auto | Backend::Jit => functions
-                .iter()
-                .map(|f| Ok(Box::new(tamis_jit::compile(f)?) as Box<dyn Executable>))
-                .collect(),
+            Backend::Auto | Backend::Jit => {
+                let compiled = tamis_jit::compile_all(functions)?;
+                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+            }
             Backend::C => {
                 let compiled = cc::compile(&c::emit(functions), &c::entries(functions))?;
                 Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())

@@ -31,8 +31,10 @@ pub struct Chunks {
     pub cut: Cut,
     /// What becomes of their results.
     pub join: Join,
+    /// The variable of the outermost loop.
+    pub var: IndexVar,
     /// Tensors, operands or the result, whose first level is what is cut: they tell where the
-    /// work is.
+    /// work is. There may be none if the variable has a dimension.
     pub leads: Vec<TensorId>,
 }
 
@@ -70,7 +72,6 @@ pub enum Join {
 /// The interval of a part in code.
 #[derive(Clone)]
 pub(super) struct Interval {
-    var: IndexVar,
     pub(super) chunks: Chunks,
     pub(super) first: Expr,
     pub(super) last: Expr,
@@ -100,7 +101,7 @@ impl Lowerer<'_> {
         if leads.is_empty() && self.level_vars(self.kernel.result).first() == Some(&var) {
             leads.push(self.kernel.result);
         }
-        if leads.is_empty() {
+        if leads.is_empty() && (cut == Cut::Positions || self.program.derived.map(var).is_some()) {
             return;
         }
         if matches!(join, Join::Shared { .. }) {
@@ -109,8 +110,8 @@ impl Lowerer<'_> {
             }
         }
         let (first, last) = self.interval(var, cut);
-        let chunks = Chunks { cut, join, leads };
-        self.interval = Some(Interval { var, chunks, first, last });
+        let chunks = Chunks { cut, join, var, leads };
+        self.interval = Some(Interval { chunks, first, last });
     }
 
     /// The parameters with the interval, held within what there is.
@@ -223,7 +224,8 @@ impl Lowerer<'_> {
     pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
         let interval = self.interval.as_ref();
         nest.scope.bound.is_empty()
-            && interval.is_some_and(|i| i.var == nest.var && i.chunks.cut == Cut::Coordinates)
+            && interval
+                .is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
@@ -254,10 +256,10 @@ impl Lowerer<'_> {
     /// The first coordinate of the part and the one behind its last, counted from the level's
     /// least, where the first level of the result is cut and every coordinate has a place there.
     pub(super) fn own_rows(&mut self) -> Option<(Expr, Expr)> {
-        let Interval { var, chunks, first, last } = self.interval.clone()?;
+        let Interval { chunks, first, last } = self.interval.clone()?;
         let own = match chunks.join {
             Join::Concatenate => matches!(self.assembler(0), Assembler::Place),
-            Join::Shared { .. } => self.fills_own_part(var, chunks.cut),
+            Join::Shared { .. } => self.fills_own_part(chunks.var, chunks.cut),
             _ => false,
         };
         let level = own.then(|| self.arrays(self.kernel.result).levels[0].clone())?;

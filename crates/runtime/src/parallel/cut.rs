@@ -8,8 +8,8 @@
 use crate::kernel::Call;
 use crate::tensor::{Tensor, views};
 use tamis_core::format::LevelSpec;
-use tamis_core::ids::{Id, TensorId};
-use tamis_core::level::{Header, LevelView};
+use tamis_core::ids::{Id, IndexVar, TensorId};
+use tamis_core::level::{DENSE, Header, LevelView};
 use tamis_core::lower::{Chunks, Cut, Join};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
@@ -18,7 +18,7 @@ const MOST_PARTS: u64 = 256;
 /// Where parts begin, but for the first: coordinates or positions, ascending.
 pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     let leads = chunks.leads.iter().map(|&id| Lead::of(call, id, chunks.cut));
-    let Some(lead) = leads.max_by_key(|lead| lead.work) else { return vec![] };
+    let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, chunks.var));
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
     let worthwhile = match chunks.join {
         Join::Shared { .. } | Join::Concatenate => work / call.grain.max(1),
@@ -51,6 +51,14 @@ struct Lead<'t> {
 }
 
 impl<'t> Lead<'t> {
+    /// The coordinates of a variable, each as much work as the others.
+    fn even(call: &Call<'t>, var: IndexVar) -> Lead<'t> {
+        let size = call.dims[var];
+        let header = Header { properties: DENSE.properties(), least: 0, size };
+        let work = call.shape().iter().fold(1u128, |n, &d| n.saturating_mul(u128::from(d)));
+        Lead { levels: &[], views: vec![], header, work: work.max(u128::from(size)) }
+    }
+
     fn of(call: &Call<'t>, id: TensorId, cut: Cut) -> Lead<'t> {
         let tensor: Option<&'t Tensor> = call.values[id.index()].as_ref();
         let Some(tensor) = tensor.filter(|_| id != call.id) else {

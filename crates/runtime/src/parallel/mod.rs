@@ -28,7 +28,11 @@ use tamis_core::lower::{Chunks, Join};
 
 /// Runs a kernel in parts.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
-    let cuts = cut::cuts(call, chunks);
+    let joins_as_whole = matches!(chunks.join, Join::Shared { .. } | Join::Concatenate);
+    let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {
+        true => vec![],
+        false => cut::cuts(call, chunks),
+    };
     match chunks.join {
         Join::Shared { initial } => {
             let mut frame = call.frame(None)?;
