@@ -4,6 +4,7 @@
 //! are printed as a table. `README.md` says what is fair about it and how to read it.
 
 mod bars;
+mod clock;
 mod contender;
 mod hand;
 mod inputs;
@@ -23,6 +24,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use clock::Clock;
 use contender::Contender;
 use limits::Limits;
 use measure::{Effort, Race};
@@ -31,7 +33,8 @@ use problem::{Input, OPERATIONS, Operation, Problem};
 use report::Report;
 
 const USAGE: &str = "\
-usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--pages huge|small] [--save]
+usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--pages huge|small]
+                   [--clock wall|processor] [--save]
 
   --quick    few repetitions: a first impression
   --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
@@ -40,6 +43,7 @@ usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--page
   --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, smaller ones (lap2d_128 lap3d_25
              fem15k rmat14 uni16k), densities10k, and tensors (uni1000 zipf5m)
   --pages    the pages that everybody's arrays lie on (default: huge)
+  --clock    what a second is: processor leaves out the turns of other programs (default: wall)
   --save     write bench/out/<date>.json and bench/out/latest.md";
 
 fn main() -> ExitCode {
@@ -71,6 +75,7 @@ fn main() -> ExitCode {
 /// Runs the benchmark; whether all results agreed.
 fn run(options: &Options) -> Result<bool, String> {
     options.pages.adopt();
+    options.clock.choose();
     let core = process::pin_to_one_core()?;
     let work = WorkDirectory::create()?;
     let contenders = contenders(&work.path);
@@ -81,6 +86,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let conditions = vec![
         ("processor", format!("{}, core {core}", process::processor())),
         ("pages", options.pages.describe()),
+        ("clock", options.clock.name().into()),
         ("effort", format!("{:?}", options.effort)),
         ("Rust code", rust_target().into()),
     ];
@@ -137,6 +143,7 @@ struct Options {
     only: Vec<String>,
     inputs: Vec<String>,
     pages: Pages,
+    clock: Clock,
     save: bool,
 }
 
@@ -148,6 +155,7 @@ impl Options {
             only: Vec::new(),
             inputs: Vec::new(),
             pages: Pages::Huge,
+            clock: Clock::Wall,
             save: false,
         };
         let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
@@ -159,6 +167,7 @@ impl Options {
                 "--only" => options.only = list(&value()?),
                 "--inputs" => options.inputs = list(&value()?),
                 "--pages" => options.pages = pages(&value()?)?,
+                "--clock" => options.clock = clock(&value()?)?,
                 "--help" | "-h" => return Ok(None),
                 _ => return Err(format!("unknown argument {argument}")),
             }
@@ -201,6 +210,12 @@ fn pages(text: &str) -> Result<Pages, String> {
         "small" => Ok(Pages::Small),
         _ => Err(format!("--pages is huge or small, not {text}")),
     }
+}
+
+fn clock(text: &str) -> Result<Clock, String> {
+    let named = |clock: &Clock| clock.name() == text;
+    let clock = [Clock::Wall, Clock::Processor].into_iter().find(named);
+    clock.ok_or(format!("--clock is wall or processor, not {text}"))
 }
 
 /// A temporary directory that goes when the run ends.

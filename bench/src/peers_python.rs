@@ -10,6 +10,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+use crate::clock::Clock;
 use crate::contender::{Absent, Contender, Prepared, Role};
 use crate::inputs::{Csf3, Csr, Dense};
 use crate::pages::Pages;
@@ -109,7 +110,7 @@ struct Ready<'a> {
 
 impl Prepared for Ready<'_> {
     fn run(&mut self) -> Result<f64, String> {
-        let seconds = self.worker.borrow_mut().ask("run")?;
+        let seconds = self.worker.borrow_mut().ask(&format!("run {}", Clock::chosen().name()))?;
         seconds.parse().map_err(|e| format!("{seconds}: {e}"))
     }
 

@@ -1,5 +1,6 @@
 //! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
 
+mod ascending;
 pub mod budget;
 pub mod cc;
 pub mod coordinates;

@@ -4,6 +4,7 @@
 //! element itself if only one array does, else the record's place. Kernels sort a short list per
 //! row as often as one long list, so short ones take no memory but the stack.
 
+use crate::ascending::{self, Coordinate};
 use crate::radix::{self, Record};
 
 /// Up to this length records are sorted on the stack.
@@ -17,6 +18,10 @@ const STACK_UP_TO: usize = 64;
 /// # Safety
 /// The arrays are readable and writable in `lo..hi` and do not overlap.
 pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usize) {
+    if let (&[[address, size]], 1) = (arrays, keys) {
+        // SAFETY: forwarded.
+        return unsafe { sort_list(address, size, lo, hi) };
+    }
     let columns: Vec<Column> = arrays
         .iter()
         .map(|&[address, size]| Column { address: address + size * lo as u64, size })
@@ -41,6 +46,30 @@ pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usiz
             pack(keys, carried, &bits, &mut records);
             radix::sort(&mut records, bits.iter().sum());
             unpack(keys, carried, &bits, &records);
+        }
+    }
+}
+
+/// Sorts a list by itself.
+///
+/// # Safety
+/// The elements `lo..hi` are readable and writable.
+unsafe fn sort_list(address: u64, size: u64, lo: usize, hi: usize) {
+    /// # Safety
+    /// As its caller.
+    unsafe fn go<T: Coordinate>(address: u64, lo: usize, hi: usize) {
+        // SAFETY: the caller promises so.
+        ascending::sort(unsafe {
+            std::slice::from_raw_parts_mut((address as *mut T).add(lo), hi.saturating_sub(lo))
+        });
+    }
+    // SAFETY: forwarded.
+    unsafe {
+        match size {
+            1 => go::<u8>(address, lo, hi),
+            2 => go::<u16>(address, lo, hi),
+            4 => go::<u32>(address, lo, hi),
+            _ => go::<u64>(address, lo, hi),
         }
     }
 }

@@ -9,6 +9,8 @@
 //! csc from csr       for .. count of j;  sums of counts;  for .. next place of j = value
 //! ```
 //!
+//! Levels that need no order are not sorted.
+//!
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`super::stage`].
 
@@ -108,14 +110,16 @@ impl Lowerer<'_> {
         }
         let mut stmts = vec![assign(w.count, int(0))];
         stmts.extend(body.stmts);
-        stmts.push(self.sorted_list(&w));
+        stmts.extend(self.sorted_list(&w));
+        stmts.extend(self.room_for_list(&w));
         let (q, c) = (self.temp("q"), self.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
-        each.extend(self.open_below(level, next.clone(), add(next.clone(), int(1))));
         let value = self.loaded(w.vals, Expr::Var(c));
         each.extend(self.write(next, None, value));
-        each.extend(self.kept(level, c));
+        // There is room for the whole list.
+        let kept = self.kept(level, c).into_iter();
+        each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
         each.extend(w.set.map(|set| store(set, Expr::Var(c), int(0))));
         stmts.push(for_loop(q, int(0), Expr::Var(w.count), each));
         stmts.extend(self.edges_at(level, parent));
@@ -161,7 +165,7 @@ impl Lowerer<'_> {
         let fill = self.resolved(body, scope);
         let mut stmts = vec![assign(w.count, int(0))];
         stmts.extend(look.stmts);
-        stmts.push(self.sorted_list(&w));
+        stmts.extend(self.sorted_list(&w));
         let (q, c) = (self.temp("q"), self.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
@@ -282,8 +286,20 @@ impl Lowerer<'_> {
         vec![store(w.list, Expr::Var(w.count), Expr::Var(c)), self.advance(w.count)]
     }
 
-    fn sorted_list(&self, w: &Workspace) -> ir::Stmt {
-        ir::Stmt::Sort { keys: vec![w.list], carried: vec![], lo: int(0), hi: Expr::Var(w.count) }
+    /// Sorts the list, if its order is that of the result.
+    fn sorted_list(&self, w: &Workspace) -> Option<ir::Stmt> {
+        let (keys, hi) = (vec![w.list], Expr::Var(w.count));
+        let ordered = self.kind(w.level).properties().ordered;
+        ordered.then_some(ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi })
+    }
+
+    /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
+    fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let end = add(Expr::Var(self.next(w.level)), Expr::Var(w.count));
+        let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
+        stmts.extend(arrays.vals.reserve(&end));
+        stmts
     }
 
     /// Appends the coordinate that is so far from the least one.

@@ -11,6 +11,7 @@
 //! names of the user cannot mean anything else in it.
 
 mod expr;
+mod lists;
 mod names;
 mod prelude;
 mod scopes;

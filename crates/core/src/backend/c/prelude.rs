@@ -4,7 +4,7 @@
 //! need, and theirs, down to C itself. Libraries are declared here instead of including their
 //! headers, whose macros would be further names that a tensor must not have.
 
-use super::{typed, types};
+use super::{lists, typed, types};
 use crate::algebra::{BinaryOp, UnaryOp};
 use std::collections::BTreeSet;
 
@@ -100,7 +100,10 @@ fn math(word: &str) -> Option<String> {
 /// The text of a helper.
 fn helper(word: &str) -> Option<String> {
     let fixed = HELPERS.iter().find(|(name, _)| *name == word);
-    fixed.map(|(_, text)| (*text).to_owned()).or_else(|| typed::helper(word))
+    fixed
+        .map(|(_, text)| (*text).to_owned())
+        .or_else(|| typed::helper(word))
+        .or_else(|| lists::helper(word))
 }
 
 const HELPERS: [(&str, &str); 17] = [

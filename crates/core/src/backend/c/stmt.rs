@@ -200,11 +200,20 @@ impl Writer<'_> {
     fn sort(&mut self, keys: &[Array], carried: &[Array], lo: &Expr, hi: &Expr) {
         self.fails = true;
         let (lo, hi) = (self.expr(lo), self.expr(hi));
+        let failed = Status::OutOfMemory as i64;
+        if let ([list], []) = (keys, carried) {
+            let bits = 8 * self.function.arrays[*list].elem.size();
+            let list = format!("(uint{bits}_t *){} + ({lo})", self.array(*list));
+            self.line(&format!(
+                "if (tamis_sort_list_{bits}({list}, ({hi}) - ({lo}))) {{ status = {failed}; goto done; }}"
+            ));
+            return;
+        }
         let column = |&a: &Array| {
             format!("{{{}, sizeof({})}}", self.array(a), element(self.function.arrays[a].elem))
         };
         let columns: Vec<String> = keys.iter().chain(carried).map(column).collect();
-        let (keys, failed) = (keys.len(), Status::OutOfMemory as i64);
+        let keys = keys.len();
         self.line(&format!(
             "if (tamis_sort((tamis_column[]){{{}}}, {keys}, {}, {lo}, {hi})) {{ status = {failed}; \
              goto done; }}",
