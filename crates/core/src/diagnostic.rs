@@ -64,6 +64,7 @@ codes! {
     UnsupportedBackend "unsupported-backend" Request "The backend is not available here.";
     UnsupportedSchedule "unsupported-schedule" Request "The schedule cannot be applied.";
     InvalidOption "invalid-option" Request "An option of the command line has no meaning.";
+    BoundBroken "bound-broken" Execution "A dimension breaks what the schedule promises of it.";
     InvalidTensor "invalid-tensor" Execution "The arrays of a tensor break its format's promises.";
     DuplicateEntry "duplicate-entry" Execution "A coordinate occurs twice where that was refused.";
     OutOfMemory "out-of-memory" Execution "An array does not fit in memory.";

@@ -274,6 +274,7 @@ impl Kernel {
                 None => all[alias],
             });
         }
+        tamis_core::schedule::check_dimensions(&self.compiled.program, &|var| all[var])?;
         Ok((values, all))
     }
 }

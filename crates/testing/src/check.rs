@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
 use tamis_core::cin::Role;
+use tamis_core::diagnostic::Place;
 
 /// How a case went.
 #[derive(Clone, PartialEq, Debug)]
@@ -26,7 +27,7 @@ pub fn check(case: &Case, backend: Backend) -> Outcome {
     let attempted = std::panic::catch_unwind(|| attempt(case, backend));
     match attempted {
         Ok(Ok(outcome)) => outcome,
-        Ok(Err(d)) if invalid(&d) => Outcome::Invalid,
+        Ok(Err(d)) if invalid(&d) || refused_schedule(case, &d) => Outcome::Invalid,
         Ok(Err(d)) => Outcome::Wrong(format!("refused: {d}")),
         Err(_) => Outcome::Wrong("a panic".to_owned()),
     }
@@ -46,6 +47,12 @@ fn invalid(d: &Diagnostic) -> bool {
                 | Code::UnknownVariable
                 | Code::OrderMismatch
         )
+}
+
+/// Whether the schedule is at fault, not the program.
+fn refused_schedule(case: &Case, d: &Diagnostic) -> bool {
+    let there = matches!(&d.place, Some(Place::Text { source, .. }) if *source == case.schedule);
+    !case.schedule.is_empty() && (there || d.code == Code::BoundBroken)
 }
 
 fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {

@@ -5,6 +5,7 @@ use crate::case::{Case, Operand};
 use crate::formats;
 use crate::number::Number;
 use crate::random::Random;
+use crate::schedules;
 use crate::slices::slice;
 use std::collections::BTreeMap;
 use tamis::DataType;
@@ -28,7 +29,11 @@ pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
         let name = if updates { "R" } else { ["R", "S"][n] };
         texts.push(g.statement(name));
     }
-    g.finish(texts.join("; "))
+    let mut case = g.finish(texts.join("; "));
+    if random.one_in(4) {
+        case.schedule = schedules::schedule(random, &case);
+    }
+    case
 }
 
 /// Draws a format for tensors of an order.

@@ -10,5 +10,6 @@ pub mod generate;
 pub mod number;
 pub mod random;
 pub mod reference;
+pub mod schedules;
 pub mod shrink;
 mod slices;

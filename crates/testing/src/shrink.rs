@@ -24,6 +24,12 @@ fn candidates(case: &Case) -> Vec<Case> {
         smaller.operands.retain(|operand| text.contains(&operand.name));
         found.push(smaller);
     }
+    let commands: Vec<&str> = case.schedule.split("; ").collect();
+    for k in 0..commands.len() {
+        let mut fewer = commands.clone();
+        fewer.remove(k);
+        found.push(Case { schedule: fewer.join("; "), ..case.clone() });
+    }
     for (k, operand) in case.operands.iter().enumerate() {
         for n in 0..operand.entries.len() {
             let mut smaller = case.clone();

@@ -9,7 +9,7 @@
 
 use crate::format::{Format, LevelMap};
 use crate::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Every derived variable of a program.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +18,9 @@ pub struct Derived {
     keys: BTreeMap<IndexVar, Key>,
     aliases: BTreeMap<IndexVar, IndexVar>,
     modes: BTreeMap<IndexVar, (TensorId, Mode)>,
+    pub(super) relations: super::provenance::Relations,
+    /// Blocks that a schedule made, and places in them.
+    split: BTreeSet<IndexVar>,
 }
 
 /// What a variable stands for. The slots of each tensor are variables of their own.
@@ -61,6 +64,14 @@ impl Derived {
             Some(map) => latest(&map.modes()),
             None => usize::MAX,
         };
+        if let Some(relation) = self.relation(var) {
+            depth = depth.min(latest(&relation.follows_from()));
+        }
+        for (other, relation) in self.relations() {
+            if let Some(needed) = relation.gives(other, var) {
+                depth = depth.min(latest(&needed));
+            }
+        }
         for (other, map) in self.iter() {
             depth = depth.min(match map {
                 LevelMap::Div(i, size) if i == var => match self.var(LevelMap::Mod(i, size)) {
@@ -144,6 +155,32 @@ impl Derived {
             key => *self.vars.get(&key).expect("uses of tensors are declared"),
         };
         format.levels().iter().enumerate().map(var).collect()
+    }
+
+    /// Blocks of a variable, and the places in them, under these names; where an operand is stored
+    /// by such blocks, its levels are over these variables.
+    pub fn blocks(
+        &mut self,
+        var: IndexVar,
+        size: u64,
+        (outer, inner): (&str, &str),
+        names: &mut IdVec<IndexVar, String>,
+    ) -> (IndexVar, IndexVar) {
+        let mut block = |map: LevelMap<IndexVar>, name: &str| {
+            let known = self.var(map);
+            let var = known.unwrap_or_else(|| names.push(name.to_owned()));
+            names[var] = name.to_owned();
+            self.vars.insert((map, None), var);
+            self.keys.insert(var, (map, None));
+            self.split.insert(var);
+            var
+        };
+        (block(LevelMap::Div(var, size), outer), block(LevelMap::Mod(var, size), inner))
+    }
+
+    /// Whether a schedule made a variable.
+    pub fn is_scheduled(&self, var: IndexVar) -> bool {
+        self.split.contains(&var) || self.relation(var).is_some()
     }
 
     /// Gives every level of a use of a tensor a variable.

@@ -9,10 +9,12 @@
 
 mod derived;
 pub mod print;
+mod provenance;
 pub mod simplify;
 mod slices;
 
 pub use derived::Derived;
+pub use provenance::{Bound, Relation};
 pub use slices::Walk;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -20,6 +22,7 @@ use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::format::{Format, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
 use crate::notation::{Access, Expr, Operator};
+use std::collections::BTreeMap;
 
 /// Kernels in the order in which they run, and the names they share.
 #[derive(Clone, Debug)]
@@ -54,6 +57,79 @@ pub struct Kernel {
     pub workspace: bool,
     /// Whether it is called for parts of its outermost loop, where that can be cut.
     pub chunked: bool,
+    /// What the schedule wants of loops, by their variables.
+    pub tags: BTreeMap<IndexVar, Tag>,
+}
+
+/// What a schedule wants of a loop beyond its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Tag {
+    /// What runs its iterations, and what becomes of values that several of them combine.
+    pub parallel: Option<(Unit, Races)>,
+    /// How many iterations are written out in a row.
+    pub unroll: Option<u64>,
+}
+
+/// What runs the iterations of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Unit {
+    /// One after another.
+    NotParallel,
+    /// Threads.
+    CpuThread,
+    /// Lanes of vectors.
+    CpuVector,
+}
+
+/// What becomes of elements to which several iterations add.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Races {
+    /// There are none.
+    NoRaces,
+    /// The user answers for them.
+    IgnoreRaces,
+    /// Elements are updated atomically.
+    Atomics,
+    /// Each unit adds to elements of its own, which are added up afterwards.
+    Temporary,
+    /// The same, added up in parallel.
+    ParallelReduction,
+}
+
+impl Unit {
+    /// Every unit.
+    pub const ALL: [Unit; 3] = [Unit::NotParallel, Unit::CpuThread, Unit::CpuVector];
+
+    /// The name in schedules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::NotParallel => "not_parallel",
+            Unit::CpuThread => "cpu_thread",
+            Unit::CpuVector => "cpu_vector",
+        }
+    }
+}
+
+impl Races {
+    /// Every strategy.
+    pub const ALL: [Races; 5] = [
+        Races::NoRaces,
+        Races::IgnoreRaces,
+        Races::Atomics,
+        Races::Temporary,
+        Races::ParallelReduction,
+    ];
+
+    /// The name in schedules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Races::NoRaces => "no_races",
+            Races::IgnoreRaces => "ignore_races",
+            Races::Atomics => "atomics",
+            Races::Temporary => "temporary",
+            Races::ParallelReduction => "parallel_reduction",
+        }
+    }
 }
 
 /// A tensor of a program.

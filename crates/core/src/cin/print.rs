@@ -1,13 +1,26 @@
 //! Concrete index notation as text: `forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))`.
 
-use super::{Program, Stmt};
+use super::{Kernel, Program, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
 /// The kernels of a program, one a line.
 pub fn program(program: &Program) -> String {
-    program.kernels.iter().map(|kernel| stmt(program, &kernel.body) + "\n").collect()
+    let kernel = |kernel: &Kernel| stmt(program, &kernel.body) + &tags(program, kernel) + "\n";
+    program.kernels.iter().map(kernel).collect()
+}
+
+/// What the schedule wants of loops beyond their places.
+fn tags(program: &Program, kernel: &Kernel) -> String {
+    let mut out = String::new();
+    for (&var, tag) in &kernel.tags {
+        let mut words = vec![];
+        words.extend(tag.parallel.map(|(unit, races)| format!("{} {}", unit.name(), races.name())));
+        words.extend(tag.unroll.map(|factor| format!("unroll {factor}")));
+        out += &format!("  {}: {}", program.vars[var], words.join(", "));
+    }
+    out
 }
 
 /// A statement on one line.

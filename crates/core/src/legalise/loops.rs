@@ -8,6 +8,7 @@ use crate::cin::{Kernel, Stmt};
 use crate::datatype::DataType;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use std::collections::BTreeMap;
 
 /// The largest dimension of a result that is gathered in a dense array.
 const MOST_GATHERED: u64 = 1 << 26;
@@ -31,14 +32,30 @@ impl Legaliser<'_> {
             let workspace = self.has_small_dimensions(&task);
             let body = self.gathering_loops(&task, &order.vars, gather);
             let chunked = self.request.parallel;
-            return Kernel { result, compute, body, scatter: false, workspace, chunked };
+            return Kernel {
+                result,
+                compute,
+                body,
+                scatter: false,
+                workspace,
+                chunked,
+                tags: BTreeMap::new(),
+            };
         }
         let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.ways().is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let body = self.loops(task, &order.vars, scatter);
-        Kernel { result, compute, body, scatter, workspace, chunked: self.request.parallel }
+        Kernel {
+            result,
+            compute,
+            body,
+            scatter,
+            workspace,
+            chunked: self.request.parallel,
+            tags: BTreeMap::new(),
+        }
     }
 
     /// The loops of a task in an order.

@@ -8,7 +8,7 @@
 
 use super::Task;
 use super::way::{Way, Ways};
-use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::cin::{Kernel, Program, Relation, Role, Stmt};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -49,7 +49,15 @@ fn within(
                 matches!(program.tensors[a.tensor].role, Role::Register(_) | Role::Workspace)
             };
             let operands = super::order::distinct(rhs);
-            let copied = |a: &&Access| !local(a) && ways.way(a, loops, &task) == Way::Copied;
+            // Positions lead to entries whatever the levels.
+            let counted = |a: &Access| {
+                loops.iter().filter_map(|&v| program.derived.position(v)).any(|p| {
+                    matches!(program.derived.relation(p),
+                        Some(Relation::Position { access, .. }) if access == a)
+                })
+            };
+            let copied =
+                |a: &&Access| !local(a) && !counted(a) && ways.way(a, loops, &task) == Way::Copied;
             operands.iter().find(copied).map(|a| (a.clone(), loops.clone()))
         }
     }

@@ -8,6 +8,7 @@
 
 use super::{Lowerer, Scope};
 use crate::algebra::BinaryOp;
+use crate::cin::{Bound as Promise, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
 use crate::ids::{Id, IndexVar, Level, TensorId, Var};
@@ -35,23 +36,29 @@ impl Lowerer<'_> {
     ) -> Bound {
         scope.bound.insert(var, value);
         let mut bound = Bound::default();
-        while let Some((var, value, conditions)) = self.following(scope) {
-            let index = self.index(var);
-            bound.stmts.push(assign(index, value));
-            scope.bound.insert(var, index);
-            if !exact {
-                for condition in conditions {
-                    bound.inside.push(condition.of(Expr::Var(index), self.dim(var)));
+        // Tiles and positions do not know of the diagonals that leave their coordinates open.
+        let scheduled = self.program.derived.is_scheduled(var);
+        loop {
+            if let Some((var, value, conditions)) = self.following(scope) {
+                let index = self.index(var);
+                bound.stmts.push(assign(index, value));
+                scope.bound.insert(var, index);
+                if !exact || scheduled && conditions.contains(&Condition::FromZero) {
+                    for condition in conditions {
+                        let size = self.size(var, scope);
+                        bound.inside.push(condition.of(Expr::Var(index), size));
+                    }
                 }
+            } else if !self.recovered(scope, &mut bound) {
+                return bound;
             }
         }
-        bound
     }
 
     /// A variable without a value that has one by what is bound.
-    fn following(&self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
+    fn following(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
         let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
-        self.program.derived.iter().find_map(|(var, map)| match map {
+        let stored = self.program.derived.iter().find_map(|(var, map)| match map {
             LevelMap::Div(i, size) if of(i).is_none() => {
                 let place = of(self.program.derived.var(LevelMap::Mod(i, size))?)?;
                 let i_is = add(mul(of(var)?, int(size as i64)), place);
@@ -66,7 +73,38 @@ impl Lowerer<'_> {
                 }
             }
             _ => None,
-        })
+        });
+        stored.or_else(|| self.following_schedule(scope))
+    }
+
+    /// The same by what a schedule made.
+    fn following_schedule(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
+        let program = self.program;
+        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
+        for (var, relation) in program.derived.relations() {
+            let Some(value) = of(var) else { continue };
+            match relation {
+                Relation::Part { of: i, place, .. } if of(*i).is_none() => {
+                    let Some(place) = of(*place) else { continue };
+                    let width = self.width_of(var, scope);
+                    let i_is = add(mul(value, width), place);
+                    return Some((*i, i_is, vec![Condition::BelowDimension]));
+                }
+                Relation::Fused { outer, inner } if of(*outer).is_none() => {
+                    let size = self.size(*inner, scope);
+                    return Some((*outer, binary(BinaryOp::Div, value, size), vec![]));
+                }
+                Relation::Fused { inner, .. } if of(*inner).is_none() => {
+                    let size = self.size(*inner, scope);
+                    return Some((*inner, binary(BinaryOp::Mod, value, size), vec![]));
+                }
+                Relation::Same { of: i, .. } if of(*i).is_none() => {
+                    return Some((*i, value, vec![Condition::BelowDimension]));
+                }
+                _ => {}
+            }
+        }
+        None
     }
 
     /// The variable that holds a coordinate, if it is bound or follows from what is.
@@ -79,11 +117,26 @@ impl Lowerer<'_> {
         if let Some(&known) = scope.bound.get(&var) {
             return Some(known);
         }
+        if let Some(&Relation::Same { of: i, .. }) = self.program.derived.relation(var) {
+            let same = self.coordinate(i, scope, prefix)?;
+            scope.bound.insert(var, same);
+            return Some(same);
+        }
+        if let Some((of, origin, size)) = self.tile(var, scope) {
+            let i = Expr::Var(self.coordinate(of, scope, prefix)?);
+            let value = match origin {
+                Tile::Block => binary(BinaryOp::Div, i, size),
+                Tile::Place => binary(BinaryOp::Mod, i, size),
+            };
+            let fresh = self.temp(&self.program.vars[var].clone());
+            prefix.push(assign(fresh, value));
+            scope.bound.insert(var, fresh);
+            return Some(fresh);
+        }
         let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
         let value = match self.program.derived.map(var)? {
             LevelMap::Mode(_) | LevelMap::Slot(_) => return None,
-            LevelMap::Div(i, size) => binary(BinaryOp::Div, of(i)?, int(size as i64)),
-            LevelMap::Mod(i, size) => binary(BinaryOp::Mod, of(i)?, int(size as i64)),
+            LevelMap::Div(..) | LevelMap::Mod(..) => unreachable!("blocks are tiles"),
             LevelMap::Diff { plus, minus } => sub(of(plus)?, of(minus)?),
         };
         let name = self.program.vars[var].clone();
@@ -93,26 +146,107 @@ impl Lowerer<'_> {
         Some(fresh)
     }
 
+    /// What a variable is a block of, or a place in a block of, and the size of blocks.
+    pub(super) fn tile(&mut self, var: IndexVar, scope: &Scope) -> Option<(IndexVar, Tile, Expr)> {
+        match (self.program.derived.relation(var), self.program.derived.map(var)) {
+            (Some(&Relation::Part { of, .. }), _) => {
+                Some((of, Tile::Block, self.width_of(var, scope)))
+            }
+            (Some(&Relation::Place { of, part }), _) => {
+                Some((of, Tile::Place, self.width_of(part, scope)))
+            }
+            (None, Some(LevelMap::Div(i, b))) => Some((i, Tile::Block, int(b as i64))),
+            (None, Some(LevelMap::Mod(i, b))) => Some((i, Tile::Place, int(b as i64))),
+            _ => None,
+        }
+    }
+
     /// The coordinates that a loop over a variable has to visit if nothing else is known.
     pub(super) fn range(&mut self, var: IndexVar, scope: &Scope) -> (Expr, Expr) {
         let derived = &self.program.derived;
-        let map = derived.map(var).unwrap_or(LevelMap::Mode(var));
-        let slots = derived.slots(var);
-        open(map, &mut Surroundings { lowerer: self, scope, slots })
+        let of = |v: &IndexVar| scope.bound.get(v).map(|&v| Expr::Var(v));
+        match derived.relation(var) {
+            Some(&Relation::Part { of: i, place, parts }) => {
+                let hi = match of(&place) {
+                    None => int(parts as i64),
+                    // The parts that have this place.
+                    Some(place) => {
+                        let width = self.width_of(var, scope);
+                        let rest = sub(self.size(i, scope), place);
+                        let last = sub(add(rest, width.clone()), int(1));
+                        binary(BinaryOp::Div, last, width)
+                    }
+                };
+                (int(0), hi)
+            }
+            Some(&Relation::Place { of: i, part }) => {
+                let width = self.width_of(part, scope);
+                let hi = match of(&part) {
+                    None => width,
+                    Some(part) => {
+                        let before = mul(part, width.clone());
+                        let rest = sub(self.size(i, scope), before);
+                        binary(BinaryOp::Min, rest, width)
+                    }
+                };
+                (int(0), hi)
+            }
+            Some(Relation::Fused { outer, inner }) => {
+                let (outer, inner) = (*outer, *inner);
+                (int(0), mul(self.size(outer, scope), self.size(inner, scope)))
+            }
+            Some(Relation::Position { .. }) => (int(0), self.positions_of(var, scope)),
+            Some(&Relation::Same { bound: Some(Promise::Exact(size)), .. }) => {
+                (int(0), int(size as i64))
+            }
+            Some(&Relation::Same { of, .. }) => self.range(of, scope),
+            None => {
+                let map = derived.map(var).unwrap_or(LevelMap::Mode(var));
+                let slots = derived.slots(var);
+                open(map, &mut Surroundings { lowerer: self, scope, slots })
+            }
+        }
+    }
+
+    /// The number of coordinates of a variable, as far as what is bound tells.
+    pub(super) fn size(&mut self, var: IndexVar, scope: &Scope) -> Expr {
+        let derived = &self.program.derived;
+        match derived.relation(var).is_some() || derived.map(var).is_some() {
+            true => self.range(var, scope).1,
+            false => Expr::Var(self.dim(var)),
+        }
+    }
+
+    /// The width of the parts that a variable counts.
+    fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {
+        let Some(&Relation::Part { of, parts, .. }) = self.program.derived.relation(part) else {
+            unreachable!("parts have a width");
+        };
+        let up = add(self.size(of, scope), int(parts as i64 - 1));
+        binary(BinaryOp::Div, up, int(parts as i64))
     }
 }
 
+/// What of a tiled variable a variable is.
+pub(super) enum Tile {
+    /// Which block.
+    Block,
+    /// The place in the block.
+    Place,
+}
+
 /// What has to hold of a value that follows.
+#[derive(PartialEq)]
 enum Condition {
     FromZero,
     BelowDimension,
 }
 
 impl Condition {
-    fn of(&self, value: Expr, dimension: Var) -> Expr {
+    fn of(&self, value: Expr, size: Expr) -> Expr {
         match self {
             Condition::FromZero => binary(BinaryOp::Ge, value, int(0)),
-            Condition::BelowDimension => lt(value, Expr::Var(dimension)),
+            Condition::BelowDimension => lt(value, size),
         }
     }
 }
@@ -126,7 +260,7 @@ struct Surroundings<'s, 'l, 'p> {
 
 impl Known<IndexVar, Expr> for Surroundings<'_, '_, '_> {
     fn dimension(&mut self, var: IndexVar) -> Expr {
-        Expr::Var(self.lowerer.dim(var))
+        self.lowerer.size(var, self.scope)
     }
 
     fn mode(&mut self, var: IndexVar) -> Option<Expr> {

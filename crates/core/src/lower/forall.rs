@@ -3,6 +3,7 @@
 use super::resolve::distinct;
 use super::slice::Sliced;
 use super::{Code, Lowerer, Reached, Scope};
+use crate::cin::simplify::written;
 use crate::cin::{Stmt, Walk};
 use crate::ids::{IndexVar, Var};
 use crate::ir;
@@ -24,6 +25,8 @@ pub(super) struct Iterator {
     pub(super) segmented: bool,
     /// Which coordinates are met.
     pub(super) sliced: Sliced,
+    /// The first coordinate that is visited, and the end, where these are not all.
+    pub(super) window: Option<(ir::Expr, ir::Expr)>,
 }
 
 /// An operand, and the variable that holds its position.
@@ -31,7 +34,12 @@ pub(super) type At<'i> = (&'i Iterator, Var);
 
 /// A `forall` on its way to code.
 pub(super) struct Loop<'s> {
+    /// The variable of the `forall`.
+    pub(super) own: IndexVar,
+    /// The variable whose coordinates are visited.
     pub(super) var: IndexVar,
+    /// The first coordinate that is visited, and the end, where these are not all.
+    pub(super) window: Option<(ir::Expr, ir::Expr)>,
     /// The variable of the coordinate.
     pub(super) index: Var,
     pub(super) iterators: Vec<Iterator>,
@@ -43,11 +51,21 @@ pub(super) struct Loop<'s> {
 
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: IndexVar, body: &Stmt, scope: &Scope) -> Code {
-        let result_level = self.result_level(var, scope);
-        let iterators = self.iterators(var, body, scope, result_level.is_some());
+        let own = var;
+        let window = match self.result_level(var, body, scope) {
+            Some(_) => None,
+            None => self.window(var, body, scope),
+        };
+        let var = window.as_ref().map_or(var, |w| w.var);
+        let window = window.and_then(|w| Some((w.bounds.clone()?.0, w.bounds?.1)));
+        let result_level = self.result_level(var, body, scope);
+        let mut iterators = self.iterators(var, body, scope, result_level.is_some());
+        iterators.iter_mut().for_each(|it| it.window.clone_from(&window));
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
         let nest = Loop {
+            own,
             var,
+            window,
             index: self.index(var),
             lattice: Lattice::build(self.facts, body, &accesses),
             iterators,
@@ -113,7 +131,8 @@ impl Lowerer<'_> {
         let position = self.position_var(&access, level);
         let segmented = !kind.properties().unique && !self.kernel.scatter;
         let sliced = self.sliced(&access, level);
-        Iterator { access, level, kind, arrays, parent, position, segmented, sliced }
+        let window = None;
+        Iterator { access, level, kind, arrays, parent, position, segmented, sliced, window }
     }
 
     /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
@@ -154,7 +173,10 @@ impl Lowerer<'_> {
     }
 
     /// The level of the result that a loop over `var` writes in order here.
-    fn result_level(&self, var: IndexVar, scope: &Scope) -> Option<usize> {
+    fn result_level(&self, var: IndexVar, body: &Stmt, scope: &Scope) -> Option<usize> {
+        if written(body) != self.kernel.result {
+            return None;
+        }
         let level = scope.result.levels;
         let (in_order, modes) = self.plan.in_order()?;
         (level < in_order && modes[level] == var).then_some(level)

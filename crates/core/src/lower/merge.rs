@@ -77,7 +77,7 @@ impl Lowerer<'_> {
                 (Expr::Var(it.position), Expr::Var(self.end(it)))
             }
         };
-        stmts.extend(self.positions(it, position, Bounds { lo, hi }, body));
+        stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
         stmts
     }
 
@@ -89,11 +89,18 @@ impl Lowerer<'_> {
     ///   if not (first + n <= hi and then these n are empty)
     ///     for p in first..min(first + n, hi)
     /// ```
-    fn positions(&mut self, it: &Iterator, p: Var, range: Bounds, body: Vec<Stmt>) -> Vec<Stmt> {
+    fn positions(
+        &mut self,
+        nest: &Loop<'_>,
+        it: &Iterator,
+        p: Var,
+        range: Bounds,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
         let Bounds { lo, hi } = range;
         let first = self.temp(&format!("{}_first", self.name_of(p)));
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
-            return vec![Stmt::For { var: p, lo, hi, step: 1, body }];
+            return self.unrolled(nest.own, Stmt::For { var: p, lo, hi, step: 1, body });
         };
         let end = self.end(it);
         let next = add(Expr::Var(first), int(passed.positions));
@@ -341,9 +348,13 @@ impl Lowerer<'_> {
     /// Every coordinate of the dimension.
     fn universe(&mut self, nest: &Loop<'_>) -> Code {
         let every = nest.every();
-        let (lo, hi) = self.turns(nest);
-        let mut stmts = self.start(nest, every);
-        if lo != int(0) && !self.is_cut(nest) {
+        let (lo, hi) = match &nest.window {
+            Some(window) => window.clone(),
+            None => self.turns(nest),
+        };
+        let mut stmts = self.tracking(nest.var, nest.scope);
+        stmts.extend(self.start(nest, every));
+        if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
         }
         let mut body = vec![];
@@ -363,11 +374,13 @@ impl Lowerer<'_> {
             body.push(self.advanced_if(it, *flag));
         }
         let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
-        stmts.push(match self.whole_block(nest) {
-            Some((size, rest)) => super::peel::peeled(every_coordinate, size, rest),
-            None => every_coordinate,
-        });
-        Code { stmts, covers: cases.covers }
+        match self.whole_block(nest) {
+            Some((size, rest)) if !self.kernel.tags.contains_key(&nest.own) => {
+                stmts.push(super::peel::peeled(every_coordinate, size, rest));
+            }
+            _ => stmts.extend(self.unrolled(nest.own, every_coordinate)),
+        }
+        Code { stmts, covers: cases.covers && !self.visits_positions(nest.var) }
     }
 
     /// The points below a set as a chain of conditions, more operands first.

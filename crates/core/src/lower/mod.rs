@@ -29,14 +29,17 @@ mod function;
 mod local;
 mod merge;
 mod peel;
+mod position;
 mod resolve;
 mod result;
 mod segment;
 mod signature;
 mod slice;
 mod stage;
+mod unroll;
 mod unstage;
 mod value;
+mod window;
 mod workspace;
 
 pub use chunk::{Chunks, Cut, Join};
@@ -301,7 +304,7 @@ impl Lowerer<'_> {
     fn extent(&mut self, tensor: TensorId, k: usize, level: &LevelArrays) -> (Expr, Expr) {
         let declared = &self.program.tensors[tensor];
         let spec = declared.storage.format.levels()[k];
-        let mut dimension = |m: Mode| Expr::Var(self.dim(declared.modes[m.index()]));
+        let mut dimension = |m: Mode| self.size(declared.modes[m.index()], &Scope::default());
         let mut slots = || level.width();
         let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
         let name = format!("{}{}", declared.name, k + 1);

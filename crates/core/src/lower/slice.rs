@@ -225,17 +225,28 @@ impl Lowerer<'_> {
     /// Sets an operand's position to the first coordinate of its slice, and the end behind the
     /// last.
     pub(super) fn clipped(&mut self, it: &Iterator) -> Vec<Stmt> {
+        if let Some((lo, hi)) = &it.window {
+            let from = (*lo != int(0)).then(|| lo.clone());
+            return self.between(it, from, Some(hi.clone()));
+        }
         let Sliced::Taken { view, checked: false } = &it.sliced else { return vec![] };
         let View::Steps { first, count, to_end, .. } = view else { return vec![] };
+        let from = (*first != int(0)).then(|| first.clone());
+        let to = (!to_end).then(|| add(count.clone(), first.clone()));
+        self.between(it, from, to)
+    }
+
+    /// Sets an operand's position to the first coordinate from one on, and the end before another.
+    fn between(&mut self, it: &Iterator, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
         let (p, end) = (it.position, self.end(it));
         let mut stmts = vec![];
-        if *first != int(0) {
-            stmts.extend(self.lower_bound(it, p, first.clone()));
+        if let Some(from) = from {
+            stmts.extend(self.lower_bound(it, p, from));
         }
-        if !to_end {
+        if let Some(to) = to {
             let last = self.temp(&format!("{}_last", self.name_of(p)));
             stmts.push(assign(last, Expr::Var(p)));
-            stmts.extend(self.lower_bound(it, last, add(count.clone(), first.clone())));
+            stmts.extend(self.lower_bound(it, last, to));
             stmts.push(assign(end, Expr::Var(last)));
         }
         stmts
@@ -245,7 +256,7 @@ impl Lowerer<'_> {
 impl Iterator {
     /// Whether only positions between two coordinates are walked.
     pub(super) fn is_clipped(&self) -> bool {
-        matches!(self.sliced, Sliced::Taken { checked: false, .. })
+        self.window.is_some() || matches!(self.sliced, Sliced::Taken { checked: false, .. })
     }
 
     /// The coordinate of the level at a position, where the index variable's value there is known.

@@ -5,16 +5,66 @@
 //! ```
 
 use super::workspace::Kind;
+use crate::cin::{Bound, Races, Unit};
 use std::fmt::{self, Display};
 
 /// One command. Variables and tensors are named as in the text of the program, or as earlier
-/// commands name them.
+/// commands name them; a name that a command makes is new.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
-    /// Directly nested loops in a new order, outermost first.
-    Reorder {
-        /// The new order.
-        vars: Vec<String>,
+    /// A loop whose number of iterations is promised.
+    Bound {
+        /// The loop.
+        var: String,
+        /// The new loop.
+        bounded: String,
+        /// The promise.
+        bound: Bound,
+    },
+    /// A loop over positions as one over their coordinates.
+    Coord {
+        /// The loop.
+        position: String,
+        /// The new loop.
+        var: String,
+    },
+    /// A loop as one over a number of parts, and one within a part.
+    Divide {
+        /// The loop.
+        var: String,
+        /// The loop over parts.
+        outer: String,
+        /// The loop within a part.
+        inner: String,
+        /// How many parts.
+        parts: u64,
+    },
+    /// Two directly nested loops as one.
+    Fuse {
+        /// The outer loop.
+        outer: String,
+        /// The inner loop.
+        inner: String,
+        /// The new loop.
+        fused: String,
+    },
+    /// What runs the iterations of a loop.
+    Parallelize {
+        /// The loop.
+        var: String,
+        /// What runs them.
+        unit: Unit,
+        /// What becomes of elements to which several add.
+        races: Races,
+    },
+    /// A loop over coordinates as one over the positions of an operand.
+    Pos {
+        /// The loop.
+        var: String,
+        /// The new loop.
+        position: String,
+        /// The operand: its name, or as it is used.
+        operand: String,
     },
     /// A part of a value, computed beforehand into a workspace.
     Precompute {
@@ -29,36 +79,108 @@ pub enum Command {
         /// How the workspace is stored, if not as fits.
         kind: Option<Kind>,
     },
+    /// Directly nested loops in a new order, outermost first.
+    Reorder {
+        /// The new order.
+        vars: Vec<String>,
+    },
+    /// A loop as one over tiles of a size, and one within a tile.
+    Split {
+        /// The loop.
+        var: String,
+        /// The loop over tiles.
+        outer: String,
+        /// The loop within a tile.
+        inner: String,
+        /// How many coordinates or positions a tile has.
+        size: u64,
+    },
+    /// Several iterations of a loop in a row.
+    Unroll {
+        /// The loop.
+        var: String,
+        /// How many.
+        factor: u64,
+    },
 }
 
 /// How each command is written.
-pub(super) const USAGES: [(&str, &str); 2] =
-    [("precompute", "precompute(A(i,j) * x(j), j, jw, w)"), ("reorder", "reorder(i, j, k)")];
+pub(super) const USAGES: [(&str, &str); 10] = [
+    ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
+    ("coord", "coord(p, i)"),
+    ("divide", "divide(i, i0, i1, 4)"),
+    ("fuse", "fuse(i, j, f)"),
+    ("parallelize", "parallelize(i0, cpu_thread, no_races)"),
+    ("pos", "pos(j, p, A)"),
+    ("precompute", "precompute(A(i,j) * x(j), j, jw, w)"),
+    ("reorder", "reorder(i, j, k)"),
+    ("split", "split(i, i0, i1, 32)"),
+    ("unroll", "unroll(i1, 4)"),
+];
+
+/// The name of a promise of a size.
+pub(super) fn bound_name(bound: Bound) -> &'static str {
+    match bound {
+        Bound::Exact(_) => "max_exact",
+        Bound::Most(_) => "max_constraint",
+    }
+}
 
 impl Command {
     /// The name in text.
     pub fn name(&self) -> &'static str {
         match self {
-            Command::Reorder { .. } => "reorder",
+            Command::Bound { .. } => "bound",
+            Command::Coord { .. } => "coord",
+            Command::Divide { .. } => "divide",
+            Command::Fuse { .. } => "fuse",
+            Command::Parallelize { .. } => "parallelize",
+            Command::Pos { .. } => "pos",
             Command::Precompute { .. } => "precompute",
+            Command::Reorder { .. } => "reorder",
+            Command::Split { .. } => "split",
+            Command::Unroll { .. } => "unroll",
         }
     }
 
     /// The arguments as they are written.
     pub fn args(&self) -> Vec<String> {
+        let own = |parts: &[&str]| parts.iter().map(|&p| p.to_owned()).collect();
         match self {
-            Command::Reorder { vars } => vars.clone(),
+            Command::Bound { var, bounded, bound } => {
+                own(&[var, bounded, &bound.size().to_string(), bound_name(*bound)])
+            }
+            Command::Coord { position, var } => own(&[position, var]),
+            Command::Divide { var, outer, inner, parts } => {
+                own(&[var, outer, inner, &parts.to_string()])
+            }
+            Command::Fuse { outer, inner, fused } => own(&[outer, inner, fused]),
+            Command::Parallelize { var, unit, races } => own(&[var, unit.name(), races.name()]),
+            Command::Pos { var, position, operand } => own(&[var, position, operand]),
             Command::Precompute { value, vars, own, workspace, kind } => {
                 let mut args = vec![value.clone(), list(vars), list(own), workspace.clone()];
                 args.extend(kind.map(|kind| kind.name().to_owned()));
                 args
             }
+            Command::Reorder { vars } => vars.clone(),
+            Command::Split { var, outer, inner, size } => {
+                own(&[var, outer, inner, &size.to_string()])
+            }
+            Command::Unroll { var, factor } => own(&[var, &factor.to_string()]),
         }
     }
 
     /// The loops that there have to be before.
     pub fn needs(&self) -> Vec<&str> {
         match self {
+            Command::Bound { var, .. }
+            | Command::Divide { var, .. }
+            | Command::Parallelize { var, .. }
+            | Command::Pos { var, .. }
+            | Command::Split { var, .. }
+            | Command::Unroll { var, .. } => vec![var],
+            Command::Coord { position, .. } => vec![position],
+            Command::Fuse { outer, inner, .. } => vec![outer, inner],
             Command::Reorder { vars } | Command::Precompute { vars, .. } => {
                 vars.iter().map(String::as_str).collect()
             }
@@ -68,8 +190,17 @@ impl Command {
     /// The loops that there are afterwards and were not before.
     pub fn makes(&self) -> Vec<&str> {
         match self {
-            Command::Reorder { .. } => vec![],
+            Command::Bound { bounded: var, .. }
+            | Command::Coord { var, .. }
+            | Command::Fuse { fused: var, .. }
+            | Command::Pos { position: var, .. } => vec![var],
+            Command::Divide { outer, inner, .. } | Command::Split { outer, inner, .. } => {
+                vec![outer, inner]
+            }
             Command::Precompute { own, .. } => own.iter().map(String::as_str).collect(),
+            Command::Parallelize { .. } | Command::Reorder { .. } | Command::Unroll { .. } => {
+                vec![]
+            }
         }
     }
 }

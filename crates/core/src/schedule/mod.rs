@@ -13,22 +13,30 @@
 //! workspaces (Kjolstad et al.) `precompute`.
 
 mod accumulate;
+mod bound;
 mod command;
+mod divide;
 mod expression;
+mod fuse;
 mod nest;
+mod parallelize;
 mod parse;
+mod position;
 mod precompute;
 mod reorder;
 mod scheduler;
+mod split;
 mod sums;
+mod unroll;
 mod way;
 mod workspace;
 
+pub use bound::check_dimensions;
 pub use command::Command;
 pub use parse::parse;
 pub use workspace::Kind;
 
-use crate::cin::Program;
+use crate::cin::{Bound, Program, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use scheduler::Scheduler;
 use std::fmt::{self, Display};
@@ -96,6 +104,80 @@ impl Schedule {
     /// Appends `reorder(..)`.
     pub fn reorder(&mut self, vars: &[&str]) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Reorder { vars: vars.iter().map(|&v| v.to_owned()).collect() })
+    }
+
+    /// Appends `split(..)`.
+    pub fn split(
+        &mut self,
+        var: &str,
+        (outer, inner): (&str, &str),
+        size: u64,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Split { var: var.to_owned(), outer, inner, size })
+    }
+
+    /// Appends `divide(..)`.
+    pub fn divide(
+        &mut self,
+        var: &str,
+        (outer, inner): (&str, &str),
+        parts: u64,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Divide { var: var.to_owned(), outer, inner, parts })
+    }
+
+    /// Appends `fuse(..)`.
+    pub fn fuse(
+        &mut self,
+        (outer, inner): (&str, &str),
+        fused: &str,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Fuse { outer, inner, fused: fused.to_owned() })
+    }
+
+    /// Appends `pos(..)`: the operand by name, or as it is used: `A(i,j)`.
+    pub fn pos(
+        &mut self,
+        var: &str,
+        position: &str,
+        operand: &str,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (position, operand) = (position.to_owned(), operand.to_owned());
+        self.push(&Command::Pos { var: var.to_owned(), position, operand })
+    }
+
+    /// Appends `coord(..)`.
+    pub fn coord(&mut self, position: &str, var: &str) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Coord { position: position.to_owned(), var: var.to_owned() })
+    }
+
+    /// Appends `bound(..)`.
+    pub fn bound(
+        &mut self,
+        var: &str,
+        bounded: &str,
+        bound: Bound,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (var, bounded) = (var.to_owned(), bounded.to_owned());
+        self.push(&Command::Bound { var, bounded, bound })
+    }
+
+    /// Appends `unroll(..)`.
+    pub fn unroll(&mut self, var: &str, factor: u64) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Unroll { var: var.to_owned(), factor })
+    }
+
+    /// Appends `parallelize(..)`.
+    pub fn parallelize(
+        &mut self,
+        var: &str,
+        unit: Unit,
+        races: Races,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Parallelize { var: var.to_owned(), unit, races })
     }
 
     /// Appends `precompute(..)`: a part of a value over some loops, the names that these have where

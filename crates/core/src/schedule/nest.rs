@@ -2,6 +2,7 @@
 
 use crate::cin::Stmt;
 use crate::ids::IndexVar;
+use crate::notation::Access;
 
 /// The statement with `f` applied to each outermost loop over one of the variables.
 pub(super) fn at_loops(s: Stmt, vars: &[IndexVar], f: &mut dyn FnMut(Stmt) -> Stmt) -> Stmt {
@@ -18,5 +19,62 @@ pub(super) fn at_loops(s: Stmt, vars: &[IndexVar], f: &mut dyn FnMut(Stmt) -> St
             Stmt::Sequence(parts.into_iter().map(|part| at_loops(part, vars, f)).collect())
         }
         Stmt::Assign { .. } => s,
+    }
+}
+
+/// The statement with each loop over a variable replaced by what `f` makes of its body.
+pub(super) fn replaced(s: Stmt, var: IndexVar, f: &dyn Fn(Stmt) -> Stmt) -> Stmt {
+    at_loops(s, &[var], &mut |nest| match nest {
+        Stmt::Forall { body, .. } => f(*body),
+        other => other,
+    })
+}
+
+/// The loops around each loop over a variable.
+pub(super) fn around(s: &Stmt, var: IndexVar) -> Vec<Vec<IndexVar>> {
+    let mut found = vec![];
+    collect(s, var, &mut vec![], &mut found);
+    found
+}
+
+fn collect(s: &Stmt, var: IndexVar, outer: &mut Vec<IndexVar>, found: &mut Vec<Vec<IndexVar>>) {
+    match s {
+        Stmt::Forall { var: v, body } => {
+            if *v == var {
+                found.push(outer.clone());
+            }
+            outer.push(*v);
+            collect(body, var, outer, found);
+            outer.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            collect(consumer, var, outer, found);
+            collect(producer, var, outer, found);
+        }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| collect(part, var, outer, found)),
+        Stmt::Assign { .. } => {}
+    }
+}
+
+/// Calls `f` with what is written in loops over a variable, and whether it is a temporary that
+/// begins inside of the loop.
+pub(super) fn assignments_within(s: &Stmt, var: IndexVar, f: &mut dyn FnMut(&Access, bool)) {
+    within(s, var, (false, false), f);
+}
+
+/// `inside`: whether the statement is in the loop, and in a producer in the loop.
+fn within(s: &Stmt, var: IndexVar, inside: (bool, bool), f: &mut dyn FnMut(&Access, bool)) {
+    match s {
+        Stmt::Forall { var: v, body } => within(body, var, (inside.0 || *v == var, inside.1), f),
+        Stmt::Where { consumer, producer } => {
+            within(producer, var, (inside.0, inside.0), f);
+            within(consumer, var, inside, f);
+        }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| within(part, var, inside, f)),
+        Stmt::Assign { lhs, .. } => {
+            if inside.0 {
+                f(lhs, inside.1);
+            }
+        }
     }
 }

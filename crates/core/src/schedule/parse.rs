@@ -6,9 +6,10 @@
 //! argument = name | number | "(" name { "," name } ")" | expression
 //! ```
 
-use super::command::{Command, USAGES};
+use super::command::{Command, USAGES, bound_name};
 use super::workspace::Kind;
 use super::{Placed, Schedule};
+use crate::cin::{Bound, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
 
@@ -66,25 +67,97 @@ impl<'t> Call<'t> {
     }
 
     fn command(&self) -> Result<Command, Diagnostic> {
-        match &self.text[self.name.clone()] {
-            "reorder" => {
-                self.at_least(2)?;
-                let vars = (0..self.args.len()).map(|k| self.name(k)).collect::<Result<_, _>>()?;
-                Ok(Command::Reorder { vars })
+        let name = &self.text[self.name.clone()];
+        let counts = match name {
+            "reorder" => 2..=usize::MAX,
+            "precompute" => 4..=5,
+            "bound" | "divide" | "split" => 4..=4,
+            "fuse" | "parallelize" | "pos" => 3..=3,
+            "coord" | "unroll" => 2..=2,
+            _ => return Err(self.unknown()),
+        };
+        self.count(counts)?;
+        Ok(match name {
+            "bound" => Command::Bound {
+                var: self.name(0)?,
+                bounded: self.name(1)?,
+                bound: self.bound(3, self.size(2)?)?,
+            },
+            "coord" => Command::Coord { position: self.name(0)?, var: self.name(1)? },
+            "divide" => Command::Divide {
+                var: self.name(0)?,
+                outer: self.name(1)?,
+                inner: self.name(2)?,
+                parts: self.size(3)?,
+            },
+            "fuse" => {
+                Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? }
             }
-            "precompute" => self.precompute(),
-            name => {
-                let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
-                let message = format!("there is no command named {name}");
-                Err(Diagnostic::new(Code::Syntax, message)
-                    .at(self.text, self.name.clone())
-                    .help(format!("the commands are {}", known.join(", "))))
+            "parallelize" => Command::Parallelize {
+                var: self.name(0)?,
+                unit: self.one_of(1, &Unit::ALL, Unit::name)?,
+                races: self.one_of(2, &Races::ALL, Races::name)?,
+            },
+            "pos" => Command::Pos {
+                var: self.name(0)?,
+                position: self.name(1)?,
+                operand: self.text[self.args[2].clone()].to_owned(),
+            },
+            "precompute" => self.precompute()?,
+            "split" => Command::Split {
+                var: self.name(0)?,
+                outer: self.name(1)?,
+                inner: self.name(2)?,
+                size: self.size(3)?,
+            },
+            "unroll" => Command::Unroll { var: self.name(0)?, factor: self.size(1)? },
+            _ => {
+                let vars = (0..self.args.len()).map(|k| self.name(k)).collect::<Result<_, _>>()?;
+                Command::Reorder { vars }
+            }
+        })
+    }
+
+    fn unknown(&self) -> Diagnostic {
+        let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
+        let message = format!("there is no command named {}", &self.text[self.name.clone()]);
+        Diagnostic::new(Code::Syntax, message)
+            .at(self.text, self.name.clone())
+            .help(format!("the commands are {}", known.join(", ")))
+    }
+
+    /// The argument at a place, a number from 1 on.
+    fn size(&self, k: usize) -> Result<u64, Diagnostic> {
+        let text = &self.text[self.args[k].clone()];
+        match text.parse::<u32>() {
+            Ok(size) if size > 0 => Ok(u64::from(size)),
+            _ => {
+                let message = format!("expected a number from 1 on, found {}", shown(text));
+                Err(self.refuse(self.args[k].clone(), message))
             }
         }
     }
 
+    fn bound(&self, k: usize, size: u64) -> Result<Bound, Diagnostic> {
+        self.one_of(k, &[Bound::Exact(size), Bound::Most(size)], bound_name)
+    }
+
+    /// The argument at a place, the name of one of these.
+    fn one_of<T: Copy>(
+        &self,
+        k: usize,
+        all: &[T],
+        name: impl Fn(T) -> &'static str,
+    ) -> Result<T, Diagnostic> {
+        let text = &self.text[self.args[k].clone()];
+        all.iter().copied().find(|&one| name(one) == text).ok_or_else(|| {
+            let known: Vec<&str> = all.iter().map(|&one| name(one)).collect();
+            let message = format!("expected one of {}, found {}", known.join(", "), shown(text));
+            self.refuse(self.args[k].clone(), message)
+        })
+    }
+
     fn precompute(&self) -> Result<Command, Diagnostic> {
-        self.count(4..=5)?;
         let value = self.text[self.args[0].clone()].to_owned();
         let (vars, own) = (self.names(1)?, self.names(2)?);
         if vars.len() != own.len() {
@@ -93,14 +166,7 @@ impl<'t> Call<'t> {
         }
         let kind = match self.args.get(4) {
             None => None,
-            Some(span) => match Kind::parse(&self.text[span.clone()]) {
-                Some(kind) => Some(kind),
-                None => {
-                    let known: Vec<&str> = Kind::ALL.iter().map(|k| k.name()).collect();
-                    let message = format!("a workspace is one of {}", known.join(", "));
-                    return Err(self.refuse(span.clone(), message));
-                }
-            },
+            Some(_) => Some(self.one_of(4, &Kind::ALL, Kind::name)?),
         };
         Ok(Command::Precompute { value, vars, own, workspace: self.name(3)?, kind })
     }
@@ -111,9 +177,10 @@ impl<'t> Call<'t> {
             return Ok(());
         }
         let (least, most) = (wanted.start(), wanted.end());
-        let wanted = match least == most {
-            true => least.to_string(),
-            false => format!("{least} or {most}"),
+        let wanted = match *most {
+            usize::MAX => format!("at least {least}"),
+            _ if least == most => least.to_string(),
+            _ => format!("{least} or {most}"),
         };
         let message = format!("expected {wanted} arguments, found {found}");
         Err(self.refuse(self.span.clone(), message))
@@ -141,14 +208,6 @@ impl<'t> Call<'t> {
         Diagnostic::new(Code::Syntax, message)
             .at(self.text, at)
             .help(format!("it is written {usage}"))
-    }
-
-    fn at_least(&self, count: usize) -> Result<(), Diagnostic> {
-        if self.args.len() >= count {
-            return Ok(());
-        }
-        let message = format!("expected at least {count} arguments, found {}", self.args.len());
-        Err(self.refuse(self.span.clone(), message))
     }
 
     /// The argument at a place, an identifier.
@@ -233,6 +292,12 @@ mod tests {
         check("reorder(j,i)", "reorder(j, i)");
         check("precompute( A(i,j)*x(j), j,jw,w )", "precompute(A(i,j)*x(j), j, jw, w)");
         check("precompute(e,(i, j),(iw,j),w,listed)", "precompute(e, (i, j), (iw, j), w, listed)");
+        check("split(i,i0,i1,32)", "split(i, i0, i1, 32)");
+        check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");
+        check("pos(f,p,A( i,j ))\ncoord(p, q)", "pos(f, p, A( i,j )); coord(p, q)");
+        check("parallelize(i,cpu_thread,no_races)", "parallelize(i, cpu_thread, no_races)");
+        check("unroll(i,4);bound(k,kb,8,max_exact)", "unroll(i, 4); bound(k, kb, 8, max_exact)");
+        check("bound(k,kb,8,max_constraint)", "bound(k, kb, 8, max_constraint)");
         check("reorder( i0 ,j , i1);\nreorder(j,i)", "reorder(i0, j, i1); reorder(j, i)");
     }
 
@@ -254,7 +319,8 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are precompute, reorder"
+             ^^^^\n  = help: the commands are bound, coord, divide, fuse, parallelize, pos, \
+             precompute, reorder, split, unroll"
         );
     }
 }

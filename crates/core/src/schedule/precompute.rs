@@ -55,18 +55,13 @@ pub(super) fn precompute(
             let message = format!("precompute names {} twice", s.name(var));
             return Err(s.refuse(VARS, message, "name each loop once".to_owned()));
         }
-        if s.program.derived.map(var).is_some() {
-            let message =
-                format!("{} counts blocks, diagonals or slots of an operand", s.name(var));
-            let help = "store the operand without blocks, diagonals or slots".to_owned();
-            return Err(s.refuse(VARS, message, help));
-        }
+        s.check_coordinates(VARS, var)?;
         let own = if s.name(var) == own { var } else { s.another(OWN, own, var)? };
         pairs.push((var, own));
     }
     let split = Split { part, vars: pairs, workspace, kind };
     let body = s.kernel().body.clone();
-    let Some(body) = within(s, &body, &split, &mut vec![])? else {
+    let Some(body) = within(s, &body, &split, &mut Loops::default())? else {
         let message = format!("the kernel does not compute {value}");
         let help = "name a part of a value, as in precompute(A(i,j) * x(j), j, jw, w)".to_owned();
         return Err(s.refuse(VALUE, message, help));
@@ -76,13 +71,22 @@ pub(super) fn precompute(
     Ok(())
 }
 
-/// The statement with the part computed beforehand, if it computes the part; `outer` are the loops
-/// around since what it writes was begun.
+/// The loops around a statement.
+#[derive(Clone, Default)]
+struct Loops {
+    all: Vec<IndexVar>,
+    /// Of these, so many leading ones are outside of what is written.
+    begun: usize,
+    /// Whether an earlier part of a sequence wrote the same.
+    later: bool,
+}
+
+/// The statement with the part computed beforehand, if it computes the part.
 fn within(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,
     split: &Split<'_>,
-    outer: &mut Vec<IndexVar>,
+    outer: &mut Loops,
 ) -> Result<Option<Stmt>, Diagnostic> {
     let way = Way::down(stmt);
     if let Stmt::Assign { rhs, .. } = way.leaf
@@ -92,13 +96,14 @@ fn within(
     }
     match stmt {
         Stmt::Forall { var, body } => {
-            outer.push(*var);
+            outer.all.push(*var);
             let body = within(s, body, split, outer)?;
-            outer.pop();
+            outer.all.pop();
             Ok(body.map(|body| Stmt::Forall { var: *var, body: Box::new(body) }))
         }
         Stmt::Where { consumer, producer } => {
-            if let Some(producer) = within(s, producer, split, &mut vec![])? {
+            let mut anew = Loops { begun: outer.all.len(), later: false, all: outer.all.clone() };
+            if let Some(producer) = within(s, producer, split, &mut anew)? {
                 let (consumer, producer) = (consumer.clone(), Box::new(producer));
                 return Ok(Some(Stmt::Where { consumer, producer }));
             }
@@ -108,7 +113,9 @@ fn within(
         }
         Stmt::Sequence(parts) => {
             for (k, part) in parts.iter().enumerate() {
-                if let Some(done) = within(s, part, split, outer)? {
+                let later = outer.later || k > 0;
+                let mut after = Loops { later, ..outer.clone() };
+                if let Some(done) = within(s, part, split, &mut after)? {
                     let mut parts = parts.clone();
                     parts[k] = done;
                     return Ok(Some(Stmt::Sequence(parts)));
@@ -125,12 +132,12 @@ fn apart(
     s: &mut Scheduler<'_>,
     way: &Way<'_>,
     split: &Split<'_>,
-    outer: &[IndexVar],
+    outer: &Loops,
 ) -> Result<Stmt, Diagnostic> {
     let Stmt::Assign { lhs, op, rhs } = way.leaf else { return Ok(way.leaf.clone()) };
     let Some(taken) = take(rhs, &split.part) else { return Ok(way.leaf.clone()) };
     let reuse = s.program.tensors[lhs.tensor].name == split.workspace;
-    let sides = way.sides(s, lhs, &split.part, &taken.rest, reuse);
+    let sides = way.sides(s, &outer.all, lhs, (&split.part, &taken.rest), reuse);
     let named = |e: &Element| e.var().is_some_and(|v| split.vars.iter().any(|(n, _)| *n == v));
     let shared = |k: &usize| sides[*k] == Side::Both && !named(&way.elements[*k]);
     let inside = (0..way.elements.len()).rev().find(shared).map_or(0, |k| k + 1);
@@ -146,12 +153,12 @@ fn apart(
     let around = &way.elements[..inside];
     let loops = |more: &[Element]| -> Vec<IndexVar> {
         let around = around.iter().chain(more).filter_map(Element::var);
-        outer.iter().copied().chain(around).collect()
+        outer.all[outer.begun..].iter().copied().chain(around).collect()
     };
     // Values for the same element come again if loops around are not over what is written.
     let again = |loops: Vec<IndexVar>| {
         let reduced = |v: &IndexVar| s.program.derived.depth(*v, &lhs.indices) == usize::MAX;
-        op.filter(|_| loops.iter().any(reduced))
+        op.filter(|_| outer.later || loops.iter().any(reduced))
     };
     let own = |v: &IndexVar| split.vars.iter().find(|(n, _)| n == v).map_or(*v, |(_, own)| *own);
     if reuse {

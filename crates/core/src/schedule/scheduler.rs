@@ -1,12 +1,20 @@
 //! What the commands share: the program under rewriting, names, and how they refuse.
 
+use super::bound::bound;
+use super::divide::divide;
+use super::fuse::{fuse, unfused};
+use super::parallelize::parallelize;
+use super::position::{coord, pos};
 use super::precompute::precompute;
-use super::{Placed, Schedule, reorder};
-use crate::cin::{Kernel, Program};
+use super::reorder::reorder;
+use super::split::split;
+use super::unroll::unroll;
+use super::{Placed, Schedule, nest};
+use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::IndexVar;
+use crate::ids::{Id, IndexVar};
 use crate::legalise::unreadable;
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
 use crate::schedule::Command;
 
 /// A program and the command that rewrites it.
@@ -27,16 +35,114 @@ impl<'s> Scheduler<'s> {
         let mut scheduler = Scheduler { program, kernel, source, at: first };
         for placed in &schedule.commands {
             scheduler.at = placed;
-            match &placed.command {
-                Command::Reorder { vars } => reorder::reorder(&mut scheduler, vars)?,
-                Command::Precompute { value, vars, own, workspace, kind } => {
-                    precompute(&mut scheduler, value, (vars, own), workspace, *kind)?;
-                }
-            }
+            scheduler.apply(&placed.command)?;
+            scheduler.check_positions()?;
         }
+        unfused(&mut scheduler);
+        // Loops that a schedule shaped are not cut into chunks.
+        scheduler.kernel_mut().chunked = false;
         scheduler.at = first;
         scheduler.check_operands()?;
         Ok(scheduler.program)
+    }
+
+    fn apply(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        match command {
+            Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
+            Command::Coord { position, var } => coord(self, position, var),
+            Command::Divide { var, outer, inner, parts } => {
+                divide(self, var, (outer, inner), *parts)
+            }
+            Command::Fuse { outer, inner, fused } => fuse(self, (outer, inner), fused),
+            Command::Parallelize { var, unit, races } => parallelize(self, var, *unit, *races),
+            Command::Pos { var, position, operand } => pos(self, var, position, operand),
+            Command::Precompute { value, vars, own, workspace, kind } => {
+                precompute(self, value, (vars, own), workspace, *kind)
+            }
+            Command::Reorder { vars } => reorder(self, vars),
+            Command::Split { var, outer, inner, size } => split(self, var, (outer, inner), *size),
+            Command::Unroll { var, factor } => unroll(self, var, *factor),
+        }
+    }
+
+    /// Changes the loops.
+    pub(super) fn rewrite(&mut self, f: impl FnOnce(Stmt) -> Stmt) {
+        let kernel = self.kernel_mut();
+        kernel.body = f(kernel.body.clone());
+    }
+
+    /// Loops over positions have to be inside of those that give the levels above.
+    fn check_positions(&self) -> Result<(), Diagnostic> {
+        let derived = &self.program.derived;
+        for var in self.kernel().body.loops() {
+            let Some(p) = derived.position(var) else { continue };
+            let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
+            let known = |outer: &Vec<IndexVar>| {
+                above.iter().all(|v| derived.depth(*v, outer) != usize::MAX)
+            };
+            if !nest::around(&self.kernel().body, var).iter().all(known) {
+                let above: Vec<&str> = above.iter().map(|&v| self.name(v)).collect();
+                let (above, name) = (above.join(", "), self.name(var));
+                let message = format!(
+                    "{name} counts positions below those of {above}, which would not be known yet"
+                );
+                let help = format!("keep {name} inside of the loops that give {above}");
+                return Err(self.refuse(usize::MAX, message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses variables that count what an operand or the result stores instead of coordinates:
+    /// blocks, diagonals, slots; and those of which slices are taken.
+    pub(super) fn check_coordinates(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
+        if self.is_sliced(var) {
+            let name = self.name(var);
+            let message = format!("slices are taken of what {name} counts");
+            let help = "compute the slice by a statement of its own first".to_owned();
+            return Err(self.refuse(arg, message, help));
+        }
+        let derived = &self.program.derived;
+        if derived.is_scheduled(var) || derived.map(var).is_none() {
+            return Ok(());
+        }
+        let name = self.name(var);
+        let message = format!("{name} counts blocks, diagonals or slots of a format");
+        Err(self.refuse(arg, message, "name a loop over coordinates or positions".to_owned()))
+    }
+
+    /// Whether an operand or the result is sliced at a variable.
+    fn is_sliced(&self, var: IndexVar) -> bool {
+        let mut sliced = false;
+        self.kernel().body.for_each_assign(&mut |_, _, rhs| {
+            rhs.walk(&mut |e| match e {
+                Expr::Access(a) => {
+                    sliced |= a.slices.keys().any(|mode| a.indices[mode.index()] == var);
+                }
+                Expr::Choose { within, .. } => {
+                    sliced |= within.iter().any(|w| w.var == var || w.counter == var);
+                }
+                _ => {}
+            });
+        });
+        sliced
+    }
+
+    /// Refuses loops that are parallel or unrolled already.
+    pub(super) fn check_untagged(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
+        if !self.kernel().tags.contains_key(&var) {
+            return Ok(());
+        }
+        let name = self.name(var);
+        let message = format!("the loop over {name} is parallel or unrolled already");
+        let help = "shape loops first, and parallelize or unroll them then".to_owned();
+        Err(self.refuse(arg, message, help))
+    }
+
+    /// A new variable.
+    pub(super) fn fresh(&mut self, arg: usize, name: &str) -> Result<IndexVar, Diagnostic> {
+        self.check_fresh(arg, name)?;
+        Ok(self.program.vars.push(name.to_owned()))
     }
 
     /// Refuses loops that cannot read an operand as it is stored.
@@ -91,12 +197,25 @@ impl<'s> Scheduler<'s> {
         var: IndexVar,
     ) -> Result<IndexVar, Diagnostic> {
         self.check_fresh(arg, name)?;
-        Ok(self.program.derived.named(var, name, &mut self.program.vars))
+        let derived = &mut self.program.derived;
+        let alone = derived.iter().all(|(_, map)| !map.modes().contains(&var));
+        if alone && derived.relation(var).is_none() && derived.map(var).is_none() {
+            return Ok(derived.named(var, name, &mut self.program.vars));
+        }
+        let own = self.program.vars.push(name.to_owned());
+        self.program.derived.relate(own, Relation::Same { of: var, bound: None });
+        Ok(own)
     }
 
     /// Refuses a name that something else has.
     pub(super) fn check_fresh(&self, arg: usize, name: &str) -> Result<(), Diagnostic> {
-        let var = self.program.vars.iter().any(|v| v == name);
+        let mut used = vec![];
+        for kernel in &self.program.kernels {
+            used.extend(kernel.body.loops());
+            used.extend(kernel.body.reads().iter().flat_map(|a| a.indices.iter().copied()));
+        }
+        used.extend(self.program.derived.relations().map(|(var, _)| var));
+        let var = used.iter().any(|&v| self.name(v) == name);
         if !var && self.program.tensors.iter().all(|t| t.name != name) {
             return Ok(());
         }

@@ -70,14 +70,14 @@ impl Way<'_> {
         }
     }
 
-    /// Which parts of a value need each element. What is written belongs to the rest, and to the
+    /// Which parts of a value need each element, with these loops around all. What is written belongs to the rest, and to the
     /// part too if that is written there as well.
     pub(super) fn sides(
         &self,
         s: &Scheduler<'_>,
+        outer: &[IndexVar],
         lhs: &Access,
-        part: &Expr,
-        rest: &Expr,
+        (part, rest): (&Expr, &Expr),
         part_is_written: bool,
     ) -> Vec<Side> {
         let mut of_part = Needs::of(part);
@@ -86,7 +86,8 @@ impl Way<'_> {
         if part_is_written {
             of_part.vars.extend(&lhs.indices);
         }
-        let loops = s.kernel().body.loops();
+        let mut loops = outer.to_vec();
+        loops.extend(self.elements.iter().filter_map(Element::var));
         let mut sides = vec![Side::Both; self.elements.len()];
         for (k, element) in self.elements.iter().enumerate().rev() {
             let (by_part, by_rest) = match element {

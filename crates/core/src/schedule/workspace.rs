@@ -40,11 +40,6 @@ impl Kind {
         self.level().name()
     }
 
-    /// The kind of this name.
-    pub fn parse(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     fn level(self) -> LevelKind {
         match self {
             Kind::Dense => DENSE,
@@ -71,18 +66,21 @@ pub(super) fn declare(
     }
     let compute = s.kernel().compute;
     let facts = Facts { program: &s.program, compute };
-    let sparse = |a: &Access| {
-        let levels = s.program.storage(a.tensor).format.levels();
-        let level_vars = s.program.level_vars(a.tensor, &a.indices);
-        let over = |v: &IndexVar| s.program.derived.depth(*v, vars) != usize::MAX;
-        levels.iter().zip(&level_vars).any(|(l, v)| !l.kind.properties().full && over(v))
-    };
-    let nothing = match (over, facts.expr_without(part, &sparse)) {
+    // Where no sparse operand has an entry the value is that of elements that are not written.
+    let any_sparse = |a: &Access| !s.program.storage(a.tensor).format.is_full();
+    let nothing = match (over, facts.expr_without(part, &any_sparse)) {
         (Some(op), Expr::Literal(c)) => s.program.identity(op, compute).filter(|i| i.same_value(c)),
         (None, Expr::Literal(c)) => Some(c),
         _ => None,
     };
-    let has_sparse = part.accesses().into_iter().any(sparse);
+    let mut others = s.kernel().body.loops();
+    others.retain(|v| !vars.contains(v));
+    let has_sparse = part.accesses().into_iter().any(|a| {
+        let levels = s.program.storage(a.tensor).format.levels();
+        let level_vars = s.program.level_vars(a.tensor, &a.indices);
+        let over = |v: &IndexVar| s.program.derived.depth(*v, &others) == usize::MAX;
+        levels.iter().zip(&level_vars).any(|(l, v)| !l.kind.properties().full && over(v))
+    });
     let kind = kind.unwrap_or(match nothing.is_some() && has_sparse {
         true => Kind::Listed,
         false => Kind::Dense,

@@ -1,0 +1,183 @@
+//! What the variables that a schedule makes stand for: the provenance graph.
+//!
+//! ```text
+//! split(i, i0, i1, 32)       i = i0 * 32 + i1            (as if stored by blocks: see Derived)
+//! divide(i, i0, i1, 4)       i = i0 * width + i1         width = ceil(size of i / 4)
+//! fuse(i, j, f)              i = f / size of j           j = f mod size of j
+//! pos(j, p, A)               j = coordinate of A at p    p counts from the first position
+//! bound(i, ib, 32, ..)       i = ib
+//! ```
+//!
+//! Sparse iteration space transformations, sections 4.2 and 6.2: loops run over derived variables,
+//! and the originals are recovered from them.
+
+use super::Derived;
+use crate::ids::IndexVar;
+use crate::notation::Access;
+use std::collections::BTreeMap;
+
+/// How a variable belongs to others.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Relation {
+    /// Which of so many parts of a variable's coordinates.
+    Part {
+        /// The variable that is divided.
+        of: IndexVar,
+        /// The place in the part.
+        place: IndexVar,
+        /// How many parts.
+        parts: u64,
+    },
+    /// The place in such a part.
+    Place {
+        /// The variable that is divided.
+        of: IndexVar,
+        /// Which part.
+        part: IndexVar,
+    },
+    /// Two variables as one.
+    Fused {
+        /// The one that varies slowly.
+        outer: IndexVar,
+        /// The one that varies fast.
+        inner: IndexVar,
+    },
+    /// The positions of a level of an operand, counted from the first below the levels whose
+    /// coordinates are known.
+    Position {
+        /// The variables of the levels that are recovered, outermost first.
+        of: Vec<IndexVar>,
+        /// The variables of the levels above these.
+        above: Vec<IndexVar>,
+        /// The operand.
+        access: Access,
+        /// The level of the last of the variables.
+        level: usize,
+    },
+    /// The same coordinates, of which there are at most so many, if that is known.
+    Same {
+        /// The other variable.
+        of: IndexVar,
+        /// How many coordinates there are.
+        bound: Option<Bound>,
+    },
+}
+
+/// What is promised of a size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bound {
+    /// It is this.
+    Exact(u64),
+    /// It is not larger.
+    Most(u64),
+}
+
+impl Bound {
+    /// The number.
+    pub fn size(self) -> u64 {
+        match self {
+            Bound::Exact(size) | Bound::Most(size) => size,
+        }
+    }
+
+    /// Whether a size keeps the promise.
+    pub fn holds(self, size: u64) -> bool {
+        match self {
+            Bound::Exact(promised) => size == promised,
+            Bound::Most(promised) => size <= promised,
+        }
+    }
+}
+
+/// The relations of a program's variables.
+pub(super) type Relations = BTreeMap<IndexVar, Relation>;
+
+impl Relation {
+    /// The variables that the variable was made from.
+    pub fn origins(&self) -> Vec<IndexVar> {
+        match self {
+            Relation::Part { of, .. } | Relation::Place { of, .. } | Relation::Same { of, .. } => {
+                vec![*of]
+            }
+            Relation::Fused { outer, inner } => vec![*outer, *inner],
+            Relation::Position { of, .. } => of.clone(),
+        }
+    }
+
+    /// What has to be known so that the variable follows.
+    pub(super) fn follows_from(&self) -> Vec<IndexVar> {
+        match self {
+            // A level has one position for a coordinate below known ones.
+            Relation::Position { of, above, .. } => [&above[..], of].concat(),
+            relation => relation.origins(),
+        }
+    }
+
+    /// What has to be known so that an origin of the variable `own` follows; `None` if it does not.
+    pub(super) fn gives(&self, own: IndexVar, origin: IndexVar) -> Option<Vec<IndexVar>> {
+        match self {
+            _ if !self.origins().contains(&origin) => None,
+            Relation::Part { place, .. } => Some(vec![own, *place]),
+            Relation::Place { part, .. } => Some(vec![own, *part]),
+            Relation::Position { above, .. } => Some([&above[..], &[own]].concat()),
+            Relation::Fused { .. } | Relation::Same { .. } => Some(vec![own]),
+        }
+    }
+}
+
+impl Derived {
+    /// How a variable that a schedule made belongs to others.
+    pub fn relation(&self, var: IndexVar) -> Option<&Relation> {
+        self.relations.get(&var)
+    }
+
+    /// Every variable that a schedule made, but for blocks.
+    pub fn relations(&self) -> impl Iterator<Item = (IndexVar, &Relation)> {
+        self.relations.iter().map(|(&var, relation)| (var, relation))
+    }
+
+    /// Makes a variable stand for something.
+    pub fn relate(&mut self, var: IndexVar, relation: Relation) {
+        self.relations.insert(var, relation);
+    }
+
+    /// The variables that a variable was made from.
+    pub fn origins(&self, var: IndexVar) -> Vec<IndexVar> {
+        match (self.relation(var), self.map(var)) {
+            (Some(relation), _) => relation.origins(),
+            (None, Some(map)) => map.modes(),
+            (None, None) => vec![],
+        }
+    }
+
+    /// The position variable that a variable was made from, if there is one.
+    pub fn position(&self, var: IndexVar) -> Option<IndexVar> {
+        if matches!(self.relation(var), Some(Relation::Position { .. })) {
+            return Some(var);
+        }
+        self.origins(var).into_iter().find_map(|origin| self.position(origin))
+    }
+
+    /// The number of coordinates of a variable, from the dimensions of others; `None` if only the
+    /// data tell, or beyond 2^63.
+    pub fn size(&self, var: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
+        use crate::format::LevelMap;
+        let size = |v: IndexVar| self.size(v, dimension);
+        match (self.relation(var), self.map(var)) {
+            (Some(Relation::Part { parts, .. }), _) => Some(*parts),
+            (Some(Relation::Place { of, part }), _) => match self.relation(*part) {
+                Some(Relation::Part { parts, .. }) => Some(size(*of)?.div_ceil(*parts)),
+                _ => None,
+            },
+            (Some(Relation::Fused { outer, inner }), _) => {
+                size(*outer)?.checked_mul(size(*inner)?).filter(|&n| i64::try_from(n).is_ok())
+            }
+            (Some(Relation::Position { .. }), _) => None,
+            (Some(Relation::Same { of, .. }), _) => size(*of),
+            (None, Some(LevelMap::Div(i, b))) => Some(size(i)?.div_ceil(b)),
+            (None, Some(LevelMap::Mod(i, b))) => Some(size(i)?.min(b)),
+            (None, Some(_)) => None,
+            (None, None) => Some(dimension(self.alias(var))),
+        }
+    }
+}

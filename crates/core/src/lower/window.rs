@@ -1,0 +1,134 @@
+//! Loops over a part of the coordinates of another variable: tiles of an operand's level.
+//!
+//! ```text
+//! split(j, j0, j1, 32)      A's level 2 is compressed, over j
+//!
+//! for j0 in ..
+//!   pA2 = first position of A2 from j0 * 32 on
+//!   while pA2 < A2_pos[i + 1] and A2_crd[pA2] < j0 * 32 + 32
+//! ```
+//!
+//! A loop over places in a tile, with the tile known, visits the coordinates of the tiled variable
+//! one after another from the tile's first on. Operands that are sparse there are walked between
+//! the tile's bounds, which are searched.
+
+use super::bind::Tile;
+use super::resolve::distinct;
+use super::{Lowerer, Scope};
+use crate::algebra::BinaryOp;
+use crate::cin::{Relation, Stmt, Walk};
+use crate::ids::IndexVar;
+use crate::ir::Expr;
+use crate::ir::build::{add, binary, int, mul};
+use crate::level::LevelKind;
+use crate::notation::Access;
+
+/// The coordinates of a variable that a loop over another visits.
+#[derive(Clone)]
+pub(super) struct Window {
+    /// The variable whose coordinates are visited.
+    pub(super) var: IndexVar,
+    /// The first one and the end, where these are not all.
+    pub(super) bounds: Option<(Expr, Expr)>,
+}
+
+impl Lowerer<'_> {
+    /// The variables that move with a loop variable in steps of one, each with its value where the
+    /// loop variable is 0.
+    fn in_step(&mut self, var: IndexVar, scope: &Scope) -> Vec<(IndexVar, Expr)> {
+        let mut found = vec![(var, int(0))];
+        loop {
+            let (at, offset) = found[found.len() - 1].clone();
+            let next = match self.program.derived.relation(at) {
+                Some(&Relation::Same { of, .. }) => Some((of, offset)),
+                _ => match self.tile(at, scope) {
+                    Some((of, Tile::Place, size)) => self.block_of(at).and_then(|block| {
+                        let block = Expr::Var(*scope.bound.get(&block)?);
+                        Some((of, add(mul(block, size), offset)))
+                    }),
+                    _ => None,
+                },
+            };
+            match next {
+                Some(next) if !scope.bound.contains_key(&next.0) => found.push(next),
+                _ => return found,
+            }
+        }
+    }
+
+    /// The variable of the block that a place is in.
+    fn block_of(&self, place: IndexVar) -> Option<IndexVar> {
+        use crate::format::LevelMap;
+        let derived = &self.program.derived;
+        match (derived.relation(place), derived.map(place)) {
+            (Some(&Relation::Place { part, .. }), _) => Some(part),
+            (None, Some(LevelMap::Mod(i, size))) => derived.var(LevelMap::Div(i, size)),
+            _ => None,
+        }
+    }
+
+    /// The variable over which operands are walked in a loop over another, and between which
+    /// coordinates; `None` if the loop variable is that of the operands, or of none.
+    pub(super) fn window(&mut self, var: IndexVar, body: &Stmt, scope: &Scope) -> Option<Window> {
+        if !self.program.derived.is_scheduled(var) {
+            return None;
+        }
+        let moving = self.in_step(var, scope);
+        let mut walked: Vec<(Access, IndexVar, Expr)> = vec![];
+        for access in distinct(body) {
+            let Some(next) = self.next_var(&access, scope) else { continue };
+            let found = moving[1..].iter().find(|(v, _)| *v == next);
+            walked.extend(found.map(|(v, offset)| (access, *v, offset.clone())));
+        }
+        walked.retain(|(access, ..)| !self.kind_of_next(access, scope).locates());
+        let (_, of, lo) = walked.first()?.clone();
+        // What cannot be walked between bounds is searched at each coordinate.
+        let between = |access: &Access| {
+            let p = self.kind_of_next(access, scope).properties();
+            let k = scope.reached(access).levels;
+            p.ordered && p.compact && self.program.walk(access, k) == Walk::AsStored
+        };
+        if self.kernel.scatter || !walked.iter().all(|(access, v, _)| *v == of && between(access)) {
+            return None;
+        }
+        if lo == int(0) && self.program.derived.map(var).is_none() && self.is_same(var, of) {
+            return Some(Window { var: of, bounds: None });
+        }
+        // A window may be empty, but does not end before it begins.
+        let count = binary(BinaryOp::Max, self.range(var, scope).1, int(0));
+        Some(Window { var: of, bounds: Some((lo.clone(), add(lo, count))) })
+    }
+
+    /// The level format of the first level that an access has not descended.
+    fn kind_of_next(&self, access: &Access, scope: &Scope) -> LevelKind {
+        let k = scope.reached(access).levels;
+        self.program.storage(access.tensor).format.levels()[k].kind
+    }
+
+    /// Whether a variable is another under a new name.
+    fn is_same(&self, var: IndexVar, of: IndexVar) -> bool {
+        match self.program.derived.relation(var) {
+            _ if var == of => true,
+            Some(&Relation::Same { of: next, .. }) => self.is_same(next, of),
+            _ => false,
+        }
+    }
+
+    /// What runs before a loop that visits every value of a variable: the places from which
+    /// coordinates at positions are tracked.
+    pub(super) fn tracking(&mut self, var: IndexVar, scope: &Scope) -> Vec<crate::ir::Stmt> {
+        let moving = self.in_step(var, scope);
+        let position = moving.iter().find(|(v, _)| {
+            matches!(self.program.derived.relation(*v), Some(Relation::Position { .. }))
+        });
+        match position {
+            Some((p, offset)) => self.found_first(*p, offset.clone(), scope),
+            None => vec![],
+        }
+    }
+
+    /// Whether a loop over a variable visits positions, and what is stored there alone.
+    pub(super) fn visits_positions(&self, var: IndexVar) -> bool {
+        self.program.derived.position(var).is_some()
+    }
+}

@@ -1,0 +1,68 @@
+//! `fuse(i, j, f)`: two directly nested loops as one.
+//!
+//! ```text
+//! forall(i, forall(j, s))        fuse(i, j, f)        forall(f, s)        i = f / n, j = f mod n
+//! ```
+//!
+//! By itself this leaves the order of iteration as it is; it is for `pos`, `split` and
+//! `parallelize`. A fused loop that none of these takes further is taken apart again.
+
+use super::nest::{at_loops, replaced};
+use super::scheduler::Scheduler;
+use crate::cin::{Relation, Stmt};
+use crate::diagnostic::Diagnostic;
+use crate::ids::IndexVar;
+
+pub(super) fn fuse(
+    s: &mut Scheduler<'_>,
+    (outer_name, inner_name): (&str, &str),
+    name: &str,
+) -> Result<(), Diagnostic> {
+    let outer = s.loop_var(0, outer_name)?;
+    let inner = s.loop_var(1, inner_name)?;
+    for (arg, var) in [(0, outer), (1, inner)] {
+        s.check_coordinates(arg, var)?;
+        s.check_untagged(arg, var)?;
+        if s.program.derived.position(var).is_some() {
+            let message = format!("fuse needs coordinates; {} counts positions", s.name(var));
+            return Err(s.refuse(arg, message, "fuse the loops first, then pos".to_owned()));
+        }
+    }
+    let mut nested = true;
+    let is_inner = |body: &Stmt| matches!(body, Stmt::Forall { var, .. } if *var == inner);
+    let both = [outer, inner];
+    let _ = at_loops(s.kernel().body.clone(), &both, &mut |nest| {
+        nested &= matches!(&nest, Stmt::Forall { var, body } if *var == outer && is_inner(body));
+        nest
+    });
+    if !nested {
+        let message =
+            format!("fuse needs {inner_name} directly inside {outer_name} wherever it is a loop");
+        let help = format!("reorder({outer_name}, {inner_name}) first, naming what is between");
+        return Err(s.refuse(usize::MAX, message, help));
+    }
+    let fused = s.fresh(2, name)?;
+    s.program.derived.relate(fused, Relation::Fused { outer, inner });
+    s.rewrite(|body| {
+        replaced(body, outer, &|body| match body {
+            Stmt::Forall { body, .. } => Stmt::Forall { var: fused, body },
+            body => body,
+        })
+    });
+    Ok(())
+}
+
+/// Takes fused loops apart that nothing else was made of.
+pub(super) fn unfused(s: &mut Scheduler<'_>) {
+    loop {
+        let loops: Vec<IndexVar> = s.kernel().body.loops();
+        let fused = loops.into_iter().find_map(|var| match s.program.derived.relation(var) {
+            Some(&Relation::Fused { outer, inner }) if !s.kernel().tags.contains_key(&var) => {
+                Some((var, outer, inner))
+            }
+            _ => None,
+        });
+        let Some((var, outer, inner)) = fused else { return };
+        s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[outer, inner], body)));
+    }
+}

@@ -1,0 +1,63 @@
+//! `parallelize(i, unit, races)`: what runs the iterations of a loop, and what becomes of elements
+//! to which several of them add.
+//!
+//! ```text
+//! forall(i0, forall(i1, forall(j, y(i) += A(i,j) * x(j))))      i0: every y(i) is of one iteration
+//! forall(p0, forall(p1, y(i) += A(i,j) * x(j)))                 p0: a row may be of several
+//! ```
+//!
+//! A race is a loop that does not follow from the coordinates that are written: a reduction that
+//! the parallel loop dominates (sparse iteration space transformations, section 6.3). Workspaces
+//! inside the loop belong to an iteration each.
+
+use super::nest::around;
+use super::scheduler::Scheduler;
+use crate::cin::{Races, Unit};
+use crate::diagnostic::Diagnostic;
+use crate::ids::IndexVar;
+use crate::notation::Access;
+
+pub(super) fn parallelize(
+    s: &mut Scheduler<'_>,
+    name: &str,
+    unit: Unit,
+    races: Races,
+) -> Result<(), Diagnostic> {
+    let var = s.loop_var(0, name)?;
+    let outer = around(&s.kernel().body, var);
+    let of_unit = |v: &IndexVar| {
+        let tag = s.kernel().tags.get(v).and_then(|tag| tag.parallel);
+        tag.is_some_and(|(u, _)| u == unit)
+    };
+    if unit == Unit::CpuThread
+        && let Some(other) = outer.iter().flatten().find(|v| of_unit(v))
+    {
+        let message = format!("the loop over {} runs on threads already", s.name(*other));
+        return Err(s.refuse(0, message, "run one loop of a nest on threads".to_owned()));
+    }
+    let threads = unit == Unit::CpuThread && races == Races::NoRaces;
+    if threads && let Some(lhs) = raced(s, var) {
+        let element = crate::cin::print::access(&s.program, &lhs);
+        let message = format!(
+            "several iterations of {name} may add to the same {element}: {name} does not follow \
+             from its coordinates"
+        );
+        let help = "choose atomics, temporary or parallel_reduction, or a loop over coordinates \
+                    of the result";
+        return Err(s.refuse(2, message, help.to_owned()));
+    }
+    s.kernel_mut().tags.entry(var).or_default().parallel = Some((unit, races));
+    Ok(())
+}
+
+/// What several iterations of a loop may write to: the result, or a workspace from outside.
+fn raced(s: &Scheduler<'_>, var: IndexVar) -> Option<Access> {
+    let mut found = None;
+    super::nest::assignments_within(&s.kernel().body, var, &mut |lhs, inside| {
+        let follows = s.program.derived.depth(var, &lhs.indices) != usize::MAX;
+        if !follows && !inside {
+            found.get_or_insert(lhs.clone());
+        }
+    });
+    found
+}

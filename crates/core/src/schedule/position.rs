@@ -1,0 +1,174 @@
+//! `pos(j, p, A)`: a loop over coordinates as one over the positions where an operand stores them;
+//! `coord(p, j)`: back.
+//!
+//! ```text
+//! forall(i, forall(j, y(i) += A(i,j) * x(j)))        fuse(i, j, f); pos(f, p, A)
+//!
+//! forall(p, y(i) += A(i,j) * x(j))                   i and j are those of the entry at p
+//! ```
+//!
+//! Positions are contiguous, so that they can be cut into pieces of equal work; the operand has to
+//! decide what is visited, since nothing else is.
+
+use super::nest::{around, at_loops, replaced};
+use super::scheduler::Scheduler;
+use crate::cin::simplify::Facts;
+use crate::cin::{Relation, Stmt};
+use crate::diagnostic::Diagnostic;
+use crate::ids::IndexVar;
+use crate::notation::Access;
+
+pub(super) fn pos(
+    s: &mut Scheduler<'_>,
+    name: &str,
+    position: &str,
+    tensor: &str,
+) -> Result<(), Diagnostic> {
+    let var = s.loop_var(0, name)?;
+    s.check_untagged(0, var)?;
+    let mut of = vec![];
+    flatten(s, var, &mut of);
+    let (access, first) = operand(s, name, &of, tensor)?;
+    let vars = s.program.level_vars(access.tensor, &access.indices);
+    let last = first + of.len() - 1;
+    check_levels(s, &access, first, last)?;
+    let above = vars[..first].to_vec();
+    let derived = &s.program.derived;
+    let known =
+        |outer: &Vec<IndexVar>| above.iter().all(|v| derived.depth(*v, outer) != usize::MAX);
+    if !around(&s.kernel().body, var).iter().all(known) {
+        let above: Vec<&str> = above.iter().map(|&v| s.name(v)).collect();
+        let (above, tensor) = (above.join(", "), tensor.to_owned());
+        let message =
+            format!("pos needs the levels of {tensor} above {name} known outside; {above} is not");
+        let help = format!("reorder({above}, {name}) first, or fuse {above} and {name}");
+        return Err(s.refuse(0, message, help));
+    }
+    check_decides(s, name, var, &access)?;
+    let p = s.fresh(1, position)?;
+    let format = &s.program.storage(access.tensor).format;
+    let relation = match first == last && format.levels()[last].kind.properties().full {
+        true => Relation::Same { of: var, bound: None },
+        false => Relation::Position { of, above, access, level: last },
+    };
+    s.program.derived.relate(p, relation);
+    s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[p], body)));
+    Ok(())
+}
+
+/// The variables that a variable was fused from.
+fn flatten(s: &Scheduler<'_>, var: IndexVar, into: &mut Vec<IndexVar>) {
+    match s.program.derived.relation(var) {
+        Some(&Relation::Fused { outer, inner }) => {
+            flatten(s, outer, into);
+            flatten(s, inner, into);
+        }
+        _ => into.push(var),
+    }
+}
+
+/// The use of the tensor whose levels, from one on, are over these variables.
+fn operand(
+    s: &Scheduler<'_>,
+    name: &str,
+    of: &[IndexVar],
+    tensor: &str,
+) -> Result<(Access, usize), Diagnostic> {
+    let written = |a: &Access| crate::cin::print::access(&s.program, a);
+    let squeezed = tensor.replace(' ', "");
+    let (wanted, indexed) = (squeezed.split('(').next().unwrap_or(""), squeezed.contains('('));
+    let reads = s.kernel().body.reads();
+    let named = |a: &&&Access| {
+        let own = &s.program.tensors[a.tensor].name;
+        (*own == wanted || *own == format!("{wanted}_sorted"))
+            && (!indexed || written(a) == squeezed.replacen(wanted, own, 1))
+    };
+    let uses: Vec<&Access> = reads.iter().filter(named).copied().collect();
+    if uses.is_empty() {
+        let message = format!("the kernel does not read {tensor}");
+        return Err(s.refuse(2, message, "name an operand of the kernel".to_owned()));
+    }
+    for access in uses {
+        let vars = s.program.level_vars(access.tensor, &access.indices);
+        if let Some(first) = (0..vars.len()).find(|&k| vars[k..].starts_with(of)) {
+            return Ok((access.clone(), first));
+        }
+    }
+    let message = format!("{tensor} has no levels over {name}, in the order of the loops");
+    let help = "name an operand that stores these coordinates, by levels next to each other";
+    Err(s.refuse(2, message, help.to_owned()))
+}
+
+/// The levels have to have positions whose coordinates can be recovered.
+fn check_levels(
+    s: &Scheduler<'_>,
+    access: &Access,
+    first: usize,
+    last: usize,
+) -> Result<(), Diagnostic> {
+    let levels = s.program.storage(access.tensor).format.levels();
+    for (k, level) in levels.iter().enumerate().take(last + 1).skip(first) {
+        let p = level.kind.properties();
+        let walks = level.kind.walks() && p.compact && !level.kind.locates();
+        let chained = k < last && levels[k + 1].kind.properties().branchless;
+        let sliced = s.program.slicing(access, k).is_some();
+        if sliced || !(p.full || walks && p.ordered && (p.unique || chained)) {
+            let name = &s.program.tensors[access.tensor].name;
+            let message = format!(
+                "pos needs positions in the order of their coordinates, each once; level {} of \
+                 {name} is {}{}",
+                k + 1,
+                level.kind,
+                if sliced { " and sliced" } else { "" }
+            );
+            let help = format!("store {name} as compressed levels, such as csr, or leave pos out");
+            return Err(s.refuse(2, message, help));
+        }
+    }
+    Ok(())
+}
+
+/// Nothing may be left to do where the operand has no entry.
+fn check_decides(
+    s: &Scheduler<'_>,
+    name: &str,
+    var: IndexVar,
+    access: &Access,
+) -> Result<(), Diagnostic> {
+    let facts = Facts { program: &s.program, compute: s.kernel().compute };
+    let mut decides = true;
+    let _ = at_loops(s.kernel().body.clone(), &[var], &mut |nest| {
+        decides &= facts.without(&nest, &|a| a == access).is_none();
+        nest
+    });
+    if decides {
+        return Ok(());
+    }
+    let tensor = s.program.tensors[access.tensor].name.clone();
+    let message = format!(
+        "pos visits only what {tensor} stores; the loop over {name} has something to do elsewhere"
+    );
+    let help = "precompute the part that depends on the operand, and use pos there".to_owned();
+    Err(s.refuse(2, message, help))
+}
+
+pub(super) fn coord(s: &mut Scheduler<'_>, name: &str, coordinate: &str) -> Result<(), Diagnostic> {
+    let p = s.loop_var(0, name)?;
+    s.check_untagged(0, p)?;
+    let of = match s.program.derived.relation(p) {
+        Some(Relation::Position { of, .. }) => match of[..] {
+            [of] => Some(of),
+            _ => None,
+        },
+        Some(&Relation::Same { of, .. }) => Some(of),
+        _ => None,
+    };
+    let Some(of) = of else {
+        let message = format!("coord needs the positions of one level; {name} does not count such");
+        return Err(s.refuse(0, message, "name a variable that pos made".to_owned()));
+    };
+    let var = s.fresh(1, coordinate)?;
+    s.program.derived.relate(var, Relation::Same { of, bound: None });
+    s.rewrite(|body| replaced(body, p, &|body| Stmt::forall(&[var], body)));
+    Ok(())
+}

@@ -1,0 +1,23 @@
+//! `unroll(i, n)`: `n` iterations of a loop in a row.
+//!
+//! ```text
+//! unroll(i, 2)        for i in .. step 2   s(i); s(i + 1)
+//! ```
+//!
+//! Counted loops are unrolled; a loop that merges several operands stays as it is.
+
+use super::scheduler::Scheduler;
+use crate::diagnostic::Diagnostic;
+
+/// More copies make code slower.
+const MOST: u64 = 64;
+
+pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(), Diagnostic> {
+    let var = s.loop_var(0, name)?;
+    if factor > MOST {
+        let message = format!("unroll writes out at most {MOST} iterations, not {factor}");
+        return Err(s.refuse(1, message, "split the loop, and unroll the inner one".to_owned()));
+    }
+    s.kernel_mut().tags.entry(var).or_default().unroll = Some(factor);
+    Ok(())
+}

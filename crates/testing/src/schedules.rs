@@ -1,0 +1,122 @@
+//! Random schedules: commands over the loops that a program has, most of which can be applied.
+//!
+//! Commands that are refused stay now and then, so that refusals are met too.
+
+use crate::case::Case;
+use crate::random::Random;
+use tamis::{Backend, Kernel, Tensor};
+use tamis_core::cin::{Program, print};
+use tamis_core::ids::IndexVar;
+use tamis_core::notation::Expr;
+
+/// A schedule for a case, empty if the case does not compile.
+pub fn schedule(random: &mut Random, case: &Case) -> String {
+    let mut text = String::new();
+    for n in 0..1 + random.below(4) {
+        let Compiled::Program(program) = compiled(case, &text) else { break };
+        let Some(command) = command(random, &program, n) else { break };
+        let separator = if text.is_empty() { "" } else { "; " };
+        let longer = format!("{text}{separator}{command}");
+        let applies = !matches!(compiled(case, &longer), Compiled::Refused);
+        if applies || random.one_in(8) {
+            text = longer;
+        }
+    }
+    text
+}
+
+enum Compiled {
+    Program(Box<Program>),
+    Refused,
+    Panicked,
+}
+
+fn compiled(case: &Case, schedule: &str) -> Compiled {
+    let case = Case { schedule: schedule.to_owned(), ..case.clone() };
+    let attempt = || {
+        let tensors: Vec<(String, Tensor)> = case
+            .operands
+            .iter()
+            .map(|o| Ok((o.name.clone(), o.tensor()?)))
+            .collect::<Result<_, tamis::Diagnostic>>()?;
+        let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        let options = case.options(Backend::Interpreter)?;
+        let kernel = Kernel::compile(&case.text, &operands, &options)?;
+        Ok::<Program, tamis::Diagnostic>(kernel.compiled().program.clone())
+    };
+    match std::panic::catch_unwind(attempt) {
+        Ok(Ok(program)) => Compiled::Program(Box::new(program)),
+        Ok(Err(_)) => Compiled::Refused,
+        Err(_) => Compiled::Panicked,
+    }
+}
+
+/// A command for the last kernel; `n` makes its names new.
+fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
+    let kernel = program.kernels.last()?;
+    let loops = kernel.body.loops();
+    if loops.is_empty() {
+        return None;
+    }
+    let name = |v: IndexVar| program.vars[v].clone();
+    let at = random.below(loops.len());
+    let var = name(loops[at]);
+    let next = loops.get(at + 1).map(|&v| name(v));
+    let operands: Vec<String> =
+        kernel.body.reads().iter().map(|a| print::access(program, a)).collect();
+    Some(match random.below(12) {
+        0 | 1 => format!("split({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(5)),
+        2 => format!("divide({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(4)),
+        3 => {
+            let mut some = loops[at..].to_vec();
+            some.truncate(2 + random.below(3));
+            random.shuffle(&mut some);
+            let names: Vec<String> = some.into_iter().map(name).collect();
+            format!("reorder({})", names.join(", "))
+        }
+        4 => format!("fuse({var}, {}, f{n})", next?),
+        5 if !operands.is_empty() => format!("pos({var}, p{n}, {})", random.pick(&operands)),
+        6 if !operands.is_empty() => {
+            let operand = random.pick(&operands);
+            format!("fuse({var}, {}, f{n}); pos(f{n}, p{n}, {operand})", next?)
+        }
+        7 => format!("unroll({var}, {})", 1 + random.below(4)),
+        8 => {
+            let kind = random.pick(&["max_constraint", "max_exact"]);
+            format!("bound({var}, {var}b{n}, {}, {kind})", random.pick(&[1, 3, 64]))
+        }
+        9 => {
+            let unit = random.pick(&["cpu_thread", "cpu_vector", "not_parallel"]);
+            let races = random.pick(&["no_races", "ignore_races", "atomics", "temporary"]);
+            format!("parallelize({var}, {unit}, {races})")
+        }
+        _ => precompute(random, program, (&var, next.as_deref()), n)?,
+    })
+}
+
+/// A part of a value over one loop or two.
+fn precompute(
+    random: &mut Random,
+    program: &Program,
+    (var, next): (&str, Option<&str>),
+    n: usize,
+) -> Option<String> {
+    let mut values: Vec<Expr> = vec![];
+    program.kernels.last()?.body.for_each_assign(&mut |_, _, rhs| values.push(rhs.clone()));
+    let mut part = random.pick(&values);
+    while !part.children().is_empty() && random.one_in(2) {
+        let children = part.children();
+        part = children[random.below(children.len())];
+    }
+    let part = print::expr(program, part);
+    let renamed = random.one_in(2);
+    let own = |v: &str| if renamed { format!("{v}w{n}") } else { v.to_owned() };
+    let kind = random.pick(&["", "", ", dense", ", listed", ", bitmap"]);
+    Some(match next.filter(|_| random.one_in(3)) {
+        Some(next) => {
+            let (a, b) = (own(var), own(next));
+            format!("precompute({part}, ({var}, {next}), ({a}, {b}), w{n}{kind})")
+        }
+        None => format!("precompute({part}, {var}, {}, w{n}{kind})", own(var)),
+    })
+}
