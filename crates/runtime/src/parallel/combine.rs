@@ -68,7 +68,8 @@ unsafe fn elements<'a, T>(address: u64, len: usize) -> &'a mut [T] {
     }
 }
 
-fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
+/// Combines elements with others.
+pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
     let is_truth = |x: Scalar| Scalar::Bool(!x.is_zero());
     for (all, more) in all.iter_mut().zip(more) {
         let (a, b) = (all.value(), more.value());
