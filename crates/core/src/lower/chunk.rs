@@ -17,6 +17,7 @@ use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Relation, Stmt, Unit};
 use crate::datatype::{DataType, Scalar};
+use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId, Var};
 use crate::ir::build::{assign, binary, int, mul};
 use crate::ir::{self, Expr, Param};
@@ -88,7 +89,7 @@ pub(super) struct Interval {
 impl Lowerer<'_> {
     /// Cuts the outermost loop of the kernel, if it can be cut.
     pub(super) fn cut_outermost(&mut self, body: &Stmt) {
-        let Some((own, below)) = outermost(body, self.kernel.result) else { return };
+        let Some((own, below)) = self.cuttable(body) else { return };
         let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
         if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) {
             return;
@@ -114,6 +115,37 @@ impl Lowerer<'_> {
         let (first, last) = self.interval(var, cut);
         let chunks = Chunks { cut, join, var, scale, leads };
         self.interval = Some(Interval { chunks, first, last });
+    }
+
+    /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
+    /// a few diagonals or slots, which every part goes through.
+    fn cuttable<'s>(&self, body: &'s Stmt) -> Option<(IndexVar, &'s Stmt)> {
+        let (mut var, mut below) = outermost(body, self.kernel.result)?;
+        let derived = &self.program.derived;
+        let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
+        let accesses = super::resolve::distinct(body);
+        let dense = |var: IndexVar| {
+            accesses.iter().all(|access| {
+                let vars = self.program.level_vars(access.tensor, &access.indices);
+                let levels = self.program.storage(access.tensor).format.levels();
+                let full =
+                    levels.iter().zip(vars).all(|(l, v)| v != var || l.kind.properties().full);
+                full && access.slices.is_empty()
+            })
+        };
+        while let (Plan::Full, true, Stmt::Forall { var: inner, body }) =
+            (&self.plan, few(var), below)
+            && !self.is_told_by_result(var)
+            && (few(*inner) || dense(*inner))
+        {
+            (var, below) = (*inner, body);
+        }
+        Some((var, below))
+    }
+
+    fn is_told_by_result(&self, var: IndexVar) -> bool {
+        let modes = &self.program.tensors[self.kernel.result].modes;
+        self.program.derived.depth(var, modes) != usize::MAX
     }
 
     /// What iterations of the outermost loop count, and the tensors that know the work behind it.
@@ -173,8 +205,7 @@ impl Lowerer<'_> {
 
     /// How results of parts become one; `None` if they cannot.
     fn join(&self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
-        let modes = &self.program.tensors[self.kernel.result].modes;
-        let disjoint = !repeats && self.program.derived.depth(var, modes) != usize::MAX;
+        let disjoint = !repeats && self.is_told_by_result(var);
         let combined = || self.combining_parts(body);
         let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
             return match (&self.plan, disjoint) {
@@ -271,17 +302,19 @@ impl Lowerer<'_> {
     /// Whether a loop runs over a part of its coordinates.
     pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
         let interval = self.interval.as_ref();
-        nest.scope.bound.is_empty()
-            && interval
-                .is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
+        interval.is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
     pub(super) fn turns(&mut self, nest: &Loop<'_>) -> (Expr, Expr) {
-        match (self.is_cut(nest), &self.interval) {
-            (true, Some(interval)) => (interval.first.clone(), interval.last.clone()),
-            _ => self.range(nest.var, nest.scope),
+        let (true, Some(interval)) = (self.is_cut(nest), self.interval.clone()) else {
+            return self.range(nest.var, nest.scope);
+        };
+        if nest.scope.bound.is_empty() {
+            return (interval.first, interval.last);
         }
+        let (lo, hi) = self.range(nest.var, nest.scope);
+        (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
     }
 
     /// Whether parts write elements of one array.
