@@ -259,11 +259,16 @@ impl Lowerer<'_> {
 
     /// The number of positions that an operand has at its last level over a variable, or in all.
     fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
-        let arrays = self.arrays(access.tensor);
-        let levels = self.program.storage(access.tensor).format.levels();
         let vars = self.program.level_vars(access.tensor, &access.indices);
-        let depth = vars.iter().rposition(|&v| v == var).map_or(levels.len(), |k| k + 1);
-        let levels = arrays.levels.iter().zip(levels).take(depth);
+        let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
+        self.all_positions(access.tensor, depth)
+    }
+
+    /// The number of positions that so many levels of an operand have together.
+    pub(super) fn all_positions(&mut self, tensor: crate::ids::TensorId, levels: usize) -> Expr {
+        let arrays = self.arrays(tensor);
+        let specs = self.program.storage(tensor).format.levels();
+        let levels = arrays.levels.iter().zip(specs).take(levels);
         levels.fold(int(1), |parents, (level, spec)| {
             match spec.kind.size(level, parents.clone()) {
                 Some(size) => size,
