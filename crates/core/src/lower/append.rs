@@ -140,7 +140,8 @@ impl Lowerer<'_> {
     /// The first level that is gathered before it is written, if any is.
     pub(super) fn staged_from(&self) -> Option<usize> {
         match &self.plan {
-            Plan::Full | Plan::Placed | Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
+            Plan::Full | Plan::Placed | Plan::Follow => None,
+            Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
             Plan::Assemble(Assembly { in_order, .. }) => Some(*in_order),
         }
     }
@@ -250,10 +251,21 @@ impl Lowerer<'_> {
     }
 
     /// The number of positions that an operand has.
-    fn entries(&mut self, tensor: crate::ids::TensorId) -> Expr {
+    pub(super) fn entries(&mut self, tensor: crate::ids::TensorId) -> Expr {
+        self.entries_below(tensor, 0, int(1))
+    }
+
+    /// The number of positions that an operand has below so many of the level above `first`.
+    pub(super) fn entries_below(
+        &mut self,
+        tensor: crate::ids::TensorId,
+        first: usize,
+        parents: Expr,
+    ) -> Expr {
         let arrays = self.arrays(tensor);
         let levels = self.program.storage(tensor).format.levels();
-        arrays.levels.iter().zip(levels).fold(int(1), |parents, (level, spec)| {
+        let below = arrays.levels.iter().zip(levels).skip(first);
+        below.fold(parents, |parents, (level, spec)| {
             match spec.kind.size(level, parents.clone()) {
                 Some(size) => size,
                 None => match spec.kind.pos_bounds(level, parents) {
