@@ -88,18 +88,6 @@ impl Values {
         taken!(datatype, vec![], vec![])
     }
 
-    /// Some of them.
-    pub(crate) fn picked(&self, places: &[usize]) -> Values {
-        macro_rules! picked {
-            ($($v:ident),*) => {
-                match self {
-                    $(Values::$v(all) => Values::$v(places.iter().map(|&p| all[p]).collect()),)*
-                }
-            };
-        }
-        picked!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128)
-    }
-
     /// Adds values of the same type.
     pub(crate) fn extend(&mut self, more: Values) {
         macro_rules! extended {

@@ -63,6 +63,8 @@ pub(crate) struct Frame {
     owned: Vec<usize>,
     /// Where the parts begin and end.
     interval: Option<(usize, usize)>,
+    /// Memory of the part that is computed, which a slot points to.
+    pub(crate) lent: Option<Buffer>,
 }
 
 impl Drop for Frame {
@@ -140,7 +142,7 @@ impl Call<'_> {
     pub(crate) fn frame(&self, shared: Option<*mut u8>) -> Result<Frame, Diagnostic> {
         let function = &self.lowered.function;
         let slots = Vec::with_capacity(2 * function.params.len() + 8);
-        let mut frame = Frame { slots, owned: vec![], interval: None };
+        let mut frame = Frame { slots, owned: vec![], interval: None, lent: None };
         let mut interval = [0; 2];
         for (param, binding) in function.params.iter().zip(&self.lowered.bindings) {
             let place = frame.slots.len();

@@ -1,6 +1,8 @@
 //! Results are the same, bit for bit, for any number of threads.
 
-use tamis::{Backend, Coordinates, Duplicates, Kernel, Options, Parts, Tensor, Values, format};
+use tamis::{
+    Backend, Coordinates, Duplicates, Kernel, Options, Parts, Tensor, Values, format, schedule,
+};
 
 /// Entries in no order with values whose sums depend on it.
 fn random(format_text: &str, dims: &[u64], entries: usize, seed: u64) -> Tensor {
@@ -11,10 +13,13 @@ fn random(format_text: &str, dims: &[u64], entries: usize, seed: u64) -> Tensor 
     };
     let crds = dims.iter().map(|&d| (0..entries).map(|_| next() % d).collect()).collect();
     let vals = (0..entries).map(|_| next() as f64 / 1e9 + 1e-3).collect();
-    let list = Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) };
-    let spec = format::parse(format_text, Some(dims.len())).unwrap_or_else(|d| panic!("{d}"));
+    packed(format_text, &Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) })
+}
+
+fn packed(format_text: &str, list: &Coordinates) -> Tensor {
+    let spec = format::parse(format_text, Some(list.dims.len())).unwrap_or_else(|d| panic!("{d}"));
     let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
-    tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"))
+    tamis::pack(list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"))
 }
 
 fn bits(tensor: &Tensor) -> Vec<Vec<u64>> {
@@ -27,6 +32,16 @@ fn bits(tensor: &Tensor) -> Vec<Vec<u64>> {
 
 /// The result on 1, 2, 3 and 8 threads.
 fn check(text: &str, operands: &[(&str, &Tensor)], result: &str) {
+    check_scheduled(text, "", operands, result);
+}
+
+/// The same with a schedule; the result on one thread.
+fn check_scheduled(
+    text: &str,
+    schedule: &str,
+    operands: &[(&str, &Tensor)],
+    result: &str,
+) -> Vec<f64> {
     let order = text.split_once('=').map_or(0, |(lhs, _)| lhs.matches(',').count() + 1);
     let order = if text.starts_with("a =") { 0 } else { order };
     let spec = format::parse(result, Some(order)).unwrap_or_else(|d| panic!("{d}"));
@@ -35,6 +50,7 @@ fn check(text: &str, operands: &[(&str, &Tensor)], result: &str) {
         results: [(name, spec)].into(),
         backend: Backend::Jit,
         parts: Parts::OfElements(500),
+        schedule: schedule::parse(schedule).unwrap_or_else(|d| panic!("{d}")),
         ..Options::default()
     };
     let kernel = Kernel::compile(text, operands, &options).unwrap_or_else(|d| panic!("{d}"));
@@ -44,12 +60,14 @@ fn check(text: &str, operands: &[(&str, &Tensor)], result: &str) {
             .unwrap_or_else(|e| panic!("{e}"))
             .install(|| kernel.run(operands))
             .unwrap_or_else(|d| panic!("{text}: {d}"));
-        bits(&results.remove(0).1)
+        results.remove(0).1
     };
     let alone = on(1);
     for threads in [2, 3, 8] {
-        assert_eq!(alone, on(threads), "{text} as {result} on {threads} threads");
+        let same = bits(&alone) == bits(&on(threads));
+        assert!(same, "{text} with {schedule} as {result} on {threads} threads");
     }
+    alone.vals().as_slice::<f64>().unwrap_or_default().to_vec()
 }
 
 #[test]
@@ -71,4 +89,50 @@ fn results_do_not_depend_on_threads() {
     for c in ["csr", "dcsr", "coo", "csc"] {
         check("C(i,j) = A(i,k) * B(k,j)", &[("A", &csr), ("B", &csr)], c);
     }
+}
+
+/// A matrix of which one row has most entries, one has none, and the others have few.
+fn skewed() -> Tensor {
+    let columns = (0..8000).chain((0..2000).map(|k| k * 7 % 8000));
+    let rows = std::iter::repeat_n(700, 8000).chain((0..2000).map(|k| k / 2 + u64::from(k > 900)));
+    let list = Coordinates {
+        dims: vec![1200, 8000],
+        crds: vec![rows.collect(), columns.collect()],
+        vals: Values::F64((0..10_000).map(|k| 1.0 / f64::from(k + 1)).collect()),
+    };
+    packed("csr", &list)
+}
+
+#[test]
+fn loops_of_schedules_run_in_parts() {
+    let a = skewed();
+    let x = random("dense", &[8000], 20_000, 5);
+    let text = "y(i) = A(i,j) * x(j)";
+    let operands: &[(&str, &Tensor)] = &[("A", &a), ("x", &x)];
+    let plain = check_scheduled(text, "", operands, "dense");
+    for schedule in [
+        "split(i, i0, i1, 32); parallelize(i0, cpu_thread, no_races)",
+        "split(i, i0, i1, 32); reorder(i1, i0); parallelize(i1, cpu_thread, no_races)",
+        "divide(i, i0, i1, 7)",
+        "divide(i, i0, i1, 7); split(i0, i00, i01, 2)",
+        "bound(i, ib, 1200, max_exact)",
+        "reorder(j, i); parallelize(j, cpu_thread, atomics)",
+        "fuse(i, j, f); pos(f, p, A); parallelize(p, cpu_thread, atomics)",
+        "fuse(i, j, f); pos(f, p, A); split(p, p0, p1, 64); parallelize(p0, cpu_thread, atomics)",
+        "fuse(i, j, f); pos(f, p, A); divide(p, p0, p1, 9); parallelize(p0, cpu_thread, temporary)",
+        "fuse(i, j, f); parallelize(f, cpu_thread, parallel_reduction)",
+    ] {
+        let scheduled = check_scheduled(text, schedule, operands, "dense");
+        for (i, (a, b)) in plain.iter().zip(&scheduled).enumerate() {
+            assert!((a - b).abs() <= 1e-12 * a.abs(), "{schedule}: y({i}) is {b}, not {a}");
+        }
+    }
+    let both = "C(i,k) = A(i,j) * B(j,k)";
+    let b = random("dense", &[8000, 5], 20_000, 6);
+    let operands: &[(&str, &Tensor)] = &[("A", &a), ("B", &b)];
+    let plain = check_scheduled(both, "", operands, "dense");
+    let positions =
+        "reorder(i, j, k); fuse(i, j, f); pos(f, p, A); parallelize(p, cpu_thread, atomics)";
+    let scheduled = check_scheduled(both, positions, operands, "dense");
+    assert!(plain.iter().zip(&scheduled).all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs()));
 }

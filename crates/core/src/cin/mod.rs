@@ -101,6 +101,31 @@ pub struct Tag {
     pub parallel: Option<(Unit, Races)>,
     /// How many iterations are written out in a row.
     pub unroll: Option<u64>,
+    /// How it finds the coordinates that several operands have.
+    pub merge: Option<Merge>,
+}
+
+/// How a loop finds the coordinates that several operands have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Merge {
+    /// Every coordinate of each is looked at in turn.
+    TwoFinger,
+    /// An operand that is behind is searched for the coordinate of the others, with steps that
+    /// double.
+    Gallop,
+}
+
+impl Merge {
+    /// Every way.
+    pub const ALL: [Merge; 2] = [Merge::TwoFinger, Merge::Gallop];
+
+    /// The name in schedules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Merge::TwoFinger => "two_finger",
+            Merge::Gallop => "gallop",
+        }
+    }
 }
 
 /// What runs the iterations of a loop.

@@ -18,6 +18,7 @@ fn tags(program: &Program, kernel: &Kernel) -> String {
         let mut words = vec![];
         words.extend(tag.parallel.map(|(unit, races)| format!("{} {}", unit.name(), races.name())));
         words.extend(tag.unroll.map(|factor| format!("unroll {factor}")));
+        words.extend(tag.merge.map(|merge| merge.name().to_owned()));
         out += &format!("  {}: {}", program.vars[var], words.join(", "));
     }
     out

@@ -14,10 +14,12 @@ use super::{Code, Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
 use crate::format::LevelMap;
-use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, sub, when};
+use crate::ids::{IndexVar, TensorId, Var};
+use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
 use crate::ir::{self, Expr, Status};
 use crate::level::Append;
+use crate::notation::Access;
+use std::ops::Range;
 
 /// More entries are not reserved before they come.
 const MOST_EXPECTED: i64 = 1 << 27;
@@ -222,49 +224,59 @@ impl Lowerer<'_> {
         stmts
     }
 
-    /// Room for as many entries as the sparse operands have together: memory that is not touched
-    /// costs nothing, and growing copies.
+    /// Room for as many entries as the sparse operands have together, at the last level that is
+    /// appended: memory that is not touched costs nothing, and growing copies.
     pub(super) fn expected_room(&mut self) -> Vec<ir::Stmt> {
-        let last = self.arrays(self.kernel.result).levels.len() - 1;
-        if self.staged_from().is_some() || !matches!(self.assembler(last), Assembler::Append(_)) {
-            return vec![];
-        }
+        let arrays = self.arrays(self.kernel.result);
+        let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
+        let last = (0..arrays.levels.len()).rfind(appended);
+        let (None, Some(last)) = (self.staged_from(), last) else { return vec![] };
+        let var = self.level_vars(self.kernel.result)[last];
         let mut total = int(0);
         for access in super::resolve::distinct(&self.kernel.body) {
             let full = self.program.storage(access.tensor).format.is_full();
             if !full && !self.is_workspace(access.tensor) {
-                total = add(total, self.entries(access.tensor));
+                total = add(total, self.entries(&access, var));
             }
         }
         if total == int(0) {
             return vec![];
         }
-        let arrays = self.arrays(self.kernel.result);
+        let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
         let room = self.temp("room");
-        let most = binary(BinaryOp::Min, total, int(MOST_EXPECTED));
-        let mut stmts = vec![assign(room, most)];
-        for level in &arrays.levels[self.head(last)..] {
+        let most = match block == int(1) {
+            true => int(MOST_EXPECTED),
+            false => {
+                let block = binary(BinaryOp::Max, block.clone(), int(1));
+                binary(BinaryOp::Div, int(MOST_EXPECTED), block)
+            }
+        };
+        let mut stmts = vec![assign(room, binary(BinaryOp::Min, total, most))];
+        for level in &arrays.levels[self.head(last)..=last] {
             stmts.push(level.reserve_coordinates(Expr::Var(room)));
         }
-        stmts.extend(arrays.vals.reserve(&Expr::Var(room)));
+        stmts.extend(arrays.vals.reserve(&mul(Expr::Var(room), block)));
         stmts
     }
 
-    /// The number of positions that an operand has.
-    pub(super) fn entries(&mut self, tensor: crate::ids::TensorId) -> Expr {
-        self.entries_below(tensor, 0, int(1))
+    /// The number of positions that an operand has at its last level over a variable, or in all.
+    fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
+        self.positions_at(access.tensor, 0..depth, int(1))
     }
 
-    /// The number of positions that an operand has below so many of the level above `first`.
-    pub(super) fn entries_below(
+    /// The number of positions that a tensor has at the last of some levels, below so many of the
+    /// level above the first.
+    pub(super) fn positions_at(
         &mut self,
-        tensor: crate::ids::TensorId,
-        first: usize,
+        tensor: TensorId,
+        levels: Range<usize>,
         parents: Expr,
     ) -> Expr {
         let arrays = self.arrays(tensor);
-        let levels = self.program.storage(tensor).format.levels();
-        let below = arrays.levels.iter().zip(levels).skip(first);
+        let specs = self.program.storage(tensor).format.levels();
+        let below = arrays.levels[levels.clone()].iter().zip(&specs[levels]);
         below.fold(parents, |parents, (level, spec)| {
             match spec.kind.size(level, parents.clone()) {
                 Some(size) => size,

@@ -10,11 +10,12 @@
 
 use super::forall::{Iterator, Loop};
 use super::result::{Assembler, Assembly, Plan};
+use super::scale::{Root, Scale};
 use super::signature::Binding;
 use super::slice::{Sliced, View};
 use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::Stmt;
+use crate::cin::{Relation, Stmt, Unit};
 use crate::datatype::{DataType, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId, Var};
@@ -33,8 +34,10 @@ pub struct Chunks {
     pub join: Join,
     /// The variable of the outermost loop.
     pub var: IndexVar,
-    /// Tensors, operands or the result, whose first level is what is cut: they tell where the
-    /// work is. There may be none if the variable has a dimension.
+    /// What the iterations of that loop count.
+    pub scale: Scale,
+    /// Tensors, operands or the result, whose first level is over what was cut into iterations:
+    /// they tell where the work is. There may be none if the variable has a size.
     pub leads: Vec<TensorId>,
 }
 
@@ -59,13 +62,19 @@ pub enum Join {
     Concatenate,
     /// They are arrays, and their elements are combined, in order of the parts.
     Combine(ReduceOp),
+    /// They are rows of an array that follow each other, of which the first may be the last of
+    /// the part before: then their elements are combined.
+    Overlap {
+        /// How elements are combined.
+        op: ReduceOp,
+        /// What every element is before.
+        initial: Scalar,
+    },
     /// Their entries are listed in order of the parts, and packed.
     Pack {
         /// How entries of the same coordinate are combined; `None` if only one part gives an
         /// element a value.
         op: Option<ReduceOp>,
-        /// What elements have that were given a place, but no value.
-        initial: Scalar,
     },
 }
 
@@ -80,38 +89,96 @@ pub(super) struct Interval {
 impl Lowerer<'_> {
     /// Cuts the outermost loop of the kernel, if it can be cut.
     pub(super) fn cut_outermost(&mut self, body: &Stmt) {
-        let Some((var, below)) = outermost(body, self.kernel.result) else { return };
+        let Some((own, below)) = self.cuttable(body) else { return };
+        let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
+        if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) {
+            return;
+        }
         let scope = Scope::default();
-        let in_order = self.plan.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == var);
+        let in_order = self.plan.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
+        let window = if in_order { None } else { self.window(own, below, &scope) };
+        let var = window.map_or(own, |w| w.var);
         let iterators = self.iterators(var, below, &scope, in_order);
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
         let universal = Lattice::build(self.facts, below, &accesses).is_universal();
         let Some(cut) = cut(&iterators, universal) else { return };
+        let Some((scale, leads)) = self.leads(var, cut, body) else { return };
         let repeats = iterators.iter().any(|it| !it.kind.properties().unique);
         let Some(join) = self.join(var, cut, repeats && cut == Cut::Positions, body) else {
             return;
         };
-        let mut leads = vec![];
-        for access in super::resolve::distinct(body) {
-            let vars = self.program.level_vars(access.tensor, &access.indices);
-            if access.slices.is_empty() && vars.first() == Some(&var) {
-                leads.push(access.tensor);
-            }
-        }
-        if leads.is_empty() && self.level_vars(self.kernel.result).first() == Some(&var) {
-            leads.push(self.kernel.result);
-        }
-        if leads.is_empty() && (cut == Cut::Positions || self.program.derived.map(var).is_some()) {
-            return;
-        }
-        if matches!(join, Join::Shared { .. }) {
+        if matches!(join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in self.arrays(self.kernel.result).vals.arrays() {
                 self.builder.arrays[array].role = ir::Role::Shared;
             }
         }
         let (first, last) = self.interval(var, cut);
-        let chunks = Chunks { cut, join, var, leads };
+        let chunks = Chunks { cut, join, var, scale, leads };
         self.interval = Some(Interval { chunks, first, last });
+    }
+
+    /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
+    /// a few diagonals or slots, which every part goes through.
+    fn cuttable<'s>(&self, body: &'s Stmt) -> Option<(IndexVar, &'s Stmt)> {
+        let (mut var, mut below) = outermost(body, self.kernel.result)?;
+        let derived = &self.program.derived;
+        let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
+        let accesses = super::resolve::distinct(body);
+        let dense = |var: IndexVar| {
+            accesses.iter().all(|access| {
+                let vars = self.program.level_vars(access.tensor, &access.indices);
+                let levels = self.program.storage(access.tensor).format.levels();
+                let full =
+                    levels.iter().zip(vars).all(|(l, v)| v != var || l.kind.properties().full);
+                full && access.slices.is_empty()
+            })
+        };
+        while let (Plan::Full, true, Stmt::Forall { var: inner, body }) =
+            (&self.plan, few(var), below)
+            && !self.is_told_by_result(var)
+            && (few(*inner) || dense(*inner))
+        {
+            (var, below) = (*inner, body);
+        }
+        Some((var, below))
+    }
+
+    fn is_told_by_result(&self, var: IndexVar) -> bool {
+        let modes = &self.program.tensors[self.kernel.result].modes;
+        self.program.derived.depth(var, modes) != usize::MAX
+    }
+
+    /// What iterations of the outermost loop count, and the tensors that know the work behind it.
+    fn leads(&self, var: IndexVar, cut: Cut, body: &Stmt) -> Option<(Scale, Vec<TensorId>)> {
+        let derived = &self.program.derived;
+        let begins_with = |var: IndexVar| {
+            let mut leads = vec![];
+            for access in super::resolve::distinct(body) {
+                let vars = self.program.level_vars(access.tensor, &access.indices);
+                if access.slices.is_empty() && vars.first() == Some(&var) {
+                    leads.push(access.tensor);
+                }
+            }
+            if leads.is_empty() && self.level_vars(self.kernel.result).first() == Some(&var) {
+                leads.push(self.kernel.result);
+            }
+            leads
+        };
+        let own = begins_with(var);
+        if !own.is_empty() {
+            return Some((Scale::plain(var), own));
+        }
+        let open = derived.map(var).is_some() && !derived.is_scheduled(var);
+        if cut == Cut::Positions || open {
+            return None;
+        }
+        let scale = Scale::of(derived, var)?;
+        let leads = match scale.root {
+            Root::Coordinates(root) if scale.is_ordered() => begins_with(root),
+            Root::Coordinates(_) => vec![],
+            Root::Positions(tensor, _) => vec![tensor],
+        };
+        Some((scale, leads))
     }
 
     /// The parameters with the interval, held within what there is.
@@ -145,33 +212,46 @@ impl Lowerer<'_> {
                 (Plan::Full | Plan::Follow, true) => {
                     Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
                 }
-                (Plan::Full | Plan::Follow, false) => combined().map(Join::Combine),
-                (_, true) => Some(self.packing(None)),
-                (_, false) => combined().filter(added).map(|op| self.packing(Some(op))),
+                (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
+                    true => Join::Overlap { op, initial: self.initial() },
+                    false => Join::Combine(op),
+                }),
+                (Plan::Follow, false) => combined().map(Join::Combine),
+                (_, true) => self.packing(None),
+                (_, false) => combined().filter(added).and_then(|op| self.packing(Some(op))),
             };
         };
         let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
         match disjoint {
             true if ordered && self.follows() => Some(Join::Concatenate),
-            true => Some(self.packing(None)),
-            false => combined().filter(added).map(|op| self.packing(Some(op))),
+            true => self.packing(None),
+            false => combined().filter(added).and_then(|op| self.packing(Some(op))),
         }
     }
 
-    fn packing(&self, op: Option<ReduceOp>) -> Join {
-        Join::Pack { op, initial: self.initial() }
+    /// Packing, where an entry brings no places for others: every part would have those, too.
+    fn packing(&self, op: Option<ReduceOp>) -> Option<Join> {
+        let format = &self.program.storage(self.kernel.result).format;
+        let levels = format.levels().iter();
+        let mut below = levels.skip_while(|l| l.kind.properties().full);
+        let blocks = below.any(|l| l.kind.properties().full) || format.spreads();
+        (!blocks).then_some(Join::Pack { op })
     }
 
-    /// Whether coordinates of the result tell the value of a variable.
-    fn is_told_by_result(&self, var: IndexVar) -> bool {
-        let modes = &self.program.tensors[self.kernel.result].modes;
-        let has = |v: IndexVar| modes.contains(&v);
-        has(var)
-            || match self.program.derived.map(var) {
-                Some(LevelMap::Mode(i) | LevelMap::Div(i, _) | LevelMap::Mod(i, _)) => has(i),
-                Some(LevelMap::Diff { plus, minus }) => has(plus) && has(minus),
-                Some(LevelMap::Slot(_)) | None => false,
-            }
+    /// Whether a loop visits positions in an order in which the first coordinates of the result
+    /// ascend.
+    fn begins_in_order(&self, var: IndexVar) -> bool {
+        let derived = &self.program.derived;
+        let position = derived.position(var).and_then(|p| derived.relation(p));
+        let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
+        let first = match position {
+            Some(Relation::Position { of, .. }) => of.first(),
+            _ => None,
+        };
+        ordered
+            && self.has_plain_modes()
+            && first.is_some()
+            && self.level_vars(self.kernel.result).first() == first
     }
 
     /// The operator that makes one value of those that parts have for the same element, where
@@ -226,23 +306,26 @@ impl Lowerer<'_> {
     /// Whether a loop runs over a part of its coordinates.
     pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
         let interval = self.interval.as_ref();
-        nest.scope.bound.is_empty()
-            && interval
-                .is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
+        interval.is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
     pub(super) fn turns(&mut self, nest: &Loop<'_>) -> (Expr, Expr) {
-        match (self.is_cut(nest), &self.interval) {
-            (true, Some(interval)) => (interval.first.clone(), interval.last.clone()),
-            _ => self.range(nest.var, nest.scope),
+        let (true, Some(interval)) = (self.is_cut(nest), self.interval.clone()) else {
+            return self.range(nest.var, nest.scope);
+        };
+        if nest.scope.bound.is_empty() {
+            return (interval.first, interval.last);
         }
+        let (lo, hi) = self.range(nest.var, nest.scope);
+        (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
     }
 
     /// Whether parts write elements of one array.
     pub(super) fn shares_result(&self) -> bool {
         let interval = self.interval.as_ref();
-        interval.is_some_and(|i| matches!(i.chunks.join, Join::Shared { .. }))
+        interval
+            .is_some_and(|i| matches!(i.chunks.join, Join::Shared { .. } | Join::Overlap { .. }))
     }
 
     /// The part of the positions that a loop over them runs over.
@@ -273,8 +356,9 @@ impl Lowerer<'_> {
     pub(super) fn filled_part(&mut self) -> Vec<ir::Stmt> {
         let Some((lo, hi)) = self.own_rows() else { return vec![] };
         let result = self.kernel.result;
-        let lo = self.entries_below(result, 1, lo);
-        let hi = self.entries_below(result, 1, hi);
+        let levels = 1..self.arrays(result).levels.len();
+        let lo = self.positions_at(result, levels.clone(), lo);
+        let hi = self.positions_at(result, levels, hi);
         let (vals, initial) = (self.arrays(result).vals, self.initial());
         self.filled(vals, lo, hi, initial)
     }

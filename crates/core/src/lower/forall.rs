@@ -1,10 +1,12 @@
 //! One `forall`: its iterators, its lattice, and the code of one case of its body.
 
 use super::resolve::distinct;
+use super::result::{Assembler, Assembly, Plan, Rest};
 use super::slice::Sliced;
 use super::{Code, Lowerer, Reached, Scope};
 use crate::cin::simplify::written;
 use crate::cin::{Stmt, Walk};
+use crate::format::LevelSpec;
 use crate::ids::{IndexVar, Var};
 use crate::ir;
 use crate::ir::build::{all, when};
@@ -129,10 +131,32 @@ impl Lowerer<'_> {
         let kind = self.program.storage(access.tensor).format.levels()[level].kind;
         let arrays = self.arrays(access.tensor).levels[level].clone();
         let position = self.position_var(&access, level);
-        let segmented = !kind.properties().unique && !self.kernel.scatter;
+        let repeats = !kind.properties().unique && !self.kernel.scatter;
+        let segmented = repeats && !self.goes_by_entry(&access);
         let sliced = self.sliced(&access, level);
         let window = None;
         Iterator { access, level, kind, arrays, parent, position, segmented, sliced, window }
+    }
+
+    /// Whether each entry of an operand becomes one of the result, so that equal coordinates need
+    /// not be taken together: rows have places, and every entry moves the end of its row.
+    fn goes_by_entry(&self, access: &Access) -> bool {
+        let Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) = &self.plan else {
+            return false;
+        };
+        let levels = self.program.storage(access.tensor).format.levels();
+        let Some((last, above)) = levels.split_last() else { return false };
+        let own = self.program.level_vars(access.tensor, &access.indices);
+        let placed = |(k, level): (usize, &LevelSpec)| {
+            level.kind.properties().unique || matches!(self.assembler(k), Assembler::Place)
+        };
+        distinct(&self.kernel.body) == [access.clone()]
+            && access.slices.is_empty()
+            && is_copy(&self.kernel.body)
+            && *in_order == vars.len()
+            && own == *vars
+            && last.kind.properties().unique
+            && above.iter().enumerate().all(placed)
     }
 
     /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
@@ -180,6 +204,15 @@ impl Lowerer<'_> {
         let level = scope.result.levels;
         let (in_order, modes) = self.plan.in_order()?;
         (level < in_order && modes[level] == var).then_some(level)
+    }
+}
+
+/// Whether a statement is loops around one assignment.
+fn is_copy(s: &Stmt) -> bool {
+    match s {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => is_copy(body),
+        Stmt::Assign { op, .. } => op.is_none(),
+        Stmt::Where { .. } | Stmt::Sequence(_) => false,
     }
 }
 

@@ -255,7 +255,10 @@ impl Lowerer<'_> {
         }
         let rest = match coordinates[..] {
             [a, b] => self.two(nest, point, a, b),
-            _ => self.many(nest, point.present, &coordinates),
+            _ => match self.all_of(nest, point, &coordinates) {
+                Some(searched) => searched,
+                None => self.many(nest, point.present, &coordinates),
+            },
         };
         body.extend(rest);
         Stmt::While { cond: all(live), body }
@@ -266,8 +269,8 @@ impl Lowerer<'_> {
         let first = 1 << point.present.trailing_zeros();
         let second = point.present & !first;
         let both = self.advancing(nest, point.present, a);
-        let only_first = self.advancing(nest, first, a);
-        let only_second = self.advancing(nest, second, b);
+        let only_first = self.passing(nest, first, (a, b));
+        let only_second = self.passing(nest, second, (b, a));
         vec![Stmt::If {
             cond: eq(Expr::Var(a), Expr::Var(b)),
             then: both,
@@ -279,8 +282,21 @@ impl Lowerer<'_> {
         }]
     }
 
+    /// The case in which one of two operands is at a coordinate before that of the other.
+    fn passing(&mut self, nest: &Loop<'_>, alone: Set, (own, other): (Var, Var)) -> Vec<Stmt> {
+        match nest.members(alone).next() {
+            Some(it) if self.gallops(nest, alone) => self.galloped(it, other),
+            _ => self.advancing(nest, alone, own),
+        }
+    }
+
     /// The case in which exactly these operands are at the coordinate, which moves them on.
-    fn advancing(&mut self, nest: &Loop<'_>, present: Set, coordinate: Var) -> Vec<Stmt> {
+    pub(super) fn advancing(
+        &mut self,
+        nest: &Loop<'_>,
+        present: Set,
+        coordinate: Var,
+    ) -> Vec<Stmt> {
         let mut stmts = vec![];
         let point = nest.lattice.below(present).next();
         if point.is_some() || nest.members(present).any(|it| it.segmented) {
@@ -364,7 +380,7 @@ impl Lowerer<'_> {
             Some(window) => window.clone(),
             None => self.turns(nest),
         };
-        let mut stmts = self.tracking(nest.var, nest.scope);
+        let mut stmts = self.tracking(nest.var, &lo, nest.scope);
         stmts.extend(self.start(nest, every));
         if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
@@ -450,12 +466,12 @@ impl Loop<'_> {
     }
 
     /// The iterators of a set.
-    fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
+    pub(super) fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
         self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
     }
 
     /// The place of an iterator in sets.
-    fn place(&self, it: &Iterator) -> usize {
+    pub(super) fn place(&self, it: &Iterator) -> usize {
         self.iterators.iter().position(|other| std::ptr::eq(other, it)).unwrap_or(0)
     }
 

@@ -27,12 +27,14 @@ mod complex;
 mod flat;
 mod forall;
 mod function;
+mod gallop;
 mod local;
 mod merge;
 mod peel;
 mod position;
 mod resolve;
 mod result;
+mod scale;
 mod segment;
 mod signature;
 mod slice;
@@ -44,6 +46,7 @@ mod window;
 mod workspace;
 
 pub use chunk::{Chunks, Cut, Join};
+pub use scale::{Root, Scale};
 pub use signature::{Binding, Lowered};
 
 use crate::cin::simplify::Facts;

@@ -152,9 +152,20 @@ impl Lowerer<'_> {
         p: Var,
         coordinate: ir::Expr,
     ) -> Vec<ir::Stmt> {
-        let hi = self.end(it);
+        let end = ir::Expr::Var(self.end(it));
+        self.first_from(it, p, coordinate, end)
+    }
+
+    /// The same before an end.
+    pub(super) fn first_from(
+        &mut self,
+        it: &super::forall::Iterator,
+        p: Var,
+        coordinate: ir::Expr,
+        behind: ir::Expr,
+    ) -> Vec<ir::Stmt> {
         let (end, mid) = (self.temp("end"), self.temp("mid"));
-        // The end of the segment stays in `hi`; `end` shrinks until `p` is the lower bound.
+        // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
         let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
         let step = ir::Stmt::If {
             cond: lt(it.raw(mid).coordinate, coordinate),
@@ -162,7 +173,7 @@ impl Lowerer<'_> {
             otherwise: vec![assign(end, ir::Expr::Var(mid))],
         };
         vec![
-            assign(end, ir::Expr::Var(hi)),
+            assign(end, behind),
             ir::Stmt::While {
                 cond: lt(ir::Expr::Var(p), ir::Expr::Var(end)),
                 body: vec![assign(mid, half), step],

@@ -376,7 +376,9 @@ impl Lowerer<'_> {
             Plan::Follow if covered && self.has_plain_modes() => vec![],
             Plan::Follow if self.shares_result() => self.filled_part(),
             Plan::Follow => {
-                let (size, initial) = (self.entries(self.kernel.result), self.initial());
+                let levels = 0..arrays.levels.len();
+                let size = self.positions_at(self.kernel.result, levels, int(1));
+                let initial = self.initial();
                 self.filled(arrays.vals, int(0), size, initial)
             }
             Plan::Placed => self.open_root(),

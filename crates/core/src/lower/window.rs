@@ -114,15 +114,20 @@ impl Lowerer<'_> {
         }
     }
 
-    /// What runs before a loop that visits every value of a variable: the places from which
-    /// coordinates at positions are tracked.
-    pub(super) fn tracking(&mut self, var: IndexVar, scope: &Scope) -> Vec<crate::ir::Stmt> {
+    /// What runs before a loop that visits every value of a variable from the first on: the places
+    /// from which coordinates at positions are tracked.
+    pub(super) fn tracking(
+        &mut self,
+        var: IndexVar,
+        first: &Expr,
+        scope: &Scope,
+    ) -> Vec<crate::ir::Stmt> {
         let moving = self.in_step(var, scope);
         let position = moving.iter().find(|(v, _)| {
             matches!(self.program.derived.relation(*v), Some(Relation::Position { .. }))
         });
         match position {
-            Some((p, offset)) => self.found_first(*p, offset.clone(), scope),
+            Some((p, offset)) => self.found_first(*p, add(first.clone(), offset.clone()), scope),
             None => vec![],
         }
     }

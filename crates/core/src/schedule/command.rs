@@ -5,7 +5,7 @@
 //! ```
 
 use super::workspace::Kind;
-use crate::cin::{Bound, Races, Unit};
+use crate::cin::{Bound, Merge, Races, Unit};
 use std::fmt::{self, Display};
 
 /// One command. Variables and tensors are named as in the text of the program, or as earlier
@@ -47,6 +47,13 @@ pub enum Command {
         inner: String,
         /// The new loop.
         fused: String,
+    },
+    /// How a loop finds the coordinates that several operands have.
+    Mergeby {
+        /// The loop.
+        var: String,
+        /// How.
+        merge: Merge,
     },
     /// What runs the iterations of a loop.
     Parallelize {
@@ -105,11 +112,12 @@ pub enum Command {
 }
 
 /// How each command is written.
-pub(super) const USAGES: [(&str, &str); 10] = [
+pub(super) const USAGES: [(&str, &str); 11] = [
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
     ("coord", "coord(p, i)"),
     ("divide", "divide(i, i0, i1, 4)"),
     ("fuse", "fuse(i, j, f)"),
+    ("mergeby", "mergeby(i, gallop), or two_finger"),
     ("parallelize", "parallelize(i0, cpu_thread, no_races)"),
     ("pos", "pos(j, p, A)"),
     ("precompute", "precompute(A(i,j) * x(j), j, jw, w)"),
@@ -134,6 +142,7 @@ impl Command {
             Command::Coord { .. } => "coord",
             Command::Divide { .. } => "divide",
             Command::Fuse { .. } => "fuse",
+            Command::Mergeby { .. } => "mergeby",
             Command::Parallelize { .. } => "parallelize",
             Command::Pos { .. } => "pos",
             Command::Precompute { .. } => "precompute",
@@ -155,6 +164,7 @@ impl Command {
                 own(&[var, outer, inner, &parts.to_string()])
             }
             Command::Fuse { outer, inner, fused } => own(&[outer, inner, fused]),
+            Command::Mergeby { var, merge } => own(&[var, merge.name()]),
             Command::Parallelize { var, unit, races } => own(&[var, unit.name(), races.name()]),
             Command::Pos { var, position, operand } => own(&[var, position, operand]),
             Command::Precompute { value, vars, own, workspace, kind } => {
@@ -175,6 +185,7 @@ impl Command {
         match self {
             Command::Bound { var, .. }
             | Command::Divide { var, .. }
+            | Command::Mergeby { var, .. }
             | Command::Parallelize { var, .. }
             | Command::Pos { var, .. }
             | Command::Split { var, .. }
@@ -198,9 +209,10 @@ impl Command {
                 vec![outer, inner]
             }
             Command::Precompute { own, .. } => own.iter().map(String::as_str).collect(),
-            Command::Parallelize { .. } | Command::Reorder { .. } | Command::Unroll { .. } => {
-                vec![]
-            }
+            Command::Mergeby { .. }
+            | Command::Parallelize { .. }
+            | Command::Reorder { .. }
+            | Command::Unroll { .. } => vec![],
         }
     }
 }

@@ -18,6 +18,7 @@ mod command;
 mod divide;
 mod expression;
 mod fuse;
+mod mergeby;
 mod nest;
 mod parallelize;
 mod parse;
@@ -36,7 +37,7 @@ pub use command::Command;
 pub use parse::parse;
 pub use workspace::Kind;
 
-use crate::cin::{Bound, Program, Races, Unit};
+use crate::cin::{Bound, Merge, Program, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use scheduler::Scheduler;
 use std::fmt::{self, Display};
@@ -168,6 +169,11 @@ impl Schedule {
     /// Appends `unroll(..)`.
     pub fn unroll(&mut self, var: &str, factor: u64) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Unroll { var: var.to_owned(), factor })
+    }
+
+    /// Appends `mergeby(..)`.
+    pub fn mergeby(&mut self, var: &str, merge: Merge) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Mergeby { var: var.to_owned(), merge })
     }
 
     /// Appends `parallelize(..)`.

@@ -24,17 +24,6 @@ pub(super) fn parallelize(
     races: Races,
 ) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
-    let outer = around(&s.kernel().body, var);
-    let of_unit = |v: &IndexVar| {
-        let tag = s.kernel().tags.get(v).and_then(|tag| tag.parallel);
-        tag.is_some_and(|(u, _)| u == unit)
-    };
-    if unit == Unit::CpuThread
-        && let Some(other) = outer.iter().flatten().find(|v| of_unit(v))
-    {
-        let message = format!("the loop over {} runs on threads already", s.name(*other));
-        return Err(s.refuse(0, message, "run one loop of a nest on threads".to_owned()));
-    }
     let threads = unit == Unit::CpuThread && races == Races::NoRaces;
     if threads && let Some(lhs) = raced(s, var) {
         let element = crate::cin::print::access(&s.program, &lhs);
@@ -47,6 +36,24 @@ pub(super) fn parallelize(
         return Err(s.refuse(2, message, help.to_owned()));
     }
     s.kernel_mut().tags.entry(var).or_default().parallel = Some((unit, races));
+    Ok(())
+}
+
+/// Refuses threads for a loop inside of another.
+pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
+    for (&var, tag) in &s.kernel().tags {
+        let threads = matches!(tag.parallel, Some((Unit::CpuThread, _)));
+        let outer = around(&s.kernel().body, var).into_iter().flatten().next();
+        if let (true, Some(outer)) = (threads, outer) {
+            let (name, outer) = (s.name(var), s.name(outer));
+            let message = format!(
+                "threads take the iterations of the outermost loop; {name} is inside of the loop \
+                 over {outer}"
+            );
+            let help = format!("reorder({name}, {outer}) first, or parallelize {outer}");
+            return Err(s.refuse(0, message, help));
+        }
+    }
     Ok(())
 }
 

@@ -9,7 +9,7 @@
 use super::command::{Command, USAGES, bound_name};
 use super::workspace::Kind;
 use super::{Placed, Schedule};
-use crate::cin::{Bound, Races, Unit};
+use crate::cin::{Bound, Merge, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
 
@@ -73,7 +73,7 @@ impl<'t> Call<'t> {
             "precompute" => 4..=5,
             "bound" | "divide" | "split" => 4..=4,
             "fuse" | "parallelize" | "pos" => 3..=3,
-            "coord" | "unroll" => 2..=2,
+            "coord" | "mergeby" | "unroll" => 2..=2,
             _ => return Err(self.unknown()),
         };
         self.count(counts)?;
@@ -93,6 +93,10 @@ impl<'t> Call<'t> {
             "fuse" => {
                 Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? }
             }
+            "mergeby" => Command::Mergeby {
+                var: self.name(0)?,
+                merge: self.one_of(1, &Merge::ALL, Merge::name)?,
+            },
             "parallelize" => Command::Parallelize {
                 var: self.name(0)?,
                 unit: self.one_of(1, &Unit::ALL, Unit::name)?,
@@ -296,6 +300,10 @@ mod tests {
         check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");
         check("pos(f,p,A( i,j ))\ncoord(p, q)", "pos(f, p, A( i,j )); coord(p, q)");
         check("parallelize(i,cpu_thread,no_races)", "parallelize(i, cpu_thread, no_races)");
+        check(
+            "mergeby(i,gallop);mergeby(j,two_finger)",
+            "mergeby(i, gallop); mergeby(j, two_finger)",
+        );
         check("unroll(i,4);bound(k,kb,8,max_exact)", "unroll(i, 4); bound(k, kb, 8, max_exact)");
         check("bound(k,kb,8,max_constraint)", "bound(k, kb, 8, max_constraint)");
         check("reorder( i0 ,j , i1);\nreorder(j,i)", "reorder(i0, j, i1); reorder(j, i)");
@@ -319,8 +327,8 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are bound, coord, divide, fuse, parallelize, pos, \
-             precompute, reorder, split, unroll"
+             ^^^^\n  = help: the commands are bound, coord, divide, fuse, mergeby, parallelize, \
+             pos, precompute, reorder, split, unroll"
         );
     }
 }

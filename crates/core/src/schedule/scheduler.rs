@@ -3,7 +3,8 @@
 use super::bound::bound;
 use super::divide::divide;
 use super::fuse::{fuse, unfused};
-use super::parallelize::parallelize;
+use super::mergeby::mergeby;
+use super::parallelize::{check_threads, parallelize};
 use super::position::{coord, pos};
 use super::precompute::precompute;
 use super::reorder::reorder;
@@ -37,10 +38,9 @@ impl<'s> Scheduler<'s> {
             scheduler.at = placed;
             scheduler.apply(&placed.command)?;
             scheduler.check_positions()?;
+            check_threads(&scheduler)?;
         }
         unfused(&mut scheduler);
-        // Loops that a schedule shaped are not cut into chunks.
-        scheduler.kernel_mut().chunked = false;
         scheduler.at = first;
         scheduler.check_operands()?;
         Ok(scheduler.program)
@@ -54,6 +54,7 @@ impl<'s> Scheduler<'s> {
                 divide(self, var, (outer, inner), *parts)
             }
             Command::Fuse { outer, inner, fused } => fuse(self, (outer, inner), fused),
+            Command::Mergeby { var, merge } => mergeby(self, var, *merge),
             Command::Parallelize { var, unit, races } => parallelize(self, var, *unit, *races),
             Command::Pos { var, position, operand } => pos(self, var, position, operand),
             Command::Precompute { value, vars, own, workspace, kind } => {
@@ -134,8 +135,8 @@ impl<'s> Scheduler<'s> {
             return Ok(());
         }
         let name = self.name(var);
-        let message = format!("the loop over {name} is parallel or unrolled already");
-        let help = "shape loops first, and parallelize or unroll them then".to_owned();
+        let message = format!("the loop over {name} is parallel, unrolled or merged already");
+        let help = "shape loops first, and parallelize, unroll or mergeby then".to_owned();
         Err(self.refuse(arg, message, help))
     }
 

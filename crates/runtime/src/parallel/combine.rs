@@ -68,7 +68,16 @@ unsafe fn elements<'a, T>(address: u64, len: usize) -> &'a mut [T] {
     }
 }
 
-fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
+/// Combines elements with others.
+pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
+    let add = op == ReduceOp::Add;
+    // What is most common is worth loops of its own.
+    if let (true, Some(all), Some(more)) = (add, typed_mut::<T, f64>(all), typed::<T, f64>(more)) {
+        return all.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+    }
+    if let (true, Some(all), Some(more)) = (add, typed_mut::<T, f32>(all), typed::<T, f32>(more)) {
+        return all.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+    }
     let is_truth = |x: Scalar| Scalar::Bool(!x.is_zero());
     for (all, more) in all.iter_mut().zip(more) {
         let (a, b) = (all.value(), more.value());
@@ -77,4 +86,18 @@ fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
             _ => eval::binary(op.binary(), a, b),
         });
     }
+}
+
+/// Elements as those of a type, if they are.
+fn typed<T: Element, U: Element>(elements: &[T]) -> Option<&[U]> {
+    let (address, len) = (elements.as_ptr().cast(), elements.len());
+    // SAFETY: a data type has one element type.
+    (T::DATATYPE == U::DATATYPE).then(|| unsafe { std::slice::from_raw_parts(address, len) })
+}
+
+/// The same, to change.
+fn typed_mut<T: Element, U: Element>(elements: &mut [T]) -> Option<&mut [U]> {
+    let (address, len) = (elements.as_mut_ptr().cast(), elements.len());
+    // SAFETY: a data type has one element type.
+    (T::DATATYPE == U::DATATYPE).then(|| unsafe { std::slice::from_raw_parts_mut(address, len) })
 }

@@ -5,23 +5,24 @@
 //! coo   crd 0 0 2 2 2 3       entries; 2 parts: cut before row 2
 //! ```
 
+use super::Part;
 use crate::kernel::Call;
 use crate::tensor::{Tensor, views};
 use tamis_core::format::LevelSpec;
-use tamis_core::ids::{Id, IndexVar, TensorId};
+use tamis_core::ids::{Id, TensorId};
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::lower::{Chunks, Cut, Join};
+use tamis_core::lower::{Chunks, Cut, Join, Root, Scale};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
 
-/// Where parts begin, but for the first: coordinates or positions, ascending.
+/// Where parts begin, but for the first: iterations or positions, ascending.
 pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
-    let leads = chunks.leads.iter().map(|&id| Lead::of(call, id, chunks.cut));
-    let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, chunks.var));
+    let leads = chunks.leads.iter().map(|&id| Lead::of(call, id, chunks));
+    let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, chunks));
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
     let worthwhile = match chunks.join {
-        Join::Shared { .. } | Join::Concatenate => work / call.grain.max(1),
+        Join::Shared { .. } | Join::Concatenate | Join::Overlap { .. } => work / call.grain.max(1),
         // Each part has a result of its own, which has to be written and read again.
         Join::Combine(_) => {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
@@ -32,9 +33,46 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     let parts = worthwhile.min(MOST_PARTS);
     let mut cuts: Vec<i64> = (1..parts)
         .filter_map(|k| lead.cut(lead.work * u128::from(k) / u128::from(parts), chunks.cut))
+        .map(|at| iteration(call, &chunks.scale, at))
         .collect();
     cuts.dedup();
     cuts
+}
+
+/// The iteration that a coordinate or a position belongs to.
+fn iteration(call: &Call<'_>, scale: &Scale, at: i64) -> i64 {
+    let steps = scale.is_ordered() && !scale.is_plain();
+    let (true, Ok(begin)) = (steps, u64::try_from(at)) else { return at };
+    scale.iteration(begin, root_size(call, scale), &|v| call.dims[v]) as i64
+}
+
+/// How many coordinates or positions iterations were made from.
+fn root_size(call: &Call<'_>, scale: &Scale) -> u64 {
+    match scale.root {
+        Root::Coordinates(var) => call.dims[var],
+        Root::Positions(id, level) => {
+            let tensor = call.values[id.index()].as_ref();
+            let lead = tensor.map(|tensor| Lead::down_to(tensor, level));
+            lead.map_or(0, |lead| u64::try_from(lead.work).unwrap_or(u64::MAX))
+        }
+    }
+}
+
+/// The first row that positions of a part belong to, and the one behind the last.
+pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
+    let Root::Positions(id, level) = scale.root else { return (0, call.shape()[0]) };
+    let Some(tensor) = &call.values[id.index()] else { return (0, 0) };
+    let size = root_size(call, scale);
+    let position = |iteration: i64| match u64::try_from(iteration) {
+        Ok(iteration) => scale.first(iteration, size, &|v| call.dims[v]),
+        Err(_) => 0,
+    };
+    let (begin, end) = (position(part.begin), position(part.end));
+    if begin >= end {
+        return (0, 0);
+    }
+    let lead = Lead::down_to(tensor, level);
+    (lead.row(begin), lead.row(end - 1) + 1)
 }
 
 /// Listing and packing entries costs so many times what computing them costs.
@@ -51,15 +89,27 @@ struct Lead<'t> {
 }
 
 impl<'t> Lead<'t> {
-    /// The coordinates of a variable, each as much work as the others.
-    fn even(call: &Call<'t>, var: IndexVar) -> Lead<'t> {
-        let size = call.dims[var];
+    /// Iterations that are as much work as each other.
+    fn even(call: &Call<'t>, chunks: &Chunks) -> Lead<'t> {
+        let scale = &chunks.scale;
+        let root = root_size(call, scale);
+        // Where these follow what they were made from, that is what is cut.
+        let size = match scale.is_ordered() {
+            true => root,
+            false => scale.count(root, &|v| call.dims[v]),
+        };
         let header = Header { properties: DENSE.properties(), least: 0, size };
         let work = call.shape().iter().fold(1u128, |n, &d| n.saturating_mul(u128::from(d)));
         Lead { levels: &[], views: vec![], header, work: work.max(u128::from(size)) }
     }
 
-    fn of(call: &Call<'t>, id: TensorId, cut: Cut) -> Lead<'t> {
+    fn of(call: &Call<'t>, id: TensorId, chunks: &Chunks) -> Lead<'t> {
+        if let Root::Positions(..) = chunks.scale.root {
+            return Lead {
+                work: u128::from(root_size(call, &chunks.scale)),
+                ..Lead::even(call, chunks)
+            };
+        }
         let tensor: Option<&'t Tensor> = call.values[id.index()].as_ref();
         let Some(tensor) = tensor else {
             let shape = call.shape();
@@ -67,18 +117,48 @@ impl<'t> Lead<'t> {
             let work = shape.iter().fold(1u128, |n, &d| n.saturating_mul(u128::from(d)));
             return Lead { levels: &[], views: vec![], header, work };
         };
-        let format = &tensor.storage().format;
-        let views = views(format, tensor.dims(), tensor.levels());
-        let header = views[0].header;
-        let mut lead = Lead { levels: format.levels(), views, header, work: 0 };
-        lead.work = lead.before(lead.positions());
+        let mut lead = Lead::down_to(tensor, tensor.levels().len() - 1);
         let p = lead.levels[0].kind.properties();
         let listed = lead.views[0].crd.is_some();
-        if cut == Cut::Coordinates && listed && !(p.ordered && p.compact) {
+        if chunks.cut == Cut::Coordinates && listed && !(p.ordered && p.compact) {
             // Positions tell nothing about coordinates.
             lead.levels = &[];
         }
         lead
+    }
+
+    /// A tensor down to a level.
+    fn down_to(tensor: &'t Tensor, level: usize) -> Lead<'t> {
+        let format = &tensor.storage().format;
+        let mut views = views(format, tensor.dims(), tensor.levels());
+        views.truncate(level + 1);
+        let header = views[0].header;
+        let levels = &format.levels()[..=level];
+        let mut lead = Lead { levels, views, header, work: 0 };
+        lead.work = lead.before(lead.positions());
+        lead
+    }
+
+    /// The coordinate of the first level that a position of the last one belongs to.
+    fn row(&self, position: u64) -> u64 {
+        let at = self.first(|middle| self.before(middle + 1) <= u128::from(position));
+        match self.views[0].crd {
+            Some(_) => self.views[0].coordinate(at) as u64,
+            None => at,
+        }
+    }
+
+    /// The first position of the first level for which something no longer holds.
+    fn first(&self, holds: impl Fn(u64) -> bool) -> u64 {
+        let (mut lo, mut hi) = (0, self.positions());
+        while lo < hi {
+            let middle = lo + (hi - lo) / 2;
+            match holds(middle) {
+                true => lo = middle + 1,
+                false => hi = middle,
+            }
+        }
+        lo
     }
 
     /// How many positions the first level has.
@@ -102,14 +182,7 @@ impl<'t> Lead<'t> {
     /// The first coordinate, or position, before which there is so much work, if it is not behind
     /// all.
     fn cut(&self, work: u128, cut: Cut) -> Option<i64> {
-        let (mut lo, mut hi) = (0, self.positions());
-        while lo < hi {
-            let middle = lo + (hi - lo) / 2;
-            match self.before(middle) < work {
-                true => lo = middle + 1,
-                false => hi = middle,
-            }
-        }
+        let lo = self.first(|middle| self.before(middle) < work);
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
         match cut {
             Cut::Positions => i64::try_from(lo).ok(),

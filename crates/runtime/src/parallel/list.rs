@@ -7,7 +7,6 @@ use crate::pack::Duplicates;
 use crate::tensor::Tensor;
 use std::sync::Mutex;
 use tamis_core::algebra::ReduceOp;
-use tamis_core::datatype::Scalar;
 use tamis_core::diagnostic::Diagnostic;
 
 /// Parts that are tensors.
@@ -34,7 +33,6 @@ impl Parts {
         self,
         call: &Call<'_>,
         op: Option<ReduceOp>,
-        initial: Scalar,
     ) -> Result<Tensor, Diagnostic> {
         let storage = &call.target.storage;
         let dims = call.shape();
@@ -48,34 +46,7 @@ impl Parts {
             vals.extend(list.vals);
         }
         let list = Coordinates { dims, crds, vals };
-        let has_blocks = storage.format.levels().iter().any(|l| l.kind.properties().full);
-        let (list, duplicates) = match op {
-            Some(_) => (list, Duplicates::Sum),
-            None if has_blocks => (written(&list, initial), Duplicates::Refuse),
-            None => (list, Duplicates::Refuse),
-        };
+        let duplicates = if op.is_some() { Duplicates::Sum } else { Duplicates::Refuse };
         (call.pack)(&list, storage, duplicates)
-    }
-}
-
-/// Each coordinate once. Blocks are stored as a whole, so parts may have places for elements that
-/// other parts give a value: that which is not the initial one.
-fn written(list: &Coordinates, initial: Scalar) -> Coordinates {
-    let place = |n: usize| list.crds.iter().map(move |crd| crd[n]);
-    let mut order: Vec<usize> = (0..list.vals.len()).collect();
-    order.sort_by(|&a, &b| place(a).cmp(place(b)));
-    let is_initial = |n: usize| match list.vals.get(n) {
-        x if x.is_complex() => x == initial.computed(list.vals.datatype()),
-        x => x == initial.convert(x.register()),
-    };
-    let same = |a: &usize, b: &usize| place(*a).eq(place(*b));
-    let kept: Vec<usize> = order
-        .chunk_by(same)
-        .map(|run| run.iter().copied().find(|&n| !is_initial(n)).unwrap_or(run[0]))
-        .collect();
-    Coordinates {
-        dims: list.dims.clone(),
-        crds: list.crds.iter().map(|crd| kept.iter().map(|&n| crd[n]).collect()).collect(),
-        vals: list.vals.picked(&kept),
     }
 }

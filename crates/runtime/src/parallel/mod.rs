@@ -13,6 +13,7 @@ mod combine;
 mod concatenate;
 mod cut;
 mod list;
+mod overlap;
 
 use crate::kernel::{Call, Frame};
 use crate::memory;
@@ -20,15 +21,22 @@ use crate::tensor::Tensor;
 use combine::Combination;
 use concatenate::Concatenation;
 use list::Parts;
+use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tamis_core::datatype::Scalar;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ir::Status;
 use tamis_core::lower::{Chunks, Join};
 
 /// Runs a kernel in parts.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
-    let joins_as_whole = matches!(chunks.join, Join::Shared { .. } | Join::Concatenate);
+    let joins_as_whole = match chunks.join {
+        Join::Shared { .. } | Join::Concatenate => true,
+        // There is one way to store these entries.
+        Join::Pack { op: None } => call.target.storage.format.is_plain(),
+        _ => false,
+    };
     let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {
         true => vec![],
         false => cut::cuts(call, chunks),
@@ -37,14 +45,21 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
         Join::Shared { initial } => {
             let mut frame = call.frame(None)?;
             if let Some(initial) = initial {
-                let (place, ..) = call.result_arrays().next().expect("a result has values");
-                let size = call.full_size()?;
-                let datatype = call.target.storage.datatype;
-                // SAFETY: the frame's output has room for the whole result.
-                unsafe { memory::fill(frame.slots[place] as *mut u8, datatype, size, initial) };
+                filled(call, &frame, initial)?;
             }
             shared(call, &cuts, &mut frame)?;
             Ok(call.taken(&mut frame))
+        }
+        Join::Overlap { op, initial } => {
+            let mut frame = call.frame(None)?;
+            filled(call, &frame, initial)?;
+            if cuts.is_empty() {
+                call.enter(&mut frame)?;
+                return Ok(call.taken(&mut frame));
+            }
+            let joined = Rows::new(call, chunks, (op, initial), frame);
+            in_parts(call, &cuts, &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
+            Ok(joined.finish())
         }
         _ if cuts.is_empty() => call.whole(),
         Join::Concatenate => {
@@ -57,18 +72,32 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
             Ok(joined.finish())
         }
-        Join::Pack { op, initial } => {
+        Join::Pack { op } => {
             let joined = Parts::default();
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
-            joined.packed(call, op, initial)
+            joined.packed(call, op)
         }
     }
+}
+
+/// Gives every element of a frame's output a value.
+fn filled(call: &Call<'_>, frame: &Frame, value: Scalar) -> Result<(), Diagnostic> {
+    let (place, ..) = call.result_arrays().next().expect("a result has values");
+    let (size, datatype) = (call.full_size()?, call.target.storage.datatype);
+    // SAFETY: the frame's output has room for the whole result.
+    unsafe { memory::fill(frame.slots[place] as *mut u8, datatype, size, value) };
+    Ok(())
 }
 
 /// What becomes of the result of each part. Parts are told in their order.
 trait Joined: Sync {
     /// Something to do once the lock on the order is given back.
     type Rest: Send;
+
+    /// A part begins.
+    fn begin(&self, _: &Call<'_>, _: Part, _: &mut Frame) -> Result<(), Diagnostic> {
+        Ok(())
+    }
 
     /// A part is done, and all before it were told. What is left in the frame may be used for
     /// another part.
@@ -121,6 +150,7 @@ fn in_parts<J: Joined>(
             let left: Option<Frame> = idle.lock().ok().and_then(|mut idle: _| Vec::pop(&mut idle));
             let done = left.map_or_else(frame, Ok).and_then(|mut frame| {
                 frame.set_interval(part.begin, part.end);
+                joined.begin(call, part, &mut frame)?;
                 call.enter(&mut frame).map(|()| frame)
             });
             let told = line.lock().map(|mut line| line.tell(call, k, part, done, joined));

@@ -1,0 +1,159 @@
+//! How the iterations of a loop that a schedule made belong to what its variable was made from.
+//!
+//! ```text
+//! split(i, i0, i1, 32)                          i0 = 3 begins at coordinate 96 of i
+//! fuse(i, j, f); pos(f, p, A); divide(p, p0, p1, 4)
+//!                                               p0 = 1 begins at a quarter of A's positions
+//! ```
+//!
+//! Whoever cuts such a loop knows where the work is by coordinates or positions of tensors.
+
+use crate::cin::{Derived, Relation};
+use crate::format::LevelMap;
+use crate::ids::{IndexVar, TensorId};
+
+/// What the iterations of a loop count.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scale {
+    /// What the variable was made from in the end.
+    pub root: Root,
+    /// From there to the variable of the loop.
+    steps: Vec<Step>,
+}
+
+/// What a loop variable was made from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Root {
+    /// The coordinates of a variable.
+    Coordinates(IndexVar),
+    /// All positions of a level of a tensor.
+    Positions(TensorId, usize),
+}
+
+#[derive(Clone, PartialEq, Debug)]
+enum Step {
+    /// Blocks of so many.
+    Blocks(u64),
+    /// So many parts of the same width.
+    Parts(u64),
+    /// Places in blocks of so many.
+    Places(u64),
+    /// Places in one of so many parts.
+    PlacesOfParts(u64),
+    /// As many as another variable has coordinates, for each.
+    Fused(Box<Scale>),
+}
+
+impl Scale {
+    /// What a variable counts; `None` where only loops around it tell.
+    pub(super) fn of(derived: &Derived, var: IndexVar) -> Option<Scale> {
+        let further = |of: IndexVar, step: Step| {
+            let mut scale = Scale::of(derived, of)?;
+            scale.steps.push(step);
+            Some(scale)
+        };
+        match derived.relation(var) {
+            Some(&Relation::Part { of, parts, .. }) => return further(of, Step::Parts(parts)),
+            Some(&Relation::Place { of, part }) => match derived.relation(part) {
+                Some(&Relation::Part { parts, .. }) => {
+                    return further(of, Step::PlacesOfParts(parts));
+                }
+                _ => return None,
+            },
+            Some(&Relation::Same { of, .. }) => return Scale::of(derived, of),
+            Some(&Relation::Fused { outer, inner }) => {
+                return further(outer, Step::Fused(Box::new(Scale::of(derived, inner)?)));
+            }
+            Some(Relation::Position { access, above, level, .. }) => {
+                let root = Root::Positions(access.tensor, *level);
+                return above.is_empty().then(|| Scale { root, steps: vec![] });
+            }
+            None => {}
+        }
+        match derived.map(var) {
+            Some(LevelMap::Div(of, size)) if derived.is_scheduled(var) => {
+                further(of, Step::Blocks(size))
+            }
+            Some(LevelMap::Mod(of, size)) if derived.is_scheduled(var) => {
+                further(of, Step::Places(size))
+            }
+            _ => Some(Scale::plain(derived.alias(var))),
+        }
+    }
+
+    /// The coordinates of a variable themselves.
+    pub(super) fn plain(var: IndexVar) -> Scale {
+        Scale { root: Root::Coordinates(var), steps: vec![] }
+    }
+
+    /// Whether iterations are what their variable was made from.
+    pub fn is_plain(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether iterations follow each other as what they were made from does.
+    pub fn is_ordered(&self) -> bool {
+        !self.steps.iter().any(|s| matches!(s, Step::Places(_) | Step::PlacesOfParts(_)))
+    }
+
+    /// How many iterations there are for so many coordinates or positions.
+    pub fn count(&self, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        self.steps.iter().fold(of, |of, step| step.count(of, dimension))
+    }
+
+    /// The iteration that a coordinate or position, one of so many, belongs to.
+    pub fn iteration(&self, at: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        let step = |(at, of): (u64, u64), step: &Step| {
+            (step.iteration(at, of, dimension), step.count(of, dimension))
+        };
+        self.steps.iter().fold((at, of), step).0
+    }
+
+    /// The first coordinate or position, of so many, of an iteration.
+    pub fn first(&self, iteration: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        let mut counts = vec![of];
+        for step in &self.steps {
+            counts.push(step.count(counts[counts.len() - 1], dimension));
+        }
+        let back = self.steps.iter().zip(counts).rev();
+        back.fold(iteration, |at, (step, of)| step.first(at, of, dimension)).min(of)
+    }
+}
+
+impl Step {
+    fn count(&self, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        match self {
+            Step::Blocks(size) => of.div_ceil(*size),
+            Step::Parts(parts) => *parts,
+            Step::Places(size) => of.min(*size),
+            Step::PlacesOfParts(parts) => of.div_ceil(*parts),
+            Step::Fused(inner) => of.saturating_mul(size(inner, dimension)),
+        }
+    }
+
+    fn iteration(&self, at: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        match self {
+            Step::Blocks(size) => at / size,
+            Step::Parts(parts) => at / of.div_ceil(*parts).max(1),
+            Step::Places(_) | Step::PlacesOfParts(_) => at,
+            Step::Fused(inner) => at.saturating_mul(size(inner, dimension)),
+        }
+    }
+
+    fn first(&self, iteration: u64, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+        match self {
+            Step::Blocks(size) => iteration.saturating_mul(*size),
+            Step::Parts(parts) => iteration.saturating_mul(of.div_ceil(*parts)),
+            Step::Places(_) | Step::PlacesOfParts(_) => iteration,
+            Step::Fused(inner) => iteration / size(inner, dimension).max(1),
+        }
+    }
+}
+
+/// How many coordinates a variable has that is fused with another.
+fn size(inner: &Scale, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+    match inner.root {
+        Root::Coordinates(var) => inner.count(dimension(var), dimension),
+        Root::Positions(..) => unreachable!("positions are not fused"),
+    }
+}

@@ -1,0 +1,19 @@
+//! `mergeby(i, gallop)`: how a loop finds the coordinates that all its operands have.
+//!
+//! ```text
+//! two_finger    the operand that is behind moves on by one            n + m steps
+//! gallop        it is searched, with steps that double                n log (m / n) steps, n < m
+//! ```
+//!
+//! Where an operand alone gives a value, as in sums, each of its coordinates is looked at anyway,
+//! and a merge stays one of two fingers.
+
+use super::scheduler::Scheduler;
+use crate::cin::Merge;
+use crate::diagnostic::Diagnostic;
+
+pub(super) fn mergeby(s: &mut Scheduler<'_>, name: &str, merge: Merge) -> Result<(), Diagnostic> {
+    let var = s.loop_var(0, name)?;
+    s.kernel_mut().tags.entry(var).or_default().merge = Some(merge);
+    Ok(())
+}
