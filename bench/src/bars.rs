@@ -3,7 +3,7 @@
 use crate::contender::Role;
 use crate::limits::Limits;
 use crate::measure::{Entry, Race};
-use crate::problem::{Operation, Order, Storage};
+use crate::problem::{Factor, Operation, Order, Part, Storage};
 
 /// One figure beside what it must be.
 pub struct Bar {
@@ -51,9 +51,10 @@ fn required(operation: Operation) -> Speeds {
         Operation::Spmm(_) => (Some(1.2), Some(0.8), Some(0.5)),
         Operation::SpaddMany(7) => (Some(1.2), None, None),
         // These are held to their geometric means, or to each other.
-        Operation::Spgemm(..) | Operation::SpaddMany(_) | Operation::MttkrpSparse(_) => {
-            (None, None, None)
-        }
+        Operation::Spgemm(..)
+        | Operation::SpgemmPart(_)
+        | Operation::SpaddMany(_)
+        | Operation::MttkrpSparse(_) => (None, None, None),
         Operation::Mttkrp => (Some(1.0), Some(0.8), None),
         _ if operation == Operation::Spmv || operation.is_of_storage() => (Some(1.0), None, None),
         _ => (Some(1.0), Some(0.7), None),
@@ -110,6 +111,7 @@ pub fn of_races(races: &[Race], limits: &Limits) -> Vec<Bar> {
     let mut bars: Vec<Bar> = races.iter().flat_map(|race| of_race(race, limits)).collect();
     bars.extend(races.iter().filter_map(|race| against_csr(race, races)));
     bars.extend(races.iter().filter_map(|race| sparse_factors(race, races)));
+    bars.extend(races.iter().filter_map(|race| known_entries(race, races)));
     bars.extend(races.iter().filter_map(|race| twice_the_terms(race, races)));
     bars.extend(MEANS.iter().filter_map(|mean| mean.bar(races)));
     bars
@@ -123,6 +125,19 @@ fn against_csr(race: &Race, races: &[Race]) -> Option<Bar> {
         what: format!("{} {}: best tier / best tier with csr", race.operation, race.input),
         reached: races.iter().find(same)?.best_tamis()? / race.best_tamis()?,
         required: Required::AtLeast(1.0),
+        unit: "x",
+    })
+}
+
+/// Values at known entries must take a third of the time of values and entries.
+fn known_entries(race: &Race, races: &[Race]) -> Option<Bar> {
+    let fused = Operation::Spgemm(Factor::Itself, Order::Sorted);
+    let same = |other: &&Race| other.operation == fused && other.input == race.input;
+    let fused = races.iter().find(same)?.best_tamis()?;
+    (race.operation == Operation::SpgemmPart(Part::Compute)).then_some(Bar {
+        what: format!("{} {}: best tier / best tier fused", race.operation, race.input),
+        reached: fused / race.best_tamis()?,
+        required: Required::AtLeast(3.0),
         unit: "x",
     })
 }

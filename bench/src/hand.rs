@@ -112,7 +112,7 @@ impl Contender for Hand {
             Operands::MatrixDense { a, x } => {
                 in_process(|| Ok(kernels.spmm(a, x)), |(vals, n)| Output::dense(flat(&vals, n)))
             }
-            Operands::TensorTwoSparse { .. } => Err(Absent::NoOperation),
+            Operands::TensorTwoSparse { .. } | Operands::Squared(_) => Err(Absent::NoOperation),
             Operands::Matrices { all } => {
                 in_process(|| Ok(kernels.sum(all)), |(pos, crd, vals)| Output { pos, crd, vals })
             }

@@ -90,6 +90,9 @@ impl Contender for Python {
     }
 
     fn prepare<'a>(&'a self, problem: &'a Problem) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        if matches!(problem.operands, Operands::Squared(_)) {
+            return Err(Absent::NoOperation);
+        }
         let worker = self.worker.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
         write_operands(&self.exchange, &problem.operands)
             .map_err(|e| Absent::NotAvailable(e.to_string()))?;
@@ -236,7 +239,7 @@ fn write_operands(to: &Path, operands: &Operands) -> io::Result<()> {
             write_csr(to, "a", a)?;
             write_dense(to, "x", x)
         }
-        Operands::Matrix { a } => write_csr(to, "a", a),
+        Operands::Matrix { a } | Operands::Squared(a) => write_csr(to, "a", a),
         Operands::Matrices { all } => {
             all.iter().enumerate().try_for_each(|(n, a)| write_csr(to, &format!("term{n}"), a))
         }

@@ -12,6 +12,8 @@
 //! | spgemm | `C(i,j) = A(i,k) * A(k,j)` | CSR |
 //! | spgemm-0.0001, -0.0025 | `C(i,j) = A(i,k) * B(k,j)`, B random of that density | CSR |
 //! | spgemm-unsorted ... | the same | CSR with the columns of a row in any order |
+//! | spgemm-assemble | the entries of spgemm alone | CSR, its values 0 |
+//! | spgemm-compute | the values of spgemm, its entries known | CSR |
 //! | ttv | `A(i,j) = B(i,j,k) * c(k)` | CSR, the fibers of B |
 //! | ttm32 | `A(i,j,r) = B(i,j,k) * C(k,r)` | (dense, compressed, dense), the fibers of B |
 //! | mttkrp32 | `A(i,r) = B(i,k,l) * C(k,r) * D(l,r)` | dense, row-major |
@@ -79,6 +81,15 @@ pub enum Order {
     Unsorted,
 }
 
+/// What is computed of a sparse result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Part {
+    /// Which entries it has.
+    Assemble,
+    /// The values of entries that are known.
+    Compute,
+}
+
 /// The share of elements that are stored, in ten-thousandths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Density(pub u32);
@@ -109,6 +120,8 @@ pub enum Operation {
     SpaddMany(usize),
     /// Sparse times sparse.
     Spgemm(Factor, Order),
+    /// A part of the product of a sparse matrix with itself.
+    SpgemmPart(Part),
     /// Sparse times sparse, element by element.
     Hadamard,
     /// 3-tensor times vector in its last mode.
@@ -134,7 +147,7 @@ pub const DENSITIES: [Density; 6] =
     [Density(10_000), Density(2_500), Density(400), Density(100), Density(25), Density(1)];
 
 /// Every operation, in the order of the report.
-pub const OPERATIONS: [Operation; 38] = [
+pub const OPERATIONS: [Operation; 40] = [
     Operation::Spmv,
     Operation::Spmm(32),
     Operation::Spmm(64),
@@ -151,6 +164,8 @@ pub const OPERATIONS: [Operation; 38] = [
     Operation::Spgemm(Factor::Itself, Order::Sorted),
     Operation::Spgemm(Factor::Random(Density(1)), Order::Sorted),
     Operation::Spgemm(Factor::Random(Density(25)), Order::Sorted),
+    Operation::SpgemmPart(Part::Assemble),
+    Operation::SpgemmPart(Part::Compute),
     Operation::Spgemm(Factor::Itself, Order::Unsorted),
     Operation::Spgemm(Factor::Random(Density(1)), Order::Unsorted),
     Operation::Spgemm(Factor::Random(Density(25)), Order::Unsorted),
@@ -193,6 +208,8 @@ impl fmt::Display for Operation {
                     Factor::Random(density) => write!(f, "-{density}"),
                 }
             }
+            Self::SpgemmPart(Part::Assemble) => write!(f, "spgemm-assemble"),
+            Self::SpgemmPart(Part::Compute) => write!(f, "spgemm-compute"),
             Self::Ttv => write!(f, "ttv"),
             Self::Ttm => write!(f, "ttm{RANK}"),
             Self::Mttkrp => write!(f, "mttkrp{RANK}"),
@@ -217,7 +234,7 @@ impl Operation {
             Self::Ttv | Self::Ttm | Self::Mttkrp | Self::MttkrpSparse(_) => &inputs::TENSORS,
             Self::SpaddMany(7) => &inputs::ADDED,
             Self::SpaddMany(_) => &inputs::MANY,
-            Self::Spgemm(Factor::Itself, _) => &inputs::SQUARED,
+            Self::Spgemm(Factor::Itself, _) | Self::SpgemmPart(_) => &inputs::SQUARED,
             Self::Spgemm(Factor::Random(_), _) => &inputs::SMALL,
             Self::SpmvOf(Storage::Dia) | Self::Convert(_, Storage::Dia) => &inputs::STENCILS,
             Self::SpmvOf(Storage::Bcsr) | Self::Convert(_, Storage::Bcsr) => &inputs::BLOCKED,
@@ -264,6 +281,8 @@ pub enum Operands {
         /// The second matrix, of the same dimensions.
         b: Rc<Csr>,
     },
+    /// A part of the square of a sparse matrix.
+    Squared(Rc<Csr>),
     /// Addition of several.
     Matrices {
         /// The matrices, of the same dimensions.
@@ -363,6 +382,7 @@ impl Problem {
             (Operation::Spgemm(Factor::Itself, _), Input::Matrix(a)) => {
                 Operands::TwoMatrices { b: a.clone(), a }
             }
+            (Operation::SpgemmPart(_), Input::Matrix(a)) => Operands::Squared(a),
             (Operation::Spgemm(Factor::Random(density), _), Input::Matrix(a)) => {
                 let b = inputs::random([a.cols, a.cols], density.share(), 31);
                 Operands::TwoMatrices { b: Rc::new(b), a }
@@ -401,6 +421,7 @@ impl Problem {
             }
             Operands::Matrix { a } => csr_bytes(a),
             Operands::TwoMatrices { a, b } => csr_bytes(a) + csr_bytes(b),
+            Operands::Squared(a) => 2 * csr_bytes(a),
             Operands::Matrices { all } => all.iter().map(|a| csr_bytes(a)).sum(),
             Operands::TensorTwoSparse { b, c, d } => csf_bytes(b) + csr_bytes(c) + csr_bytes(d),
             Operands::TensorVector { b, c } | Operands::TensorMatrix { b, c } => {

@@ -9,7 +9,7 @@ use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
 use crate::bars::{Bar, Required};
 use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
-use crate::problem::{Operands, Operation, Order, Output, Problem, Storage};
+use crate::problem::{Operands, Operation, Order, Output, Part, Problem, Storage};
 
 /// The tiers that take part.
 pub fn contenders() -> Vec<Box<dyn Contender>> {
@@ -41,12 +41,33 @@ impl Contender for Tier {
             let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (*n, t)).collect();
             Kernel::compile(&text, &operands, &options).map_err(absent)?
         };
+        let part = match problem.operation {
+            Operation::SpgemmPart(part) => Some(part),
+            _ => None,
+        };
+        let pattern = match part {
+            None => vec![],
+            Some(_) => {
+                let operands: Vec<(&str, &Tensor)> =
+                    operands.iter().map(|(n, t)| (*n, t)).collect();
+                kernel.assemble(&operands).map_err(absent)?
+            }
+        };
         let stored = matches!(problem.operation, Operation::SpaddOf(_) | Operation::Convert(..));
         in_process(
             move || {
                 let operands: Vec<(&str, &Tensor)> =
                     operands.iter().map(|(n, t)| (*n, t)).collect();
-                kernel.run(&operands).map_err(|d| d.to_string())
+                let results = match part {
+                    None => kernel.run(&operands),
+                    Some(Part::Assemble) => kernel.assemble(&operands),
+                    Some(Part::Compute) => {
+                        let patterns: Vec<(&str, &Tensor)> =
+                            pattern.iter().map(|(n, t)| (n.as_str(), t)).collect();
+                        kernel.compute(&operands, &patterns)
+                    }
+                };
+                results.map_err(|d| d.to_string())
             },
             move |mut results| {
                 let Some((_, result)) = results.pop() else { return Output::default() };
@@ -85,6 +106,7 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
             };
             (text, "csr", 2, vec![("A", csr(a)), ("B", csr(b))])
         }
+        Operands::Squared(a) => return product(a, a, Order::Sorted),
         Operands::Matrices { all } => return sum(all),
         Operands::TensorVector { b, c } => {
             ("A(i,j) = B(i,j,k) * c(k)", "csr", 2, vec![("B", csf(b)), ("c", vector(c))])

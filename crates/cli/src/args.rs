@@ -94,6 +94,7 @@ pub struct TensorArgs {
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr
   tamis explain 'C(i,j) = A(i,j) + B(i,j)' -f A=csr -f B=csr -f C=csr --emit c
   tamis explain 'y(i) = A(i,j) * x(j)' -i A=web.mtx -d j=1000 --emit cin,ir
+  tamis explain 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr --kind compute --emit c
   tamis explain 'y(i) = A(i,j) * x(j)' -f A=csr --emit graph --format dot | dot -Tsvg
                                         (a --format without a tensor is that of the graph)")]
 pub struct ExplainArgs {
@@ -108,6 +109,10 @@ pub struct ExplainArgs {
     /// One or several of: notation cin schedule graph lattice ir c cuda asm
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
+    /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or
+    /// compute (values at entries that are known)
+    #[arg(long, value_name = "KIND", default_value = "fused")]
+    pub kind: String,
 }
 
 /// Convert between file formats

@@ -3,8 +3,8 @@
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
-use tamis::Options;
 use tamis::explain::{Explanation, Stage};
+use tamis::{KernelKind, Options};
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
@@ -25,6 +25,14 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
             )
         })?);
     }
+    let kind = KernelKind::parse(&args.kind).ok_or_else(|| {
+        let known: Vec<&str> = KernelKind::ALL.iter().map(|kind| kind.name()).collect();
+        invalid(
+            &format!("--kind {}", args.kind),
+            "there is no such kind of kernels",
+            &format!("use one of {}", known.join(", ")),
+        )
+    })?;
     let (formats, known) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
     let options = Options {
         datatype: dtype,
@@ -33,7 +41,7 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
         schedule,
         ..Options::default()
     };
-    let explanation = Explanation::of(&program, &formats, &options)?;
+    let explanation = Explanation::of(&program, &formats, &options)?.of_kind(kind);
     if is_dot(&forms, &stages)? {
         print!("{}", explanation.graphviz()?);
         return Ok(());

@@ -1,8 +1,9 @@
 //! The compiler on one page.
 
-use crate::cin;
+use crate::cin::{self, Kind};
 use crate::diagnostic::Diagnostic;
 use crate::ir::verify::assert_valid;
+use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
 use crate::schedule::{Schedule, schedule};
@@ -53,6 +54,16 @@ pub fn compile_watched(
     Ok(Compiled { program, functions })
 }
 
+/// A program of fused kernels with kernels of another kind.
+pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
+    if kind == Kind::Fused {
+        return compiled.clone();
+    }
+    let program = kind::of_kind(compiled.program.clone(), kind);
+    let functions = functions(&program, target, &mut |_| {});
+    Compiled { program, functions }
+}
+
 /// The functions of kernels for a target. Their parameters do not depend on the target.
 pub fn functions(
     program: &cin::Program,
@@ -61,7 +72,11 @@ pub fn functions(
 ) -> Vec<Lowered> {
     let mut functions = vec![];
     for kernel in &program.kernels {
-        let lowered = lower(program, kernel, &format!("compute_{}", program.name(kernel)));
+        let verb = match kernel.kind {
+            Kind::Fused | Kind::Compute => "compute",
+            Kind::Assemble => "assemble",
+        };
+        let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
         assert_valid(&lowered.function, "lowering");
         watch(Stage::Lowered(&lowered));
         let Lowered { function, bindings, chunks } = lowered;

@@ -5,6 +5,7 @@ use crate::coordinates::Coordinates;
 use crate::memory::{self, Buffer};
 use crate::pack::Duplicates;
 use crate::parallel;
+use crate::pattern::with_values;
 use crate::tensor::{LevelData, Tensor, too_large, views};
 use tamis_core::cin;
 use tamis_core::datatype::DataType;
@@ -43,7 +44,8 @@ pub struct Call<'c> {
     pub lowered: &'c Lowered,
     /// What runs it.
     pub executable: &'c dyn Executable,
-    /// The tensors that were given or computed before, by id.
+    /// The tensors that were given or computed before, by id; of the result, the pattern that a
+    /// kernel follows.
     pub values: &'c [Option<Tensor>],
     /// The dimension of each index variable.
     pub dims: &'c IdVec<IndexVar, u64>,
@@ -119,8 +121,16 @@ impl Call<'_> {
         self.target.modes.iter().map(|&v| self.dims[v]).collect()
     }
 
+    /// The tensor with the levels of the result, if they are known.
+    fn pattern(&self) -> Option<&Tensor> {
+        self.values[self.id.index()].as_ref()
+    }
+
     /// How many elements a result has of which each has a place.
     pub(crate) fn full_size(&self) -> Result<usize, Diagnostic> {
+        if let Some(pattern) = self.pattern() {
+            return Ok(pattern.vals().len());
+        }
         let shape = self.shape();
         let headers = self.target.storage.format.headers(&shape, &|_| 0);
         let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
@@ -210,6 +220,9 @@ impl Call<'_> {
             }
         }
         let vals = vals.expect("every result has values");
+        if let Some(pattern) = self.pattern() {
+            return with_values(pattern, vals);
+        }
         let shape = self.shape();
         let positions = truncate(&mut levels, &storage.format, &shape);
         // SAFETY: generated code assembles valid tensors.

@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod memory;
 pub mod pack;
 mod parallel;
+pub mod pattern;
 pub mod pipes;
 mod radix;
 pub mod records;

@@ -253,7 +253,7 @@ impl Tensor {
     }
 
     /// Calls `f` with the coordinates and the position of each stored entry, in storage order.
-    fn entries(&self, f: &mut dyn FnMut(&[u64], u64)) {
+    pub(crate) fn entries(&self, f: &mut dyn FnMut(&[u64], u64)) {
         let views = views(&self.storage.format, &self.dims, &self.levels);
         Walk::new(&self.storage.format, &self.dims, views).entries(f);
     }

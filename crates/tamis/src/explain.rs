@@ -6,13 +6,14 @@ use crate::dims;
 use crate::kernel::{operand, rounded, variable};
 use std::collections::BTreeMap;
 use tamis_core::backend::c;
-use tamis_core::cin;
+use tamis_core::cin::{self, Kind};
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{self, FormatSpec};
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
+use tamis_core::kind;
 use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
@@ -81,6 +82,7 @@ impl Stage {
 pub struct Explanation<'p> {
     request: Request<'p>,
     schedule: Schedule,
+    kind: Kind,
 }
 
 impl<'p> Explanation<'p> {
@@ -116,11 +118,33 @@ impl<'p> Explanation<'p> {
         let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let request = Request { program, inputs, results, datatype, dims, width, parallel: false };
-        Ok(Explanation { request, schedule: options.schedule.clone() })
+        Ok(Explanation { request, schedule: options.schedule.clone(), kind: Kind::Fused })
+    }
+
+    /// The same with kernels of a kind.
+    #[must_use]
+    pub fn of_kind(self, kind: Kind) -> Explanation<'p> {
+        Explanation { kind, ..self }
     }
 
     fn compiled(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
-        pipeline::compile(&self.request, &self.schedule, target)
+        let fused = pipeline::compile(&self.request, &self.schedule, target)?;
+        Ok(pipeline::of_kind(&fused, self.kind, target))
+    }
+
+    /// Concrete index notation, and which results are computed whole before their values are taken
+    /// over at the entries of a pattern.
+    fn cin(&self) -> Result<String, Diagnostic> {
+        let program = self.compiled(Backend::Interpreter.target())?.program;
+        let mut out = cin::print::program(&program);
+        for (k, kernel) in program.kernels.iter().enumerate() {
+            let whole = self.kind == Kind::Compute && kernel.kind == Kind::Fused;
+            if whole && kind::follows(&program, k) {
+                let name = program.name(kernel);
+                out += &format!("# {name} is computed whole, then its values are taken over\n");
+            }
+        }
+        Ok(out)
     }
 
     /// The iteration graph in the language of Graphviz.
@@ -133,7 +157,7 @@ impl<'p> Explanation<'p> {
         let compiled = |backend: Backend| self.compiled(backend.target());
         Ok(match stage {
             Stage::Notation => format!("{}\n", notation::make_explicit(self.request.program)?),
-            Stage::Cin => cin::print::program(&compiled(Backend::Interpreter)?.program),
+            Stage::Cin => self.cin()?,
             Stage::Schedule if self.schedule.is_empty() => {
                 "# no commands: the order of loops is chosen\n".to_owned()
             }

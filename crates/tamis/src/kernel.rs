@@ -1,24 +1,21 @@
 //! Kernels: a program compiled for operands of certain formats, callable again and again.
 
 use crate::backend::Backend;
-use crate::{cache, dims, waste};
+use crate::form::Form;
+use crate::{cache, dims};
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::Instant;
-use tamis_core::cin::Role;
+use std::sync::OnceLock;
+use tamis_core::cin::{self, Kind, Role};
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::FormatSpec;
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
-use tamis_core::ir;
+use tamis_core::kind;
 use tamis_core::legalise::Request;
-use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
 use tamis_runtime::Tensor;
-use tamis_runtime::kernel::{Call, Executable};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -61,21 +58,36 @@ impl Default for Parts {
 /// Values by tensor, and dimensions by index variable.
 pub type Bound = (Vec<Option<Tensor>>, IdVec<IndexVar, u64>);
 
-/// Nanoseconds in the first tier after which the second is worth its compilation.
-const LONG: u64 = 300_000_000;
+/// Tensors by name.
+type Named = Vec<(String, Tensor)>;
 
 /// A program compiled for operands of certain formats.
+///
+/// Results whose entries are known may be computed again and again without finding out where these
+/// are:
+///
+/// ```
+/// use tamis::{Kernel, Options, Tensor};
+/// # fn main() -> Result<(), tamis::Diagnostic> {
+/// let csr = |vals| Tensor::csr([2, 2], vec![0, 2, 3], vec![0, 1, 1], vals);
+/// let mut a = csr(vec![1.0, 2.0, 3.0])?;
+/// let mut options = Options::default();
+/// options.results.insert("C".to_owned(), tamis::format::parse("csr", Some(2))?);
+/// let kernel = Kernel::compile("C(i,j) = A(i,k) * A(k,j)", &[("A", &a)], &options)?;
+/// let pattern = kernel.assemble(&[("A", &a)])?;
+/// for step in 1..4 {
+///     a = csr(vec![f64::from(step), 2.0, 3.0])?;
+///     let results = kernel.compute(&[("A", &a)], &[("C", &pattern[0].1)])?;
+///     assert_eq!(results[0].1.nnz(), 3);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Kernel {
     program: Program,
-    compiled: Compiled,
-    executables: Vec<Box<dyn Executable>>,
-    /// The optimising tier, once it is compiled; of `auto` only.
-    optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
-    /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
-    spent: AtomicU64,
-    backend: Backend,
-    /// So many stored elements are worth a part.
-    grain: u64,
+    fused: Form,
+    assemble: OnceLock<Result<Form, Diagnostic>>,
+    compute: OnceLock<Result<Form, Diagnostic>>,
     given: BTreeMap<IndexVar, u64>,
     /// The dimensions of results that the user gave.
     shapes: BTreeMap<TensorId, Vec<u64>>,
@@ -135,21 +147,12 @@ impl Kernel {
         let all = dims::all(&program, &known)?;
         let request = request(&program, &tensors, &all, options)?;
         let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
-        let functions: Vec<&ir::Function> =
-            compiled.functions.iter().map(|l| &l.function).collect();
-        let executables = options.backend.load(&functions)?;
         let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
         Ok(Kernel {
             program,
-            compiled,
-            executables,
-            optimised: Arc::new(OnceLock::new()),
-            spent: AtomicU64::new(0),
-            backend: options.backend,
-            grain: match options.parts {
-                Parts::Whole => u64::MAX,
-                Parts::OfElements(n) => n,
-            },
+            fused: Form::load(compiled, Kind::Fused, options)?,
+            assemble: OnceLock::new(),
+            compute: OnceLock::new(),
             given,
             shapes,
             inputs,
@@ -163,7 +166,7 @@ impl Kernel {
 
     /// What the compiler made of the program.
     pub fn compiled(&self) -> &Compiled {
-        &self.compiled
+        self.fused.compiled()
     }
 
     /// Computes the results, by name in the order of the statements that wrote them last.
@@ -171,73 +174,113 @@ impl Kernel {
     /// The operands must be stored as those that the kernel was compiled for; dimensions and
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+        let (values, dims) = self.bind(operands)?;
+        self.fused.run(values, &dims).map(|values| self.named(values))
+    }
+
+    /// Finds out which entries the results have: each has the fill value.
+    ///
+    /// The operands are those of [`run`](Kernel::run); their values do not matter.
+    pub fn assemble(
+        &self,
+        operands: &[(&str, &Tensor)],
+    ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+        let (values, dims) = self.bind(operands)?;
+        let form = self.form(Kind::Assemble)?;
+        form.run(values, &dims).map(|values| self.named(values))
+    }
+
+    /// Computes the values that the results have at the entries of patterns, which are tensors of
+    /// the dimensions, formats and element types of the results: those of
+    /// [`assemble`](Kernel::assemble), of [`run`](Kernel::run), or any others.
+    ///
+    /// The results have the entries of their patterns and no others. Entries that the program does
+    /// not reach have the fill value; what it would store elsewhere is left out, and statements
+    /// that read the result do not see it. A result of which every element has a place needs no
+    /// pattern.
+    pub fn compute(
+        &self,
+        operands: &[(&str, &Tensor)],
+        patterns: &[(&str, &Tensor)],
+    ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (mut values, dims) = self.bind(operands)?;
-        let start = Instant::now();
-        let executables = self.optimised.get().unwrap_or(&self.executables);
-        for (kernel, (lowered, executable)) in self
-            .compiled
-            .program
-            .kernels
-            .iter()
-            .zip(self.compiled.functions.iter().zip(executables))
-        {
-            waste::refuse_copy(&self.compiled.program, kernel, &values)?;
-            let target = &self.compiled.program.tensors[kernel.result];
-            let call = Call {
-                target,
-                id: kernel.result,
-                lowered,
-                executable: executable.as_ref(),
-                values: &values,
-                dims: &dims,
-                pack: crate::pack,
-                grain: self.grain,
-            };
-            let tensor = call.run()?;
-            values[kernel.result.index()] = Some(tensor);
+        self.bind_patterns(patterns, &mut values, &dims)?;
+        let form = self.form(Kind::Compute)?;
+        form.run(values, &dims).map(|values| self.named(values))
+    }
+
+    /// The kernels of a kind, compiled when they are needed first.
+    fn form(&self, kind: Kind) -> Result<&Form, Diagnostic> {
+        let place = match kind {
+            Kind::Fused => return Ok(&self.fused),
+            Kind::Assemble => &self.assemble,
+            Kind::Compute => &self.compute,
+        };
+        place.get_or_init(|| self.fused.of_kind(kind)).as_ref().map_err(Clone::clone)
+    }
+
+    /// Gives the last result of each name its pattern.
+    fn bind_patterns(
+        &self,
+        patterns: &[(&str, &Tensor)],
+        values: &mut [Option<Tensor>],
+        dims: &IdVec<IndexVar, u64>,
+    ) -> Result<(), Diagnostic> {
+        let program = &self.compiled().program;
+        let mut known = vec![];
+        for (k, kernel) in program.kernels.iter().enumerate() {
+            let target = &program.tensors[kernel.result];
+            let Role::Result(source) = target.role else { continue };
+            let name = &self.program.tensors[source].name;
+            known.push(name);
+            let is_last = !program.kernels[k + 1..]
+                .iter()
+                .any(|later| program.tensors[later.result].role == target.role);
+            match patterns.iter().find(|(n, _)| n == name) {
+                Some((_, pattern)) if is_last => {
+                    check_pattern(name, pattern, target, dims)?;
+                    let follows = kind::follows(program, k);
+                    values[kernel.result.index()] = follows.then(|| (*pattern).clone());
+                }
+                None if kind::follows(program, k) => {
+                    return Err(Diagnostic::new(
+                        Code::MissingInput,
+                        format!("the entries of {name} are not known"),
+                    )
+                    .help(format!("give {name} a pattern: a result of assemble or run")));
+                }
+                _ => {}
+            }
         }
-        self.consider_optimising(start.elapsed().as_nanos() as u64);
-        let mut results: Vec<(String, Tensor)> = vec![];
-        for (id, tensor) in self.compiled.program.tensors.enumerate() {
+        match patterns.iter().find(|(name, _)| !known.iter().any(|k| k == name)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                operand(&self.program, name)?;
+                Err(Diagnostic::new(Code::UnknownTensor, format!("{name} is not a result"))
+                    .help("give patterns to results, and values to operands"))
+            }
+        }
+    }
+
+    /// The last result of each name, in the order of the statements that wrote them.
+    fn named(&self, mut values: Vec<Option<Tensor>>) -> Named {
+        let mut results: Named = vec![];
+        for (id, tensor) in self.compiled().program.tensors.enumerate() {
             if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
                 let name = self.program.tensors[source].name.clone();
                 results.retain(|(other, _)| *other != name);
                 results.push((name, value));
             }
         }
-        Ok(results)
-    }
-
-    /// Has the C tier compiled in the background once a kernel of `auto` proves long: it computes
-    /// the same bits, so it may replace the first tier at any later call.
-    fn consider_optimising(&self, nanoseconds: u64) {
-        if self.backend != Backend::Auto || self.optimised.get().is_some() {
-            return;
-        }
-        let before = self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
-        if before < LONG && before + nanoseconds >= LONG && tamis_runtime::cc::is_available() {
-            let functions: Vec<Lowered> = self.lower_again();
-            let optimised = Arc::clone(&self.optimised);
-            std::thread::spawn(move || {
-                let functions: Vec<&ir::Function> = functions.iter().map(|l| &l.function).collect();
-                if let Ok(executables) = Backend::C.load(&functions) {
-                    let _ = optimised.set(executables);
-                }
-            });
-        }
-    }
-
-    /// The functions for the C tier, with the parameters of the first.
-    fn lower_again(&self) -> Vec<Lowered> {
-        pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
+        results
     }
 
     /// The tensors of the compiled program that have a value before the first kernel runs, by id,
     /// and the dimension of each of its index variables.
     pub fn bind(&self, operands: &[(&str, &Tensor)]) -> Result<Bound, Diagnostic> {
-        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled.program.tensors.len()];
+        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled().program.tensors.len()];
         let mut sizes = self.shapes.clone();
-        for (id, tensor) in self.compiled.program.tensors.enumerate() {
+        for (id, tensor) in self.compiled().program.tensors.enumerate() {
             let Role::Input(source) = tensor.role else { continue };
             let name = &self.program.tensors[source].name;
             let Some((_, value)) = operands.iter().find(|(n, _)| n == name) else {
@@ -263,8 +306,8 @@ impl Kernel {
         let known = dims::known(&self.program, sizes, &self.given)?;
         let mut all = dims::all(&self.program, &known)?;
         // Variables of the compiler's own have no dimension, or that of another or of a mode.
-        let derived = &self.compiled.program.derived;
-        while all.len() < self.compiled.program.vars.len() {
+        let derived = &self.compiled().program.derived;
+        while all.len() < self.compiled().program.vars.len() {
             let var = IndexVar::new(all.len());
             let alias = derived.alias(var);
             let of_mode = derived.mode(var).map(|(t, mode)| known.tensors[&t][mode.index()]);
@@ -274,7 +317,7 @@ impl Kernel {
                 None => all[alias],
             });
         }
-        tamis_core::schedule::check_dimensions(&self.compiled.program, &|var| all[var])?;
+        tamis_core::schedule::check_dimensions(&self.compiled().program, &|var| all[var])?;
         Ok((values, all))
     }
 }
@@ -316,6 +359,29 @@ pub(crate) fn request<'p>(
 /// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.
 pub(crate) fn rounded(dimension: u64) -> u64 {
     dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
+/// Refuses a pattern that is not stored as its result is.
+fn check_pattern(
+    name: &str,
+    pattern: &Tensor,
+    target: &cin::Tensor,
+    dims: &IdVec<IndexVar, u64>,
+) -> Result<(), Diagnostic> {
+    if pattern.storage() != &target.storage {
+        let (own, wanted) = (pattern.storage(), &target.storage);
+        let message = format!("the pattern of {name} is stored as {own}, {name} as {wanted}");
+        return Err(Diagnostic::new(Code::FormatProperty, message)
+            .help("compile the kernel for the format of the pattern, or convert the pattern"));
+    }
+    let shape: Vec<u64> = target.modes.iter().map(|&var| dims[var]).collect();
+    if pattern.dims() != shape {
+        let own = pattern.dims();
+        let message = format!("the pattern of {name} has dimensions {own:?}, {name} has {shape:?}");
+        return Err(Diagnostic::new(Code::DimensionMismatch, message)
+            .help("assemble the pattern for operands of these dimensions"));
+    }
+    Ok(())
 }
 
 fn missing(name: &str) -> Diagnostic {

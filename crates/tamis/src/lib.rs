@@ -19,6 +19,7 @@ mod convert;
 mod dims;
 pub mod explain;
 mod footprint;
+mod form;
 mod kernel;
 mod waste;
 
@@ -26,6 +27,7 @@ pub use backend::Backend;
 pub use convert::{ToFormat, pack};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
+pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};

@@ -2,6 +2,7 @@
 
 use crate::case::Case;
 use crate::functions::bits;
+use crate::kinds;
 use crate::number::Number;
 use crate::reference::{self, Dense, Sizes};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -112,7 +113,8 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
             return Ok(Outcome::Wrong(problem));
         }
     }
-    Ok(Outcome::Right)
+    let kinds = on_threads(3, || kinds::check(&kernel, &operands, &results, &expected))?;
+    Ok(kinds.map_or(Outcome::Right, Outcome::Wrong))
 }
 
 /// Whether results have the same bits.

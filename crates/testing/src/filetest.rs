@@ -5,6 +5,7 @@
 //! A: csr | csc | dcsr | dense            alternatives; each is run
 //! y(i) = A(i,j) * x(j)
 //! schedule: reorder(j, i)                may be left out
+//! kind: compute                          of the kernels in the stages; may be left out
 //! ---- ir                                a stage of `tamis explain`
 //! ...
 //! ---- run                               entries of operands, then of results
@@ -24,7 +25,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
-use tamis::{Backend, Diagnostic, Kernel, Tensor};
+use tamis::{Backend, Diagnostic, Kernel, KernelKind, Tensor};
 
 /// A filetest as it is written.
 struct Filetest {
@@ -34,6 +35,7 @@ struct Filetest {
     shapes: BTreeMap<String, Vec<u64>>,
     text: String,
     schedule: String,
+    kind: KernelKind,
     sections: Vec<(String, String)>,
 }
 
@@ -84,6 +86,7 @@ fn parse(text: &str) -> Result<Filetest, String> {
         shapes: BTreeMap::new(),
         text: String::new(),
         schedule: String::new(),
+        kind: KernelKind::Fused,
         sections: vec![],
     };
     for line in head.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
@@ -95,6 +98,9 @@ fn parse(text: &str) -> Result<Filetest, String> {
         if let Some(("schedule", commands)) = declared {
             let separator = if test.schedule.is_empty() { "" } else { "; " };
             test.schedule.push_str(&format!("{separator}{}", commands.trim()));
+        } else if let Some(("kind", kind)) = declared {
+            let unknown = format!("there is no kind {kind}");
+            test.kind = KernelKind::parse(kind.trim()).ok_or(unknown)?;
         } else if let Some((name, formats)) = declared {
             let formats = formats.split('|').map(|f| f.trim().to_owned()).collect();
             test.formats.push((name.to_owned(), formats));
@@ -171,7 +177,7 @@ impl Filetest {
             }
             let schedule = tamis::schedule::parse(&self.schedule)?;
             let options = tamis::Options { schedule, ..tamis::Options::default() };
-            Explanation::of(&program, &formats, &options)?.stage(stage)
+            Explanation::of(&program, &formats, &options)?.of_kind(self.kind).stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }

@@ -45,6 +45,11 @@ impl Functions {
         Ok(Functions { program, values, dims })
     }
 
+    /// The kernels.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// One function per kernel, as lowered.
     pub fn lowered(&self) -> Vec<Lowered> {
         let mut functions = vec![];

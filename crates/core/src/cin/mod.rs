@@ -46,6 +46,8 @@ pub struct Program {
 pub struct Kernel {
     /// The tensor that the kernel computes.
     pub result: TensorId,
+    /// What of it the kernel computes.
+    pub kind: Kind,
     /// The type in which it computes.
     pub compute: DataType,
     /// The loops.
@@ -59,6 +61,37 @@ pub struct Kernel {
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
+}
+
+/// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Kind {
+    /// Which entries there are, and their values.
+    #[default]
+    Fused,
+    /// Which entries there are; each has the fill value.
+    Assemble,
+    /// The values of entries that are known already: [`Stmt::Within`] says where these are.
+    Compute,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Fused, Kind::Assemble, Kind::Compute];
+
+    /// The name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Fused => "fused",
+            Kind::Assemble => "assemble",
+            Kind::Compute => "compute",
+        }
+    }
+
+    /// The kind of this name.
+    pub fn parse(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
 }
 
 /// What a schedule wants of a loop beyond its place.
@@ -214,6 +247,14 @@ pub enum Stmt {
         /// The value.
         rhs: Expr,
     },
+    /// `within(C(i,j), s)`: the statement where the pattern has an entry, and nothing elsewhere.
+    /// The pattern is a use of a result whose entries are known before its values.
+    Within {
+        /// The result.
+        pattern: Access,
+        /// What is done at its entries.
+        body: Box<Stmt>,
+    },
 }
 
 impl Stmt {
@@ -234,6 +275,9 @@ impl Stmt {
                 Stmt::Sequence(parts.into_iter().map(|part| part.map_exprs(f)).collect())
             }
             Stmt::Assign { lhs, op, rhs } => Stmt::Assign { lhs, op, rhs: f(rhs) },
+            Stmt::Within { pattern, body } => {
+                Stmt::Within { pattern, body: Box::new(body.map_exprs(f)) }
+            }
         }
     }
 
@@ -243,7 +287,7 @@ impl Stmt {
         f: &mut impl FnMut(&'s Access, Option<ReduceOp>, &'s Expr),
     ) {
         match self {
-            Stmt::Forall { body, .. } => body.for_each_assign(f),
+            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => body.for_each_assign(f),
             Stmt::Where { consumer, producer } => {
                 producer.for_each_assign(f);
                 consumer.for_each_assign(f);
@@ -273,15 +317,20 @@ impl Stmt {
                 consumer.collect_loops(found);
             }
             Stmt::Sequence(parts) => parts.iter().for_each(|part| part.collect_loops(found)),
+            Stmt::Within { body, .. } => body.collect_loops(found),
             Stmt::Assign { .. } => {}
         }
     }
 
-    /// Every use of a tensor on a right side.
+    /// Every use of a tensor on a right side, and of a pattern.
     pub fn reads(&self) -> Vec<&Access> {
-        let mut found = vec![];
-        self.for_each_assign(&mut |_, _, rhs| found.extend(rhs.accesses()));
-        found
+        match self {
+            Stmt::Forall { body, .. } => body.reads(),
+            Stmt::Where { consumer, producer } => [producer.reads(), consumer.reads()].concat(),
+            Stmt::Sequence(parts) => parts.iter().flat_map(Stmt::reads).collect(),
+            Stmt::Assign { rhs, .. } => rhs.accesses(),
+            Stmt::Within { pattern, body } => [vec![pattern], body.reads()].concat(),
+        }
     }
 }
 
@@ -337,6 +386,11 @@ impl Program {
     /// The index variable of each level of a use of a tensor.
     pub fn level_vars(&self, tensor: TensorId, indices: &[IndexVar]) -> Vec<IndexVar> {
         self.derived.of_levels(&self.storage(tensor).format, tensor, indices)
+    }
+
+    /// Whether a tensor is a register or a workspace of a kernel.
+    pub fn is_local(&self, tensor: TensorId) -> bool {
+        matches!(self.tensors[tensor].role, Role::Register(_) | Role::Workspace)
     }
 
     /// The name of the tensor that a kernel computes.

@@ -47,6 +47,9 @@ pub fn stmt(program: &Program, s: &Stmt) -> String {
             });
             format!("{} {op}= {}", access(program, lhs), expr(program, rhs))
         }
+        Stmt::Within { pattern, body } => {
+            format!("within({}, {})", access(program, pattern), stmt(program, body))
+        }
     }
 }
 

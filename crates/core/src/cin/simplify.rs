@@ -34,10 +34,11 @@ impl Facts<'_> {
         self.program.storage(tensor).fill.computed(self.compute)
     }
 
-    /// The statement where the accesses that `absent` picks have their fill values; `None` if it
-    /// has no effect there.
+    /// The statement where the accesses that `absent` picks have their fill values, or no entry if
+    /// they are patterns; `None` if it has no effect there.
     pub fn without(&self, s: &Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
-        self.stmt(s.clone().map_exprs(&mut |e| self.substitute(e, absent)))
+        let left = outside(s.clone(), absent)?;
+        self.stmt(left.map_exprs(&mut |e| self.substitute(e, absent)))
     }
 
     /// A value where the accesses that `absent` picks have their fill values.
@@ -75,12 +76,33 @@ impl Facts<'_> {
                     _ => Some(Stmt::Assign { lhs, op, rhs }),
                 }
             }
+            // A workspace is opened at a pattern with the value from which it starts.
+            Stmt::Within { .. } if self.opens(&s) => Some(s),
+            Stmt::Within { pattern, body } => {
+                let body = Box::new(self.stmt(*body)?);
+                Some(Stmt::Within { pattern, body })
+            }
+        }
+    }
+
+    /// Whether a statement does nothing but to give a workspace a first value at the entries of a
+    /// pattern.
+    pub fn opens(&self, s: &Stmt) -> bool {
+        match s {
+            Stmt::Forall { body, .. } => self.opens(body),
+            Stmt::Within { body, .. } => match &**body {
+                Stmt::Assign { lhs, op: None, rhs: Expr::Literal(_) } => {
+                    self.program.tensors[lhs.tensor].role == Role::Workspace
+                }
+                _ => false,
+            },
+            _ => false,
         }
     }
 
     fn where_stmt(&self, consumer: Stmt, producer: Stmt) -> Option<Stmt> {
         let temporary = written(&producer);
-        match self.stmt(producer) {
+        match self.stmt(producer).filter(|producer| !self.opens(producer)) {
             Some(producer) => {
                 let consumer = Box::new(self.stmt(consumer)?);
                 Some(Stmt::Where { consumer, producer: Box::new(producer) })
@@ -222,6 +244,26 @@ pub fn written(s: &Stmt) -> TensorId {
         Stmt::Where { consumer, .. } => written(consumer),
         Stmt::Sequence(parts) => written(parts.last().expect("a sequence has parts")),
         Stmt::Assign { lhs, .. } => lhs.tensor,
+        Stmt::Within { body, .. } => written(body),
+    }
+}
+
+/// What is left of a statement outside of some patterns.
+fn outside(s: Stmt, absent: &dyn Fn(&Access) -> bool) -> Option<Stmt> {
+    let inner = |s: Box<Stmt>| outside(*s, absent).map(Box::new);
+    match s {
+        Stmt::Forall { var, body } => Some(Stmt::Forall { var, body: inner(body)? }),
+        Stmt::Where { consumer, producer } => {
+            Some(Stmt::Where { consumer: inner(consumer)?, producer: inner(producer)? })
+        }
+        Stmt::Sequence(parts) => {
+            let parts: Vec<Stmt> =
+                parts.into_iter().filter_map(|part| outside(part, absent)).collect();
+            (!parts.is_empty()).then_some(Stmt::Sequence(parts))
+        }
+        Stmt::Assign { .. } => Some(s),
+        Stmt::Within { pattern, .. } if absent(&pattern) => None,
+        Stmt::Within { pattern, body } => Some(Stmt::Within { pattern, body: inner(body)? }),
     }
 }
 

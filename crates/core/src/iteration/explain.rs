@@ -49,6 +49,7 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
             walk(facts, consumer, bound, out);
         }
         Stmt::Sequence(parts) => parts.iter().for_each(|part| walk(facts, part, bound, out)),
+        Stmt::Within { body, .. } => walk(facts, body, bound, out),
         Stmt::Assign { .. } => {}
     }
 }

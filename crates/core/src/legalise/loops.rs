@@ -4,7 +4,7 @@
 //! expression get a register each, computed as soon as their variables are bound.
 
 use super::{Legaliser, Task};
-use crate::cin::{Kernel, Stmt};
+use crate::cin::{Kernel, Kind, Stmt};
 use crate::datatype::DataType;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -34,6 +34,7 @@ impl Legaliser<'_> {
             let chunked = self.request.parallel;
             return Kernel {
                 result,
+                kind: Kind::Fused,
                 compute,
                 body,
                 scatter: false,
@@ -49,6 +50,7 @@ impl Legaliser<'_> {
         let body = self.loops(task, &order.vars, scatter);
         Kernel {
             result,
+            kind: Kind::Fused,
             compute,
             body,
             scatter,

@@ -8,7 +8,7 @@
 
 use super::Task;
 use super::way::{Way, Ways};
-use crate::cin::{Kernel, Program, Relation, Role, Stmt};
+use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -33,6 +33,14 @@ fn within(
         Stmt::Where { consumer, producer } => within(program, kernel, producer, loops)
             .or_else(|| within(program, kernel, consumer, loops)),
         Stmt::Sequence(parts) => parts.iter().find_map(|s| within(program, kernel, s, loops)),
+        Stmt::Within { pattern, body } => {
+            let others: Vec<&Access> =
+                kernel.body.reads().into_iter().filter(|a| *a != pattern).collect();
+            match (Ways { program }).finds_entries(pattern, &others, loops) {
+                true => within(program, kernel, body, loops),
+                false => Some((pattern.clone(), loops.clone())),
+            }
+        }
         Stmt::Assign { lhs, op, rhs } => {
             let reduced = |op| {
                 let (vars, body) = (loops.clone(), Box::new(rhs.clone()));
@@ -45,9 +53,7 @@ fn within(
                 compute: kernel.compute,
             };
             let ways = Ways { program };
-            let local = |a: &Access| {
-                matches!(program.tensors[a.tensor].role, Role::Register(_) | Role::Workspace)
-            };
+            let local = |a: &Access| program.is_local(a.tensor);
             let operands = super::order::distinct(rhs);
             // Positions lead to entries whatever the levels.
             let counted = |a: &Access| {

@@ -55,6 +55,28 @@ impl Ways<'_> {
         if copied { Way::Copied } else { way }
     }
 
+    /// Whether loops over the levels of a pattern, which decides what is visited, come to its
+    /// entries, each once, with these operands beside it.
+    pub(super) fn finds_entries(
+        self,
+        pattern: &Access,
+        others: &[&Access],
+        loops: &[IndexVar],
+    ) -> bool {
+        let format = &self.program.storage(pattern.tensor).format;
+        if format.is_plain() {
+            return true;
+        }
+        let is_plain = |a: &Access| {
+            let format = &self.program.storage(a.tensor).format;
+            format.is_plain() && !self.passes_over(a)
+        };
+        let found =
+            |a: &&Access| self.program.is_local(a.tensor) || is_plain(a) || self.is_located(a);
+        let reached = self.way_down(pattern, loops).is_some();
+        reached && !format.has_duplicates() && others.iter().all(found)
+    }
+
     /// Operands that any loops may read: against the order of their levels they are searched.
     fn way_of_plain(self, access: &Access, loops: &[IndexVar]) -> Way {
         let levels = self.program.storage(access.tensor).format.levels();

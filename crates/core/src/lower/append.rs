@@ -14,11 +14,12 @@ use super::{Code, Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, Var};
+use crate::ids::{IndexVar, TensorId, Var};
 use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
 use crate::ir::{self, Expr, Status};
 use crate::level::Append;
 use crate::notation::Access;
+use std::ops::Range;
 
 /// More entries are not reserved before they come.
 const MOST_EXPECTED: i64 = 1 << 27;
@@ -141,7 +142,8 @@ impl Lowerer<'_> {
     /// The first level that is gathered before it is written, if any is.
     pub(super) fn staged_from(&self) -> Option<usize> {
         match &self.plan {
-            Plan::Full | Plan::Placed | Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
+            Plan::Full | Plan::Placed | Plan::Follow => None,
+            Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
             Plan::Assemble(Assembly { in_order, .. }) => Some(*in_order),
         }
     }
@@ -261,15 +263,21 @@ impl Lowerer<'_> {
     fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
         let vars = self.program.level_vars(access.tensor, &access.indices);
         let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
-        self.all_positions(access.tensor, depth)
+        self.positions_at(access.tensor, 0..depth, int(1))
     }
 
-    /// The number of positions that so many levels of an operand have together.
-    pub(super) fn all_positions(&mut self, tensor: crate::ids::TensorId, levels: usize) -> Expr {
+    /// The number of positions that a tensor has at the last of some levels, below so many of the
+    /// level above the first.
+    pub(super) fn positions_at(
+        &mut self,
+        tensor: TensorId,
+        levels: Range<usize>,
+        parents: Expr,
+    ) -> Expr {
         let arrays = self.arrays(tensor);
         let specs = self.program.storage(tensor).format.levels();
-        let levels = arrays.levels.iter().zip(specs).take(levels);
-        levels.fold(int(1), |parents, (level, spec)| {
+        let below = arrays.levels[levels.clone()].iter().zip(&specs[levels]);
+        below.fold(parents, |parents, (level, spec)| {
             match spec.kind.size(level, parents.clone()) {
                 Some(size) => size,
                 None => match spec.kind.pos_bounds(level, parents) {

@@ -19,7 +19,7 @@ use crate::cin::{Relation, Stmt, Unit};
 use crate::datatype::{DataType, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::build::{assign, binary, int, mul};
+use crate::ir::build::{assign, binary};
 use crate::ir::{self, Expr, Param};
 use crate::iteration::lattice::Lattice;
 use crate::level::Part;
@@ -209,13 +209,14 @@ impl Lowerer<'_> {
         let combined = || self.combining_parts(body);
         let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
             return match (&self.plan, disjoint) {
-                (Plan::Full, true) => {
+                (Plan::Full | Plan::Follow, true) => {
                     Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
                 }
                 (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
                     true => Join::Overlap { op, initial: self.initial() },
                     false => Join::Combine(op),
                 }),
+                (Plan::Follow, false) => combined().map(Join::Combine),
                 (_, true) => self.packing(None),
                 (_, false) => combined().filter(added).and_then(|op| self.packing(Some(op))),
             };
@@ -286,9 +287,12 @@ impl Lowerer<'_> {
 
     /// Whether the elements of a part of a full result lie side by side.
     fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
-        cut == Cut::Coordinates
-            && self.has_plain_modes()
-            && self.level_vars(self.kernel.result).first() == Some(&var)
+        let rows = match &self.plan {
+            Plan::Full => self.has_plain_modes(),
+            Plan::Follow => self.kind(0).properties().full && self.kind(0).locates(),
+            Plan::Placed | Plan::Assemble(_) => false,
+        };
+        cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
     }
 
     /// Whether the arrays of the result's levels can be put one behind the other.
@@ -351,11 +355,12 @@ impl Lowerer<'_> {
     /// What a part of a full result has in every element before the loops.
     pub(super) fn filled_part(&mut self) -> Vec<ir::Stmt> {
         let Some((lo, hi)) = self.own_rows() else { return vec![] };
-        let arrays = self.arrays(self.kernel.result);
-        let sizes = arrays.levels[1..].iter().map(|l| l.size.clone());
-        let row = sizes.fold(int(1), mul);
-        let initial = self.initial();
-        self.filled(arrays.vals, mul(lo, row.clone()), mul(hi, row), initial)
+        let result = self.kernel.result;
+        let levels = 1..self.arrays(result).levels.len();
+        let lo = self.positions_at(result, levels.clone(), lo);
+        let hi = self.positions_at(result, levels, hi);
+        let (vals, initial) = (self.arrays(result).vals, self.initial());
+        self.filled(vals, lo, hi, initial)
     }
 
     /// Sets an operand's position to the first coordinate of the part, and the end behind the
@@ -417,7 +422,7 @@ fn outermost(s: &Stmt, result: TensorId) -> Option<(IndexVar, &Stmt)> {
             }
             _ => None,
         },
-        Stmt::Assign { .. } | Stmt::Sequence(_) => None,
+        Stmt::Assign { .. } | Stmt::Sequence(_) | Stmt::Within { .. } => None,
     }
 }
 

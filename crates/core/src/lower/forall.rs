@@ -210,7 +210,7 @@ impl Lowerer<'_> {
 /// Whether a statement is loops around one assignment.
 fn is_copy(s: &Stmt) -> bool {
     match s {
-        Stmt::Forall { body, .. } => is_copy(body),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => is_copy(body),
         Stmt::Assign { op, .. } => op.is_none(),
         Stmt::Where { .. } | Stmt::Sequence(_) => false,
     }

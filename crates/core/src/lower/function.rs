@@ -3,7 +3,7 @@
 use super::TensorArrays;
 use super::complex::Vals;
 use super::signature::Binding;
-use crate::cin::Tensor;
+use crate::cin::{Kind, Tensor};
 use crate::datatype::DataType;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use crate::ir::build::int;
@@ -51,19 +51,20 @@ impl Builder {
         size
     }
 
-    /// The parameters of a tensor; sizes are for whoever knows the dimensions.
+    /// The parameters of a tensor, which may be the result of a kernel; sizes are for whoever knows
+    /// the dimensions.
     pub(super) fn tensor(
         &mut self,
         id: TensorId,
         tensor: &Tensor,
-        is_result: bool,
+        result: Option<Kind>,
     ) -> TensorArrays {
         let storage = &tensor.storage;
-        let full = storage.format.is_full();
-        let role = match (is_result, full) {
-            (false, _) => Role::Input,
-            (true, true) => Role::Output,
-            (true, false) => Role::Result,
+        let (role, role_of_vals) = match result {
+            None => (Role::Input, Role::Input),
+            Some(Kind::Compute) => (Role::Input, Role::Output),
+            Some(_) if storage.format.is_full() => (Role::Output, Role::Output),
+            Some(_) => (Role::Result, Role::Result),
         };
         let mut levels: Vec<LevelArrays> = vec![];
         for (k, spec) in storage.format.levels().iter().enumerate() {
@@ -103,7 +104,7 @@ impl Builder {
         }
         let name = format!("{}_vals", tensor.name);
         let elem = storage.datatype.part();
-        let vals = self.array(&name, elem, role, Binding::Vals { tensor: id });
+        let vals = self.array(&name, elem, role_of_vals, Binding::Vals { tensor: id });
         let vals = if storage.datatype.is_complex() { Vals::Pairs(vals) } else { Vals::Real(vals) };
         TensorArrays { levels, vals }
     }

@@ -10,7 +10,7 @@
 //!
 //! The last level may be sparse: it says what was written, and is emptied after the consumer at the
 //! cost of what was written. A workspace without such a level is filled before the producer, unless
-//! this gives every element a value.
+//! this gives every element a value, or first opens those that the consumer reads.
 
 use super::complex::{Vals, Value};
 use super::result::Plan;
@@ -38,6 +38,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Code {
         let arrays = self.arrays(tensor);
+        let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
         let producer = self.resolved(producer, scope.clone());
         let consumer = self.resolved(consumer, scope.clone());
         if consumer.stmts.is_empty() {
@@ -45,8 +46,14 @@ impl Lowerer<'_> {
         }
         let mut stmts = vec![];
         let Some((scratch, level)) = self.scratch(tensor) else {
-            if !producer.covers {
-                stmts.extend(self.fill_local(tensor, &arrays));
+            match (opened, producer.covers) {
+                // Elements outside of the pattern are combined with, but never read.
+                (true, _) => {
+                    let filled = self.fill_local(tensor, &arrays);
+                    self.prologue.extend(filled);
+                }
+                (false, true) => {}
+                (false, false) => stmts.extend(self.fill_local(tensor, &arrays)),
             }
             stmts.extend([producer.stmts, consumer.stmts].concat());
             return Code { stmts, covers: consumer.covers };

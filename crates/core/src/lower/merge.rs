@@ -32,27 +32,37 @@ impl Lowerer<'_> {
         if every.count_ones() > 2 && nest.lattice.points.len() > 1 {
             return Code { stmts: self.any(nest, every), covers: false };
         }
-        let mut stmts = vec![];
+        let (mut stmts, mut covers) = (vec![], false);
         let mut started: Set = 0;
         for point in &nest.lattice.points {
             if point.present.count_ones() == 1 {
-                stmts.extend(self.walk(nest, point, started));
+                let code = self.walk(nest, point, started);
+                stmts.extend(code.stmts);
+                // What has the entries of the pattern has no others.
+                let it = &nest.iterators[point.present.trailing_zeros() as usize];
+                let all = nest.lattice.points.len() == 1 && it.kind.properties().compact;
+                covers = all && self.is_pattern(&it.access) && code.covers;
             } else {
                 stmts.extend(self.start(nest, point.present & !started));
                 stmts.push(self.together(nest, point));
             }
             started |= point.present;
         }
-        Code { stmts, covers: false }
+        Code { stmts, covers }
+    }
+
+    /// Whether a use is that of the pattern of the result.
+    fn is_pattern(&self, access: &crate::notation::Access) -> bool {
+        access.tensor == self.kernel.result
     }
 
     /// A loop over the positions of one operand, from where an earlier loop left off if there was
     /// one.
-    fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Vec<Stmt> {
+    fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Code {
         let it = &nest.iterators[point.present.trailing_zeros() as usize];
         let fresh = point.present & started == 0;
         if it.segmented {
-            return self.walk_segments(nest, point, it, fresh);
+            return Code { stmts: self.walk_segments(nest, point, it, fresh), covers: false };
         }
         let fresh = fresh && !it.is_clipped() && !self.is_cut(nest);
         let position = match fresh {
@@ -62,9 +72,10 @@ impl Lowerer<'_> {
                 self.temp(&rest)
             }
         };
-        let body = self.visit(nest, point, it, position);
+        let Code { stmts: body, covers } = self.visit(nest, point, it, position);
         if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
-            return [vec![assign(position, it.parent.position.clone())], body].concat();
+            let first = vec![assign(position, it.parent.position.clone())];
+            return Code { stmts: [first, body].concat(), covers };
         }
         let mut stmts = vec![];
         let (lo, hi) = match fresh {
@@ -78,7 +89,7 @@ impl Lowerer<'_> {
             }
         };
         stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
-        stmts
+        Code { stmts, covers: covers && !it.is_clipped() }
     }
 
     /// A loop over positions, which passes over stretches that hold nothing where the level can
@@ -122,7 +133,7 @@ impl Lowerer<'_> {
     }
 
     /// What is done at one position of one operand, if it has a coordinate.
-    fn visit(&mut self, nest: &Loop<'_>, point: &Point, it: &Iterator, position: Var) -> Vec<Stmt> {
+    fn visit(&mut self, nest: &Loop<'_>, point: &Point, it: &Iterator, position: Var) -> Code {
         let labelled = it.labelled(position);
         let mut body = vec![assign(nest.index, labelled.coordinate)];
         let mut at = position;
@@ -135,13 +146,14 @@ impl Lowerer<'_> {
             body.extend(located.stmts);
             body.push(assign(at, located.position));
         }
-        let code = self.case(nest, &[(it, at)], &point.body).stmts;
+        let code = self.case(nest, &[(it, at)], &point.body);
+        let covers = code.covers && labelled.found.is_none();
         match labelled.found {
-            None => body.extend(code),
-            Some(found) if code.is_empty() => drop(found),
-            Some(found) => body.push(when(found, code)),
+            None => body.extend(code.stmts),
+            Some(found) if code.stmts.is_empty() => drop(found),
+            Some(found) => body.push(when(found, code.stmts)),
         }
-        body
+        Code { stmts: body, covers }
     }
 
     /// A loop over the segments of equal coordinates of one operand.

@@ -20,6 +20,7 @@
 //! only chooses what is fast.
 
 mod append;
+mod assemble;
 mod bind;
 mod chunk;
 mod complex;
@@ -49,7 +50,7 @@ pub use scale::{Root, Scale};
 pub use signature::{Binding, Lowered};
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::cin::{Kernel, Kind, Program, Role, Stmt};
 use crate::format::open::extent;
 use crate::ids::{Id, IndexVar, Mode, TensorId, Var};
 use crate::ir::build::assign;
@@ -192,7 +193,11 @@ impl Lowerer<'_> {
         stmts.extend(self.before_result(code.covers));
         stmts.extend(code.stmts);
         stmts.extend(self.after_result());
-        [std::mem::take(&mut self.prologue), stmts].concat()
+        let code = [std::mem::take(&mut self.prologue), stmts].concat();
+        match self.kernel.kind {
+            Kind::Assemble => self.assembled_only(code),
+            Kind::Fused | Kind::Compute => code,
+        }
     }
 
     fn stmt(&mut self, s: &Stmt, scope: &Scope) -> Code {
@@ -201,6 +206,8 @@ impl Lowerer<'_> {
             Stmt::Where { consumer, producer } => self.where_stmt(consumer, producer, scope),
             Stmt::Sequence(parts) => self.sequence(parts, scope),
             Stmt::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, scope),
+            // The pattern has been descended to its entry.
+            Stmt::Within { body, .. } => self.stmt(body, scope),
         }
     }
 
@@ -285,11 +292,11 @@ impl Lowerer<'_> {
         if let Some(known) = self.tensors.get(&tensor) {
             return known.clone();
         }
-        let is_result = tensor == self.kernel.result;
+        let result = (tensor == self.kernel.result).then_some(self.kernel.kind);
         let declared = &self.program.tensors[tensor];
         let mut arrays = match self.is_workspace(tensor) {
             true => self.builder.workspace(declared),
-            false => self.builder.tensor(tensor, declared, is_result),
+            false => self.builder.tensor(tensor, declared, result),
         };
         for k in 0..arrays.levels.len() {
             let (least, size) = self.extent(tensor, k, &arrays.levels[k]);

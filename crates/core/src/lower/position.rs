@@ -48,7 +48,7 @@ impl Lowerer<'_> {
     pub(super) fn positions_of(&mut self, var: IndexVar, scope: &Scope) -> Expr {
         let Some(at) = self.counted_by(var) else { return int(0) };
         if scope.reached(&at.access).levels < at.first {
-            return self.all_positions(at.access.tensor, at.last + 1);
+            return self.positions_at(at.access.tensor, 0..at.last + 1, int(1));
         }
         let (lo, hi) = self.stretch(&at, at.last, scope);
         sub(hi, lo)

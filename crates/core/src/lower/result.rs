@@ -5,7 +5,7 @@ use super::resolve::distinct;
 use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Role, Stmt, Walk};
+use crate::cin::{Kind, Role, Stmt, Walk};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{Array, IndexVar, Var};
@@ -23,6 +23,8 @@ pub(super) enum Plan {
     Placed,
     /// Levels are assembled.
     Assemble(Assembly),
+    /// Levels are those of a pattern, and values are written at its positions.
+    Follow,
 }
 
 /// How a result with assembled levels is written.
@@ -70,7 +72,7 @@ impl Plan {
     /// The number of levels that loops write in order, and the variable of each level.
     pub(super) fn in_order(&self) -> Option<(usize, &[IndexVar])> {
         match self {
-            Plan::Full | Plan::Placed => None,
+            Plan::Full | Plan::Placed | Plan::Follow => None,
             Plan::Assemble(assembly) => Some((assembly.in_order, &assembly.vars)),
         }
     }
@@ -83,6 +85,9 @@ impl Lowerer<'_> {
     pub(super) fn plan(&self) -> Plan {
         let format = &self.program.storage(self.kernel.result).format;
         let levels = format.levels();
+        if self.kernel.kind == Kind::Compute {
+            return Plan::Follow;
+        }
         if format.is_full() {
             return Plan::Full;
         }
@@ -181,7 +186,7 @@ pub(super) fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
             loops
         }
         Stmt::Where { consumer, .. } => outer_loops(consumer),
-        Stmt::Sequence(_) | Stmt::Assign { .. } => vec![],
+        Stmt::Sequence(_) | Stmt::Assign { .. } | Stmt::Within { .. } => vec![],
     }
 }
 
@@ -238,6 +243,10 @@ impl Lowerer<'_> {
             }
             Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => {
                 stmts.extend(self.by_count(value, &mut scope));
+            }
+            Plan::Follow => {
+                let position = scope.reached(lhs).position;
+                stmts.extend(self.write(position, op, value));
             }
         }
         Code { stmts, covers: op.is_none() }
@@ -364,6 +373,14 @@ impl Lowerer<'_> {
                 let initial = self.initial();
                 self.filled(arrays.vals, int(0), size, initial)
             }
+            Plan::Follow if covered && self.has_plain_modes() => vec![],
+            Plan::Follow if self.shares_result() => self.filled_part(),
+            Plan::Follow => {
+                let levels = 0..arrays.levels.len();
+                let size = self.positions_at(self.kernel.result, levels, int(1));
+                let initial = self.initial();
+                self.filled(arrays.vals, int(0), size, initial)
+            }
             Plan::Placed => self.open_root(),
             Plan::Assemble(Assembly { in_order: 0, rest: Rest::Staged(_), .. })
             | Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => vec![],
@@ -384,7 +401,7 @@ impl Lowerer<'_> {
     /// What runs after the loops.
     pub(super) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match &self.plan {
-            Plan::Full | Plan::Placed => vec![],
+            Plan::Full | Plan::Placed | Plan::Follow => vec![],
             Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => vec![],
             Plan::Assemble(_) => self.finalize_levels(),
         }

@@ -75,7 +75,8 @@ impl Nest<'_> {
                 self.later = before;
                 Stmt::Sequence(done)
             }
-            Stmt::Assign { .. } => s,
+            // Patterns come after schedules, around assignments.
+            Stmt::Assign { .. } | Stmt::Within { .. } => s,
         }
     }
 
@@ -88,7 +89,7 @@ impl Nest<'_> {
                 self.reduction(body, vars)
             }
             Stmt::Where { consumer, .. } => self.reduction(consumer, vars),
-            Stmt::Sequence(_) => None,
+            Stmt::Sequence(_) | Stmt::Within { .. } => None,
             Stmt::Assign { lhs, op, .. } => {
                 let derived = &self.program.derived;
                 let known = |v: &IndexVar| derived.depth(*v, &self.outer) != usize::MAX;
@@ -175,7 +176,7 @@ impl Nest<'_> {
 fn leaf(s: &Stmt) -> (&Access, &Expr) {
     match s {
         Stmt::Sequence(_) => unreachable!("a reduction has one part"),
-        Stmt::Forall { body, .. } => leaf(body),
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => leaf(body),
         Stmt::Where { consumer, .. } => leaf(consumer),
         Stmt::Assign { lhs, rhs, .. } => (lhs, rhs),
     }
@@ -188,7 +189,7 @@ fn with_leaf(s: Stmt, new: Stmt) -> Stmt {
         Stmt::Where { consumer, producer } => {
             Stmt::Where { consumer: Box::new(with_leaf(*consumer, new)), producer }
         }
-        Stmt::Sequence(_) | Stmt::Assign { .. } => new,
+        Stmt::Sequence(_) | Stmt::Assign { .. } | Stmt::Within { .. } => new,
     }
 }
 

@@ -18,6 +18,9 @@ pub(super) fn at_loops(s: Stmt, vars: &[IndexVar], f: &mut dyn FnMut(Stmt) -> St
         Stmt::Sequence(parts) => {
             Stmt::Sequence(parts.into_iter().map(|part| at_loops(part, vars, f)).collect())
         }
+        Stmt::Within { pattern, body } => {
+            Stmt::Within { pattern, body: Box::new(at_loops(*body, vars, f)) }
+        }
         Stmt::Assign { .. } => s,
     }
 }
@@ -52,6 +55,7 @@ fn collect(s: &Stmt, var: IndexVar, outer: &mut Vec<IndexVar>, found: &mut Vec<V
             collect(producer, var, outer, found);
         }
         Stmt::Sequence(parts) => parts.iter().for_each(|part| collect(part, var, outer, found)),
+        Stmt::Within { body, .. } => collect(body, var, outer, found),
         Stmt::Assign { .. } => {}
     }
 }
@@ -71,6 +75,7 @@ fn within(s: &Stmt, var: IndexVar, inside: (bool, bool), f: &mut dyn FnMut(&Acce
             within(consumer, var, inside, f);
         }
         Stmt::Sequence(parts) => parts.iter().for_each(|part| within(part, var, inside, f)),
+        Stmt::Within { body, .. } => within(body, var, inside, f),
         Stmt::Assign { lhs, .. } => {
             if inside.0 {
                 f(lhs, inside.1);

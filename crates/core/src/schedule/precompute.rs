@@ -123,7 +123,7 @@ fn within(
             }
             Ok(None)
         }
-        Stmt::Assign { .. } => Ok(None),
+        Stmt::Assign { .. } | Stmt::Within { .. } => Ok(None),
     }
 }
 
@@ -277,6 +277,9 @@ fn renamed(s: Stmt, own: &dyn Fn(&IndexVar) -> IndexVar) -> Stmt {
         },
         Stmt::Sequence(parts) => {
             Stmt::Sequence(parts.into_iter().map(|part| renamed(part, own)).collect())
+        }
+        Stmt::Within { pattern, body } => {
+            Stmt::Within { pattern, body: Box::new(renamed(*body, own)) }
         }
         Stmt::Assign { lhs, op, rhs } => {
             let lhs = Access { indices: lhs.indices.iter().map(own).collect(), ..lhs };

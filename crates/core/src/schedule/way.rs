@@ -65,7 +65,9 @@ impl Way<'_> {
                     elements.push(Element::Temporary((**producer).clone()));
                     leaf = consumer;
                 }
-                Stmt::Sequence(_) | Stmt::Assign { .. } => return Way { elements, leaf },
+                Stmt::Sequence(_) | Stmt::Assign { .. } | Stmt::Within { .. } => {
+                    return Way { elements, leaf };
+                }
             }
         }
     }

@@ -1,0 +1,143 @@
+//! The kernels of a program of one kind: their functions, what runs them, and calling them.
+//!
+//! ```text
+//! fused      compute_C(A, B) -> C
+//! assemble   assemble_C(A, B) -> C, its values filled
+//! compute    compute_C(A, B, the levels of C) -> the values of C
+//! ```
+
+use crate::backend::Backend;
+use crate::kernel::{Options, Parts};
+use crate::waste;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::Instant;
+use tamis_core::cin::Kind;
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::{Id, IdVec, IndexVar};
+use tamis_core::ir;
+use tamis_core::lower::Lowered;
+use tamis_core::pipeline::{self, Compiled};
+use tamis_runtime::Tensor;
+use tamis_runtime::kernel::{Call, Executable};
+use tamis_runtime::pattern::at_entries;
+
+/// Nanoseconds in the first tier after which the second is worth its compilation.
+const LONG: u64 = 300_000_000;
+
+/// The kernels of one kind.
+pub(crate) struct Form {
+    compiled: Compiled,
+    kind: Kind,
+    executables: Vec<Box<dyn Executable>>,
+    /// The optimising tier, once it is compiled; of `auto` only.
+    optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
+    /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
+    spent: AtomicU64,
+    backend: Backend,
+    /// How kernels are cut.
+    parts: Parts,
+}
+
+impl Form {
+    /// Kernels of a kind on the backend of the options.
+    pub(crate) fn load(
+        compiled: Compiled,
+        kind: Kind,
+        options: &Options,
+    ) -> Result<Form, Diagnostic> {
+        Form::of(compiled, kind, options.backend, options.parts)
+    }
+
+    fn of(
+        compiled: Compiled,
+        kind: Kind,
+        backend: Backend,
+        parts: Parts,
+    ) -> Result<Form, Diagnostic> {
+        let functions: Vec<&ir::Function> =
+            compiled.functions.iter().map(|l| &l.function).collect();
+        let executables = backend.load(&functions)?;
+        let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
+        Ok(Form { compiled, kind, executables, optimised, spent, backend, parts })
+    }
+
+    /// The same program in kernels of another kind.
+    pub(crate) fn of_kind(&self, kind: Kind) -> Result<Form, Diagnostic> {
+        let compiled = pipeline::of_kind(&self.compiled, kind, self.backend.target());
+        Form::of(compiled, kind, self.backend, self.parts)
+    }
+
+    pub(crate) fn compiled(&self) -> &Compiled {
+        &self.compiled
+    }
+
+    /// Runs the kernels one after another, given the tensors that have a value before by id, and
+    /// patterns of results in their places.
+    pub(crate) fn run(
+        &self,
+        mut values: Vec<Option<Tensor>>,
+        dims: &IdVec<IndexVar, u64>,
+    ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
+        let program = &self.compiled.program;
+        values.resize(program.tensors.len(), None);
+        let start = Instant::now();
+        let executables = self.optimised.get().unwrap_or(&self.executables);
+        let functions = self.compiled.functions.iter().zip(executables);
+        for (k, (lowered, executable)) in functions.enumerate() {
+            let kernel = &program.kernels[k];
+            let place = kernel.result.index();
+            let taken_over = match self.kind == Kind::Compute && kernel.kind == Kind::Fused {
+                true => values[place].take(),
+                false => None,
+            };
+            if kernel.kind != Kind::Compute {
+                waste::refuse_copy(program, kernel, &values)?;
+            }
+            let call = Call {
+                target: &program.tensors[kernel.result],
+                id: kernel.result,
+                lowered,
+                executable: executable.as_ref(),
+                values: &values,
+                dims,
+                pack: crate::pack,
+                grain: match self.parts {
+                    Parts::Whole => u64::MAX,
+                    Parts::OfElements(n) => n,
+                },
+            };
+            let tensor = call.run()?;
+            values[place] = Some(match taken_over {
+                Some(pattern) => at_entries(&tensor, &pattern)?,
+                None => tensor,
+            });
+        }
+        self.consider_optimising(start.elapsed().as_nanos() as u64);
+        Ok(values)
+    }
+
+    /// Has the C tier compiled in the background once a kernel of `auto` proves long: it computes
+    /// the same bits, so it may replace the first tier at any later call.
+    fn consider_optimising(&self, nanoseconds: u64) {
+        if self.backend != Backend::Auto || self.optimised.get().is_some() {
+            return;
+        }
+        let before = self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
+        if before < LONG && before + nanoseconds >= LONG && tamis_runtime::cc::is_available() {
+            let functions: Vec<Lowered> = self.lower_again();
+            let optimised = Arc::clone(&self.optimised);
+            std::thread::spawn(move || {
+                let functions: Vec<&ir::Function> = functions.iter().map(|l| &l.function).collect();
+                if let Ok(executables) = Backend::C.load(&functions) {
+                    let _ = optimised.set(executables);
+                }
+            });
+        }
+    }
+
+    /// The functions for the C tier, with the parameters of the first.
+    fn lower_again(&self) -> Vec<Lowered> {
+        pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
+    }
+}
