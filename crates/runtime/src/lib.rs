@@ -22,4 +22,4 @@ pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
 pub use tamis_core::datatype::{DataType, Scalar};
 pub use tamis_core::half::{Bf16, F16};
-pub use tensor::{LevelData, Tensor};
+pub use tensor::{LARGEST_DIMENSION, LevelData, Tensor, check_dims};

@@ -478,9 +478,18 @@ where
     Ok(crd.len() as u64)
 }
 
+/// The largest dimension: those of diagonals, which two dimensions have together, are numbers too.
+pub const LARGEST_DIMENSION: u64 = (1 << 62) - 1;
+
 /// Refuses dimensions that no index can reach.
 pub fn check_dims(dims: &[u64]) -> Result<(), Diagnostic> {
-    if dims.iter().any(|&d| d > i64::MAX as u64) { Err(too_large(dims)) } else { Ok(()) }
+    match dims.iter().find(|&&d| d > LARGEST_DIMENSION) {
+        None => Ok(()),
+        Some(d) => {
+            let message = format!("the dimension {d} is beyond 2^62 - 1");
+            Err(Diagnostic::new(Code::DimensionTooLarge, message).help("choose a smaller one"))
+        }
+    }
 }
 
 /// The diagnostic for a size beyond 2^63 - 1.
