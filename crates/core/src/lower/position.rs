@@ -43,9 +43,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// How many positions a position variable counts.
+    /// How many positions a position variable counts; where the levels above are not known yet,
+    /// those under all of them together.
     pub(super) fn positions_of(&mut self, var: IndexVar, scope: &Scope) -> Expr {
         let Some(at) = self.counted_by(var) else { return int(0) };
+        if scope.reached(&at.access).levels < at.first {
+            return self.positions_at(at.access.tensor, 0..at.last + 1, int(1));
+        }
         let (lo, hi) = self.stretch(&at, at.last, scope);
         sub(hi, lo)
     }

@@ -81,7 +81,14 @@ pub(super) fn declare(
         let over = |v: &IndexVar| s.program.derived.depth(*v, &others) == usize::MAX;
         levels.iter().zip(&level_vars).any(|(l, v)| !l.kind.properties().full && over(v))
     });
-    let kind = kind.unwrap_or(match nothing.is_some() && has_sparse {
+    let counted = vars.iter().find(|v| s.program.derived.position(**v).is_some());
+    if let (Some(&var), Some(Kind::Listed | Kind::Bitmap)) = (counted, kind) {
+        let var = s.name(var);
+        let message = format!("{var} counts positions, each of which has an element");
+        let help = "leave the kind of the workspace open, or make it dense".to_owned();
+        return Err(s.refuse(arg, message, help));
+    }
+    let kind = kind.unwrap_or(match nothing.is_some() && has_sparse && counted.is_none() {
         true => Kind::Listed,
         false => Kind::Dense,
     });

@@ -1,10 +1,12 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
+mod elements;
 mod hoist;
 mod prefetch;
 #[cfg(test)]
 mod random;
+mod segments;
 mod simplify;
 mod sink;
 mod sums;
@@ -40,9 +42,11 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 7] = [
+pub const PASSES: [(&str, Pass); 9] = [
     ("sink", |f, _| sink::sink(f)),
     ("unroll", |f, _| unroll::unroll(f)),
+    ("segments", |f, _| segments::split(f)),
+    ("elements", |f, _| elements::keep(f)),
     ("sums", |f, _| sums::split(f)),
     ("tile", tile::tile),
     ("prefetch", prefetch::prefetch),

@@ -60,7 +60,7 @@ fn root_size(call: &Call<'_>, scale: &Scale) -> u64 {
 
 /// The first row that positions of a part belong to, and the one behind the last.
 pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
-    let Root::Positions(id, level) = scale.root else { return (0, call.shape()[0]) };
+    let Root::Positions(id, level) = scale.root else { return (0, 0) };
     let Some(tensor) = &call.values[id.index()] else { return (0, 0) };
     let size = root_size(call, scale);
     let position = |iteration: i64| match u64::try_from(iteration) {

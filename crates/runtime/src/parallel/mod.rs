@@ -57,7 +57,7 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
                 call.enter(&mut frame)?;
                 return Ok(call.taken(&mut frame));
             }
-            let joined = Rows::new(call, chunks, (op, initial), frame);
+            let joined = Rows::new(call, chunks, (op, initial), frame)?;
             in_parts(call, &cuts, &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
             Ok(joined.finish())
         }

@@ -27,6 +27,8 @@ pub(super) struct Rows<'c> {
     op: ReduceOp,
     /// What elements are before.
     initial: Scalar,
+    /// How many rows there are.
+    count: u64,
     /// Elements of a row.
     row: usize,
     /// The slot of the result.
@@ -49,11 +51,13 @@ impl<'c> Rows<'c> {
         chunks: &'c Chunks,
         (op, initial): (ReduceOp, Scalar),
         frame: Frame,
-    ) -> Rows<'c> {
+    ) -> Result<Rows<'c>, Diagnostic> {
         let (place, ..) = call.result_arrays().next().expect("a result has values");
-        let row = call.shape()[1..].iter().product::<u64>() as usize;
+        let count = call.target.storage.format.headers(&call.shape(), &|_| 0)[0].size;
+        let row = call.full_size()? / count.max(1) as usize;
         let all = frame.slots[place] as usize;
-        Rows { call: *call, chunks, op, initial, row, place, all, frame: Mutex::new(frame) }
+        let frame = Mutex::new(frame);
+        Ok(Rows { call: *call, chunks, op, initial, count, row, place, all, frame })
     }
 
     /// The result once every part was told.
@@ -67,7 +71,7 @@ impl<'c> Rows<'c> {
         let (first, last) = match self.call.executable.is_concurrent() {
             true => rows(&self.call, &self.chunks.scale, part),
             // What copies the result in and out needs all of it.
-            false => (0, self.call.shape()[0]),
+            false => (0, self.count),
         };
         (first as usize * self.row, (last - first) as usize * self.row)
     }

@@ -1,0 +1,61 @@
+//! An element that an innermost loop updates in every turn stays in a register.
+//!
+//! ```text
+//! for p in lo..hi { y[q] = fma(A[p], x[crd[p]], y[q]) }
+//!
+//! if lo < hi {
+//!   s = y[q]
+//!   for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
+//!   y[q] = s
+//! }
+//! ```
+//!
+//! The operations and their order stay the same; what is stored has the type of the register.
+
+use super::affine::{assigned, exchange, inlined, reads_inputs_only, uses};
+use super::{fresh, rewrite};
+use crate::ids::Array;
+use crate::ir::build::{assign, lt, store, when};
+use crate::ir::{Expr, Function, Stmt};
+
+/// The pass.
+pub(super) fn keep(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite(body, &mut |s| kept(&mut function, s));
+    Function { body, ..function }
+}
+
+fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let (_, Stmt::Store { array, index, value }) = inlined(body)? else { return None };
+    let element = Expr::Load { array, index: Box::new(index.clone()), lanes: 1 };
+    let ty = function.type_of(&element);
+    let wide = ty.register.datatype() == function.arrays[array].elem;
+    let mut changed = vec![*var];
+    assigned(body, &mut changed);
+    let fixed = !changed.iter().any(|v| uses(&index, *v)) && reads_inputs_only(function, &index);
+    let (value, before) = (exchange(value.clone(), &element, &Expr::Var(*var)), value);
+    // Every use of the array is of the element.
+    if !wide || !fixed || value == before || touches(&value, array) {
+        return None;
+    }
+    let register = fresh(function, "s", ty);
+    let (names, last) = body.split_at(body.len() - 1);
+    let [Stmt::Store { index: own_index, value: own, .. }] = last else { return None };
+    let own_element = Expr::Load { array, index: Box::new(own_index.clone()), lanes: 1 };
+    let own = exchange(own.clone(), &own_element, &Expr::Var(register));
+    if touches(&own, array) {
+        return None;
+    }
+    let body = [names, &[assign(register, own)]].concat();
+    let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body };
+    let kept = vec![assign(register, element), nest, store(array, index, Expr::Var(register))];
+    Some(vec![when(lt(lo.clone(), hi.clone()), kept)])
+}
+
+/// Whether an expression reads an array.
+fn touches(e: &Expr, array: Array) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
+    found
+}
