@@ -273,6 +273,17 @@ fn operands_are_explained() {
 }
 
 #[test]
+fn kinds_of_kernels_are_explained() {
+    let explain = |args: &[&str], status, part: &str| {
+        check(&[&["explain", "C(i,j) = A(i,j)", "-f", "A=csr"], args].concat(), status, part);
+    };
+    explain(&["-f", "C=csr", "--kind", "assemble", "--emit", "ir"], 0, "fn assemble_C(A2_pos");
+    explain(&["-f", "C=csr", "--kind", "compute", "--emit", "cin"], 0, "within(C(i,j), C(i,j) =");
+    explain(&["-f", "C=ell", "--kind", "compute"], 0, "# C is computed whole");
+    explain(&["--kind", "symbolic"], 2, "use one of fused, assemble, compute");
+}
+
+#[test]
 fn every_stage_is_explained() {
     for stage in ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"] {
         assert!(tamis(&["explain", SPMV, "-f", "A=csr", "--emit", stage]).status.success());
