@@ -175,7 +175,9 @@ impl Lowerer<'_> {
     /// The code of one case: the coordinate is known, and these operands have a position.
     pub(super) fn case(&mut self, nest: &Loop<'_>, present: &[At<'_>], body: &Stmt) -> Code {
         let mut scope = nest.scope.clone();
-        let bound = self.bind(nest.var, nest.index, &mut scope, nest.is_universal());
+        // A tile may reach beyond what diagonals around it leave open.
+        let exact = nest.is_universal() && nest.window.is_none();
+        let bound = self.bind(nest.var, nest.index, &mut scope, exact);
         for (it, position) in present {
             let end = it.segmented.then(|| ir::Expr::Var(self.segment_end(*position)));
             let position = ir::Expr::Var(*position);

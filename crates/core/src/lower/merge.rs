@@ -28,6 +28,9 @@ impl Lowerer<'_> {
         if nest.lattice.is_universal() {
             return self.universe(nest);
         }
+        if let Some(leader) = self.leader(nest) {
+            return self.led(nest, leader);
+        }
         let every = nest.every();
         if every.count_ones() > 2 && nest.lattice.points.len() > 1 {
             return Code { stmts: self.any(nest, every), covers: false };
@@ -52,7 +55,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether a use is that of the pattern of the result.
-    fn is_pattern(&self, access: &crate::notation::Access) -> bool {
+    pub(super) fn is_pattern(&self, access: &crate::notation::Access) -> bool {
         access.tensor == self.kernel.result
     }
 
@@ -100,7 +103,7 @@ impl Lowerer<'_> {
     ///   if not (first + n <= hi and then these n are empty)
     ///     for p in first..min(first + n, hi)
     /// ```
-    fn positions(
+    pub(super) fn positions(
         &mut self,
         nest: &Loop<'_>,
         it: &Iterator,
@@ -200,7 +203,7 @@ impl Lowerer<'_> {
     }
 
     /// Finds the segment of an operand if it is at the coordinate; else it is empty.
-    fn segment_if(&mut self, nest: &Loop<'_>, it: &Iterator, flag: Var) -> Vec<Stmt> {
+    pub(super) fn segment_if(&mut self, nest: &Loop<'_>, it: &Iterator, flag: Var) -> Vec<Stmt> {
         let segment = self.segments_at(nest, &[(it, it.position)]);
         if segment.is_empty() {
             return vec![];
@@ -221,7 +224,7 @@ impl Lowerer<'_> {
     }
 
     /// Sets positions to the beginnings of their segments.
-    fn start(&mut self, nest: &Loop<'_>, fresh: Set) -> Vec<Stmt> {
+    pub(super) fn start(&mut self, nest: &Loop<'_>, fresh: Set) -> Vec<Stmt> {
         let mut stmts = vec![];
         for it in nest.members(fresh) {
             let bounds = it.bounds();
@@ -236,7 +239,7 @@ impl Lowerer<'_> {
     }
 
     /// Moves an operand past the coordinates before the first that is visited.
-    fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
+    pub(super) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
         let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
         let before = lt(it.coordinate(it.position), first.clone());
         Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
@@ -412,7 +415,7 @@ impl Lowerer<'_> {
     }
 
     /// The points below a set as a chain of conditions, more operands first.
-    fn cases(
+    pub(super) fn cases(
         &mut self,
         nest: &Loop<'_>,
         present: Set,
@@ -424,16 +427,16 @@ impl Lowerer<'_> {
             let at = nest.at(point.present);
             let code = self.case(nest, &at, &point.body);
             covers &= code.covers;
-            let flags = at.iter().filter_map(|(it, _)| flag_of(it));
-            arms.push((point.present, all(flags.map(Expr::Var)), code.stmts));
+            let flags: Vec<Var> = at.iter().filter_map(|(it, _)| flag_of(it)).collect();
+            arms.push((flags.is_empty(), all(flags.into_iter().map(Expr::Var)), code.stmts));
         }
         covers &= nest.lattice.is_universal();
         let mut chain = vec![];
-        for (present, cond, then) in arms.into_iter().rev() {
-            chain = match (present, chain.is_empty()) {
-                (0, _) => then,
-                (_, true) => vec![when(cond, then)],
-                (_, false) => vec![Stmt::If { cond, then, otherwise: chain }],
+        for (always, cond, then) in arms.into_iter().rev() {
+            chain = match (always, chain.is_empty()) {
+                (true, _) => then,
+                (false, true) => vec![when(cond, then)],
+                (false, false) => vec![Stmt::If { cond, then, otherwise: chain }],
             };
         }
         Code { stmts: chain, covers }
@@ -453,7 +456,7 @@ impl Lowerer<'_> {
     }
 
     /// The variable that says whether an operand is at the coordinate.
-    fn flag(&mut self, it: &Iterator) -> Var {
+    pub(super) fn flag(&mut self, it: &Iterator) -> Var {
         let name = format!("at_{}", self.name_of(it.position));
         *self.flags.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::BOOL))
     }
@@ -461,7 +464,7 @@ impl Lowerer<'_> {
 
 impl Loop<'_> {
     /// The iterators that some point has.
-    fn every(&self) -> Set {
+    pub(super) fn every(&self) -> Set {
         self.lattice.points.iter().fold(0, |set, p| set | p.present)
     }
 

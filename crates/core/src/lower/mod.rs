@@ -28,6 +28,7 @@ mod flat;
 mod forall;
 mod function;
 mod gallop;
+mod lead;
 mod local;
 mod merge;
 mod peel;
