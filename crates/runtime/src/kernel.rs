@@ -2,11 +2,12 @@
 
 use crate::budget;
 use crate::coordinates::Coordinates;
+use crate::extent::too_large;
 use crate::memory::{self, Buffer};
 use crate::pack::Duplicates;
 use crate::parallel;
 use crate::pattern::with_values;
-use crate::tensor::{LevelData, Tensor, too_large, views};
+use crate::tensor::{LevelData, Tensor, views};
 use tamis_core::cin;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};

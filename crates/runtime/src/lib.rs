@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cc;
 pub mod coordinates;
 mod disk_cache;
+mod extent;
 pub mod interpreted;
 pub mod kernel;
 pub mod memory;
@@ -18,8 +19,9 @@ pub mod tensor;
 pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
+pub use extent::{LARGEST_DIMENSION, check_dims};
 pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
 pub use tamis_core::datatype::{DataType, Scalar};
 pub use tamis_core::half::{Bf16, F16};
-pub use tensor::{LARGEST_DIMENSION, LevelData, Tensor, check_dims};
+pub use tensor::{LevelData, Tensor};
