@@ -4,10 +4,11 @@ use crate::args::ConvertArgs;
 use crate::failure::Failure;
 use crate::progress;
 use crate::recommend::storage;
+use std::io::Write;
 use tamis::Duplicates;
 
 /// Runs the command.
-pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
+pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let file = progress::read(&args.input)?;
     let mut list = file.coordinates;
     if let Some(text) = &args.to {
@@ -16,6 +17,10 @@ pub fn convert(args: &ConvertArgs) -> Result<(), Failure> {
         list = tamis::pack(&list, &storage, Duplicates::Sum)?.to_coordinates();
     }
     progress::write(&args.output, &list)?;
-    println!("{} entries written to {}", list.vals.len(), args.output.display());
+    let entries = match list.vals.len() {
+        1 => "1 entry".to_owned(),
+        n => format!("{n} entries"),
+    };
+    writeln!(out, "{entries} written to {}", args.output.display())?;
     Ok(())
 }

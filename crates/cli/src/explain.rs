@@ -3,11 +3,12 @@
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
+use std::io::Write;
 use tamis::explain::{Explanation, Stage};
 use tamis::{KernelKind, Options};
 
 /// Runs the command.
-pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
+pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let (texts, forms): (Vec<String>, Vec<String>) =
@@ -43,19 +44,19 @@ pub fn explain(args: &ExplainArgs) -> Result<(), Failure> {
     };
     let explanation = Explanation::of(&program, &formats, &options)?.of_kind(kind);
     if is_dot(&forms, &stages)? {
-        print!("{}", explanation.graphviz()?);
+        write!(out, "{}", explanation.graphviz()?)?;
         return Ok(());
     }
     if let [stage] = stages[..] {
-        print!("{}", explanation.stage(stage)?);
+        write!(out, "{}", explanation.stage(stage)?)?;
         return Ok(());
     }
     if stages.is_empty() {
         stages = vec![Stage::Notation, Stage::Cin, Stage::Graph, Stage::Lattice, Stage::Ir];
     }
     for stage in stages {
-        println!("---- {}", stage.name());
-        print!("{}", explanation.stage(stage)?);
+        writeln!(out, "---- {}", stage.name())?;
+        write!(out, "{}", explanation.stage(stage)?)?;
     }
     Ok(())
 }

@@ -1,5 +1,8 @@
 //! What goes wrong, and the exit status that tells.
 
+use std::fmt::Display;
+use std::io::{self, Write};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use tamis::{Code, Diagnostic, Kind};
 use tamis_io::{FileError, FileErrorCode};
@@ -18,15 +21,34 @@ impl Failure {
     pub fn report(&self) -> ExitCode {
         match self {
             Failure::Diagnostic(d) => {
-                eprintln!("{d}");
+                tell(d);
                 ExitCode::from(if d.code.kind() == Kind::Request { 2 } else { 1 })
             }
             Failure::File(e) => {
-                eprintln!("{e}");
+                tell(e);
                 let request = e.code == FileErrorCode::UnknownFormat;
                 ExitCode::from(if request { 2 } else { 1 })
             }
         }
+    }
+}
+
+/// Prints on standard error; where nobody can read that, the exit status has to do.
+fn tell(what: &dyn Display) {
+    let _ = writeln!(io::stderr(), "{what}");
+}
+
+/// Standard output is the only thing that commands write to themselves.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        Failure::File(FileError {
+            code: FileErrorCode::NotWritable,
+            path: PathBuf::from("standard output"),
+            line: None,
+            column: None,
+            message: format!("cannot write: {error}"),
+            help: "send what is printed to another place".to_owned(),
+        })
     }
 }
 

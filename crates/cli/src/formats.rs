@@ -1,12 +1,13 @@
 //! `tamis formats`: what tensors may be stored as, from the code.
 
 use crate::failure::Failure;
+use std::io::Write;
 use tamis::format::NAMED;
 use tamis::level::{LevelKind, registered};
 
 /// Lists the named formats and the level formats.
-pub fn formats() -> Result<(), Failure> {
-    println!("Named formats");
+pub fn formats(out: &mut dyn Write) -> Result<(), Failure> {
+    writeln!(out, "Named formats")?;
     for named in &NAMED {
         let order = named.order().map_or_else(|| "any".to_owned(), |n| n.to_string());
         let format = named.order().and_then(|n| named.for_order(n));
@@ -15,27 +16,29 @@ pub fn formats() -> Result<(), Failure> {
             "" => named.name.to_owned(),
             usage => format!("{}({usage})", named.name),
         };
-        println!("  {usage}");
-        println!("      order {order}: {}", named.summary);
+        writeln!(out, "  {usage}")?;
+        writeln!(out, "      order {order}: {}", named.summary)?;
         if let Some(levels) = levels {
-            println!("      ({levels})");
+            writeln!(out, "      ({levels})")?;
         }
     }
-    println!();
-    println!("Level formats, as in (i, j) -> (i: dense, j: compressed)");
+    writeln!(out)?;
+    writeln!(out, "Level formats, as in (i, j) -> (i: dense, j: compressed)")?;
     for kind in registered() {
-        println!("  {:<12} {}", kind.name(), kind.summary());
-        println!("      properties    {}", properties(kind));
-        println!("      capabilities  {}", capabilities(kind));
+        writeln!(out, "  {:<12} {}", kind.name(), kind.summary())?;
+        writeln!(out, "      properties    {}", properties(kind))?;
+        writeln!(out, "      capabilities  {}", capabilities(kind))?;
     }
-    println!();
-    println!(
+    writeln!(out)?;
+    writeln!(
+        out,
         "Levels store a mode i, its block i/4 and its place there i%4, a diagonal j-i, or slots #i."
-    );
-    println!(
+    )?;
+    writeln!(
+        out,
         "Braces after a format give types and the fill value: csr{{f32, fill: inf, pos: i64, crd: i32}}"
-    );
-    println!("Element types: {}", tamis::DataType::ALL.map(|t| t.name()).join(", "));
+    )?;
+    writeln!(out, "Element types: {}", tamis::DataType::ALL.map(|t| t.name()).join(", "))?;
     Ok(())
 }
 

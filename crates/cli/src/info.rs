@@ -4,28 +4,30 @@ use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::progress;
 use crate::recommend::{self, Measures};
+use std::io::Write;
 use tamis::Values;
 
 /// Runs the command.
-pub fn info(args: &InfoArgs) -> Result<(), Failure> {
+pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let file = progress::read(&args.file)?;
     let list = &file.coordinates;
     let measures = Measures::of(list);
     let dims: Vec<String> = list.dims.iter().map(u64::to_string).collect();
-    println!("order       {}", list.dims.len());
-    println!(
+    writeln!(out, "order       {}", list.dims.len())?;
+    writeln!(
+        out,
         "dimensions  {}",
         if dims.is_empty() { "none (a scalar)".to_owned() } else { dims.join(" x ") }
-    );
-    println!("nonzeros    {}", list.vals.len());
-    println!("density     {:.3e}", measures.density);
-    println!("stored as   {:?}, {:?}", file.header.field, file.header.symmetry);
+    )?;
+    writeln!(out, "nonzeros    {}", list.vals.len())?;
+    writeln!(out, "density     {:.3e}", measures.density)?;
+    writeln!(out, "stored as   {:?}, {:?}", file.header.field, file.header.symmetry)?;
     let zeros = zeros(&list.vals);
     if zeros > 0 {
-        println!("zeros       {zeros} explicit");
+        writeln!(out, "zeros       {zeros} explicit")?;
     }
-    measures.print();
-    recommend::print(list, &measures)
+    measures.print(out)?;
+    recommend::print(list, &measures, out)
 }
 
 fn zeros(vals: &Values) -> usize {

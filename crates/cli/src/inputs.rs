@@ -11,6 +11,7 @@ use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
     Tensor, Values,
 };
+use tamis_io::{File, FileFormat};
 
 /// The element type of `--dtype`.
 pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
@@ -57,18 +58,17 @@ pub fn operands(
         let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
         let list =
             generator.fill(&dims, datatype.unwrap_or(DataType::F64), &format!("-g {text}"))?;
-        if lists.insert(name.clone(), (list, generator.shape())).is_some() {
+        let list = List { datatype: list.vals.datatype(), shape: generator.shape(), list };
+        if lists.insert(name.clone(), list).is_some() {
             return Err(twice("-g", &name));
         }
     }
     check_all_given(program, &lists)?;
     let mut operands = vec![];
-    for (name, (list, shape)) in lists {
-        let entries = list.vals.len() as u64;
-        let about = About { dims: &list.dims, entries, datatype: list.vals.datatype(), shape };
-        let storage = about.storage(formats.get(&name), dtype)?;
+    for (name, list) in lists {
+        let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
-        let tensor = tamis::pack(&list, &storage, Duplicates::Sum).map_err(|mut d| {
+        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum).map_err(|mut d| {
             d.message = format!("{name}: {}", d.message);
             d
         })?;
@@ -89,12 +89,9 @@ pub fn storages(
     let sizes = sizes(program, args, &lists)?;
     let mut specs = formats.clone();
     let mut given = dimensions(program, &args.dimensions)?;
-    for (name, (list, shape)) in &lists {
-        let entries = list.vals.len() as u64;
-        let datatype = list.vals.datatype();
-        let about = About { dims: &list.dims, entries, datatype, shape: *shape };
-        specs.insert(name.clone(), spec(about.storage(formats.get(name), dtype)?));
-        given.tensors.insert(name.clone(), list.dims.clone());
+    for (name, list) in &lists {
+        specs.insert(name.clone(), spec(list.about().storage(formats.get(name), dtype)?));
+        given.tensors.insert(name.clone(), list.list.dims.clone());
     }
     for text in &args.generators {
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
@@ -121,16 +118,40 @@ fn spec(storage: Storage) -> FormatSpec {
     }
 }
 
+/// An operand before it is stored.
+struct List {
+    list: Coordinates,
+    /// The type that it has where nothing else is said.
+    datatype: DataType,
+    shape: Shape,
+}
+
+impl List {
+    /// Of text without types: floats or complex numbers, though the list may hold integers, to
+    /// have them exact.
+    fn of_text(list: Coordinates) -> List {
+        let is_complex = list.vals.datatype().is_complex();
+        let datatype = if is_complex { DataType::C128 } else { DataType::F64 };
+        List { list, datatype, shape: Shape::Sparse }
+    }
+
+    fn about(&self) -> About<'_> {
+        About {
+            dims: &self.list.dims,
+            entries: self.list.vals.len() as u64,
+            datatype: self.datatype,
+            shape: self.shape,
+        }
+    }
+}
+
 /// The operands of `-i` by name.
-fn files(
-    program: &Program,
-    args: &TensorArgs,
-) -> Result<BTreeMap<String, (Coordinates, Shape)>, Failure> {
+fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>, Failure> {
     let mut lists = BTreeMap::new();
     for text in &args.inputs {
         let (name, file) = assignment("-i", text)?;
         let order = order_of(program, name)?;
-        if lists.insert(name.to_owned(), (read(name, file, order)?, Shape::Sparse)).is_some() {
+        if lists.insert(name.to_owned(), read(name, file, order)?).is_some() {
             return Err(twice("-i", name));
         }
     }
@@ -196,18 +217,19 @@ impl About<'_> {
 }
 
 /// A file, or a number for a scalar.
-fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
+fn read(name: &str, file: &str, order: usize) -> Result<List, Failure> {
     if order == 0
         && let Some(value) = Scalar::parse(file)
     {
-        // A number without a point is as good as any float.
         let vals = match value {
             Scalar::C128(z) => Values::C128(vec![z]),
+            Scalar::I64(x) => Values::I64(vec![x]),
+            Scalar::U64(x) => Values::U64(vec![x]),
             real => Values::F64(vec![real.as_f64()]),
         };
-        return Ok(Coordinates { dims: vec![], crds: vec![], vals });
+        return Ok(List::of_text(Coordinates { dims: vec![], crds: vec![], vals }));
     }
-    let mut list = progress::read(Path::new(file))?.coordinates;
+    let File { coordinates: mut list, header } = progress::read(Path::new(file))?;
     // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
     while list.dims.len() > order && list.dims.last() == Some(&1) {
         list.dims.pop();
@@ -224,7 +246,10 @@ fn read(name: &str, file: &str, order: usize) -> Result<Coordinates, Failure> {
             .help("use one index variable per mode of the file")
             .into());
     }
-    Ok(list)
+    Ok(match header.format {
+        FileFormat::Frostt => List::of_text(list),
+        _ => List { datatype: list.vals.datatype(), list, shape: Shape::Sparse },
+    })
 }
 
 /// Dimensions of index variables and of tensors.
@@ -239,10 +264,10 @@ pub struct Dimensions {
 fn sizes(
     program: &Program,
     args: &TensorArgs,
-    lists: &BTreeMap<String, (Coordinates, Shape)>,
+    lists: &BTreeMap<String, List>,
 ) -> Result<Dimensions, Failure> {
     let mut known: BTreeMap<String, Vec<u64>> =
-        lists.iter().map(|(name, (list, _))| (name.clone(), list.dims.clone())).collect();
+        lists.iter().map(|(name, list)| (name.clone(), list.list.dims.clone())).collect();
     for text in &args.generators {
         let (name, what) = assignment("-g", text)?;
         if let Some(dims) = Generator::parse(&format!("-g {text}"), what)?.dims {
@@ -335,10 +360,7 @@ fn inferred(program: &Program, name: &str, sizes: &Dimensions) -> Result<Vec<u64
 }
 
 /// Refuses operands without a value.
-fn check_all_given(
-    program: &Program,
-    lists: &BTreeMap<String, (Coordinates, Shape)>,
-) -> Result<(), Failure> {
+fn check_all_given(program: &Program, lists: &BTreeMap<String, List>) -> Result<(), Failure> {
     let mut written = BTreeSet::new();
     for statement in &program.statements {
         for access in statement.value.accesses() {

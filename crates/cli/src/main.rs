@@ -15,24 +15,34 @@ mod run;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
+use failure::Failure;
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     tamis::pipes::end_with_reader();
-    let done = match Cli::parse().command {
-        Command::Run(args) => run::run(&args),
-        Command::Explain(args) => explain::explain(&args),
-        Command::Convert(args) => convert::convert(&args),
-        Command::Info(args) => info::info(&args),
-        Command::Formats => formats::formats(),
-        Command::Completions { shell } => {
-            let mut command = Cli::command();
-            clap_complete::generate(shell, &mut command, "tamis", &mut std::io::stdout());
-            Ok(())
-        }
-    };
+    let command = Cli::parse().command;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let done = act(command, &mut out).and_then(|()| Ok(out.flush()?));
+    drop(out);
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
+    }
+}
+
+/// Does what the command line asks for; what it prints goes to `out`.
+fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
+    match command {
+        Command::Run(args) => run::run(&args, out),
+        Command::Explain(args) => explain::explain(&args, out),
+        Command::Convert(args) => convert::convert(&args, out),
+        Command::Info(args) => info::info(&args, out),
+        Command::Formats => formats::formats(out),
+        Command::Completions { shell } => {
+            let mut script = vec![];
+            clap_complete::generate(shell, &mut Cli::command(), "tamis", &mut script);
+            Ok(out.write_all(&script)?)
+        }
     }
 }

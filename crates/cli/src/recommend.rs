@@ -10,6 +10,7 @@
 //! reading an entry counts too: lists load every coordinate, hash maps pass empty buckets.
 
 use crate::failure::Failure;
+use std::io::{self, Write};
 use tamis::{Coordinates, IndexWidth, Storage};
 
 /// Sizes of blocks that are looked at.
@@ -52,24 +53,26 @@ impl Measures {
     }
 
     /// Prints them, a line each.
-    pub fn print(&self) {
-        let Some(matrix) = &self.matrix else { return };
+    pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(matrix) = &self.matrix else { return Ok(()) };
         for (name, mode) in ["rows", "columns"].into_iter().zip(&self.modes) {
-            println!(
+            writeln!(
+                out,
                 "{name:<11} {:.2} entries on average, deviation {:.2}, {} at most, {} empty",
                 mode.mean, mode.deviation, mode.most, mode.empty
-            );
+            )?;
         }
         let full = 100.0 * matrix.diagonals_full;
-        println!("diagonals   {}, {full:.0} % full", matrix.diagonals);
+        writeln!(out, "diagonals   {}, {full:.0} % full", matrix.diagonals)?;
         for (size, count, share) in &matrix.blocks {
-            println!("blocks      {size} x {size}: {count}, {:.0} % full", 100.0 * share);
+            writeln!(out, "blocks      {size} x {size}: {count}, {:.0} % full", 100.0 * share)?;
         }
         let pattern = if matrix.symmetric { "symmetric" } else { "unsymmetric" };
-        println!("symmetry    {pattern} pattern");
+        writeln!(out, "symmetry    {pattern} pattern")?;
         if matrix.duplicates > 0 {
-            println!("duplicates  {}", matrix.duplicates);
+            writeln!(out, "duplicates  {}", matrix.duplicates)?;
         }
+        Ok(())
     }
 
     /// Why a format suits, or does not.
@@ -159,7 +162,7 @@ struct Candidate {
 }
 
 /// Prints the formats for a list, best first.
-pub fn print(list: &Coordinates, measures: &Measures) -> Result<(), Failure> {
+pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Result<(), Failure> {
     let mut candidates = vec![];
     for format in formats(list.dims.len()) {
         let storage = storage(list, &format)?;
@@ -172,11 +175,11 @@ pub fn print(list: &Coordinates, measures: &Measures) -> Result<(), Failure> {
     let usual = candidates.iter().find(|c| ["csr", "csf", "sparse"].contains(&c.format.as_str()));
     let usual = usual.map(|c| (c.format.clone(), c.bytes.max(1) as f64));
     let (name, bytes) = usual.unwrap_or_else(|| ("dense".to_owned(), 8.0));
-    println!();
-    println!("{:<14} {:>12} {:>10}   why", "format", "bytes", format!("of {name}"));
+    writeln!(out)?;
+    writeln!(out, "{:<14} {:>12} {:>10}   why", "format", "bytes", format!("of {name}"))?;
     for c in &candidates {
         let (of, reason) = (c.bytes as f64 / bytes, measures.reason(&c.format));
-        println!("{:<14} {:>12} {of:>10.2}   {reason}", c.format, size(c.bytes));
+        writeln!(out, "{:<14} {:>12} {of:>10.2}   {reason}", c.format, size(c.bytes))?;
     }
     Ok(())
 }

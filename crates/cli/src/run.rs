@@ -3,12 +3,13 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid};
 use crate::{inputs, progress};
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::time::Instant;
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
 
 /// Runs the command.
-pub fn run(args: &RunArgs) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let program = tamis::notation::parse(&args.expression)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let backend = backend(&args.backend)?;
@@ -62,8 +63,8 @@ pub fn run(args: &RunArgs) -> Result<(), Failure> {
     }
     let report = Report { compile_ms, seconds, backend, threads, schedule: schedule.to_string() };
     match args.json {
-        true => report.json(&results),
-        false => report.summary(&results, &outputs),
+        true => report.json(out, &results)?,
+        false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
 }
@@ -102,12 +103,13 @@ struct Report {
 }
 
 impl Report {
-    fn json(&self, results: &[(String, Tensor)]) {
-        let Some((_, tensor)) = results.last() else { return };
+    fn json(&self, out: &mut dyn Write, results: &[(String, Tensor)]) -> io::Result<()> {
+        let Some((_, tensor)) = results.last() else { return Ok(()) };
         let list = |items: Vec<String>| items.join(", ");
         let dims = list(tensor.dims().iter().map(u64::to_string).collect());
         let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
-        println!(
+        writeln!(
+            out,
             "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
              \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
             tensor.nnz(),
@@ -115,17 +117,22 @@ impl Report {
             self.backend.name(),
             self.threads,
             self.schedule
-        );
+        )
     }
 
-    fn summary(&self, results: &[(String, Tensor)], outputs: &[(String, PathBuf)]) {
+    fn summary(
+        &self,
+        out: &mut dyn Write,
+        results: &[(String, Tensor)],
+        outputs: &[(String, PathBuf)],
+    ) -> io::Result<()> {
         for (name, tensor) in results {
             let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
             let dims = if dims.is_empty() { "a scalar".to_owned() } else { dims.join(" x ") };
-            println!("{name}: {dims}, {} stored, {}", tensor.nnz(), tensor.storage());
+            writeln!(out, "{name}: {dims}, {} stored, {}", tensor.nnz(), tensor.storage())?;
             match outputs.iter().find(|(n, _)| n == name) {
-                Some((_, path)) => println!("  written to {}", path.display()),
-                None => print_values(tensor),
+                Some((_, path)) => writeln!(out, "  written to {}", path.display())?,
+                None => print_entries(out, &tensor.to_coordinates())?,
             }
         }
         let mut sorted = self.seconds.clone();
@@ -133,35 +140,36 @@ impl Report {
         let median = sorted[sorted.len() / 2];
         let runs =
             if sorted.len() > 1 { format!(" (median of {})", sorted.len()) } else { String::new() };
-        println!(
+        writeln!(
+            out,
             "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}",
             self.compile_ms,
             median * 1e3,
             self.backend.name()
-        );
+        )
     }
 }
 
-/// The first entries of a tensor.
-fn print_values(tensor: &Tensor) {
+/// The first entries of a list.
+fn print_entries(out: &mut dyn Write, list: &Coordinates) -> io::Result<()> {
     const SHOWN: usize = 8;
-    let list = tensor.to_coordinates();
-    let shown = tensor.nnz().min(SHOWN);
+    let shown = list.vals.len().min(SHOWN);
     for n in 0..shown {
         let place: Vec<String> = list.crds.iter().map(|c| c[n].to_string()).collect();
         match place.is_empty() {
-            true => println!("  {}", tensor.vals().get(n)),
-            false => println!("  ({}) {}", place.join(","), tensor.vals().get(n)),
+            true => writeln!(out, "  {}", list.vals.get(n))?,
+            false => writeln!(out, "  ({}) {}", place.join(","), list.vals.get(n))?,
         }
     }
-    if tensor.nnz() > shown {
-        println!("  .. {} more", tensor.nnz() - shown);
+    if list.vals.len() > shown {
+        writeln!(out, "  .. {} more", list.vals.len() - shown)?;
     }
     if let Values::F64(v) = &list.vals
         && v.len() > 1
     {
-        println!("  sum {}", v.iter().sum::<f64>());
+        writeln!(out, "  sum {}", v.iter().sum::<f64>())?;
     }
+    Ok(())
 }
 
 fn outputs(

@@ -51,6 +51,68 @@ fn slices_fix_dimensions() {
     check(&["run", whole, "-g", "B=50x300:0.1", "-d", "A=600"], 2, "error[order-mismatch]");
 }
 
+/// Whatever the storage, what is printed is what a file would hold.
+#[test]
+fn summaries_pair_places_with_their_values() {
+    let path = scratch("four.tns");
+    std::fs::write(&path, "# dims: 4 4\n1 2 1\n3 4 2\n").expect("written");
+    let input = format!("A={}", path.display());
+    for format in ["csr", "dok", "bcsr(2,2)", "dia", "ell", "bitmap"] {
+        let format = format!("C={format}");
+        let args = ["run", "C(i,j) = 2 * A(i,j)", "-i", &input, "-f", &format];
+        for entry in ["(0,1) 2.0\n", "(2,3) 4.0\n"] {
+            check(&args, 0, entry);
+        }
+    }
+    let args = ["run", "y(i) = A(i,j)", "-i", &input, "-f", "y=hash"];
+    check(&args, 0, "(2) 2.0\n");
+}
+
+/// Integers of 64 bit are those of their text, in files and as scalars.
+#[test]
+fn integers_are_exact() {
+    for (value, datatype) in [
+        ("9007199254740993", "i64"),
+        ("-9223372036854775808", "i64"),
+        ("18446744073709551615", "u64"),
+    ] {
+        let format = format!("B=dense{{{datatype}}}");
+        let scalar = ["run", "a = B", "-f", &format, "--dtype", datatype, "-i"];
+        check(&[&scalar[..], &[&format!("B={value}")]].concat(), 0, &format!("  {value}\n"));
+        let path = scratch("wide.tns");
+        std::fs::write(&path, format!("# dims: 2\n2 {value}\n")).expect("written");
+        let input = format!("B={}", path.display());
+        let run = ["run", "a = B(i)", "-f", &format, "--dtype", datatype, "-i", &input];
+        check(&run, 0, &format!("  {value}\n"));
+        for name in ["wide.mtx", "wide.rb", "back.tns"] {
+            let to = scratch(name);
+            check(&["convert", &path.to_string_lossy(), &to.to_string_lossy()], 0, "1 entry");
+            let input = format!("B={}", to.display());
+            let run = ["run", "a = B(i)", "-f", &format, "--dtype", datatype, "-i", &input];
+            check(&run, 0, &format!("  {value}\n"));
+        }
+    }
+    // Text has no types: without one it is a float.
+    check(&["run", "a = B / 2", "-i", "B=9007199254740993"], 0, "  4503599627370496.0\n");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_output_that_is_full_is_told() {
+    let full = || std::fs::OpenOptions::new().write(true).open("/dev/full").expect("a device");
+    let run = ["run", "y(i) = x(i)", "-g", "x=5:dense"];
+    for args in [&["formats"][..], &run, &["explain", SPMV], &["completions", "bash"]] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        let output = command.args(args).stdout(full()).output().expect("the command starts");
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{args:?}: {text}");
+        assert!(text.contains("error[file-not-writable]: standard output: "), "{text}");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        let status = command.args(["run", "y = q +"]).stderr(full()).status();
+        assert_eq!(status.expect("the command starts").code(), Some(2));
+    }
+}
+
 #[test]
 fn json_has_what_scripts_need() {
     let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];

@@ -3,7 +3,7 @@
 //! Fields are separated by spaces or tabs; a carriage return counts as a blank, so lines may end
 //! in either way. Every step that fails names the byte where it failed.
 
-use crate::error::{FileErrorCode, Flaw, Parsed};
+use crate::error::{FileErrorCode, Flaw, Parsed, counted};
 use crate::number;
 use crate::progress;
 use std::fmt;
@@ -40,7 +40,7 @@ impl Item {
         format!("{article} {name}")
     }
 
-    fn with_value(self, value: i128) -> String {
+    fn with_value(self, value: &str) -> String {
         match self {
             Item::Mode(mode) => format!("coordinate {value} of mode {mode}"),
             _ => format!("{self} {value}"),
@@ -85,7 +85,7 @@ impl<'a> Cursor<'a> {
 
     /// The byte here; the end of the text reads as the end of a line.
     #[inline(always)]
-    fn peek(&self) -> u8 {
+    pub fn peek(&self) -> u8 {
         self.text.get(self.at).copied().unwrap_or(b'\n')
     }
 
@@ -113,9 +113,10 @@ impl<'a> Cursor<'a> {
         rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length])
     }
 
-    /// Moves over empty lines and comments to the next entry; false at the end of the text.
+    /// Moves over empty lines, and those that start with one of these bytes, to the next entry;
+    /// false at the end of the text.
     #[inline(always)]
-    pub fn next_entry(&mut self, comment: u8) -> bool {
+    pub fn next_entry(&mut self, comments: &[u8]) -> bool {
         if self.at >= self.tells {
             self.tell();
         }
@@ -127,7 +128,7 @@ impl<'a> Cursor<'a> {
             let byte = self.text[self.at];
             if byte == b'\n' {
                 self.at += 1;
-            } else if byte == comment {
+            } else if comments.contains(&byte) {
                 self.rest_of_line();
             } else {
                 return true;
@@ -201,7 +202,7 @@ impl<'a> Cursor<'a> {
             self.at += field.len();
             return Ok(value as u64 - 1);
         }
-        let named = item.with_value(value);
+        let named = item.with_value(&self.shown_digits());
         if value < 1 {
             let message = format!("{named} is below 1");
             return Err(self.flaw(
@@ -225,14 +226,23 @@ impl<'a> Cursor<'a> {
         self.skip_blanks();
         let value = self.whole_number(Item::Header(name))?;
         if !(0..=i128::from(LARGEST)).contains(&value) {
-            let message = format!("{name} {value} is out of range");
+            let message = format!("{name} {} is out of range", self.shown_digits());
             return Err(self.flaw(FileErrorCode::Range, message, "it must be from 0 to 2^63 - 1"));
         }
         self.at += self.field().len();
         Ok(value as u64)
     }
 
-    /// The field here as an integer of any size up to 128 bit, without moving.
+    /// The digits here as they stand in the file, if not too many.
+    fn shown_digits(&self) -> String {
+        let text = String::from_utf8_lossy(self.field());
+        match text.len() {
+            0..=60 => text.into_owned(),
+            length => format!("{}... ({length} digits)", &text[..20]),
+        }
+    }
+
+    /// The field here as an integer, without moving; the nearest of 128 bit.
     fn whole_number(&self, item: Item) -> Parsed<i128> {
         let text = std::str::from_utf8(self.field()).unwrap_or_default();
         let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -244,7 +254,7 @@ impl<'a> Cursor<'a> {
         Ok(text.parse().unwrap_or(extreme))
     }
 
-    /// A signed 64-bit integer.
+    /// A 64-bit integer with sign.
     #[inline]
     pub fn integer(&mut self) -> Parsed<i64> {
         self.skip_blanks();
@@ -258,8 +268,29 @@ impl<'a> Cursor<'a> {
             }
             self.at = start;
         }
+        self.unusual_integer()
+    }
+
+    /// A 64-bit integer without sign.
+    #[inline]
+    pub fn unsigned(&mut self) -> Parsed<u64> {
+        self.skip_blanks();
+        let (value, length) = number::leading_digits(self.text, self.at);
+        if length.wrapping_sub(1) < 18 {
+            let start = self.at;
+            self.at += length;
+            if self.ends_field() {
+                return Ok(value);
+            }
+            self.at = start;
+        }
+        self.unusual_integer()
+    }
+
+    #[cold]
+    fn unusual_integer<T: TryFrom<i128>>(&mut self) -> Parsed<T> {
         let value = self.whole_number(Item::Header("integer"))?;
-        let Ok(value) = i64::try_from(value) else {
+        let Ok(value) = T::try_from(value) else {
             let message = format!("integer {} does not fit into 64 bit", self.shown_field());
             return Err(self.flaw(
                 FileErrorCode::Range,
@@ -274,15 +305,23 @@ impl<'a> Cursor<'a> {
     /// A floating-point number.
     #[inline(always)]
     pub fn float(&mut self) -> Parsed<f64> {
-        self.skip_blanks();
-        if let Some((value, end)) = number::leading_float(self.text, self.at) {
-            let start = std::mem::replace(&mut self.at, end);
-            if self.ends_field() {
-                return Ok(value);
-            }
-            self.at = start;
+        match self.short_float() {
+            Some(value) => Ok(value),
+            None => self.unusual_float(),
         }
-        self.unusual_float()
+    }
+
+    /// A number that is read in the short way: no integer beyond 2^53 is.
+    #[inline(always)]
+    pub fn short_float(&mut self) -> Option<f64> {
+        self.skip_blanks();
+        let (value, end) = number::leading_float(self.text, self.at)?;
+        let start = std::mem::replace(&mut self.at, end);
+        if self.ends_field() {
+            return Some(value);
+        }
+        self.at = start;
+        None
     }
 
     fn unusual_float(&mut self) -> Parsed<f64> {
@@ -342,7 +381,8 @@ impl<'a> Cursor<'a> {
         if found == expected || flaw.code != FileErrorCode::Syntax {
             return flaw;
         }
-        let message = format!("the line has {found} fields, expected {expected}: {fields}");
+        let found = counted(found, "field", "fields");
+        let message = format!("the line has {found}, expected {expected}: {fields}");
         let help = "every entry is one line with the same number of fields";
         Flaw::new(FileErrorCode::Ragged, surplus.unwrap_or(line.at), message, help)
     }

@@ -127,6 +127,17 @@ pub(crate) struct Flaw {
     pub help: String,
 }
 
+/// `1 entry`, `2 entries`
+pub(crate) fn counted(count: impl TryInto<u128>, one: &str, many: &str) -> String {
+    let count = count.try_into().unwrap_or(u128::MAX);
+    format!("{count} {}", if count == 1 { one } else { many })
+}
+
+/// `1 entry`, `2 entries`
+pub(crate) fn entries(count: impl TryInto<u128>) -> String {
+    counted(count, "entry", "entries")
+}
+
 /// What readers return.
 pub(crate) type Parsed<T> = Result<T, Box<Flaw>>;
 

@@ -4,7 +4,7 @@ use crate::error::{FileError, FileErrorCode};
 use crate::header::{File, FileFormat, Layout, WriteOptions};
 use crate::{frostt, matrix_market, progress, rutherford_boeing, save};
 use flate2::Compression;
-use flate2::read::MultiGzDecoder;
+use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -98,15 +98,23 @@ fn is_gzip_name(path: &Path) -> bool {
 
 fn decompress(bytes: &[u8], path: &Path) -> Result<Vec<u8>, FileError> {
     let mut text = Vec::new();
-    MultiGzDecoder::new(bytes).read_to_end(&mut text).map_err(|error| {
-        if error.kind() == io::ErrorKind::OutOfMemory {
-            return out_of_memory(path);
-        }
-        let message = format!("the compressed data is damaged: {error}");
-        let help = "the file may be incomplete: fetch or compress it again";
-        FileError::whole(FileErrorCode::Compression, path, message, help)
-    })?;
+    let mut rest = bytes;
+    // Members follow one another; zeros behind them fill blocks of tapes and disks, as in gzip(1).
+    while rest.iter().any(|&byte| byte != 0) {
+        let mut member = GzDecoder::new(rest);
+        member.read_to_end(&mut text).map_err(|error| damaged(path, &error))?;
+        rest = member.into_inner();
+    }
     Ok(text)
+}
+
+fn damaged(path: &Path, error: &io::Error) -> FileError {
+    if error.kind() == io::ErrorKind::OutOfMemory {
+        return out_of_memory(path);
+    }
+    let message = format!("the compressed data is damaged: {error}");
+    let help = "the file may be incomplete: fetch or compress it again";
+    FileError::whole(FileErrorCode::Compression, path, message, help)
 }
 
 fn not_readable(path: &Path, error: &io::Error) -> FileError {

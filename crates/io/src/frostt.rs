@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A tensor of order 0 is one line with the value. A truth value is 0 or 1, a complex number
-//! `1.5+2j`. Comments start with `#`.
+//! `1.5+2j`. Comments start with `#` or `;`.
 //!
 //! The extended format, which MLIR writes, has two lines before the entries: the order and the
 //! number of entries, then the dimensions; its complex numbers are two fields. A file is taken as
@@ -22,6 +22,7 @@
 //! Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
 
 mod read;
+mod values;
 mod write;
 
 pub use read::read_frostt;

@@ -50,6 +50,8 @@ pub enum Field {
     Real,
     /// Integers.
     Integer,
+    /// Integers without sign.
+    Unsigned,
     /// None: every entry stands for one.
     Pattern,
     /// Complex numbers.

@@ -70,6 +70,18 @@ pub(crate) fn leading_float(text: &[u8], at: usize) -> Option<(f64, usize)> {
     Some((if negative { -value } else { value }, end))
 }
 
+/// A whole field as an integer of up to 128 bit.
+pub(crate) fn integer(field: &[u8]) -> Option<i128> {
+    let text = std::str::from_utf8(field).ok()?;
+    // Nearly all are short, and those are read faster.
+    text.parse::<i64>().map(i128::from).or_else(|_| text.parse()).ok()
+}
+
+/// A float as an integer, if it is one of less than 127 bit.
+pub(crate) fn whole(x: f64) -> Option<i128> {
+    (x.trunc() == x && x.abs() < (1u128 << 126) as f64).then_some(x as i128)
+}
+
 /// A whole field as a floating-point number: also `inf`, `nan`, and Fortran's `1.5D+3`.
 pub(crate) fn float(field: &[u8]) -> Option<f64> {
     let text = std::str::from_utf8(field).ok()?;

@@ -9,8 +9,10 @@ use tamis_runtime::{Coordinates, Values};
 pub(crate) trait Entry: Copy {
     /// The value at the cursor.
     fn read(cursor: &mut Cursor) -> Parsed<Self>;
-    /// The value at the transposed place.
-    fn mirrored(self, symmetry: Symmetry) -> Self;
+    /// The value at the transposed place, if the type has it.
+    fn mirrored(self, symmetry: Symmetry) -> Option<Self>;
+    /// Whether the value may stand on the diagonal, where it mirrors itself.
+    fn is_own_mirror(self, symmetry: Symmetry) -> bool;
     /// All values together.
     fn collect(values: Vec<Self>) -> Values;
     /// How many fields a value has.
@@ -29,8 +31,12 @@ impl Entry for One {
         Ok(One)
     }
 
-    fn mirrored(self, _: Symmetry) -> One {
-        One
+    fn mirrored(self, _: Symmetry) -> Option<One> {
+        Some(One)
+    }
+
+    fn is_own_mirror(self, _: Symmetry) -> bool {
+        true
     }
 
     fn collect(values: Vec<One>) -> Values {
@@ -46,8 +52,12 @@ impl Entry for f64 {
         cursor.float()
     }
 
-    fn mirrored(self, symmetry: Symmetry) -> f64 {
-        if symmetry == Symmetry::SkewSymmetric { -self } else { self }
+    fn mirrored(self, symmetry: Symmetry) -> Option<f64> {
+        Some(if symmetry == Symmetry::SkewSymmetric { -self } else { self })
+    }
+
+    fn is_own_mirror(self, symmetry: Symmetry) -> bool {
+        symmetry != Symmetry::SkewSymmetric || self == 0.0
     }
 
     fn collect(values: Vec<f64>) -> Values {
@@ -63,12 +73,49 @@ impl Entry for i64 {
         cursor.integer()
     }
 
-    fn mirrored(self, symmetry: Symmetry) -> i64 {
-        if symmetry == Symmetry::SkewSymmetric { self.wrapping_neg() } else { self }
+    fn mirrored(self, symmetry: Symmetry) -> Option<i64> {
+        if symmetry == Symmetry::SkewSymmetric { self.checked_neg() } else { Some(self) }
+    }
+
+    fn is_own_mirror(self, symmetry: Symmetry) -> bool {
+        symmetry != Symmetry::SkewSymmetric || self == 0
     }
 
     fn collect(values: Vec<i64>) -> Values {
         Values::I64(values)
+    }
+}
+
+impl Entry for u64 {
+    const FIELDS: usize = 1;
+
+    #[inline(always)]
+    fn read(cursor: &mut Cursor) -> Parsed<u64> {
+        cursor.unsigned()
+    }
+
+    fn mirrored(self, symmetry: Symmetry) -> Option<u64> {
+        if symmetry == Symmetry::SkewSymmetric { self.checked_neg() } else { Some(self) }
+    }
+
+    fn is_own_mirror(self, symmetry: Symmetry) -> bool {
+        symmetry != Symmetry::SkewSymmetric || self == 0
+    }
+
+    fn collect(values: Vec<u64>) -> Values {
+        Values::U64(values)
+    }
+}
+
+/// Integers as read with sign, or without where that fails and this does not: some lie above
+/// 2^63 - 1, and none below 0.
+pub(crate) fn with_or_without_sign<T>(
+    signed: Parsed<T>,
+    unsigned: impl FnOnce() -> Parsed<T>,
+) -> Parsed<T> {
+    match signed {
+        Err(flaw) if flaw.code == FileErrorCode::Range => unsigned().map_err(|_| flaw),
+        read => read,
     }
 }
 
@@ -80,12 +127,20 @@ impl Entry for [f64; 2] {
         Ok([cursor.float()?, cursor.float()?])
     }
 
-    fn mirrored(self, symmetry: Symmetry) -> [f64; 2] {
+    fn mirrored(self, symmetry: Symmetry) -> Option<[f64; 2]> {
         let [re, im] = self;
-        match symmetry {
+        Some(match symmetry {
             Symmetry::General | Symmetry::Symmetric => self,
             Symmetry::SkewSymmetric => [-re, -im],
             Symmetry::Hermitian => [re, -im],
+        })
+    }
+
+    fn is_own_mirror(self, symmetry: Symmetry) -> bool {
+        match symmetry {
+            Symmetry::General | Symmetry::Symmetric => true,
+            Symmetry::SkewSymmetric => self == [0.0, 0.0],
+            Symmetry::Hermitian => self[1] == 0.0,
         }
     }
 
@@ -115,13 +170,42 @@ impl<V: Entry> Triplets<V> {
         })
     }
 
-    /// Adds an entry, and the one across the diagonal.
+    /// Adds an entry, which stands at this byte of the file, and the one across the diagonal.
     #[inline(always)]
-    pub fn push(&mut self, row: u64, column: u64, value: V) {
+    pub fn push(&mut self, row: u64, column: u64, value: V, at: usize) -> Parsed<()> {
         self.push_one(row, column, value);
-        if self.symmetry != Symmetry::General && row != column {
-            self.push_one(column, row, value.mirrored(self.symmetry));
+        match self.symmetry {
+            Symmetry::General => Ok(()),
+            _ => self.push_mirrored(row, column, value, at),
         }
+    }
+
+    fn push_mirrored(&mut self, row: u64, column: u64, value: V, at: usize) -> Parsed<()> {
+        if row == column {
+            return match value.is_own_mirror(self.symmetry) {
+                true => Ok(()),
+                false => Err(self.not_its_mirror(row, at)),
+            };
+        }
+        let Some(mirrored) = value.mirrored(self.symmetry) else {
+            let (row, column) = (row + 1, column + 1);
+            let message =
+                format!("the negative of the entry ({row}, {column}) does not fit its type");
+            return Err(Flaw::new(FileErrorCode::Range, at, message, "declare the values real"));
+        };
+        self.push_one(column, row, mirrored);
+        Ok(())
+    }
+
+    #[cold]
+    fn not_its_mirror(&self, row: u64, at: usize) -> Box<Flaw> {
+        let (place, symmetry) = (row + 1, self.symmetry);
+        let demand = if symmetry == Symmetry::Hermitian { "real" } else { "zero" };
+        let message = format!(
+            "the diagonal of a {symmetry} matrix is {demand}, the entry ({place}, {place}) is not"
+        );
+        let help = "correct the entry, or the symmetry in the header";
+        Flaw::new(FileErrorCode::Range, at, message, help)
     }
 
     #[inline(always)]

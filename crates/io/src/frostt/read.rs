@@ -1,16 +1,17 @@
 //! FROSTT text to coordinates.
 
+use super::values::Numbers;
 use crate::cursor::{Cursor, Item, LARGEST};
-use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
-use crate::number;
 use crate::triplets::reserved;
 use std::path::Path;
 use tamis_runtime::{Coordinates, Values};
 
 /// Reads a tensor from FROSTT text, plain or extended; `path` names the file in errors.
 ///
-/// Values are `f64`, or complex if any is. Explicit zeros and duplicates are kept. Without
+/// Values are `f64`, or complex if any is; `i64` or `u64` where all are integers that one of these
+/// holds, and `f64` not exactly. Explicit zeros and duplicates are kept. Without
 /// dimensions in the file, each is the largest coordinate of its mode.
 ///
 /// # Errors
@@ -18,6 +19,9 @@ use tamis_runtime::{Coordinates, Values};
 pub fn read_frostt(text: &[u8], path: &Path) -> Result<File, FileError> {
     read_text(text).map_err(|flaw| flaw.locate(path, text))
 }
+
+/// What a comment starts with; MLIR writes `;`.
+const COMMENTS: &[u8] = b"#;";
 
 /// What stands before the entries.
 #[derive(Default)]
@@ -37,9 +41,12 @@ fn read_text(text: &[u8]) -> Parsed<File> {
     }
     let entries = read_entries(&mut cursor, &preamble)?;
     let stored = entries.vals.len();
-    let (field, vals) = match entries.vals {
-        Numbers::Real(vals) => (Field::Real, Values::F64(vals)),
-        Numbers::Complex(vals) => (Field::Complex, Values::C128(vals)),
+    let vals = entries.vals.finish();
+    let field = match vals {
+        Values::I64(_) => Field::Integer,
+        Values::U64(_) => Field::Unsigned,
+        Values::C128(_) => Field::Complex,
+        _ => Field::Real,
     };
     let dims = preamble.dims.unwrap_or_else(|| largest(&entries.crds));
     let header = Header {
@@ -57,18 +64,30 @@ fn largest(crds: &[Vec<u64>]) -> Vec<u64> {
     crds.iter().map(|crd| crd.iter().max().map_or(0, |max| max + 1)).collect()
 }
 
+/// The text of a comment, if the line is one.
+fn comment_of(line: &[u8]) -> Option<String> {
+    let (mark, text) = line.split_first()?;
+    COMMENTS.contains(mark).then(|| String::from_utf8_lossy(text).trim().to_string())
+}
+
+fn is_dims(comment: &str) -> bool {
+    comment.to_ascii_lowercase().starts_with("dims:")
+}
+
+fn is_extended(comment: &str) -> bool {
+    comment.to_ascii_lowercase().contains("extended frostt")
+}
+
 fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
     let mut preamble = Preamble::default();
-    // No comment mark: every comment is looked at here.
-    while cursor.next_entry(b'\n') {
+    // No marks of comments: each is looked at here.
+    while cursor.next_entry(b"") {
         let mut line = cursor.clone();
-        let Some(comment) = line.rest_of_line().strip_prefix(b"#") else { break };
-        let comment = String::from_utf8_lossy(comment).trim().to_string();
-        let lower = comment.to_ascii_lowercase();
+        let Some(comment) = comment_of(line.rest_of_line()) else { break };
         // Only the first line of dimensions counts, so that a comment cannot unsay it.
-        if preamble.dims.is_none() && lower.starts_with("dims:") {
+        if preamble.dims.is_none() && is_dims(&comment) {
             preamble.dims = Some(read_dims_comment(cursor)?);
-        } else if preamble.dims.is_none() && lower.contains("extended frostt") {
+        } else if preamble.dims.is_none() && is_extended(&comment) {
             preamble.extended = true;
         } else {
             preamble.comments.push(comment);
@@ -99,7 +118,7 @@ fn looks_extended(cursor: &Cursor) -> bool {
     if numbers_of_line(&mut lines, order).is_none_or(|dims| dims.len() != order) {
         return false;
     }
-    if !lines.next_entry(b'#') {
+    if !lines.next_entry(COMMENTS) {
         return announced == 0;
     }
     let fields = count_fields(&lines);
@@ -108,7 +127,7 @@ fn looks_extended(cursor: &Cursor) -> bool {
 
 /// The numbers of the next line if it holds nothing else and at most `most`; moves behind it.
 fn numbers_of_line(cursor: &mut Cursor, most: usize) -> Option<Vec<u64>> {
-    if !cursor.next_entry(b'#') {
+    if !cursor.next_entry(COMMENTS) {
         return None;
     }
     let mut numbers = Vec::new();
@@ -127,14 +146,14 @@ fn count_fields(cursor: &Cursor) -> usize {
 }
 
 fn read_extended_header(cursor: &mut Cursor, preamble: &mut Preamble) -> Parsed<()> {
-    if !cursor.next_entry(b'#') {
+    if !cursor.next_entry(COMMENTS) {
         return Err(truncated(cursor, "the line of order and number of entries is missing".into()));
     }
     let order = cursor.count("order")?;
     preamble.announced = Some(cursor.count("number of entries")?);
     cursor.end_of_line()?;
     let mut dims = Vec::new();
-    if order > 0 && !cursor.next_entry(b'#') {
+    if order > 0 && !cursor.next_entry(COMMENTS) {
         return Err(truncated(cursor, "the line of dimensions is missing".into()));
     }
     for _ in 0..order {
@@ -147,57 +166,6 @@ fn read_extended_header(cursor: &mut Cursor, preamble: &mut Preamble) -> Parsed<
     Ok(())
 }
 
-/// The values read so far; complex from the first complex one on.
-enum Numbers {
-    Real(Vec<f64>),
-    Complex(Vec<[f64; 2]>),
-}
-
-impl Numbers {
-    fn len(&self) -> usize {
-        match self {
-            Numbers::Real(vals) => vals.len(),
-            Numbers::Complex(vals) => vals.len(),
-        }
-    }
-
-    fn push_complex(&mut self, value: [f64; 2]) {
-        if let Numbers::Real(vals) = self {
-            *self = Numbers::Complex(vals.iter().map(|&re| [re, 0.0]).collect());
-        }
-        if let Numbers::Complex(vals) = self {
-            vals.push(value);
-        }
-    }
-
-    /// Reads one field.
-    #[inline(always)]
-    fn read(&mut self, cursor: &mut Cursor) -> Parsed<()> {
-        match self {
-            Numbers::Real(vals) => match cursor.float() {
-                Ok(value) => {
-                    vals.push(value);
-                    Ok(())
-                }
-                Err(flaw) => self.read_complex(cursor, flaw),
-            },
-            Numbers::Complex(_) => {
-                let flaw = cursor.unexpected("a number");
-                self.read_complex(cursor, flaw)
-            }
-        }
-    }
-
-    #[cold]
-    fn read_complex(&mut self, cursor: &mut Cursor, flaw: Box<Flaw>) -> Parsed<()> {
-        cursor.skip_blanks();
-        let value = number::complex(cursor.field()).ok_or(flaw)?;
-        cursor.take_field();
-        self.push_complex(value);
-        Ok(())
-    }
-}
-
 /// The entries read so far.
 struct Entries {
     crds: Vec<Vec<u64>>,
@@ -205,7 +173,7 @@ struct Entries {
 }
 
 fn read_entries(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Entries> {
-    let has_entries = cursor.next_entry(b'#');
+    let has_entries = cursor.next_entry(COMMENTS);
     let fields = count_fields(cursor);
     let order = match &preamble.dims {
         Some(dims) => dims.len(),
@@ -223,18 +191,40 @@ fn read_entries(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Entries> {
     let room = cursor.lines_left().min(cursor.remaining() / (2 * order + 1) + 1);
     let mut entries = Entries {
         crds: (0..order).map(|_| reserved(room, cursor.at())).collect::<Parsed<_>>()?,
-        vals: Numbers::Real(reserved(room, cursor.at())?),
+        vals: Numbers::with_room(room, cursor.at())?,
     };
     let unbounded = vec![LARGEST; order];
     let dims = preamble.dims.as_ref().unwrap_or(&unbounded);
-    while cursor.next_entry(b'#') {
+    while cursor.next_entry(b"") {
+        if COMMENTS.contains(&cursor.peek()) {
+            skip_comment(cursor, preamble)?;
+            continue;
+        }
         let line = cursor.at();
+        if order == 0 && entries.vals.len() == 1 {
+            let message = "a tensor of order 0 has one value, this is a second";
+            let help = "write its coordinates in front of each value, or only one value";
+            return Err(cursor.flaw(FileErrorCode::Syntax, message, help));
+        }
         if let Err(flaw) = read_entry(cursor, dims, pairs, &mut entries) {
             return Err(ragged(&cursor.moved_to(line), flaw, order, pairs));
         }
     }
     check_announced(cursor, preamble.announced, entries.vals.len())?;
     Ok(entries)
+}
+
+/// Moves over a comment between entries, which may say nothing about them.
+#[cold]
+fn skip_comment(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<()> {
+    let here = cursor.clone();
+    let comment = comment_of(cursor.rest_of_line()).unwrap_or_default();
+    if preamble.dims.is_none() && is_dims(&comment) {
+        let message = "the dimensions stand after the first entry";
+        let help = "move this line to the start of the file";
+        return Err(here.flaw(FileErrorCode::Syntax, message, help));
+    }
+    Ok(())
 }
 
 #[inline(always)]
@@ -265,12 +255,12 @@ fn check_announced(cursor: &Cursor, announced: Option<u64>, found: usize) -> Par
     match announced {
         Some(count) if count > found as u64 => {
             let message =
-                format!("the header announces {count} entries, the file ends after {found}");
+                format!("the header announces {}, the file ends after {found}", counted(count));
             Err(truncated(cursor, message))
         }
         Some(count) if count < found as u64 => Err(cursor.flaw(
             FileErrorCode::Syntax,
-            format!("the header announces {count} entries, the file has {found}"),
+            format!("the header announces {}, the file has {found}", counted(count)),
             "correct the number of entries in the header",
         )),
         _ => Ok(()),

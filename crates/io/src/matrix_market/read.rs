@@ -1,16 +1,16 @@
 //! Matrix Market text to coordinates.
 
 use crate::cursor::{Cursor, Item, shown};
-use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
-use crate::triplets::{Entry, One, Triplets, too_large};
+use crate::triplets::{Entry, One, Triplets, too_large, with_or_without_sign};
 use std::path::Path;
 use tamis_runtime::Coordinates;
 
 /// Reads a matrix from Matrix Market text; `path` names the file in errors.
 ///
-/// Both layouts are read, all fields (`real` and `double` as `f64`, `integer` as `i64`, `complex`,
-/// `pattern` as ones) and all symmetries, which are expanded to the full matrix. Explicit zeros
+/// Both layouts are read, all fields (`real` and `double` as `f64`, `integer` as `i64`, or as `u64`
+/// where only that holds every value, `unsigned-integer` as `u64`, `complex`, `pattern` as ones) and all symmetries, which are expanded to the full matrix. Explicit zeros
 /// and duplicates are kept. The banner may be in any case, `coord` is `coordinate`, and comments
 /// and empty lines may stand anywhere after it.
 ///
@@ -33,7 +33,12 @@ fn read_text(text: &[u8]) -> Parsed<File> {
     let comments = read_comments(&mut cursor);
     let coordinates = match banner.field {
         Field::Real => read_entries::<f64>(&mut cursor, &banner)?,
-        Field::Integer => read_entries::<i64>(&mut cursor, &banner)?,
+        Field::Integer => {
+            with_or_without_sign(read_entries::<i64>(&mut cursor.clone(), &banner), || {
+                read_entries::<u64>(&mut cursor, &banner)
+            })?
+        }
+        Field::Unsigned => read_entries::<u64>(&mut cursor, &banner)?,
         Field::Pattern => read_entries::<One>(&mut cursor, &banner)?,
         Field::Complex => read_entries::<[f64; 2]>(&mut cursor, &banner)?,
     };
@@ -61,7 +66,8 @@ fn read_banner(cursor: &mut Cursor) -> Parsed<Banner> {
     })?;
     let field = banner_word(cursor, "a field such as \"real\"", |word| match word {
         b"real" | b"double" => Some(Field::Real),
-        b"integer" | b"unsigned-integer" => Some(Field::Integer),
+        b"integer" => Some(Field::Integer),
+        b"unsigned-integer" => Some(Field::Unsigned),
         b"pattern" => Some(Field::Pattern),
         b"complex" => Some(Field::Complex),
         _ => None,
@@ -98,6 +104,9 @@ fn check_meaning(banner: Banner, at: usize) -> Parsed<Banner> {
         (_, Field::Pattern, Symmetry::SkewSymmetric) => {
             "a matrix without values cannot be skew-symmetric"
         }
+        (_, Field::Unsigned, Symmetry::SkewSymmetric) => {
+            "a matrix without signs cannot be skew-symmetric"
+        }
         _ => return Ok(banner),
     };
     Err(Flaw::new(FileErrorCode::Unsupported, at, message, "correct the first line of the file"))
@@ -122,7 +131,7 @@ fn read_comments(cursor: &mut Cursor) -> Vec<String> {
 }
 
 fn read_entries<V: Entry>(cursor: &mut Cursor, banner: &Banner) -> Parsed<(Coordinates, usize)> {
-    if !cursor.next_entry(b'%') {
+    if !cursor.next_entry(b"%") {
         return Err(truncated(cursor, "the line of sizes is missing"));
     }
     let start = cursor.clone();
@@ -159,7 +168,7 @@ fn read_coordinate<V: Entry>(
     let stored = fitting(cursor, stored.into(), cursor.lines_left())?;
     let mut triplets = Triplets::<V>::with_room(stored, symmetry, cursor.at())?;
     for found in 0..stored {
-        if !cursor.next_entry(b'%') {
+        if !cursor.next_entry(b"%") {
             return Err(missing(cursor, stored, found));
         }
         let line = cursor.at();
@@ -167,7 +176,7 @@ fn read_coordinate<V: Entry>(
             Ok(entry) => entry,
             Err(flaw) => return Err(ragged::<V>(cursor, line, flaw)),
         };
-        triplets.push(row, column, value);
+        triplets.push(row, column, value, line)?;
     }
     expect_end(cursor, stored)?;
     Ok((triplets.finish(rows, columns), stored))
@@ -217,10 +226,11 @@ fn read_array<V: Entry>(
             Symmetry::Symmetric | Symmetry::Hermitian => column,
         };
         for row in first..rows {
-            if !cursor.next_entry(b'%') {
+            if !cursor.next_entry(b"%") {
                 return Err(missing(cursor, stored, found));
             }
-            triplets.push(row, column, V::read(cursor)?);
+            let place = cursor.at();
+            triplets.push(row, column, V::read(cursor)?, place)?;
             found += 1;
         }
         column += 1;
@@ -238,12 +248,13 @@ fn fitting(cursor: &Cursor, claimed: u128, room: usize) -> Parsed<usize> {
         return Err(too_large(claimed, cursor.at()));
     }
     let message =
-        format!("the header announces {claimed} entries, the file has room for at most {room}");
+        format!("the header announces {}, the file has room for at most {room}", entries(claimed));
     Err(truncated(cursor, message))
 }
 
 fn missing(cursor: &Cursor, announced: usize, found: usize) -> Box<Flaw> {
-    let message = format!("the header announces {announced} entries, the file ends after {found}");
+    let message =
+        format!("the header announces {}, the file ends after {found}", entries(announced));
     truncated(cursor, message)
 }
 
@@ -253,10 +264,10 @@ fn truncated(cursor: &Cursor, message: impl Into<String>) -> Box<Flaw> {
 }
 
 fn expect_end(cursor: &mut Cursor, stored: usize) -> Parsed<()> {
-    if !cursor.next_entry(b'%') {
+    if !cursor.next_entry(b"%") {
         return Ok(());
     }
     let found = shown(cursor.field());
-    let message = format!("expected the end of the file after {stored} entries, found {found}");
+    let message = format!("expected the end of the file after {}, found {found}", entries(stored));
     Err(cursor.flaw(FileErrorCode::Syntax, message, "correct the number of entries in the header"))
 }

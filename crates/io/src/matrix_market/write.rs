@@ -11,8 +11,8 @@ use tamis_runtime::{Coordinates, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
-/// The symmetry is `general`; the field is `integer` for integers and truth values, `real` or
-/// `complex` otherwise. A vector becomes a single column, an order-0 tensor a 1 by 1 matrix. In
+/// The symmetry is `general`; the field is `integer` for integers and truth values,
+/// `unsigned-integer` if some are above 2^63 - 1, `real` or `complex` otherwise. A vector becomes a single column, an order-0 tensor a 1 by 1 matrix. In
 /// the array layout, duplicates are added and absent entries are zero.
 ///
 /// # Errors
@@ -127,11 +127,18 @@ fn layout_name(layout: Layout) -> &'static str {
     }
 }
 
+/// Whether there are integers beyond those with sign.
+fn is_wide(values: &Values) -> bool {
+    matches!(values, Values::U64(v) if v.iter().any(|&x| x > i64::MAX as u64))
+}
+
 fn field_name(values: &Values) -> &'static str {
     let datatype = values.datatype();
     match datatype.is_complex() {
         true => "complex",
         false if datatype.is_float() => "real",
+        // Other programs read `integer` more often, where it serves.
+        false if is_wide(values) => "unsigned-integer",
         false => "integer",
     }
 }

@@ -6,6 +6,8 @@
 
 use crate::cursor::{Cursor, shown};
 use crate::error::{FileErrorCode, Flaw, Parsed};
+use crate::number;
+use std::fmt::Display;
 
 /// So many fields of so many bytes in each line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -119,13 +121,23 @@ impl<'a, 'c> Fields<'a, 'c> {
         });
     }
 
+    /// A place in the line of the field that was read last.
+    pub fn at(&self) -> usize {
+        self.at
+    }
+
     /// The next field as an integer from `least` to `most`.
-    pub fn integer(&mut self, what: &str, least: i64, most: i64) -> Parsed<i64> {
+    pub fn integer<T>(&mut self, what: &str, least: T, most: T) -> Parsed<T>
+    where
+        T: Copy + PartialOrd + Display + TryFrom<i128>,
+    {
         let (field, at) = self.next(what)?;
-        let number = std::str::from_utf8(field).ok().and_then(|text| text.parse::<i64>().ok());
-        match number {
-            Some(value) if (least..=most).contains(&value) => Ok(value),
+        match number::integer(field) {
             Some(value) => {
+                let fitting = T::try_from(value).ok().filter(|x| (least..=most).contains(x));
+                if let Some(value) = fitting {
+                    return Ok(value);
+                }
                 let message = format!("{what} {value} is not from {least} to {most}");
                 let help = "correct this number or the header";
                 Err(Flaw::new(FileErrorCode::Range, at, message, help))

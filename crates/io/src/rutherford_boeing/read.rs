@@ -2,10 +2,10 @@
 
 use super::fortran::{Fields, Format, not_a_number};
 use crate::cursor::Cursor;
-use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::number;
-use crate::triplets::{Entry, One, Triplets, reserved};
+use crate::triplets::{Entry, One, Triplets, reserved, with_or_without_sign};
 use std::path::Path;
 use tamis_runtime::Coordinates;
 
@@ -38,7 +38,11 @@ fn read_text(text: &[u8]) -> Parsed<File> {
     let preamble = read_preamble(&mut cursor)?;
     let coordinates = match preamble.field {
         Field::Real => read_entries::<f64>(&mut cursor, &preamble)?,
-        Field::Integer => read_entries::<i64>(&mut cursor, &preamble)?,
+        Field::Integer | Field::Unsigned => {
+            with_or_without_sign(read_entries::<i64>(&mut cursor.clone(), &preamble), || {
+                read_entries::<u64>(&mut cursor, &preamble)
+            })?
+        }
         Field::Pattern => read_entries::<One>(&mut cursor, &preamble)?,
         Field::Complex => read_entries::<[f64; 2]>(&mut cursor, &preamble)?,
     };
@@ -168,7 +172,8 @@ fn check_room(sizes: &Cursor, cursor: &Cursor, columns: u64, stored: u64) -> Par
         return Ok(());
     }
     let message = format!(
-        "the header announces {columns} columns and {stored} entries, more than the file has room for"
+        "the header announces {columns} columns and {}, more than the file has room for",
+        entries(stored)
     );
     let help = "the file may be incomplete: fetch it again, or correct its header";
     Err(sizes.flaw(FileErrorCode::Truncated, message, help))
@@ -180,14 +185,15 @@ fn read_entries<V: FixedEntry>(cursor: &mut Cursor, preamble: &Preamble) -> Pars
     let mut rows: Vec<u64> = reserved(stored, cursor.at())?;
     let mut fields = Fields::new(cursor, preamble.indices);
     for _ in 0..stored {
-        rows.push(fields.integer("row number", 1, preamble.rows as i64)? as u64 - 1);
+        rows.push(fields.integer("row number", 1, preamble.rows)? - 1);
     }
     let format = preamble.values.unwrap_or(preamble.indices);
     let mut triplets = Triplets::<V>::with_room(stored, preamble.symmetry, cursor.at())?;
     let mut fields = Fields::new(cursor, format);
     for (column, ends) in pointers.windows(2).enumerate() {
         for &row in &rows[ends[0]..ends[1]] {
-            triplets.push(row, column as u64, V::read_fixed(&mut fields)?);
+            let value = V::read_fixed(&mut fields)?;
+            triplets.push(row, column as u64, value, fields.at())?;
         }
     }
     Ok(triplets.finish(preamble.rows, preamble.columns))
@@ -196,7 +202,7 @@ fn read_entries<V: FixedEntry>(cursor: &mut Cursor, preamble: &Preamble) -> Pars
 /// Where each column starts among the entries, from 0; one number more than columns.
 fn read_pointers(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Vec<usize>> {
     let mut pointers = reserved(preamble.columns as usize + 1, cursor.at())?;
-    let last = preamble.stored as i64 + 1;
+    let last = preamble.stored + 1;
     let mut fields = Fields::new(cursor, preamble.pointers);
     let mut least = 1;
     for column in 0..=preamble.columns {
@@ -233,6 +239,12 @@ impl FixedEntry for f64 {
 impl FixedEntry for i64 {
     fn read_fixed(fields: &mut Fields) -> Parsed<i64> {
         fields.integer("integer", i64::MIN, i64::MAX)
+    }
+}
+
+impl FixedEntry for u64 {
+    fn read_fixed(fields: &mut Fields) -> Parsed<u64> {
+        fields.integer("integer", u64::MIN, u64::MAX)
     }
 }
 

@@ -84,6 +84,9 @@ fn compression() {
     let bytes = fs::read(folder.file("b.tns.gz")).unwrap();
     fs::write(folder.file("b.tns.gz"), &bytes[..bytes.len() - 9]).unwrap();
     let message = shown(&folder, read(&folder.file("b.tns.gz")).unwrap_err());
+    let padded = [&bytes[..], &bytes[..], &[0; 700]].concat();
+    fs::write(folder.file("c.tns.gz"), padded).unwrap();
+    assert_eq!(read(&folder.file("c.tns.gz")).unwrap().header.stored, 2);
     let start = "error[file-compression]: b.tns.gz: the compressed data is damaged: ";
     let end = "\n  help: the file may be incomplete: fetch or compress it again";
     assert!(message.starts_with(start) && message.ends_with(end), "{message}");
@@ -109,7 +112,7 @@ fn syntax() {
     );
     let help = "\n  help: correct the number of entries in the header";
     let expect =
-        "error[file-syntax]: a.mtx:4:1: expected the end of the file after 1 entries, found \"2\"";
+        "error[file-syntax]: a.mtx:4:1: expected the end of the file after 1 entry, found \"2\"";
     check_mtx("2 2 1\n1 1 1\n2 2 2\n", &format!("{expect}{help}"));
 }
 
@@ -149,12 +152,18 @@ fn range() {
     let expect = "error[file-range]: a.tns:1:3: coordinate 9223372036854775808 of mode 2 is too large\n  \
                   help: coordinates are below 2^63";
     check_tns("1 9223372036854775808 1\n", expect);
+    let long = "7".repeat(50);
+    let expect = format!(
+        "error[file-range]: a.tns:1:1: coordinate {long} of mode 1 is too large\n  \
+         help: coordinates are below 2^63"
+    );
+    check_tns(&format!("{long} 1\n"), &expect);
     let expect = "error[file-range]: a.mtx:2:1: number of rows 9223372036854775808 is out of range\n  \
                   help: it must be from 0 to 2^63 - 1";
     check_mtx("9223372036854775808 2 1\n", expect);
-    let text = b"%%MatrixMarket matrix array integer general\n1 1\n9223372036854775808\n";
+    let text = b"%%MatrixMarket matrix array integer general\n1 1\n18446744073709551616\n";
     let error = read_matrix_market(text, "a.mtx".as_ref()).unwrap_err();
-    let expect = "error[file-range]: a.mtx:3:1: integer \"9223372036854775808\" does not fit into 64 bit\n  \
+    let expect = "error[file-range]: a.mtx:3:1: integer \"18446744073709551616\" does not fit into 64 bit\n  \
                   help: declare the values real to read them as floating-point numbers";
     assert_eq!(error.to_string(), expect);
 }

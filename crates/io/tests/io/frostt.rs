@@ -24,11 +24,46 @@ fn dimensions_in_a_comment() {
 }
 
 #[test]
+fn dimensions_after_entries_are_refused() {
+    let expect = "error[file-syntax]: t:3:2: the dimensions stand after the first entry\n  \
+                  help: move this line to the start of the file";
+    check("1 2\n# note\n # dims: 9\n2 3\n", expect);
+    check("# dims: 9\n1 2\n# dims: 5\n", "9 Real General, 1 stored: 1=2.0");
+}
+
+#[test]
+fn either_mark_starts_a_comment() {
+    let expect = "2x4 Real General, 2 stored: 1,2=10.0 2,4=0.5";
+    check("; extended FROSTT format\n2 2\n2 4\n1 2 10\n; note\n2 4 0.5\n", expect);
+    check("; dims: 2 4\n# note\n1 2 10\n2 4 0.5\n;", expect);
+}
+
+/// Integers are as exact as their file, and floats where all values are.
+#[test]
+fn large_integers() {
+    check("1 9007199254740992\n", "1 Real General, 1 stored: 1=9007199254740992.0");
+    let expect = "4 Integer General, 4 stored: 1=5 2=9007199254740993 3=2 4=-9223372036854775808";
+    check("1 5\n2 9007199254740993\n3 2.0\n4 -9223372036854775808\n", expect);
+    let expect = "2 Unsigned General, 2 stored: 1=18446744073709551615 2=5";
+    check("1 18446744073709551615\n2 +5\n", expect);
+    let real = |text: &str, entries: &str| check(text, &format!("2 Real General, {entries}"));
+    real("1 9007199254740993\n2 0.5\n", "2 stored: 1=9007199254740992.0 2=0.5");
+    real("1 0.5\n2 9007199254740993\n", "2 stored: 1=0.5 2=9007199254740992.0");
+    real("1 -1\n2 18446744073709551615\n", "2 stored: 1=-1.0 2=1.8446744073709552e19");
+    let expect = "2 Complex General, 2 stored: 1=9007199254740992.0+0.0j 2=0.0+1.0j";
+    check("1 9007199254740993\n2 1j\n", expect);
+    check("9223372036854775807\n", " Integer General, 1 stored: =9223372036854775807");
+}
+
+#[test]
 fn order_zero() {
     check("2.5\n", " Real General, 1 stored: =2.5");
     check("# the answer\n\n-42", " Real General, 1 stored: =-42.0");
     check("1.5+2j\n", " Complex General, 1 stored: =1.5+2.0j");
     check("# dims:\n7\n", " Real General, 1 stored: =7.0");
+    let expect = "error[file-syntax]: t:3:1: a tensor of order 0 has one value, this is a second\n  \
+                  help: write its coordinates in front of each value, or only one value";
+    check("1.5\n\n2.5\n", expect);
 }
 
 #[test]

@@ -52,7 +52,8 @@ fn summary(read: Result<File, FileError>) -> String {
     };
     let dims: Vec<String> = coordinates.dims.iter().map(u64::to_string).collect();
     let values: Vec<String> = match &coordinates.vals {
-        Values::I64(v) => v.iter().map(|x| format!("{x}")).collect(),
+        Values::I64(v) => v.iter().map(i64::to_string).collect(),
+        Values::U64(v) => v.iter().map(u64::to_string).collect(),
         Values::F64(v) => v.iter().map(|x| format!("{x:?}")).collect(),
         Values::C128(v) => v.iter().map(|[re, im]| format!("{re:?}{im:+?}j")).collect(),
         other => panic!("no reader gives {other:?}"),

@@ -20,7 +20,10 @@ fn coordinate_general() {
     let expect = "2x3 Integer General, 2 stored: 1,3=7 2,1=-9223372036854775808";
     let body = "2 3 2\n1 3 +7\n2 1 -9223372036854775808\n";
     check_kind("coordinate integer general", body, expect);
+    let expect = "2x3 Unsigned General, 2 stored: 1,3=7 2,1=18446744073709551615";
+    let body = "2 3 2\n1 3 7\n2 1 18446744073709551615\n";
     check_kind("coordinate unsigned-integer general", body, expect);
+    check_kind("coordinate integer general", body, &expect.replace("Unsigned", "Integer"));
     let expect = "2x3 Pattern General, 2 stored: 1,3=1.0 2,1=1.0";
     check_kind("coordinate pattern general", "2 3 2\n1 3\n2 1\n", expect);
     let expect = "2x3 Complex General, 1 stored: 1,3=0.5-2.0j";
@@ -42,6 +45,25 @@ fn coordinate_with_symmetry() {
     check_kind("coordinate real skew-symmetric", "2 2 1\n2 1 4\n", expect);
     let expect = "2x2 Integer SkewSymmetric, 1 stored: 2,1=4 1,2=-4";
     check_kind("coordinate integer skew-symmetric", "2 2 1\n2 1 4\n", expect);
+}
+
+/// What the entry across the diagonal says of one on the diagonal, and of its type.
+#[test]
+fn symmetries_must_hold() {
+    let help = "correct the entry, or the symmetry in the header";
+    let zero = "the diagonal of a skew-symmetric matrix is zero, the entry (2, 2) is not";
+    let expect = format!("error[file-range]: t:4:1: {zero}\n  help: {help}");
+    check_kind("coordinate real skew-symmetric", "2 2 2\n1 1 0\n2 2 3\n", &expect);
+    check_kind("coordinate integer skew-symmetric", "2 2 2\n1 1 0\n2 2 3\n", &expect);
+    check_kind("coordinate complex skew-symmetric", "2 2 2\n1 1 0 0\n2 2 0 1\n", &expect);
+    let real = "the diagonal of a hermitian matrix is real, the entry (2, 2) is not";
+    let body = "2 2 2\n1 1 3 0\n2 2 4 5\n";
+    let expect = format!("error[file-range]: t:4:1: {real}\n  help: {help}");
+    check_kind("coordinate complex hermitian", body, &expect);
+    let least = "the negative of the entry (2, 1) does not fit its type";
+    let body = "2 2 1\n2 1 -9223372036854775808\n";
+    let expect = format!("error[file-range]: t:3:1: {least}\n  help: declare the values real");
+    check_kind("coordinate integer skew-symmetric", body, &expect);
 }
 
 #[test]

@@ -141,6 +141,28 @@ fn every_format_and_type() {
     }
 }
 
+/// No integer of 64 bit is rounded on its way, whether the format says that it is one or not.
+#[test]
+fn integers_are_exact() {
+    let folder = Folder::new("integers");
+    let list = |vals: Values| Coordinates {
+        dims: vec![3, 1],
+        crds: vec![vec![0, 1, 2], vec![0, 0, 0]],
+        vals,
+    };
+    let wide = [
+        Values::I64(vec![i64::MIN, 9007199254740993, i64::MAX]),
+        Values::U64(vec![7, 9007199254740993, u64::MAX]),
+    ];
+    for vals in wide {
+        let tensor = list(vals);
+        for name in ["a.mtx", "a.rb", "a.tns"] {
+            write(&folder.file(name), &tensor, &WriteOptions::default()).unwrap();
+            assert_eq!(read(&folder.file(name)).unwrap().coordinates, tensor, "{name}");
+        }
+    }
+}
+
 #[test]
 fn vectors_and_scalars_are_matrices_of_one_column() {
     let folder = Folder::new("columns");
