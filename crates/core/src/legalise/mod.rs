@@ -14,6 +14,7 @@
 
 mod basis;
 mod complex;
+mod contract;
 mod cost;
 mod gather;
 mod infer;

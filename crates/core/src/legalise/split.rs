@@ -1,9 +1,9 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Four reasons: a reduction inside a larger expression that suits other loops than the rest; a
-//! merge of so many sparse operands that the cases of its lattice would be too many; a result that
-//! cannot hold intermediate sums; a result that may take far more memory than its entries, which are
-//! counted first.
+//! Five reasons: factors of a product that need fewer loops than all of it; a reduction inside a
+//! larger expression that suits other loops than the rest; a merge of so many sparse operands that
+//! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
+//! that may take far more memory than its entries, which are counted first.
 
 use super::{Legaliser, Task};
 use crate::cin::Role;
@@ -19,6 +19,7 @@ const MAX_LEVELS: usize = 3;
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
     pub(super) fn split(&mut self, task: Task) -> Task {
+        let task = self.contracted(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
         let value = match task.value {

@@ -1,0 +1,120 @@
+//! Products of many factors, a few at a time.
+//!
+//! ```text
+//! D(i,l) = A(i,j) * B(j,k) * C(k,l)          forall(i, forall(j, forall(k, forall(l, ..))))
+//!
+//! t(i,k) = A(i,j) * B(j,k)                   loops over i, j, k
+//! D(i,l) = t(i,k) * C(k,l)                   loops over i, k, l
+//! ```
+//!
+//! The rule: the factors over a variable that is summed are multiplied and summed beforehand if
+//! that leaves fewer loops around each other in both kernels, if a sparse factor says which of its
+//! coordinates there are, and if no sparse factor that is left says that few elements of the
+//! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
+//! variables the one that leaves the temporary of the lowest order goes first.
+
+use super::{Legaliser, Task};
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// Factors to multiply beforehand.
+struct Contraction {
+    /// Which of the factors.
+    factors: Vec<bool>,
+    /// The variables that are summed with them.
+    summed: Vec<IndexVar>,
+    /// Those of the temporary.
+    kept: Vec<IndexVar>,
+}
+
+impl Legaliser<'_> {
+    /// The task with factors replaced by temporaries as long as the rule holds.
+    pub(super) fn contracted(&mut self, mut task: Task) -> Task {
+        loop {
+            let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return task };
+            let mut factors = vec![];
+            if !flatten(body, &mut factors) {
+                return task;
+            }
+            let Some(contraction) = self.contraction(&factors, vars) else { return task };
+            let (mut before, mut after) = (vec![], vec![]);
+            for (factor, chosen) in factors.iter().zip(&contraction.factors) {
+                let side = if *chosen { &mut before } else { &mut after };
+                side.push(Expr::Access((*factor).clone()));
+            }
+            let mut left = vars.clone();
+            left.retain(|v| !contraction.summed.contains(v));
+            let (op, vars, body) = (ReduceOp::Add, contraction.summed, Box::new(product(before)));
+            let sum = Expr::Reduce { op, vars, body };
+            let temporary = self.temporary("t", None, contraction.kept, sum, task.compute);
+            after.insert(0, temporary);
+            let body = product(after);
+            task.value = match left.is_empty() {
+                true => body,
+                false => Expr::Reduce { op, vars: left, body: Box::new(body) },
+            };
+        }
+    }
+
+    fn contraction(&self, factors: &[&Access], summed: &[IndexVar]) -> Option<Contraction> {
+        if factors.len() < 3 {
+            return None;
+        }
+        let candidates = summed.iter().filter_map(|&v| self.over(factors, summed, v));
+        candidates.min_by_key(|contraction| contraction.kept.len())
+    }
+
+    /// The factors over a variable, if they are worth multiplying beforehand.
+    fn over(&self, factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> Option<Contraction> {
+        let chosen: Vec<bool> = factors.iter().map(|a| a.indices.contains(&var)).collect();
+        let side = |wanted: bool| {
+            let of = factors.iter().zip(&chosen).filter(move |(_, chosen)| **chosen == wanted);
+            of.map(|(a, _)| *a).collect::<Vec<&Access>>()
+        };
+        let (before, after) = (side(true), side(false));
+        let (inner, outer) = (variables(&before), variables(&after));
+        let within: Vec<IndexVar> =
+            summed.iter().copied().filter(|v| inner.contains(v) && !outer.contains(v)).collect();
+        let kept: Vec<IndexVar> = inner.iter().copied().filter(|v| !within.contains(v)).collect();
+        let all = variables(factors);
+        let sparse = |a: &&&Access| !self.program.storage(a.tensor).format.is_full();
+        let listed = before.iter().filter(sparse).any(|a| a.indices.contains(&var));
+        let samples = |a: &&Access| kept.iter().all(|v| a.indices.contains(v));
+        let sampled = kept.len() > 1 && after.iter().filter(sparse).any(samples);
+        let fewer = inner.len() < all.len() && before.len() > 1 && !after.is_empty();
+        let worth = fewer && listed && !sampled;
+        worth.then_some(Contraction { factors: chosen, summed: within, kept })
+    }
+}
+
+/// The factors of a product of tensors; false if it is more than that.
+fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
+        Expr::Access(a) => {
+            let mut seen = a.indices.clone();
+            seen.sort();
+            seen.dedup();
+            into.push(a);
+            a.slices.is_empty() && seen.len() == a.indices.len()
+        }
+        _ => false,
+    }
+}
+
+fn product(factors: Vec<Expr>) -> Expr {
+    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
+    factors.into_iter().reduce(times).expect("both sides have factors")
+}
+
+/// The variables of factors, in the order in which they come.
+fn variables(factors: &[&Access]) -> Vec<IndexVar> {
+    let mut vars = vec![];
+    for &var in factors.iter().flat_map(|a| &a.indices) {
+        if !vars.contains(&var) {
+            vars.push(var);
+        }
+    }
+    vars
+}
