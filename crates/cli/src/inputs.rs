@@ -56,8 +56,7 @@ pub fn operands(
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
         let _generating = progress::stage(format!("generating {name}"));
         let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
-        let list =
-            generator.fill(&dims, datatype.unwrap_or(DataType::F64), &format!("-g {text}"))?;
+        let list = generator.fill(&name, &dims, datatype.unwrap_or(DataType::F64))?;
         let list = List { datatype: list.vals.datatype(), shape: generator.shape(), list };
         if lists.insert(name.clone(), list).is_some() {
             return Err(twice("-g", &name));
@@ -68,13 +67,37 @@ pub fn operands(
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
-        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum).map_err(|mut d| {
-            d.message = format!("{name}: {}", d.message);
-            d
-        })?;
+        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum)
+            .map_err(|d| of_operand(d, &name, &list.list, &storage))?;
         operands.push((name, tensor));
     }
     Ok(operands)
+}
+
+/// What packing says, of an operand; where it is too large, with the format that takes least.
+fn of_operand(
+    mut told: Diagnostic,
+    name: &str,
+    list: &Coordinates,
+    storage: &Storage,
+) -> Diagnostic {
+    told.message = format!("{name}: {}", told.message);
+    let fibers = match list.dims.len() {
+        0 => return told,
+        1 => "sparse",
+        2 => "dcsr",
+        _ => "csf",
+    };
+    let spec = tamis::format::parse(fibers, Some(list.dims.len())).ok();
+    let Some(spec) = spec.filter(|_| told.code == Code::OutOfMemory) else { return told };
+    let smaller = Storage { format: spec.format, ..storage.clone() };
+    match tamis::footprint(list, &smaller).zip(tamis::footprint(list, storage)) {
+        Some((bytes, all)) if bytes < all => {
+            let size = bytes as f64 / 1e6;
+            told.help(format!("store it as {fibers}, which takes {size:.1} MB: -f {name}={fibers}"))
+        }
+        _ => told,
+    }
 }
 
 /// How the operands of files and generators would be stored, by name, and the dimensions that are
