@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
-    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
-    Tensor, Values,
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, LARGEST_DIMENSION,
+    Scalar, Storage, Tensor, Values,
 };
 use tamis_io::{File, FileFormat};
 
@@ -351,8 +351,8 @@ fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
     let size: u64 = size.parse().map_err(|_| {
         invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
     })?;
-    if size > i64::MAX as u64 {
-        let message = format!("the dimension {size} of {name} is beyond 2^63 - 1");
+    if size > LARGEST_DIMENSION {
+        let message = format!("the dimension {size} of {name} is beyond 2^62 - 1");
         return Err(Diagnostic::new(Code::DimensionTooLarge, message)
             .help("choose a smaller one")
             .into());

@@ -1,6 +1,7 @@
 //! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
 
 use tamis_core::algebra::{BinaryOp, UnaryOp, eval};
+use tamis_core::datatype::Scalar;
 use tamis_core::half::{Bf16, F16};
 use tamis_core::ir::Status;
 use tamis_runtime::memory;
@@ -144,10 +145,16 @@ extern "C" fn atan232(x: f32, y: f32) -> f32 {
     x.atan2(y)
 }
 extern "C" fn floor_mod(x: f64, y: f64) -> f64 {
-    x - y * (x / y).floor()
+    match eval::binary(BinaryOp::Mod, Scalar::F64(x), Scalar::F64(y)) {
+        Scalar::F64(r) => r,
+        _ => f64::NAN,
+    }
 }
 extern "C" fn floor_mod32(x: f32, y: f32) -> f32 {
-    x - y * (x / y).floor()
+    match eval::binary(BinaryOp::Mod, Scalar::F32(x), Scalar::F32(y)) {
+        Scalar::F32(r) => r,
+        _ => f32::NAN,
+    }
 }
 
 /// The address of a function of two doubles.

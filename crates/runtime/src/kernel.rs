@@ -2,15 +2,16 @@
 
 use crate::budget;
 use crate::coordinates::Coordinates;
+use crate::extent::too_large;
 use crate::memory::{self, Buffer};
 use crate::pack::Duplicates;
 use crate::parallel;
 use crate::pattern::with_values;
-use crate::tensor::{LevelData, Tensor, too_large, views};
+use crate::tensor::{LevelData, Tensor, views};
 use tamis_core::cin;
-use tamis_core::datatype::DataType;
+use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::format::{Format, Storage};
+use tamis_core::format::{Format, LevelMap, Storage};
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::ir::{self, Param, Status};
 use tamis_core::level::Part;
@@ -92,10 +93,35 @@ impl Frame {
 impl Call<'_> {
     /// Runs the kernel.
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
+        self.check_extents()?;
         match &self.lowered.chunks {
             Some(chunks) => parallel::run(self, chunks),
             None => self.whole(),
         }
+    }
+
+    /// Refuses results whose coordinates or blocks are beyond what their arrays can hold.
+    fn check_extents(&self) -> Result<(), Diagnostic> {
+        let (shape, storage) = (self.shape(), &self.target.storage);
+        let headers = storage.format.headers(&shape, &|_| 1);
+        let mut block = 1u64;
+        for (level, header) in storage.format.levels().iter().zip(&headers) {
+            if !level.has(Part::Crd) {
+                let size = block.checked_mul(header.size.max(1)).filter(|&n| n < 1 << 62);
+                block = size.ok_or_else(|| too_large(&shape))?;
+                continue;
+            }
+            block = 1;
+            let last = header.least.saturating_add(header.size as i64).saturating_sub(1);
+            let beyond = last.max(header.least.saturating_neg()) > i64::from(i32::MAX);
+            if storage.crd == IndexWidth::I32 && beyond && !matches!(level.map, LevelMap::Slot(_)) {
+                let name = &self.target.name;
+                let message = format!("coordinates of {name} go up to {last} and have 32 bits");
+                return Err(Diagnostic::new(Code::PositionOverflow, message)
+                    .help("ask for 64-bit coordinates: {crd: i64}"));
+            }
+        }
+        Ok(())
     }
 
     /// Runs the kernel as a whole.

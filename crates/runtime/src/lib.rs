@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cc;
 pub mod coordinates;
 mod disk_cache;
+mod extent;
 pub mod interpreted;
 pub mod kernel;
 pub mod memory;
@@ -18,6 +19,7 @@ pub mod tensor;
 pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
+pub use extent::{LARGEST_DIMENSION, check_dims};
 pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
 pub use tamis_core::datatype::{DataType, Scalar};

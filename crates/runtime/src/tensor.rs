@@ -4,6 +4,7 @@
 //! one pass, so kernels run without checks. Structure never changes afterwards.
 
 use crate::coordinates::{Coordinates, Values};
+use crate::extent::{check_dims, too_large};
 use crate::memory::{Buffer, Element, Truth};
 use std::cmp::Ordering;
 use tamis_core::algebra::{BinaryOp, eval};
@@ -476,19 +477,6 @@ where
         }
     }
     Ok(crd.len() as u64)
-}
-
-/// Refuses dimensions that no index can reach.
-pub fn check_dims(dims: &[u64]) -> Result<(), Diagnostic> {
-    if dims.iter().any(|&d| d > i64::MAX as u64) { Err(too_large(dims)) } else { Ok(()) }
-}
-
-/// The diagnostic for a size beyond 2^63 - 1.
-pub fn too_large(dims: &[u64]) -> Diagnostic {
-    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
-    let message = format!("the sizes {} multiply beyond 2^63 - 1", dims.join(" x "));
-    Diagnostic::new(Code::DimensionTooLarge, message)
-        .help("use a sparse format, whose memory does not depend on the product of dimensions")
 }
 
 fn invalid(message: String) -> Diagnostic {

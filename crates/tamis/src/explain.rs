@@ -114,7 +114,8 @@ impl<'p> Explanation<'p> {
             }
         }
         let known = known_dims(program, options)?;
-        let width = IndexWidth::for_max(known.values().copied().max().unwrap_or(0));
+        let shapes = options.shapes.values().flatten();
+        let width = IndexWidth::for_max(known.values().chain(shapes).copied().max().unwrap_or(0));
         let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let request = Request { program, inputs, results, datatype, dims, width, parallel: false };

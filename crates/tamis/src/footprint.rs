@@ -22,6 +22,7 @@ use tamis_runtime::Coordinates;
 /// are one; `None` if nobody can tell: coordinates of more than 128 bits in all.
 pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
     let format = &storage.format;
+    tamis_runtime::check_dims(&list.dims).ok()?;
     let counts = counts(list, format)?;
     let slots = |k: usize| counts[k].width;
     let headers = format.headers(&list.dims, &slots);

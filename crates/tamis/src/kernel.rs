@@ -15,7 +15,7 @@ use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
-use tamis_runtime::Tensor;
+use tamis_runtime::{Tensor, check_dims};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -317,6 +317,7 @@ impl Kernel {
                 None => all[alias],
             });
         }
+        check_dims(&all.iter().copied().collect::<Vec<u64>>())?;
         tamis_core::schedule::check_dimensions(&self.compiled().program, &|var| all[var])?;
         Ok((values, all))
     }
@@ -344,7 +345,8 @@ pub(crate) fn request<'p>(
         }
         results.insert(id, spec.clone());
     }
-    let largest = dims.iter().copied().max().unwrap_or(0);
+    let shapes = options.shapes.values().flatten();
+    let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);
     Ok(Request {
         program,
         inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),

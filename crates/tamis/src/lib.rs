@@ -36,7 +36,8 @@ pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, level, notation, pipeline, schedule};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{
-    Buffer, Coordinates, Duplicates, Element, LevelData, Tensor, Truth, Values, is_list,
+    Buffer, Coordinates, Duplicates, Element, LARGEST_DIMENSION, LevelData, Tensor, Truth, Values,
+    is_list,
 };
 pub use tamis_runtime::{budget, pipes, threads};
 

@@ -204,7 +204,11 @@ macro_rules! float_functions {
                     }
                 }
                 BinaryOp::Pow => x.powf(y),
-                BinaryOp::Mod => x - y * (x / y).floor(),
+                BinaryOp::Mod => match x % y {
+                    r if r == 0.0 => r.abs().copysign(y),
+                    r if (r < 0.0) != (y < 0.0) => r + y,
+                    r => r,
+                },
                 BinaryOp::Atan2 => x.atan2(y),
                 BinaryOp::Heaviside if x < 0.0 => 0.0,
                 BinaryOp::Heaviside if x == 0.0 => y,
@@ -252,7 +256,24 @@ fn cbrt(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::cbrt;
+    use super::{binary, cbrt};
+    use crate::algebra::BinaryOp;
+    use crate::datatype::Scalar;
+
+    #[test]
+    fn remainders_are_exact_and_have_the_sign_of_the_divisor() {
+        let check = |x: f64, y: f64, wanted: f64| {
+            let found = binary(BinaryOp::Mod, Scalar::F64(x), Scalar::F64(y));
+            assert!(found.same_value(Scalar::F64(wanted)), "mod({x}, {y}) is {found}");
+        };
+        check(1.0, f64::INFINITY, 1.0);
+        check(-1.0, f64::INFINITY, f64::INFINITY);
+        check(1.0, 0.1, 0.09999999999999995);
+        check(-7.0, 3.0, 2.0);
+        check(7.0, -3.0, -2.0);
+        check(6.0, -3.0, -0.0);
+        check(1e300, 7.0, 1e300 % 7.0);
+    }
 
     #[test]
     fn cube_roots_are_near_and_those_of_cubes_exact() {

@@ -81,7 +81,7 @@ pub enum BinaryOp {
     Max,
     /// `x` to the power of `y`, in floating point
     Pow,
-    /// `x - y * floor(x / y)`; for integers `x mod 0` is 0
+    /// `x - y * floor(x / y)`, exact for floats; for integers `x mod 0` is 0
     Mod,
     /// angle of the point `(y, x)`
     Atan2,

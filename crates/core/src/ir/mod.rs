@@ -15,7 +15,7 @@
 //! multiply-add, [`Expr::Sum`] says the order in which lanes are added. `min(a, b)` is
 //! `select(a < b || a != a, a, b)` and `max(a, b)` is `select(a > b || a != a, a, b)`, so a NaN
 //! comes through. Comparisons with NaN are false but for `!=`. `square(x)` is `x * x`, `cube(x)`
-//! is `x * x * x`, float `mod` is `x - y * floor(x / y)`, `heaviside(x, y)` is
+//! is `x * x * x`, float `mod` is the exact remainder with the sign of y, `heaviside(x, y)` is
 //! `select(x < 0, 0, select(x == 0, y, select(x > 0, 1, x)))`. With `a` for `abs(x)`, `asinh(x)` is
 //! `log1p(a + a / (hypot(1, 1 / a) + 1 / a))` and `atanh(x)` is `log1p(2 * a / (1 - a)) / 2`, both
 //! with the sign of `x`; `acosh(x)` is `log(x + sqrt(x - 1) * sqrt(x + 1))`, and NaN below 1; `cbrt`

@@ -47,7 +47,10 @@ impl Legaliser<'_> {
         let var = self.only_sparse_var(&task.value)?;
         let small = self.is_small(var);
         let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
-        gathers.then_some(Gather { op, terms, var })
+        let gather = Gather { op, terms, var };
+        // Where what is absent counts, in max(A(i,j), ..), every element would be.
+        let full = self.program.storage(task.result).format.is_full();
+        (gathers && (full || self.adds_entries(task, &gather))).then_some(gather)
     }
 
     /// The only variable at which operands are sparse, if there is only one.
@@ -80,16 +83,21 @@ impl Legaliser<'_> {
         Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
     }
 
-    /// The workspace: a list of what is written, or dense if every element is.
-    fn gathered(&mut self, task: &Task, g: &Gather) -> TensorId {
+    /// Whether operands count only where they have entries.
+    fn adds_entries(&self, task: &Task, g: &Gather) -> bool {
         let facts = self.facts(task.compute);
         let identity = self.program.identity(g.op, task.compute);
         let sparse = |a: &Access| !self.program.storage(a.tensor).format.is_full();
-        let nothing = |e: &Expr| match facts.expr_without(e, &sparse) {
+        g.terms.iter().all(|e| match facts.expr_without(e, &sparse) {
             Expr::Literal(c) => identity.is_some_and(|id| id.same_value(c)),
             _ => false,
-        };
-        let kind = if g.terms.iter().all(nothing) { LISTED } else { DENSE };
+        })
+    }
+
+    /// The workspace: a list of what is written, or dense if every element is.
+    fn gathered(&mut self, task: &Task, g: &Gather) -> TensorId {
+        let identity = self.program.identity(g.op, task.compute);
+        let kind = if self.adds_entries(task, g) { LISTED } else { DENSE };
         let datatype = self.program.accumulator(&task.value, task.compute);
         let mut storage = Storage::of(Format::in_order([kind]), datatype);
         if let Some(identity) = identity {

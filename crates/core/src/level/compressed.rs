@@ -91,7 +91,7 @@ impl LevelFormat for Compressed {
 
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
         match part {
-            Part::Pos => parents + 1,
+            Part::Pos => parents.saturating_add(1),
             _ => level.pos(parents),
         }
     }

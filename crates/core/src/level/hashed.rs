@@ -131,7 +131,7 @@ impl LevelFormat for Hashed {
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64 {
         match part {
             Part::Width => 1,
-            _ => parents * level.width(),
+            _ => parents.saturating_mul(level.width()),
         }
     }
 }

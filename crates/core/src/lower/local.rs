@@ -18,7 +18,7 @@ use super::{Code, Lowerer, Scope, TensorArrays};
 use crate::algebra::ReduceOp;
 use crate::cin::{Role, Stmt};
 use crate::ids::{Array, TensorId};
-use crate::ir::build::{assign, int, mul};
+use crate::ir::build::{assign, int, lt, mul, when};
 use crate::ir::{self, Expr};
 use crate::level::{LevelArrays, Scratch};
 use crate::notation::Access;
@@ -47,11 +47,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let Some((scratch, level)) = self.scratch(tensor) else {
             match (opened, producer.covers) {
-                // Elements outside of the pattern are combined with, but never read.
-                (true, _) => {
-                    let filled = self.fill_local(tensor, &arrays);
-                    self.prologue.extend(filled);
-                }
+                (true, _) => self.fill_once(tensor, &arrays),
                 (false, true) => {}
                 (false, false) => stmts.extend(self.fill_local(tensor, &arrays)),
             }
@@ -144,6 +140,27 @@ impl Lowerer<'_> {
         {
             self.prologue.extend(scratch.scratch_init(level, parents(arrays)));
         }
+    }
+
+    /// Gives every element of a workspace a value when it is allocated. Those outside of the
+    /// pattern that opens it are combined with, but what they are is never asked: a call for
+    /// another part takes the workspace as it was left.
+    fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
+        let filled = self.fill_local(tensor, arrays);
+        if self.interval.is_none() {
+            return self.prologue.extend(filled);
+        }
+        let sizes = arrays.levels.iter().map(|l| l.size.clone());
+        let size = sizes.fold(int(1), mul);
+        let own = arrays.vals.arrays();
+        let is_own =
+            |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { array, .. } if own.contains(array));
+        let prologue = std::mem::take(&mut self.prologue);
+        let (room, others): (Vec<ir::Stmt>, _) = prologue.into_iter().partition(is_own);
+        self.prologue = others;
+        let first = [room.clone(), filled].concat();
+        self.prologue.push(when(lt(Expr::Len(own[0]), size), first));
+        self.prologue.extend(room);
     }
 
     /// Gives every element of a workspace its fill value.

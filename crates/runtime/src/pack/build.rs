@@ -13,8 +13,9 @@
 use super::entries::Entries;
 use super::values::{Stored, bits};
 use super::{Arrays, Duplicates, too_wide};
+use crate::extent::too_large;
 use crate::memory::{Buffer, Building};
-use crate::tensor::{LevelData, too_large};
+use crate::tensor::LevelData;
 use rayon::prelude::*;
 use std::ops::Range;
 use tamis_core::datatype::IndexWidth;

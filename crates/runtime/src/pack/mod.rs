@@ -19,9 +19,10 @@ mod tests;
 mod values;
 
 use crate::coordinates::Coordinates;
+use crate::extent::check_dims;
 use crate::memory::{Buffer, Truth};
 use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
-use crate::tensor::{LevelData, Tensor, check_dims};
+use crate::tensor::{LevelData, Tensor};
 use build::build;
 use entries::{Listed, Packed};
 pub use listed::is_list;

@@ -133,7 +133,7 @@ fn long_lists_and_wide_keys_come_back() {
         ("csc", vec![70_000, 3]),
         ("dcsr", vec![1 << 31, 1 << 31]),
         ("csf", vec![1 << 30, 1 << 20, 1 << 30]),
-        ("csf", vec![1 << 62, 4, 1 << 62, 2, 1 << 40]),
+        ("csf", vec![1 << 61, 4, 1 << 61, 2, 1 << 40]),
         ("dense", vec![40, 50, 60]),
         ("sparse", vec![20]),
         ("dense", vec![]),

@@ -109,7 +109,10 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
             "if (y == 0 || y == -1) return 0; TYPE r = x % y; return r != 0 && (r < 0) != (y < 0) ? r + y : r;",
         ),
         _ if int => return None,
-        "mod" => (TWO, "return x - y * floor@(x / y);"),
+        "mod" => (
+            TWO,
+            "TYPE r = __builtin_fmod@(x, y); return r == 0 ? copysign@(0, y) : (r < 0) != (y < 0) ? r + y : r;",
+        ),
         "pow" => (
             TWO,
             "volatile TYPE base = x, to = y; /* pow(x, 2) is not x * x */ return pow@(base, to);",

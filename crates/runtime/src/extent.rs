@@ -1,0 +1,25 @@
+//! How large dimensions may be, and their products.
+
+use tamis_core::diagnostic::{Code, Diagnostic};
+
+/// The largest dimension: those of diagonals, which two dimensions have together, are numbers too.
+pub const LARGEST_DIMENSION: u64 = (1 << 62) - 1;
+
+/// Refuses dimensions that no index can reach.
+pub fn check_dims(dims: &[u64]) -> Result<(), Diagnostic> {
+    match dims.iter().find(|&&d| d > LARGEST_DIMENSION) {
+        None => Ok(()),
+        Some(d) => {
+            let message = format!("the dimension {d} is beyond 2^62 - 1");
+            Err(Diagnostic::new(Code::DimensionTooLarge, message).help("choose a smaller one"))
+        }
+    }
+}
+
+/// The diagnostic for a size beyond 2^63 - 1.
+pub fn too_large(dims: &[u64]) -> Diagnostic {
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    let message = format!("the sizes {} multiply beyond 2^63 - 1", dims.join(" x "));
+    Diagnostic::new(Code::DimensionTooLarge, message)
+        .help("use a sparse format, whose memory does not depend on the product of dimensions")
+}

@@ -1,0 +1,75 @@
+//! Dimensions and coordinates at the end of what numbers can be.
+
+use tamis::{
+    Coordinates, Duplicates, IndexWidth, Kernel, LARGEST_DIMENSION, Options, Tensor, ToFormat,
+    Values, format,
+};
+
+fn packed(text: &str, dims: &[u64], crds: &[Vec<u64>]) -> Result<Tensor, tamis::Diagnostic> {
+    let vals = Values::F64((0..crds[0].len()).map(|k| 1.0 + k as f64).collect());
+    let list = Coordinates { dims: dims.to_vec(), crds: crds.to_vec(), vals };
+    let storage = format::parse(text, Some(dims.len()))?.resolve(tamis::DataType::F64)?;
+    tamis::pack(&list, &storage, Duplicates::Sum)
+}
+
+fn run(text: &str, a: &Tensor, result: &str, shape: Vec<u64>) -> Result<Tensor, tamis::Diagnostic> {
+    let options = Options {
+        results: [("C".to_owned(), format::parse(result, Some(1))?)].into(),
+        shapes: [("C".to_owned(), shape)].into(),
+        ..Options::default()
+    };
+    let kernel = Kernel::compile(text, &[("A", a)], &options)?;
+    Ok(kernel.run(&[("A", a)])?.remove(0).1)
+}
+
+#[test]
+fn coordinates_of_results_have_the_width_that_they_need() {
+    let a = packed("sparse", &[6], &[vec![1, 3]]).expect("a vector");
+    let text = "C(i[4000000000:4000000006]) = A(i)";
+    for result in ["sparse", "hash"] {
+        let c = run(text, &a, result, vec![5_000_000_000]).expect("a result");
+        let mut crds = c.to_coordinates().crds.remove(0);
+        crds.sort_unstable();
+        assert_eq!(crds, [4_000_000_001, 4_000_000_003]);
+    }
+    let refused = run(text, &a, "sparse{crd: i32}", vec![5_000_000_000]).expect_err("too wide");
+    let message = "error[position-overflow]: coordinates of C go up to 4999999999 and have 32 bits";
+    assert_eq!(refused.to_string().lines().next(), Some(message));
+}
+
+#[test]
+fn dimensions_beyond_numbers_are_refused() {
+    let text = "csr";
+    let refused = packed(text, &[LARGEST_DIMENSION + 1, 3], &[vec![0], vec![0]]);
+    let message =
+        "error[dimension-too-large]: the dimension 4611686018427387904 is beyond 2^62 - 1";
+    assert_eq!(refused.expect_err("too large").to_string().lines().next(), Some(message));
+    let largest = [LARGEST_DIMENSION, LARGEST_DIMENSION];
+    let a = packed("dcsr{crd: i64}", &largest, &[vec![0, 7, LARGEST_DIMENSION - 1], vec![5, 0, 1]]);
+    let a = a.expect("three entries");
+    for to in [
+        "csr",
+        "dia",
+        "ell",
+        "dok",
+        "dense",
+        "bitmap",
+        "bcsr(2,2)",
+        "csb(4,4)",
+        "csc",
+        "(i, j) -> (j-i: bitmap, j: compressed)",
+        "(i, j) -> (j-i: dense, i: hashed)",
+        "(i, j) -> (j-i: hashed, j: range)",
+        "(i, j) -> (i: hashed, j: hashed)",
+    ] {
+        let spec = format::parse(to, Some(2)).expect(to);
+        let mut storage = spec.resolve(tamis::DataType::F64).expect(to);
+        (storage.pos, storage.crd) = (IndexWidth::I64, IndexWidth::I64);
+        let code = match a.to_format(&storage) {
+            Ok(_) => continue,
+            Err(refused) => refused.code,
+        };
+        let named = [tamis::Code::OutOfMemory, tamis::Code::DimensionTooLarge];
+        assert!(named.contains(&code), "{to}: {code:?}");
+    }
+}
