@@ -82,19 +82,24 @@ fn of_operand(
     storage: &Storage,
 ) -> Diagnostic {
     told.message = format!("{name}: {}", told.message);
-    let fibers = match list.dims.len() {
-        0 => return told,
-        1 => "sparse",
-        2 => "dcsr",
-        _ => "csf",
+    let order = list.dims.len();
+    let sparse: &[&'static str] = match order {
+        _ if told.code != Code::OutOfMemory => &[],
+        0 => &[],
+        1 => &["sparse"],
+        2 => &["csr", "dcsr"],
+        _ => &["csf"],
     };
-    let spec = tamis::format::parse(fibers, Some(list.dims.len())).ok();
-    let Some(spec) = spec.filter(|_| told.code == Code::OutOfMemory) else { return told };
-    let smaller = Storage { format: spec.format, ..storage.clone() };
-    match tamis::footprint(list, &smaller).zip(tamis::footprint(list, storage)) {
-        Some((bytes, all)) if bytes < all => {
+    let bytes = |name: &&'static str| {
+        let spec = tamis::format::parse(name, Some(order)).ok()?;
+        let storage = Storage { format: spec.format, ..storage.clone() };
+        Some((tamis::footprint(list, &storage)?, *name))
+    };
+    let least = sparse.iter().filter_map(bytes).min();
+    match least.zip(tamis::footprint(list, storage)) {
+        Some(((bytes, format), all)) if bytes < all => {
             let size = bytes as f64 / 1e6;
-            told.help(format!("store it as {fibers}, which takes {size:.1} MB: -f {name}={fibers}"))
+            told.help(format!("store it as {format}, which takes {size:.1} MB: -f {name}={format}"))
         }
         _ => told,
     }

@@ -94,7 +94,8 @@ impl Measures {
             ("dcsc", _) => format!("{} columns are empty", self.modes[1].empty),
             ("dia", _) => {
                 let full = 100.0 * matrix.diagonals_full;
-                format!("{} diagonals, {full:.0} % full", matrix.diagonals)
+                let s = if matrix.diagonals == 1 { "" } else { "s" };
+                format!("{} diagonal{s}, {full:.0} % full", matrix.diagonals)
             }
             (_, Some(k)) => format!("blocks {:.0} % full", 100.0 * matrix.blocks[k].2),
             ("coo", _) => "any order of loops over one list".to_owned(),

@@ -187,6 +187,7 @@ fn formats_that_would_waste_memory_are_refused() {
     let input = format!("A={}", path.display());
     let args = ["run", SPMV, "-i", &input, "-f", "A=dia", "-g", "x=dense"];
     check(&args, 1, "20000 entries take 3200.1 MB as dia, and 0.3 MB as csr");
+    check(&args, 1, "help: store it as csr, which takes 0.3 MB: -f A=csr");
 }
 
 /// The list of entries counts too, and is refused before it is made.
