@@ -106,7 +106,8 @@ pub struct ExplainArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// One or several of: notation cin schedule graph lattice ir c cuda asm
+    /// One or several of: notation cin schedule graph lattice ir c cuda asm; without it all, of c
+    /// and asm only how long they are
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
     /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or

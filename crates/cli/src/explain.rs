@@ -52,11 +52,28 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Ok(());
     }
     if stages.is_empty() {
-        stages = vec![Stage::Notation, Stage::Cin, Stage::Graph, Stage::Lattice, Stage::Ir];
+        return all(&explanation, out);
     }
     for stage in stages {
         writeln!(out, "---- {}", stage.name())?;
         write!(out, "{}", explanation.stage(stage)?)?;
+    }
+    Ok(())
+}
+
+/// All stages, of C and machine code only how long they are.
+fn all(explanation: &Explanation, out: &mut dyn Write) -> Result<(), Failure> {
+    for stage in Stage::ALL {
+        let name = stage.name();
+        let text = match stage {
+            Stage::Cuda => continue,
+            Stage::C | Stage::Asm => match explanation.stage(stage) {
+                Ok(text) => format!("# {} lines: --emit {name}\n", text.lines().count()),
+                Err(why) => format!("# {}\n", why.message),
+            },
+            _ => explanation.stage(stage)?,
+        };
+        write!(out, "---- {name}\n{text}")?;
     }
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! Random tensors from a text such as `1000x1000:0.01:7` or `dense`.
 
 use crate::failure::{Failure, invalid};
-use std::collections::BTreeSet;
-use tamis::{Coordinates, DataType, Values};
+use tamis::{Code, Coordinates, DataType, Diagnostic, Values, budget};
 
 /// What to fill a tensor with.
 #[derive(Clone, Debug, PartialEq)]
@@ -67,6 +66,9 @@ impl Generator {
             dims = Some(read.map_err(|_| wrong("a dimension is beyond 2^64"))?);
             parts.remove(0);
         }
+        if parts.len() > 1 && dims.is_none() && density(parts[0]).is_none() && !is_dims(parts[0]) {
+            return Err(wrong("the dimensions must be whole numbers with x between them"));
+        }
         let Some(share) = parts.first() else { return Err(wrong("the density is missing")) };
         let share =
             density(share).ok_or_else(|| wrong("the density must be dense or from 0 to 1"))?;
@@ -80,56 +82,71 @@ impl Generator {
         Ok(Generator { dims, density: share, seed })
     }
 
-    /// The entries, of small integers for integer types.
+    /// The entries, of small integers for integer types; refused where memory is too small.
     pub fn fill(
         &self,
+        name: &str,
         dims: &[u64],
         datatype: DataType,
-        option: &str,
-    ) -> Result<Coordinates, Failure> {
-        let too_large = || {
-            invalid(
-                option,
-                "the tensor is too large to generate",
-                "choose smaller dimensions or density",
-            )
+    ) -> Result<Coordinates, Diagnostic> {
+        let help = "choose smaller dimensions or density";
+        let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).ok_or_else(|| {
+            let message = format!("{name} would have more than 2^64 elements to choose from");
+            Diagnostic::new(Code::DimensionTooLarge, message).help(help)
+        })?;
+        let count = match self.density {
+            Density::Full => size,
+            Density::Share(share) => ((share * size as f64).round() as u64).min(size),
         };
-        let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d)).ok_or_else(too_large)?;
-        let mut random = Random::of_seed(self.seed);
-        let places: Vec<u64> = match self.density {
-            Density::Full => {
-                if size > 1 << 32 {
-                    return Err(too_large());
-                }
-                (0..size).collect()
-            }
-            Density::Share(share) => {
-                let count = (share * size as f64).round();
-                if count > 4e9 {
-                    return Err(too_large());
-                }
-                random.distinct(count as u64, size)
-            }
-        };
-        let mut crds = vec![Vec::with_capacity(places.len()); dims.len()];
-        for &place in &places {
-            let mut rest = place;
-            for (crd, &d) in crds.iter_mut().zip(dims).rev() {
-                crd.push(rest % d);
-                rest /= d;
-            }
-        }
-        if datatype.is_complex() {
-            let vals = places.iter().map(|_| [random.unit(), random.unit()]).collect();
-            return Ok(Coordinates { dims: dims.to_vec(), crds, vals: Values::C128(vals) });
-        }
-        let vals = places.iter().map(|_| match datatype {
-            real if real.is_float() => random.unit(),
-            DataType::Bool => 1.0,
-            _ => (1 + random.next() % 9) as f64,
-        });
-        Ok(Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals.collect()) })
+        // The places, and of those left out if that is less to draw; coordinates, values.
+        let drawn = count + if count > size / 2 { size - count } else { 0 };
+        let value = if datatype.is_complex() { 16 } else { 8 };
+        let bytes = 8.0 * drawn as f64 + (8 * dims.len() + value) as f64 * count as f64;
+        budget::check(name, bytes, help)?;
+        let list = self.draw(dims, datatype, count, size);
+        list.ok_or_else(|| budget::refusal(name, Some(bytes), help))
     }
+
+    /// So many entries of `size`; `None` where memory is too small.
+    fn draw(&self, dims: &[u64], datatype: DataType, count: u64, size: u64) -> Option<Coordinates> {
+        let mut random = Random::of_seed(self.seed);
+        let places = match self.density {
+            Density::Full => listed(0..size, size)?,
+            Density::Share(_) => random.distinct(count, size)?,
+        };
+        let mut reals =
+            |one: fn(&mut Random) -> f64| listed(places.iter().map(|_| one(&mut random)), count);
+        let vals = match datatype {
+            _ if datatype.is_complex() => {
+                let mut drawn = || [random.unit(), random.unit()];
+                Values::C128(listed(places.iter().map(|_| drawn()), count)?)
+            }
+            DataType::Bool => Values::F64(reals(|_| 1.0)?),
+            _ if datatype.is_float() => Values::F64(reals(Random::unit)?),
+            _ => Values::F64(reals(|random| (1 + random.next() % 9) as f64)?),
+        };
+        Some(Coordinates { dims: dims.to_vec(), crds: coordinates(&places, dims)?, vals })
+    }
+}
+
+/// So many items in an array; `None` where memory is too small.
+fn listed<T>(items: impl Iterator<Item = T>, count: u64) -> Option<Vec<T>> {
+    let mut all = vec![];
+    all.try_reserve_exact(usize::try_from(count).ok()?).ok()?;
+    all.extend(items);
+    Some(all)
+}
+
+/// Places, counted with the last mode first, as coordinates.
+fn coordinates(places: &[u64], dims: &[u64]) -> Option<Vec<Vec<u64>>> {
+    let mut below = 1u64;
+    let mut crds = vec![];
+    for &d in dims.iter().rev() {
+        crds.push(listed(places.iter().map(|&p| p / below % d), places.len() as u64)?);
+        below = below.wrapping_mul(d);
+    }
+    crds.reverse();
+    Some(crds)
 }
 
 fn density(text: &str) -> Option<Density> {
@@ -162,21 +179,22 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// So many different numbers below `size`, ascending (drawn again where they meet).
-    fn distinct(&mut self, count: u64, size: u64) -> Vec<u64> {
-        let count = count.min(size);
+    /// So many different numbers below `size`, ascending (drawn again where they meet); `None`
+    /// where memory is too small.
+    fn distinct(&mut self, count: u64, size: u64) -> Option<Vec<u64>> {
         if count > size / 2 {
-            let left_out: BTreeSet<u64> = self.distinct(size - count, size).into_iter().collect();
-            return (0..size).filter(|p| !left_out.contains(p)).collect();
+            let left_out = self.distinct(size - count, size)?;
+            let mut left_out = left_out.into_iter().peekable();
+            return listed((0..size).filter(|p| left_out.next_if_eq(p).is_none()), count);
         }
-        let mut chosen: Vec<u64> = vec![];
+        let mut chosen = listed(std::iter::empty(), count)?;
         while (chosen.len() as u64) < count {
             let missing = count - chosen.len() as u64;
             chosen.extend((0..missing).map(|_| self.next() % size));
             chosen.sort_unstable();
             chosen.dedup();
         }
-        chosen
+        Some(chosen)
     }
 }
 
@@ -187,7 +205,7 @@ mod tests {
     /// Neighbouring seeds share no more places than chance has it.
     #[test]
     fn seeds_are_independent() {
-        let places = |seed| Random::of_seed(seed).distinct(1000, 1_000_000);
+        let places = |seed| Random::of_seed(seed).distinct(1000, 1_000_000).expect("room");
         for seed in 0..20 {
             let (a, b) = (places(seed), places(seed + 1));
             let shared = a.iter().filter(|p| b.binary_search(p).is_ok()).count();
@@ -207,5 +225,7 @@ mod tests {
         assert_eq!(read("10:dense"), of(Some(&[10]), Density::Full, 0));
         assert_eq!(read("10x20"), None);
         assert_eq!(read("2.0"), None);
+        let Err(Failure::Diagnostic(told)) = Generator::parse("-g", "3X3:0.1") else { panic!() };
+        assert_eq!(told.message, "-g: the dimensions must be whole numbers with x between them");
     }
 }

@@ -56,8 +56,7 @@ pub fn operands(
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
         let _generating = progress::stage(format!("generating {name}"));
         let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
-        let list =
-            generator.fill(&dims, datatype.unwrap_or(DataType::F64), &format!("-g {text}"))?;
+        let list = generator.fill(&name, &dims, datatype.unwrap_or(DataType::F64))?;
         let list = List { datatype: list.vals.datatype(), shape: generator.shape(), list };
         if lists.insert(name.clone(), list).is_some() {
             return Err(twice("-g", &name));
@@ -68,13 +67,42 @@ pub fn operands(
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
-        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum).map_err(|mut d| {
-            d.message = format!("{name}: {}", d.message);
-            d
-        })?;
+        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum)
+            .map_err(|d| of_operand(d, &name, &list.list, &storage))?;
         operands.push((name, tensor));
     }
     Ok(operands)
+}
+
+/// What packing says, of an operand; where it is too large, with the format that takes least.
+fn of_operand(
+    mut told: Diagnostic,
+    name: &str,
+    list: &Coordinates,
+    storage: &Storage,
+) -> Diagnostic {
+    told.message = format!("{name}: {}", told.message);
+    let order = list.dims.len();
+    let sparse: &[&'static str] = match order {
+        _ if told.code != Code::OutOfMemory => &[],
+        0 => &[],
+        1 => &["sparse"],
+        2 => &["csr", "dcsr"],
+        _ => &["csf"],
+    };
+    let bytes = |name: &&'static str| {
+        let spec = tamis::format::parse(name, Some(order)).ok()?;
+        let storage = Storage { format: spec.format, ..storage.clone() };
+        Some((tamis::footprint(list, &storage)?, *name))
+    };
+    let least = sparse.iter().filter_map(bytes).min();
+    match least.zip(tamis::footprint(list, storage)) {
+        Some(((bytes, format), all)) if bytes < all => {
+            let size = bytes as f64 / 1e6;
+            told.help(format!("store it as {format}, which takes {size:.1} MB: -f {name}={format}"))
+        }
+        _ => told,
+    }
 }
 
 /// How the operands of files and generators would be stored, by name, and the dimensions that are

@@ -18,8 +18,10 @@ const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
 
 /// What is measured of entries.
 pub struct Measures {
-    /// The share of all elements.
+    /// The share of all elements that have an entry.
     pub density: f64,
+    /// Entries whose coordinate another one before has.
+    duplicates: usize,
     modes: Vec<Mode>,
     matrix: Option<Matrix>,
 }
@@ -39,21 +41,25 @@ struct Matrix {
     /// Per size the number of blocks, and the share of their elements that are entries.
     blocks: Vec<(u64, usize, f64)>,
     symmetric: bool,
-    duplicates: usize,
 }
 
 impl Measures {
     /// Those of a list.
     pub fn of(list: &Coordinates) -> Measures {
         let size = list.dims.iter().map(|&d| d as f64).product::<f64>();
-        let density = if size > 0.0 { list.vals.len() as f64 / size } else { 0.0 };
+        let places = places(list);
+        let density = if size > 0.0 { places as f64 / size } else { 0.0 };
+        let duplicates = list.vals.len() - places;
         let modes = list.crds.iter().zip(&list.dims).map(|(crds, &d)| Mode::of(crds, d)).collect();
         let matrix = (list.dims.len() == 2).then(|| Matrix::of(list));
-        Measures { density, modes, matrix }
+        Measures { density, duplicates, modes, matrix }
     }
 
     /// Prints them, a line each.
     pub fn print(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.duplicates > 0 {
+            writeln!(out, "duplicates  {}", self.duplicates)?;
+        }
         let Some(matrix) = &self.matrix else { return Ok(()) };
         for (name, mode) in ["rows", "columns"].into_iter().zip(&self.modes) {
             writeln!(
@@ -69,9 +75,6 @@ impl Measures {
         }
         let pattern = if matrix.symmetric { "symmetric" } else { "unsymmetric" };
         writeln!(out, "symmetry    {pattern} pattern")?;
-        if matrix.duplicates > 0 {
-            writeln!(out, "duplicates  {}", matrix.duplicates)?;
-        }
         Ok(())
     }
 
@@ -91,7 +94,8 @@ impl Measures {
             ("dcsc", _) => format!("{} columns are empty", self.modes[1].empty),
             ("dia", _) => {
                 let full = 100.0 * matrix.diagonals_full;
-                format!("{} diagonals, {full:.0} % full", matrix.diagonals)
+                let s = if matrix.diagonals == 1 { "" } else { "s" };
+                format!("{} diagonal{s}, {full:.0} % full", matrix.diagonals)
             }
             (_, Some(k)) => format!("blocks {:.0} % full", 100.0 * matrix.blocks[k].2),
             ("coo", _) => "any order of loops over one list".to_owned(),
@@ -127,7 +131,7 @@ impl Matrix {
             d if d < 0 => columns.min(rows - d.unsigned_abs()),
             d => rows.min(columns - d as u64),
         };
-        let places: u64 = diagonals.iter().map(length).sum();
+        let places: f64 = diagonals.iter().map(|d| length(d) as f64).sum();
         let blocks = BLOCKS.iter().map(|&b| {
             let blocks = distinct(pairs().map(|(r, c)| (r / b, c / b)).collect()).len();
             (b, blocks, share(entries.len(), blocks as f64 * (b * b) as f64))
@@ -135,12 +139,19 @@ impl Matrix {
         let mirrored = |&(r, c): &(u64, u64)| entries.binary_search(&(c, r)).is_ok();
         Matrix {
             diagonals: diagonals.len(),
-            diagonals_full: share(entries.len(), places as f64),
+            diagonals_full: share(entries.len(), places),
             blocks: blocks.collect(),
             symmetric: rows == columns && entries.iter().all(mirrored),
-            duplicates: list.vals.len() - entries.len(),
         }
     }
+}
+
+/// How many different coordinates the entries have.
+fn places(list: &Coordinates) -> usize {
+    let mut order: Vec<usize> = (0..list.vals.len()).collect();
+    let at = |n: usize| list.crds.iter().map(move |crds| crds[n]);
+    order.sort_unstable_by(|&a, &b| at(a).cmp(at(b)));
+    order.chunk_by(|&a, &b| at(a).eq(at(b))).count()
 }
 
 fn distinct<T: Ord>(mut all: Vec<T>) -> Vec<T> {
@@ -170,6 +181,11 @@ pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Re
             let cost = bytes as f64 * weight(&format);
             candidates.push(Candidate { format, bytes, cost });
         }
+    }
+    if candidates.is_empty() {
+        writeln!(out)?;
+        writeln!(out, "formats are not compared: a coordinate takes more than 128 bits")?;
+        return Ok(());
     }
     candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let usual = candidates.iter().find(|c| ["csr", "csf", "sparse"].contains(&c.format.as_str()));

@@ -4,7 +4,7 @@ use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid};
 use crate::{inputs, progress};
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
 
@@ -176,7 +176,7 @@ fn outputs(
     program: &tamis::notation::Program,
     args: &RunArgs,
 ) -> Result<Vec<(String, PathBuf)>, Failure> {
-    let mut outputs = vec![];
+    let mut outputs: Vec<(String, PathBuf)> = vec![];
     for text in &args.outputs {
         let (name, file) = assignment("-o", text)?;
         let results = program.results();
@@ -192,6 +192,16 @@ fn outputs(
                 &format!("-o {text}"),
                 "the file format is unknown",
                 "end the name in .tns, .mtx or .rb, with or without .gz",
+            ));
+        }
+        // Spelled another way, it is the same file still.
+        let same =
+            |other: &Path| std::path::absolute(other).ok() == std::path::absolute(&path).ok();
+        if let Some((other, _)) = outputs.iter().find(|(n, p)| n != name && same(p)) {
+            return Err(invalid(
+                &format!("-o {text}"),
+                &format!("{other} goes to the same file"),
+                "give each result a file of its own",
             ));
         }
         outputs.push((name.to_owned(), path));

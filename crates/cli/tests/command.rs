@@ -187,6 +187,70 @@ fn formats_that_would_waste_memory_are_refused() {
     let input = format!("A={}", path.display());
     let args = ["run", SPMV, "-i", &input, "-f", "A=dia", "-g", "x=dense"];
     check(&args, 1, "20000 entries take 3200.1 MB as dia, and 0.3 MB as csr");
+    check(&args, 1, "help: store it as csr, which takes 0.3 MB: -f A=csr");
+}
+
+/// The list of entries counts too, and is refused before it is made.
+#[test]
+fn generators_keep_to_the_memory() {
+    let tell = "error[out-of-memory]: x does not fit in memory: ";
+    let run = |spec: &str, more: &[&str], expected: &str| {
+        check(&[&["run", "y = x(i)", "-g", spec], more].concat(), 1, expected);
+    };
+    let limit = ["--memory-limit", "10M"];
+    run("x=30000000:dense", &limit, &format!("{tell}720.000 MB more were needed"));
+    run("x=3000000000:0.9", &limit, &format!("{tell}67.200 GB more were needed"));
+    run("x=1000000000000:dense", &[], &format!("{tell}24000.000 GB more were needed"));
+    let wide = ["run", "y = x(i,j)", "-g", "x=9000000000x9000000000:0.0"];
+    check(&wide, 2, "more than 2^64 elements to choose from");
+    check(&["run", "y = x(i)", "-g", "x=3X3:0.1"], 2, "the dimensions must be whole numbers");
+    check(&["run", "y = x(i)", "-g", "x=3.5x3:0.1"], 2, "the dimensions must be whole numbers");
+    let args = ["run", "y = x(i)", "-g", "x=300000:dense", "--memory-limit", "10M"];
+    check(&args, 0, "y: a scalar");
+}
+
+/// Rows that have no entry take a position each; the advice is a format where they do not.
+#[test]
+fn operands_that_are_too_large_are_told_how_to_be_stored() {
+    let args = ["run", "y = A(i,j)", "-g", "A=100000000x3:0.00000001", "--memory-limit", "10M"];
+    check(&args, 1, "A: an array does not fit in memory");
+    check(&args, 1, "help: store it as dcsr, which takes 0.0 MB: -f A=dcsr");
+}
+
+#[test]
+fn results_have_files_of_their_own() {
+    let run = ["run", "y(i) = x(i); z(i) = 2 * x(i)", "-g", "x=5:dense"];
+    let files = ["-o", "y=s.tns", "-o", "z=./s.tns"];
+    check(&[&run[..], &files].concat(), 2, "-o z=./s.tns: y goes to the same file");
+}
+
+#[test]
+fn wrong_numbers_of_threads_are_told_with_the_variable() {
+    for text in ["0", "x", "", "5000"] {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.env("TAMIS_NUM_THREADS", text).args(["run", "y(i) = x(i)", "-g", "x=5:dense"]);
+        let output = command.output().expect("the command starts");
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let expected = format!("TAMIS_NUM_THREADS={text} is not a number of threads");
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+/// Entries of the same coordinate are one element; no dimensions are too large to be told.
+#[test]
+fn odd_tensors_are_described() {
+    let info = |text: &str, expected: &str| {
+        let path = scratch("odd.tns");
+        std::fs::write(&path, text).expect("written");
+        check(&["info", &path.to_string_lossy()], 0, expected);
+    };
+    let twice = "# dims: 1 1 2\n1 1 1 1\n1 1 1 2\n";
+    info(twice, "density     5.000e-1\n");
+    info(twice, "duplicates  1\n");
+    let most = i64::MAX;
+    info(&format!("# dims: {most} {most} {most}\n1 1 1 1\n"), "formats are not compared");
+    info(&format!("# dims: {most} {most}\n{most} 1 1\n1 1 1\n"), "diagonals   2, 0 % full");
 }
 
 #[test]
@@ -294,6 +358,9 @@ fn every_stage_is_explained() {
     let drawn = ["-f", "A=csr", "--emit", "graph", "--format", "dot"];
     seen(&drawn, "a0_0 [label=\"A(i,j)\", shape=plaintext]");
     seen(&drawn, "v0_0 -> v0_1 [label=\"compressed\", color=1]");
+    let stages = ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"];
+    stages.iter().for_each(|stage| seen(&["-f", "A=csr"], &format!("---- {stage}\n")));
+    seen(&["-f", "A=csr"], " lines: --emit asm\n");
     check(&["formats"], 0, "compressed");
     check(&["completions", "bash"], 0, "tamis");
 }

@@ -52,9 +52,27 @@ fn physical_memory() -> usize {
     })
 }
 
+/// Refuses what would take more bytes than the limit leaves, before any of them is allocated;
+/// `help` is the way out.
+pub fn check(what: &str, bytes: f64, help: &str) -> Result<(), Diagnostic> {
+    if used() as f64 + bytes <= limit() as f64 {
+        return Ok(());
+    }
+    REFUSED.set(None);
+    Err(refusal(what, Some(bytes), help))
+}
+
+/// The way out where a result is too large.
+pub(crate) const SMALLER_RESULT: &str =
+    "store the result in a sparse format, or work on a smaller part";
+
+/// The way out where a tensor is too large as it is packed.
+pub(crate) const SMALLER_TENSOR: &str =
+    "choose a format that takes less, or work on a smaller part";
+
 /// The diagnostic for an allocation that was refused on this thread; `bytes` were asked for if
-/// nothing more is known.
-pub(crate) fn refusal(what: &str, bytes: Option<f64>) -> Diagnostic {
+/// nothing more is known, and `help` is the way out.
+pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
     let needed = REFUSED.take().map(|bytes| bytes as f64).or(bytes);
     let (used, limit) = (used() as f64, limit() as f64);
     let size = |bytes: f64| match bytes {
@@ -66,7 +84,6 @@ pub(crate) fn refusal(what: &str, bytes: Option<f64>) -> Diagnostic {
     if let Some(needed) = needed {
         let _ = write!(message, ": {} more were needed", size(needed));
     }
-    let help = "store the result in a sparse format, or work on a smaller part";
     if LIMIT.load(Ordering::Relaxed) == 0 {
         return Diagnostic::new(Code::OutOfMemory, message).help(help);
     }

@@ -342,6 +342,6 @@ fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
             ),
         )
         .help("choose a format for any number of entries, such as csr or coo"),
-        Status::OutOfMemory | Status::Ok => budget::refusal(name, None),
+        Status::OutOfMemory | Status::Ok => budget::refusal(name, None, budget::SMALLER_RESULT),
     }
 }

@@ -257,18 +257,19 @@ fn aligned_nothing() -> *const u8 {
 ///
 /// The error says how much was needed.
 pub fn allocate(datatype: DataType, len: usize) -> Result<*mut u8, Diagnostic> {
-    fresh(len, datatype.size())
+    fresh(len, datatype.size(), budget::SMALLER_RESULT)
 }
 
-/// Uninitialised memory for `len` things of `size` bytes; null for none.
-fn fresh(len: usize, size: usize) -> Result<*mut u8, Diagnostic> {
+/// Uninitialised memory for `len` things of `size` bytes; null for none. `help` is the way out
+/// where it is too much.
+fn fresh(len: usize, size: usize, help: &str) -> Result<*mut u8, Diagnostic> {
     let bytes = len.checked_mul(size).filter(|&b| b <= isize::MAX as usize);
     let address = bytes.map_or(std::ptr::null_mut(), |bytes| {
         // SAFETY: a null old address with 0 old bytes is a fresh allocation.
         unsafe { reserve(std::ptr::null_mut(), 0, bytes) }
     });
     if address.is_null() && len > 0 {
-        return Err(budget::refusal("an array", Some(len as f64 * size as f64)));
+        return Err(budget::refusal("an array", Some(len as f64 * size as f64), help));
     }
     Ok(address)
 }
@@ -302,7 +303,7 @@ impl<T: Copy> Building<T> {
     /// Room for `len` things.
     pub fn new(len: usize) -> Result<Building<T>, Diagnostic> {
         const { assert!(align_of::<T>() <= 16, "malloc aligns to 16 bytes") }
-        Ok(Building { address: fresh(len, size_of::<T>())?.cast(), len })
+        Ok(Building { address: fresh(len, size_of::<T>(), budget::SMALLER_TENSOR)?.cast(), len })
     }
 
     /// How many things there is room for.

@@ -1,28 +1,29 @@
 //! The thread pool, shared with the user's: rayon's global one.
 
+use std::env::VarError;
 use tamis_core::diagnostic::{Code, Diagnostic};
+
+/// The variable of the environment that gives the number of threads.
+const VARIABLE: &str = "TAMIS_NUM_THREADS";
+/// More threads than this are a mistake.
+const MOST: usize = 4096;
 
 /// Sets the number of threads, from the argument or `TAMIS_NUM_THREADS`, and returns how many
 /// there are. Only the first call in a process has an effect.
 pub fn set(wanted: Option<usize>) -> Result<usize, Diagnostic> {
-    let named = std::env::var("TAMIS_NUM_THREADS").ok();
-    let wanted = match (wanted, named) {
-        (Some(n), _) => Some(n),
-        (None, Some(text)) => Some(text.trim().parse().map_err(|_| wrong(&text))?),
-        (None, None) => None,
+    let (text, wanted) = match (wanted, std::env::var(VARIABLE)) {
+        (Some(n), _) => (n.to_string(), Some(n)),
+        (None, Ok(text)) => (format!("{VARIABLE}={text}"), text.trim().parse().ok()),
+        (None, Err(VarError::NotUnicode(text))) => (format!("{VARIABLE}={}", text.display()), None),
+        (None, Err(VarError::NotPresent)) => return Ok(rayon::current_num_threads()),
     };
-    match wanted {
-        Some(0) => return Err(wrong("0")),
-        Some(n) if n > 4096 => return Err(wrong(&n.to_string())),
-        Some(n) => {
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(n).build_global();
-        }
-        None => {}
-    }
+    let Some(threads) = wanted.filter(|n| (1..=MOST).contains(n)) else { return Err(wrong(&text)) };
+    // Fails where there is a pool already.
+    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     Ok(rayon::current_num_threads())
 }
 
 fn wrong(text: &str) -> Diagnostic {
     Diagnostic::new(Code::InvalidOption, format!("{text} is not a number of threads"))
-        .help("give a number from 1 to 4096")
+        .help(format!("give a number from 1 to {MOST}"))
 }

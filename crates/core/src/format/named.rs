@@ -202,6 +202,17 @@ impl NamedFormat {
         }
     }
 
+    /// The least order of the tensors that the format stores.
+    pub fn least(&self) -> usize {
+        match self.levels {
+            Levels::Alike { least, .. } | Levels::Last { least, .. } => least,
+            Levels::Listed(levels) => levels.len(),
+            Levels::ColumnMajor | Levels::Blocks(_) | Levels::Mapped(_) => 2,
+            // Below two, a list is a compressed level.
+            Levels::List { dense } => 2 + dense,
+        }
+    }
+
     /// The format for tensors of an order with nothing in parentheses, if there is one.
     pub fn for_order(&self, order: usize) -> Option<Format> {
         self.with(order, &[])

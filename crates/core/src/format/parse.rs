@@ -35,7 +35,7 @@ pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic>
     if let Some(order) = order
         && order != format.order()
     {
-        return Err(reader.wrong_order(span, format.order(), order));
+        return Err(reader.wrong_order(span, &modes(format.order()), order));
     }
     let mut spec = FormatSpec { format, datatype: None, fill: None, pos: None, crd: None };
     if reader.eat("{") {
@@ -212,7 +212,11 @@ impl<'t> Reader<'t> {
             return Ok(format);
         }
         if !named.suits(order) {
-            return Err(self.wrong_order(span, named.order().unwrap_or(0), order));
+            let stored = match named.order() {
+                Some(stored) => modes(stored),
+                None => format!("{} or more", modes(named.least())),
+            };
+            return Err(self.wrong_order(span, &stored, order));
         }
         let (message, help) = match named.usage {
             "" => (
@@ -227,15 +231,9 @@ impl<'t> Reader<'t> {
         Err(self.refuse(Code::UnknownFormat, span, message).help(help))
     }
 
-    fn wrong_order(&self, span: Range<usize>, stored: usize, order: usize) -> Diagnostic {
-        let modes = |n: usize| match n {
-            0 => "no modes".to_owned(),
-            1 => "1 mode".to_owned(),
-            n => format!("{n} modes"),
-        };
+    fn wrong_order(&self, span: Range<usize>, stored: &str, order: usize) -> Diagnostic {
         let format = &self.text[span.clone()];
-        let message =
-            format!("{format} stores {}, but the tensor has {}", modes(stored), modes(order));
+        let message = format!("{format} stores {stored}, but the tensor has {}", modes(order));
         let fits = NAMED.iter().filter(|named| named.suits(order));
         let fits: Vec<&str> = fits.map(|named| named.name).collect();
         let help = format!("formats for {} are {}", modes(order), fits.join(", "));
@@ -427,4 +425,9 @@ impl<'t> Reader<'t> {
 
 fn nonunique(kind: LevelKind) -> LevelKind {
     kind.with(Property::Nonunique).unwrap_or(kind)
+}
+
+/// `1 mode`, `2 modes`
+fn modes(n: usize) -> String {
+    format!("{n} mode{}", if n == 1 { "" } else { "s" })
 }

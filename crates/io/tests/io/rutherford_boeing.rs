@@ -59,6 +59,13 @@ fn kinds() {
     let body = format!("{formats}(1P2E5.1E2)\n 1 2 2\n 2\n  3.0\n");
     let expect = "2x2 Real SkewSymmetric, 1 stored: 2,1=3.0 1,2=-3.0";
     check(&file("rza", "2 2 1", &body), expect);
+    let body = format!("{formats}(1P2E5.1E2)\n 1 2 2\n 1\n  3.0\n");
+    let expect = "error[file-range]: t:7:6: the diagonal of a skew-symmetric matrix is zero, the \
+                  entry (1, 1) is not\n  help: correct the entry, or the symmetry in the header";
+    check(&file("rza", "2 2 1", &body), expect);
+    let body = format!("{formats}(1I20)\n 1 2 2\n 1\n18446744073709551615\n");
+    let expect = "2x2 Integer General, 1 stored: 1,1=18446744073709551615";
+    check(&file("iua", "2 2 1", &body), expect);
 }
 
 #[test]

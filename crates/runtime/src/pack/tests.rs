@@ -248,12 +248,12 @@ fn tensors_beyond_memory_are_refused() {
     check(
         &refusal("dense", &[1 << 25, 1 << 25], &[&[], &[]], ones(0)),
         "error[out-of-memory]: an array does not fit in memory: 9007199.255 GB more were needed\n  \
-         = help: store the result in a sparse format, or work on a smaller part",
+         = help: choose a format that takes less, or work on a smaller part",
     );
     check(
         &refusal("csr", &[1 << 50, 3], &[&[], &[]], ones(0)),
         "error[out-of-memory]: an array does not fit in memory: 4503599.627 GB more were needed\n  \
-         = help: store the result in a sparse format, or work on a smaller part",
+         = help: choose a format that takes less, or work on a smaller part",
     );
     check(
         &refusal("dense", &[1 << 40, 1 << 40], &[&[], &[]], ones(0)),

@@ -322,7 +322,7 @@ fn taken(
         // SAFETY: the array holds so many bytes and is owned here alone.
         let fresh = unsafe { memory::reserve(array.address, array.bytes, needed) };
         if fresh.is_null() {
-            return Err(budget::refusal("an array", Some(needed as f64)));
+            return Err(budget::refusal("an array", Some(needed as f64), budget::SMALLER_RESULT));
         }
         (array.address, array.bytes) = (fresh, needed);
     }
