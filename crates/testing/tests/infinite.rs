@@ -58,3 +58,36 @@ fn an_infinite_factor_of_a_stored_zero_is_nan() {
         assert!(y.vals().as_slice::<f64>().is_some_and(|y| y[0].is_nan()), "{text}");
     }
 }
+
+/// What chains of products compute beforehand knows where there was nothing to sum.
+#[test]
+fn an_infinite_factor_of_nothing_is_nothing_in_chains() {
+    let a = [(&[0, 1][..], INF), (&[1, 2][..], 2.0)];
+    let b = [(&[0, 0][..], 3.0), (&[2, 1][..], 4.0)];
+    let c = [(&[0, 0][..], INF), (&[1, 0][..], 5.0), (&[1, 1][..], 1.0)];
+    let x = Tensor::dense(&[2], vec![INF, 6.0]).expect("a vector");
+    let z = Tensor::dense(&[2, 2], vec![INF, INF, 6.0, 7.0]).expect("a matrix");
+    for texts in [["csr", "csr"], ["csr", "csc"], ["csc", "csr"], ["coo", "dok"], ["dcsr", "csr"]] {
+        let a = stored(texts[0], &[2, 3], &a);
+        let b = stored(texts[1], &[3, 2], &b);
+        let c = stored(texts[0], &[2, 2], &c);
+        let operands = [("A", &a), ("B", &b), ("C", &c), ("x", &x), ("Z", &z)];
+        let check = |text: &str, used: &[usize], expected: &[f64]| {
+            let operands: Vec<(&str, &Tensor)> = used.iter().map(|&k| operands[k]).collect();
+            let name = text.split('(').next().unwrap_or_default().to_owned();
+            let order = text.split_once(')').map_or(0, |(lhs, _)| lhs.matches(',').count() + 1);
+            let spec = format::parse("dense", Some(order)).expect("a format");
+            let results = BTreeMap::from([(name, spec)]);
+            let options = Options { results, ..Options::default() };
+            let kernel = Kernel::compile(text, &operands, &options).expect("a kernel");
+            let results = kernel.run(&operands).expect("a result");
+            let vals = results[0].1.vals().as_slice::<f64>();
+            assert_eq!(vals, Some(expected), "{text} of {texts:?}");
+        };
+        check("y(i) = A(i,j) * B(j,k) * x(k)", &[0, 1, 3], &[0.0, 48.0]);
+        check("y(i) = x(k) * B(j,k) * A(i,j)", &[0, 1, 3], &[0.0, 48.0]);
+        check("Y(i,l) = A(i,j) * B(j,k) * Z(k,l)", &[0, 1, 4], &[0.0, 0.0, 48.0, 56.0]);
+        check("Y(i,l) = A(i,j) * B(j,k) * C(k,l)", &[0, 1, 2], &[0.0, 0.0, 40.0, 8.0]);
+        check("Y(i,m) = A(i,j) * B(j,k) * C(k,l) * Z(l,m)", &[0, 1, 2, 4], &[0.0, 0.0, INF, INF]);
+    }
+}

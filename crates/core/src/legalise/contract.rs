@@ -12,9 +12,13 @@
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
 //! variables the one that leaves the temporary of the lowest order goes first.
+//!
+//! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
+//! infinite factor that meets nothing in the product as it is written.
 
 use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::Kernel;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -37,32 +41,67 @@ impl Legaliser<'_> {
             if !flatten(body, &mut factors) {
                 return task;
             }
-            let Some(contraction) = self.contraction(&factors, vars) else { return task };
-            let (mut before, mut after) = (vec![], vec![]);
-            for (factor, chosen) in factors.iter().zip(&contraction.factors) {
-                let side = if *chosen { &mut before } else { &mut after };
-                side.push(Expr::Access((*factor).clone()));
-            }
-            let mut left = vars.clone();
-            left.retain(|v| !contraction.summed.contains(v));
-            let (op, vars, body) = (ReduceOp::Add, contraction.summed, Box::new(product(before)));
-            let sum = Expr::Reduce { op, vars, body };
-            let temporary = self.temporary("t", None, contraction.kept, sum, task.compute);
-            after.insert(0, temporary);
-            let body = product(after);
-            task.value = match left.is_empty() {
+            let contracted = self.candidates(&factors, vars).into_iter().find_map(|contraction| {
+                let (mut before, mut after) = (vec![], vec![]);
+                for (factor, chosen) in factors.iter().zip(&contraction.factors) {
+                    let side = if *chosen { &mut before } else { &mut after };
+                    side.push(Expr::Access((*factor).clone()));
+                }
+                let mut left = vars.clone();
+                left.retain(|v| !contraction.summed.contains(v));
+                after.insert(0, self.summed(contraction, before, &task)?);
+                Some((left, product(after)))
+            });
+            let Some((vars, body)) = contracted else { return task };
+            task.value = match vars.is_empty() {
                 true => body,
-                false => Expr::Reduce { op, vars: left, body: Box::new(body) },
+                false => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(body) },
             };
         }
     }
 
-    fn contraction(&self, factors: &[&Access], summed: &[IndexVar]) -> Option<Contraction> {
-        if factors.len() < 3 {
-            return None;
+    /// The temporary of a contraction, unless its elements are of floats and may be sums of nothing.
+    fn summed(
+        &mut self,
+        contraction: Contraction,
+        factors: Vec<Expr>,
+        task: &Task,
+    ) -> Option<Expr> {
+        let Contraction { summed, kept, .. } = contraction;
+        let body = Box::new(product(factors));
+        let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body };
+        let before = self.program.clone();
+        let temporary = self.temporary("t", None, kept, sum, task.compute);
+        let exact = task.compute.integers().is_some();
+        if exact || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel)) {
+            return Some(temporary);
         }
-        let candidates = summed.iter().filter_map(|&v| self.over(factors, summed, v));
-        candidates.min_by_key(|contraction| contraction.kept.len())
+        self.program = before;
+        None
+    }
+
+    /// Whether a kernel stores an element only where something was added to it; sums that the
+    /// innermost loops complete are stored whether they had terms or not.
+    fn lists_sums(&self, kernel: &Kernel) -> bool {
+        let levels = self.program.storage(kernel.result).format.levels();
+        let innermost = kernel.body.loops().last().copied();
+        let mut adds = true;
+        kernel.body.for_each_assign(&mut |lhs, op, _| {
+            let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
+            adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && scatters;
+        });
+        adds && levels.last().is_some_and(|level| !level.kind.properties().full)
+    }
+
+    /// What the rule allows, best first.
+    fn candidates(&self, factors: &[&Access], summed: &[IndexVar]) -> Vec<Contraction> {
+        if factors.len() < 3 {
+            return vec![];
+        }
+        let over = summed.iter().filter_map(|&v| self.over(factors, summed, v));
+        let mut candidates: Vec<Contraction> = over.collect();
+        candidates.sort_by_key(|contraction| contraction.kept.len());
+        candidates
     }
 
     /// The factors over a variable, if they are worth multiplying beforehand.
