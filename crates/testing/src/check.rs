@@ -149,14 +149,15 @@ fn overflows(types: &BTreeMap<String, DataType>, expected: &BTreeMap<String, Den
     })
 }
 
+/// Whether the arrays of a result keep their format's promises.
+pub(crate) fn keeps_promises(tensor: &Tensor) -> Result<(), Diagnostic> {
+    let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
+    Tensor::try_from_parts(dims, storage, tensor.levels().to_vec(), tensor.vals().clone())?;
+    Ok(())
+}
+
 fn compare(name: &str, tensor: &Tensor, expected: &Dense) -> Result<Option<String>, Diagnostic> {
-    // The result's arrays keep their format's promises.
-    Tensor::try_from_parts(
-        tensor.dims().to_vec(),
-        tensor.storage().clone(),
-        tensor.levels().to_vec(),
-        tensor.vals().clone(),
-    )?;
+    keeps_promises(tensor)?;
     let got = Dense::of(tensor);
     if got.dims != expected.dims {
         return Ok(Some(format!("{name} is {:?}, not {:?}", got.dims, expected.dims)));

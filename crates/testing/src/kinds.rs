@@ -6,6 +6,7 @@
 //! compute on any entries        what the reference has there
 //! ```
 
+use crate::check::keeps_promises;
 use crate::number::Number;
 use crate::reference::Dense;
 use std::collections::BTreeMap;
@@ -64,12 +65,7 @@ fn names(tensors: &Named) -> Vec<(&str, &Tensor)> {
 
 /// What is wrong with a pattern beside the result that was computed at once.
 fn misses(name: &str, whole: &Tensor, pattern: &Tensor) -> Result<Option<String>, Diagnostic> {
-    Tensor::try_from_parts(
-        pattern.dims().to_vec(),
-        pattern.storage().clone(),
-        pattern.levels().to_vec(),
-        pattern.vals().clone(),
-    )?;
+    keeps_promises(pattern)?;
     let arrays = |t: &Tensor| {
         let levels = t.levels().iter().flat_map(|l| Part::ALL.map(|part| l.part(part).cloned()));
         levels.map(|array| array.map(|a| (0..a.len()).map(|at| a.index(at)).collect())).collect()

@@ -14,7 +14,7 @@
 use super::forall::{Iterator, Loop};
 use super::{Code, Lowerer};
 use crate::ids::Var;
-use crate::ir::build::{all, assign, eq, lt};
+use crate::ir::build::{assign, lt};
 use crate::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
@@ -37,12 +37,7 @@ impl Lowerer<'_> {
         let mut flags: Vec<(&Iterator, Var)> = vec![];
         for it in nest.members(others) {
             body.push(self.skipped(it, &Expr::Var(nest.index)));
-            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
-            let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
-            let flag = self.flag(it);
-            body.push(assign(flag, all([live, here])));
-            body.extend(self.segment_if(nest, it, flag));
-            flags.push((it, flag));
+            flags.push((it, self.flagged(nest, it, &mut body)));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         let position = leader.position;

@@ -391,12 +391,7 @@ impl Lowerer<'_> {
         let mut body = vec![];
         let mut flags = vec![];
         for it in nest.members(every) {
-            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
-            let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
-            let flag = self.flag(it);
-            body.push(assign(flag, all([live, here])));
-            body.extend(self.segment_if(nest, it, flag));
-            flags.push((it, flag));
+            flags.push((it, self.flagged(nest, it, &mut body)));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         let cases = self.cases(nest, every, &flag_of);
@@ -412,6 +407,16 @@ impl Lowerer<'_> {
             _ => stmts.extend(self.unrolled(nest.own, every_coordinate)),
         }
         Code { stmts, covers: cases.covers && !self.visits_positions(nest.var) }
+    }
+
+    /// Sets the variable that says whether an operand is at the coordinate, and its segment.
+    pub(super) fn flagged(&mut self, nest: &Loop<'_>, it: &Iterator, into: &mut Vec<Stmt>) -> Var {
+        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
+        let flag = self.flag(it);
+        into.push(assign(flag, all([live, here])));
+        into.extend(self.segment_if(nest, it, flag));
+        flag
     }
 
     /// The points below a set as a chain of conditions, more operands first.
