@@ -118,8 +118,11 @@ impl<'p> Explanation<'p> {
         let width = IndexWidth::for_max(known.values().chain(shapes).copied().max().unwrap_or(0));
         let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
-        let request = Request { program, inputs, results, datatype, dims, width, parallel: false };
-        Ok(Explanation { request, schedule: options.schedule.clone(), kind: Kind::Fused })
+        let schedule = options.schedule.clone();
+        let (parallel, scheduled) = (false, !schedule.is_empty());
+        let request =
+            Request { program, inputs, results, datatype, dims, width, parallel, scheduled };
+        Ok(Explanation { request, schedule, kind: Kind::Fused })
     }
 
     /// The same with kernels of a kind.

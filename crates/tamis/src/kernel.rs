@@ -355,6 +355,7 @@ pub(crate) fn request<'p>(
         dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
         width: IndexWidth::for_max(largest),
         parallel: options.parts != Parts::Whole,
+        scheduled: !options.schedule.is_empty(),
     })
 }
 

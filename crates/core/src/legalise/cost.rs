@@ -6,7 +6,7 @@
 
 use super::order::distinct;
 use super::{Legaliser, Task};
-use crate::format::{LevelMap, LevelSpec};
+use crate::format::{Format, LevelMap, LevelSpec};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -33,8 +33,8 @@ const CONTIGUOUS: f64 = 0.3;
 pub(super) struct Operands<'l> {
     pub(super) legaliser: &'l Legaliser<'l>,
     pub(super) task: &'l Task,
-    /// Operands to convert, with the variables of their levels afterwards.
-    pub(super) converted: Vec<(Access, Vec<IndexVar>)>,
+    /// Operands to convert, with the variables of their levels afterwards, and these.
+    pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
 }
 
 /// The walk's state.
@@ -174,13 +174,14 @@ impl Estimate<'_> {
                 });
             per_level.product()
         };
-        self.operands.converted.iter().map(|(a, _)| CONVERT * entries(a)).sum()
+        self.operands.converted.iter().map(|(a, ..)| CONVERT * entries(a)).sum()
     }
 
     /// The variable of a level of an access, and whether the level is full.
     fn level(&self, access: &Access, k: usize) -> Option<(IndexVar, bool)> {
-        if let Some((_, vars)) = self.operands.converted.iter().find(|(a, _)| a == access) {
-            return vars.get(k).map(|&v| (v, false));
+        if let Some((_, vars, format)) = self.operands.converted.iter().find(|(a, ..)| a == access)
+        {
+            return vars.get(k).map(|&v| (v, format.levels()[k].kind.locates()));
         }
         let program = &self.operands.legaliser.program;
         let level = program.storage(access.tensor).format.levels().get(k)?;

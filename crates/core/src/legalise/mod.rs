@@ -55,6 +55,9 @@ pub struct Request<'p> {
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run
     /// at the same time.
     pub parallel: bool,
+    /// Whether commands say how the loops run: the loops that they find then read operands as these
+    /// are stored where there are such loops.
+    pub scheduled: bool,
 }
 
 /// The kernels of a program.

@@ -2,14 +2,16 @@
 //!
 //! Candidates are the orders in which every operand's levels can be iterated in storage order
 //! (the topological orders of the iteration graph); when there is none, all orders, where operands
-//! against the order are either searched or converted. The cheapest by [`super::cost`] wins.
+//! against the order are either searched or converted. Where all of them visit coordinates that an
+//! operand stored in another order would list, as in a product of rows and columns, orders against
+//! one operand are candidates too. The cheapest by [`super::cost`] wins.
 
 use super::cost::{Estimate, Operands};
 use super::way::Way;
 use super::{Legaliser, Task};
-use crate::format::{Format, LevelMap};
+use crate::format::{Format, LevelMap, LevelSpec};
 use crate::ids::IndexVar;
-use crate::level::COMPRESSED;
+use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 
 /// How many orders are looked at, at most.
@@ -33,12 +35,7 @@ impl Legaliser<'_> {
         let accesses = distinct(&task.value);
         let mut best: Option<(f64, Order)> = None;
         for basis in self.bases(task, &accesses) {
-            let edges = self.edges(&accesses, &basis);
-            let mut orders = topological(&basis, &edges);
-            if orders.is_empty() {
-                orders = topological(&basis, &[]);
-            }
-            for vars in orders {
+            for vars in self.candidate_orders(&accesses, &basis) {
                 for order in self.variants(task, &accesses, vars) {
                     let unwanted = as_stored && !order.converted.is_empty();
                     let penalty = if unwanted { 1e100 } else { 0.0 };
@@ -50,6 +47,49 @@ impl Legaliser<'_> {
             }
         }
         best.map_or(Order { vars: vec![], converted: vec![] }, |(_, order)| order)
+    }
+
+    fn candidate_orders(&self, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
+        let orders = topological(basis, &self.edges(accesses, basis));
+        if orders.is_empty() {
+            return topological(basis, &[]);
+        }
+        if self.request.scheduled {
+            return orders;
+        }
+        let against = accesses.iter().filter(|a| self.passes_by(a, accesses));
+        let mut found = orders;
+        for access in against {
+            let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
+            for order in topological(basis, &self.edges(&others, basis)) {
+                if !found.contains(&order) {
+                    found.push(order);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether the order of an operand's levels makes loops visit all coordinates of a variable, which
+    /// no operand lists, before one at which the operand meets others.
+    fn passes_by(&self, access: &Access, all: &[Access]) -> bool {
+        let others = || all.iter().filter(|a| *a != access);
+        let lists = |a: &Access, var: IndexVar| {
+            let levels = self.program.storage(a.tensor).format.levels();
+            let sparse =
+                |(level, v): (&LevelSpec, IndexVar)| v == var && !level.kind.properties().full;
+            levels.iter().zip(self.level_vars(a)).any(sparse)
+        };
+        let levels = self.program.storage(access.tensor).format.levels();
+        let mut visited = None;
+        levels.iter().zip(self.level_vars(access)).any(|(level, var)| {
+            if level.kind.properties().full {
+                visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
+            }
+            let meets =
+                |a: &Access| lists(a, var) && visited.is_some_and(|v| !a.indices.contains(&v));
+            !level.kind.properties().full && others().any(meets)
+        })
     }
 
     /// An order with operands against it searched, and with them converted.
@@ -86,7 +126,11 @@ impl Legaliser<'_> {
             converted: order
                 .converted
                 .iter()
-                .map(|a| (a.clone(), self.copy_order(a, &order.vars)))
+                .map(|a| {
+                    let vars = self.copy_order(a, &order.vars);
+                    let format = self.copy_format(a, &vars);
+                    (a.clone(), vars, format)
+                })
                 .collect(),
         };
         Estimate::of(&operands, &order.vars)
@@ -125,7 +169,7 @@ impl Legaliser<'_> {
             let repeats = source.indices != access.indices;
             // The copy of a diagonal is one of the whole tensor.
             let vars = if repeats { source.indices.clone() } else { vars };
-            let format = Format::in_order(vars.iter().map(|_| COMPRESSED));
+            let format = self.copy_format(&source, &vars);
             let operand = Expr::Access(source);
             let mut copy = self.temporary(&name, Some(format), vars, operand, task.compute);
             if let (true, Expr::Access(copy)) = (repeats, &mut copy) {
@@ -134,6 +178,17 @@ impl Legaliser<'_> {
             self.declare_uses(&copy);
             replace(value, access, &copy)
         })
+    }
+
+    /// How a copy of an operand with levels in the order of these variables is stored: with an
+    /// array over the first dimension if the operand has one over its own.
+    pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
+        let format = &self.program.storage(access.tensor).format;
+        let full = format.levels().first().is_some_and(|level| level.kind.properties().full);
+        let small = vars.first().is_some_and(|&v| self.is_small(v));
+        let first = if full && small && format.is_plain() { DENSE } else { COMPRESSED };
+        let kind = |k| if k == 0 { first } else { COMPRESSED };
+        Format::in_order((0..vars.len()).map(kind))
     }
 
     /// The access with a variable of its own for each mode, if it repeats one and is not plain.
