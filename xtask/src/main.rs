@@ -1,5 +1,6 @@
-//! Project chores: `cargo xtask ci | tidy | bless | bench | differential`.
+//! Project chores: `cargo xtask ci | tidy | python | bless | bench | differential`.
 
+mod python;
 mod tidy;
 
 use std::process::{Command, ExitCode};
@@ -8,6 +9,7 @@ use std::time::Instant;
 const HELP: &str = "cargo xtask COMMAND
   ci                   everything that has to hold before a change lands
   tidy                 layers, sizes, maps, error coverage, dependencies
+  python               build the Python package and run its tests
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
   differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME";
@@ -21,6 +23,7 @@ fn main() -> ExitCode {
     let done = match args.first().map(String::as_str) {
         Some("ci") => ci(),
         Some("tidy") => tidy::run(),
+        Some("python") => python::test(PROFILE),
         Some("bless") => cargo(
             &["test", "--profile", PROFILE, "-p", "tamis-testing", "--test", "filetests"],
             &[],
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 6] = [
+    let steps: [Step; 7] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -61,6 +64,7 @@ fn ci() -> bool {
         ("doctests", || {
             cargo(&["test", "--quiet", "--doc", "--workspace", "--profile", PROFILE], &[], None)
         }),
+        ("python", || python::test(PROFILE)),
         ("differential", || {
             cargo(
                 &[

@@ -13,6 +13,7 @@ pub mod pack;
 mod parallel;
 pub mod pattern;
 pub mod pipes;
+mod quick;
 mod radix;
 pub mod records;
 pub mod tensor;

@@ -116,8 +116,8 @@ pub struct Buffer {
     address: *const u8,
     len: usize,
     datatype: DataType,
-    /// Kept for its drop.
-    _owner: Arc<dyn Any + Send + Sync>,
+    /// Keeps the memory alive.
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
 // SAFETY: the memory is never written after construction, but by kernels that own it alone, and
@@ -145,7 +145,7 @@ impl Buffer {
     /// Takes a vector over, without copying.
     pub fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
         let (address, len) = (data.as_ptr().cast(), data.len());
-        Buffer { address, len, datatype: T::DATATYPE, _owner: Arc::new(data) }
+        Buffer { address, len, datatype: T::DATATYPE, owner: Arc::new(data) }
     }
 
     /// Borrows foreign memory, kept alive by `owner`.
@@ -159,7 +159,7 @@ impl Buffer {
         datatype: DataType,
         owner: Arc<dyn Any + Send + Sync>,
     ) -> Buffer {
-        Buffer { address, len, datatype, _owner: owner }
+        Buffer { address, len, datatype, owner }
     }
 
     /// Takes over memory of the malloc family, which is freed with the last clone.
@@ -169,7 +169,7 @@ impl Buffer {
     /// alone and holds `len` elements of `datatype`.
     pub unsafe fn from_malloc(address: *mut u8, len: usize, datatype: DataType) -> Buffer {
         let start = if address.is_null() { aligned_nothing() } else { address.cast_const() };
-        Buffer { address: start, len, datatype, _owner: Arc::new(Malloc(address.cast())) }
+        Buffer { address: start, len, datatype, owner: Arc::new(Malloc(address.cast())) }
     }
 
     /// Zeroed memory.
@@ -202,6 +202,11 @@ impl Buffer {
     /// The first element's address.
     pub fn address(&self) -> *const u8 {
         self.address
+    }
+
+    /// What keeps the memory alive.
+    pub fn owner(&self) -> &Arc<dyn Any + Send + Sync> {
+        &self.owner
     }
 
     /// Bytes of the elements.

@@ -72,7 +72,8 @@ impl<'t> Call<'t> {
             "reorder" => 2..=usize::MAX,
             "precompute" => 4..=5,
             "bound" | "divide" | "split" => 4..=4,
-            "fuse" | "parallelize" | "pos" => 3..=3,
+            "fuse" | "pos" => 3..=3,
+            "parallelize" => 2..=3,
             "coord" | "mergeby" | "unroll" => 2..=2,
             _ => return Err(self.unknown()),
         };
@@ -100,7 +101,10 @@ impl<'t> Call<'t> {
             "parallelize" => Command::Parallelize {
                 var: self.name(0)?,
                 unit: self.one_of(1, &Unit::ALL, Unit::name)?,
-                races: self.one_of(2, &Races::ALL, Races::name)?,
+                races: match self.args.len() {
+                    2 => Races::NoRaces,
+                    _ => self.one_of(2, &Races::ALL, Races::name)?,
+                },
             },
             "pos" => Command::Pos {
                 var: self.name(0)?,
@@ -300,6 +304,7 @@ mod tests {
         check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");
         check("pos(f,p,A( i,j ))\ncoord(p, q)", "pos(f, p, A( i,j )); coord(p, q)");
         check("parallelize(i,cpu_thread,no_races)", "parallelize(i, cpu_thread, no_races)");
+        check("parallelize(i,cpu_thread)", "parallelize(i, cpu_thread, no_races)");
         check(
             "mergeby(i,gallop);mergeby(j,two_finger)",
             "mergeby(i, gallop); mergeby(j, two_finger)",

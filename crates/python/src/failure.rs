@@ -1,0 +1,87 @@
+//! Diagnostics as Python exceptions, and panics too.
+
+use pyo3::exceptions::PyRuntimeError;
+use pyo3::prelude::*;
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use tamis::{Code, Diagnostic};
+use tamis_io::{FileError, FileErrorCode};
+
+/// The module that has the exception classes.
+const CLASSES: &str = "tamis._errors";
+
+/// Does work that may take long without the interpreter's lock. A panic becomes an exception.
+pub(crate) fn detached<T: Send>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Diagnostic> + Send,
+) -> PyResult<T> {
+    let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
+    done.map_err(|payload| mistake(py, &*payload))?.map_err(|diagnostic| raised(py, &diagnostic))
+}
+
+/// Does work with the interpreter's lock. A panic becomes an exception.
+pub(crate) fn guarded<T>(py: Python<'_>, work: impl FnOnce() -> PyResult<T>) -> PyResult<T> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| Err(mistake(py, &*payload)))
+}
+
+/// The exception for a panic.
+fn mistake(py: Python<'_>, payload: &(dyn Any + Send)) -> PyErr {
+    let text = payload.downcast_ref::<&str>().map(|&s| s.to_owned());
+    let text = text.or_else(|| payload.downcast_ref::<String>().cloned()).unwrap_or_default();
+    let message = format!("Tamis made a mistake: {text}");
+    let help = "please report it with the expression and the formats";
+    raised(py, &Diagnostic::new(Code::Internal, message).help(help))
+}
+
+/// The exception for a diagnostic: its class says what kind of error it is, its text is the
+/// rendered diagnostic.
+pub(crate) fn raised(py: Python<'_>, diagnostic: &Diagnostic) -> PyErr {
+    let class = match diagnostic.code {
+        Code::TypeMismatch => "TamisTypeError",
+        Code::OutOfMemory => "TamisMemoryError",
+        Code::IntegerOverflow | Code::PositionOverflow => "TamisOverflowError",
+        Code::CompilerFailed | Code::Internal => "TamisRuntimeError",
+        _ => "TamisValueError",
+    };
+    of_class(py, class, diagnostic.code.name(), &in_python(diagnostic).to_string())
+}
+
+/// The exception for a file that cannot be read or written.
+pub(crate) fn raised_by_file(py: Python<'_>, error: &FileError) -> PyErr {
+    let class = match error.code {
+        FileErrorCode::NotReadable if !error.path.exists() => "TamisFileNotFoundError",
+        FileErrorCode::NotReadable | FileErrorCode::NotWritable => "TamisFileError",
+        FileErrorCode::TooLarge => "TamisMemoryError",
+        _ => "TamisValueError",
+    };
+    of_class(py, class, error.code.name(), &error.to_string())
+}
+
+/// A refusal of the package itself.
+pub(crate) fn refused(py: Python<'_>, code: Code, message: String, help: &str) -> PyErr {
+    raised(py, &Diagnostic::new(code, message).help(help))
+}
+
+fn of_class(py: Python<'_>, class: &str, code: &str, text: &str) -> PyErr {
+    let made =
+        py.import(CLASSES).and_then(|m| m.getattr(class)).and_then(|c| c.call1((code, text)));
+    match made {
+        Ok(exception) => PyErr::from_value(exception),
+        Err(_) => PyRuntimeError::new_err(text.to_owned()),
+    }
+}
+
+/// The diagnostic with its way out in the words of the package, not of the command line.
+fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut told = diagnostic.clone();
+    let Some(help) = &mut told.help else { return told };
+    if let Some((before, what)) = help.split_once("-d ")
+        && let Some((name, size)) = what.split_once('=')
+    {
+        *help = match size.contains('x') {
+            true => format!("{before}shapes={{\"{name}\": ({})}}", size.replace('x', ", ")),
+            false => format!("{before}dims={{\"{name}\": {size}}}"),
+        };
+    }
+    told
+}

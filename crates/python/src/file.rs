@@ -1,0 +1,63 @@
+//! Tensor files by name.
+
+use crate::failure::{detached, raised, raised_by_file};
+use crate::tensor::{Tensor, beside, converted, spec};
+use crate::threads::on_threads;
+use pyo3::prelude::*;
+use std::path::PathBuf;
+use tamis::{Duplicates, IndexWidth};
+use tamis_io::{Header, WriteOptions};
+
+/// What a file says of itself: its format, symmetry and comments.
+type About = (String, String, Vec<String>);
+
+/// Reads a tensor file; without a format a matrix is `csr`, a tensor of more axes `csf`, a vector
+/// `dense`.
+#[pyfunction]
+#[pyo3(signature = (path, format = None))]
+pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Tensor, About)> {
+    let file = py.detach(|| tamis_io::read(&path)).map_err(|error| raised_by_file(py, &error))?;
+    let list = file.coordinates;
+    let usual = match list.dims.len() {
+        0 | 1 => "dense",
+        2 => "csr",
+        _ => "csf",
+    };
+    let spec = spec(py, format.unwrap_or(usual), list.dims.len())?;
+    let mut storage = spec.resolve(list.vals.datatype()).map_err(|d| raised(py, &d))?;
+    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
+    storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
+    let tensor =
+        detached(py, move || on_threads(|| tamis::pack(&list, &storage, Duplicates::Sum)))?;
+    Ok((Tensor::new(tensor), about(&file.header)))
+}
+
+fn about(header: &Header) -> About {
+    (header.format.to_string(), header.symmetry.to_string(), header.comments.clone())
+}
+
+/// Writes the entries of a tensor to a file, whose name tells the format. What was there stays
+/// until the new file is complete.
+#[pyfunction]
+#[pyo3(signature = (path, tensor, comments = vec![]))]
+pub fn write(
+    py: Python<'_>,
+    path: PathBuf,
+    tensor: &Tensor,
+    comments: Vec<String>,
+) -> PyResult<()> {
+    let tensor = tensor.checked(py)?;
+    // Files hold no fill value: every element is written where it is not 0.
+    let tensor = match tensor.storage().fill.is_zero() {
+        true => tensor,
+        false => {
+            let spec = spec(py, "dense", tensor.dims().len())?;
+            let storage = beside(&spec, tensor.storage()).map_err(|d| raised(py, &d))?;
+            detached(py, move || converted(&tensor, &storage))?
+        }
+    };
+    let options = WriteOptions { comments, ..WriteOptions::default() };
+    let written = py.detach(|| tamis_io::write(&path, &tensor.to_coordinates(), &options));
+    written.map_err(|error| raised_by_file(py, &error))
+}

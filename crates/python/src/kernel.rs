@@ -1,0 +1,418 @@
+//! Programs in index notation, compiled for the operands that come.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      called with csr f64 and dense f64: compiled, run
+//!                           called with the same again: run
+//!                           called with csr f32 and dense f32: compiled, run
+//! ```
+
+use crate::failure::{detached, guarded, raised, refused};
+use crate::operand::{Operand, Owner};
+use crate::result::returned;
+use crate::scalar::Number;
+use crate::tensor::{beside, constant, converted, spec};
+use crate::threads::on_threads;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use tamis::explain::{Explanation, Stage};
+use tamis::format::FormatSpec;
+use tamis::notation::{self, Program};
+use tamis::{
+    Backend, Code, DataType, Diagnostic, IndexWidth, Options, Scalar, Storage, Tensor, schedule,
+};
+
+/// The most forms of one program that are kept; those that were compiled first go.
+const KEPT: usize = 32;
+
+/// A program in index notation, compiled for operands of certain formats when these come first.
+#[pyclass(frozen, subclass, module = "tamis._native")]
+pub struct Kernel {
+    text: String,
+    program: Program,
+    /// The operands, in the order in which they are read first.
+    operands: Vec<String>,
+    /// The formats that operands are converted to.
+    formats: BTreeMap<String, FormatSpec>,
+    /// What elements are that SciPy's operands do not store, if not 0.
+    absent: Option<Scalar>,
+    options: Options,
+    forms: Mutex<Vec<Arc<Form>>>,
+}
+
+/// A program compiled for operands stored in certain ways.
+struct Form {
+    operands: Vec<Stored>,
+    kernel: tamis::Kernel,
+}
+
+/// An operand as far as a compilation depends on it.
+#[derive(PartialEq)]
+struct Stored {
+    name: String,
+    storage: Storage,
+    sizes: Vec<u64>,
+    width: IndexWidth,
+}
+
+impl Stored {
+    fn of(name: &str, tensor: &Tensor) -> Stored {
+        let largest = tensor.dims().iter().copied().max().unwrap_or(0);
+        let sizes = tensor.dims().iter().map(|&d| rounded(d)).collect();
+        let (name, storage) = (name.to_owned(), tensor.storage().clone());
+        Stored { name, storage, sizes, width: IndexWidth::for_max(largest) }
+    }
+
+    fn is_of(&self, name: &str, tensor: &Tensor) -> bool {
+        let dims = tensor.dims();
+        let largest = dims.iter().copied().max().unwrap_or(0);
+        self.name == name
+            && self.width == IndexWidth::for_max(largest)
+            && self.sizes.iter().copied().eq(dims.iter().map(|&d| rounded(d)))
+            && self.storage == *tensor.storage()
+    }
+}
+
+/// A size as a compilation sees it.
+fn rounded(size: u64) -> u64 {
+    size.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
+/// Operands by name.
+type Named<'k> = Vec<(&'k str, Tensor)>;
+
+impl Kernel {
+    /// Operands by name, in the formats that the caller of `compile` asked for, and whose they
+    /// are.
+    fn bound<'k>(
+        &'k self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Named<'k>, Owner)> {
+        let given = self.given(py, args, kwargs)?;
+        let mut named: Named<'k> = Vec::with_capacity(given.len());
+        let (mut numbers, mut owner, mut beside): (Vec<(&str, Number)>, _, Option<DataType>) =
+            (vec![], Owner::Dense, None);
+        for (name, object) in given {
+            match Operand::of(&object).map_err(|error| about(py, error, name))? {
+                Operand::Number(number) => numbers.push((name, number)),
+                Operand::Tensor(tensor, of) => {
+                    let datatype = tensor.storage().datatype;
+                    beside = Some(beside.map_or(datatype, |t| t.promote(datatype)));
+                    owner = together(owner, of);
+                    let tensor = self.read(py, tensor, of)?;
+                    named.push((name, self.in_format(py, name, tensor)?));
+                }
+            }
+        }
+        for (name, number) in numbers {
+            let tensor = number.tensor(py, beside)?;
+            named.push((name, self.in_format(py, name, tensor)?));
+        }
+        Ok((named, owner))
+    }
+
+    /// The objects of a call by the names of the program's tensors.
+    fn given<'k, 'py>(
+        &'k self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Vec<(&'k str, Bound<'py, PyAny>)>> {
+        if args.len() > self.operands.len() {
+            let message = format!(
+                "{} operands are given, the program reads {}",
+                args.len(),
+                self.operands.len()
+            );
+            let help = format!("give {}", self.operands.join(", "));
+            return Err(refused(py, Code::UnusedInput, message, &help));
+        }
+        let mut given: Vec<(&str, Bound<'py, PyAny>)> =
+            self.operands.iter().map(String::as_str).zip(args.iter()).collect();
+        for (name, object) in kwargs.into_iter().flatten() {
+            let name: std::borrow::Cow<'_, str> = name.extract()?;
+            let Some(id) = self.program.tensor(&name) else {
+                let names: Vec<&str> =
+                    self.program.tensors.iter().map(|t| t.name.as_str()).collect();
+                let message = format!("the expression has no tensor named {name}");
+                let help = format!("its tensors are {}", names.join(", "));
+                return Err(refused(py, Code::UnknownTensor, message, &help));
+            };
+            let own = self.program.tensors[id].name.as_str();
+            if given.iter().any(|(name, _)| *name == own) {
+                let message = format!("{own} is given twice");
+                return Err(refused(py, Code::UnusedInput, message, "give it once"));
+            }
+            given.push((own, object));
+        }
+        Ok(given)
+    }
+
+    /// An operand with what it does not store read as the program says.
+    fn read(&self, py: Python<'_>, tensor: Tensor, owner: Owner) -> PyResult<Tensor> {
+        let (Some(absent), Owner::SparseArray | Owner::SparseMatrix) = (self.absent, owner) else {
+            return Ok(tensor);
+        };
+        let datatype = tensor.storage().datatype;
+        let holds = datatype.is_float() || absent.integer().is_some_and(|_| datatype.holds(absent));
+        if holds {
+            return Ok(tensor.with_fill(absent));
+        }
+        // Integers have no infinity.
+        let storage =
+            Storage { datatype: DataType::F64, fill: Scalar::F64(0.0), ..tensor.storage().clone() };
+        Ok(detached(py, move || converted(&tensor, &storage))?.with_fill(absent))
+    }
+
+    /// A result for its caller.
+    fn returned<'py>(
+        &self,
+        py: Python<'py>,
+        tensor: Tensor,
+        owner: Owner,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let fill = tensor.storage().fill;
+        let same = |absent: Scalar| absent.computed(tensor.storage().datatype).same_value(fill);
+        match (self.absent, owner) {
+            (Some(absent), Owner::SparseArray | Owner::SparseMatrix) if same(absent) => {
+                returned(py, tensor.with_fill(Scalar::I64(0)), owner)
+            }
+            _ => returned(py, tensor, owner),
+        }
+    }
+
+    fn in_format(&self, py: Python<'_>, name: &str, tensor: Tensor) -> PyResult<Tensor> {
+        let Some(spec) = self.formats.get(name) else { return Ok(tensor) };
+        if spec.format.order() != tensor.dims().len() {
+            let axes = tensor.dims().len();
+            let message =
+                format!("{name} has {axes} axes, its format {} has another order", spec.format);
+            return Err(refused(
+                py,
+                Code::FormatOrder,
+                message,
+                "give a format with a level per axis",
+            ));
+        }
+        let storage = beside(spec, tensor.storage()).map_err(|d| raised(py, &d))?;
+        if storage == *tensor.storage() {
+            return Ok(tensor);
+        }
+        detached(py, move || converted(&tensor, &storage))
+    }
+
+    /// The program compiled for operands like these, now or before.
+    fn form(&self, operands: &[(&str, &Tensor)]) -> Result<Arc<Form>, Diagnostic> {
+        let forms = || self.forms.lock().unwrap_or_else(PoisonError::into_inner);
+        let suits = |form: &&Arc<Form>| {
+            form.operands.len() == operands.len()
+                && form.operands.iter().zip(operands).all(|(known, (n, t))| known.is_of(n, t))
+        };
+        if let Some(form) = forms().iter().find(suits) {
+            return Ok(Arc::clone(form));
+        }
+        // Compiled without the lock: two that compile the same do no harm.
+        let kernel = tamis::Kernel::of_program(self.program.clone(), operands, &self.options)?;
+        let stored = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
+        let form = Arc::new(Form { operands: stored, kernel });
+        let mut forms = forms();
+        if forms.len() == KEPT {
+            forms.remove(0);
+        }
+        forms.push(Arc::clone(&form));
+        Ok(form)
+    }
+
+    /// The results by name, in the order of the statements that wrote them last.
+    fn results(
+        &self,
+        py: Python<'_>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
+        let (named, owner) = self.bound(py, args, kwargs)?;
+        let results = detached(py, || {
+            let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
+            let form = self.form(&operands)?;
+            on_threads(|| form.kernel.run(&operands))
+        })?;
+        Ok((results, owner))
+    }
+}
+
+/// Whose the result of operands of two owners is.
+fn together(one: Owner, other: Owner) -> Owner {
+    match (one, other) {
+        (Owner::Tamis, _) | (_, Owner::Tamis) => Owner::Tamis,
+        (Owner::SparseArray, _) | (_, Owner::SparseArray) => Owner::SparseArray,
+        (Owner::SparseMatrix, _) | (_, Owner::SparseMatrix) => Owner::SparseMatrix,
+        _ => Owner::Dense,
+    }
+}
+
+/// The error with the operand that it is about.
+fn about(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    let noted = error.value(py).call_method1("add_note", (format!("in operand {name}"),));
+    match noted {
+        Ok(_) => error,
+        Err(other) => other,
+    }
+}
+
+/// The operands of a program, in the order in which they are read.
+fn operands(program: &Program) -> Vec<String> {
+    let (mut written, mut names) = (vec![], vec![]);
+    for statement in &program.statements {
+        for access in statement.value.accesses() {
+            let name = &program.tensors[access.tensor].name;
+            if !written.contains(&access.tensor) && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        written.push(statement.result.tensor);
+    }
+    names
+}
+
+#[pymethods]
+impl Kernel {
+    /// A program with the formats of operands and results by name, the type of results, the sizes
+    /// of index variables and of results by name, a schedule, a backend, the format of the last
+    /// result, and what SciPy's operands do not store.
+    #[new]
+    #[pyo3(signature = (text, formats, dtype, dims, shapes, schedule, backend, result, absent))]
+    #[allow(clippy::too_many_arguments, reason = "one for each keyword of tamis.compile")]
+    fn new(
+        py: Python<'_>,
+        text: &str,
+        formats: BTreeMap<String, String>,
+        dtype: Option<&str>,
+        dims: BTreeMap<String, u64>,
+        shapes: BTreeMap<String, Vec<u64>>,
+        schedule: &str,
+        backend: &str,
+        result: Option<&str>,
+        absent: Option<&str>,
+    ) -> PyResult<Kernel> {
+        let said = |d: Diagnostic| raised(py, &d);
+        let program = notation::parse(text).map_err(said)?;
+        let schedule = schedule::parse(schedule).map_err(said)?;
+        let Some(backend) = Backend::parse(backend) else {
+            let message = format!("there is no backend named {backend}");
+            let help = "the backends are auto, jit, c and interp";
+            return Err(refused(py, Code::UnsupportedBackend, message, help));
+        };
+        let mut of_operands = BTreeMap::new();
+        let mut options = Options { schedule, backend, dims, shapes, ..Options::default() };
+        options.datatype = dtype.and_then(DataType::parse);
+        let operands = operands(&program);
+        for (name, format) in formats {
+            let Some(id) = program.tensor(&name) else {
+                let message = format!("the expression has no tensor named {name}");
+                let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
+                let help = format!("its tensors are {}", names.join(", "));
+                return Err(refused(py, Code::UnknownTensor, message, &help));
+            };
+            let spec = spec(py, &format, program.tensors[id].order)?;
+            if program.statements.iter().any(|s| s.result.tensor == id) {
+                options.results.insert(name.clone(), spec.clone());
+            }
+            if operands.contains(&name) {
+                of_operands.insert(name, spec);
+            }
+        }
+        if let (Some(format), Some(last)) = (result, program.statements.last()) {
+            let decl = &program.tensors[last.result.tensor];
+            options.results.insert(decl.name.clone(), spec(py, format, decl.order)?);
+        }
+        let (formats, absent) = (of_operands, absent.and_then(Scalar::parse));
+        let forms = Mutex::new(vec![]);
+        Ok(Kernel { text: text.to_owned(), program, operands, formats, absent, options, forms })
+    }
+
+    /// Computes the last result.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn __call__<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (mut results, owner) = guarded(py, || self.results(py, args, kwargs))?;
+        match results.pop() {
+            Some((_, tensor)) => {
+                drop(results);
+                self.returned(py, tensor, owner)
+            }
+            None => {
+                let message = "the program computes nothing".to_owned();
+                Err(refused(py, Code::Syntax, message, "write a statement"))
+            }
+        }
+    }
+
+    /// Computes every result, by name.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn all<'py>(
+        &self,
+        py: Python<'py>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let (results, owner) = guarded(py, || self.results(py, args, kwargs))?;
+        let named = PyDict::new(py);
+        for (name, tensor) in results {
+            named.set_item(name, self.returned(py, tensor, owner)?)?;
+        }
+        Ok(named)
+    }
+
+    /// The expression.
+    #[getter]
+    fn expression(&self) -> &str {
+        &self.text
+    }
+
+    /// The operands, in the order in which a call takes them.
+    #[getter]
+    fn operands(&self) -> Vec<String> {
+        self.operands.clone()
+    }
+
+    /// The commands of the schedule; empty if the order of loops is chosen.
+    #[getter]
+    fn schedule(&self) -> String {
+        self.options.schedule.to_string()
+    }
+
+    /// A stage of compilation as text: `notation cin schedule graph lattice ir c asm`. Operands
+    /// are as they were in the last call; without one, as `compile` said, else dense.
+    fn explain(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
+        let Some(stage) = Stage::parse(stage) else {
+            let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();
+            let message = format!("there is no stage named {stage}");
+            let help = format!("the stages are {}", names.join(", "));
+            return Err(refused(py, Code::InvalidOption, message, &help));
+        };
+        let mut formats = self.options.results.clone();
+        formats.extend(self.formats.clone());
+        let mut options = self.options.clone();
+        let last = self.forms.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
+        for known in last.iter().flat_map(|form| &form.operands) {
+            let storage = &known.storage;
+            let spec = FormatSpec {
+                datatype: Some(storage.datatype),
+                pos: Some(storage.pos),
+                crd: Some(storage.crd),
+                fill: Some(constant(storage.fill)),
+                ..FormatSpec::of(storage.format.clone())
+            };
+            formats.insert(known.name.clone(), spec);
+            options.shapes.insert(known.name.clone(), known.sizes.clone());
+        }
+        detached(py, || Explanation::of(&self.program, &formats, &options)?.stage(stage))
+    }
+}

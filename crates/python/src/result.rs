@@ -1,0 +1,210 @@
+//! Tensors as objects of Python: NumPy's where every element has a place, SciPy's where the
+//! operands are, else tensors of the package.
+
+use crate::failure::{detached, raised, refused};
+use crate::memory::{Access, lent};
+use crate::operand::{Owner, helper};
+use crate::sparse::{DIAGONALS, Scheme, scheme};
+use crate::tensor::{beside, converted, spec};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyTuple;
+use tamis::format::{LevelMap, LevelSpec};
+use tamis::ids::Id;
+use tamis::{Buffer, Code, DataType, Storage, Tensor};
+
+/// What a caller gets for a result whose sparse operands have this owner.
+pub(crate) fn returned<'py>(
+    py: Python<'py>,
+    tensor: Tensor,
+    owner: Owner,
+) -> PyResult<Bound<'py, PyAny>> {
+    let storage = tensor.storage();
+    if tensor.dims().is_empty() {
+        return number(py, tensor);
+    }
+    if storage.format.is_full() {
+        return dense(py, tensor);
+    }
+    match owner {
+        Owner::SparseArray | Owner::SparseMatrix if is_scipys(&tensor, owner) => {
+            scipy(py, tensor, owner == Owner::SparseMatrix, Access::Given)
+        }
+        _ => wrapped(py, tensor),
+    }
+}
+
+/// Whether SciPy has sparse arrays of such tensors.
+fn is_scipys(tensor: &Tensor, owner: Owner) -> bool {
+    let storage = tensor.storage();
+    let axes = tensor.dims().len();
+    let fits = axes == 2 || axes == 1 && owner == Owner::SparseArray;
+    fits && storage.fill.is_zero()
+        && !is_half(storage.datatype)
+        && scheme(&storage.format).is_some()
+}
+
+fn is_half(datatype: DataType) -> bool {
+    matches!(datatype, DataType::F16 | DataType::Bf16)
+}
+
+/// A tensor of the package.
+pub(crate) fn wrapped(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    static CLASS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let class = CLASS
+        .get_or_try_init(py, || py.import("tamis._tensor")?.getattr("Tensor").map(Bound::unbind))?;
+    class.bind(py).call1((crate::tensor::Tensor::new(tensor),))
+}
+
+/// NumPy's number for a tensor of order 0.
+pub(crate) fn number(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    dense(py, tensor)?.get_item(PyTuple::empty(py))
+}
+
+/// NumPy's array for a tensor of which every element has a place.
+pub(crate) fn dense(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    let plain = tensor.storage().format.is_basic();
+    let tensor = if plain && tensor.storage().datatype != DataType::Bf16 {
+        tensor
+    } else {
+        // Blocks and the like in the order of rows; NumPy has no bf16.
+        let text = match tensor.storage().datatype {
+            DataType::Bf16 => "dense{f32}",
+            _ => "dense",
+        };
+        let spec = spec(py, text, tensor.dims().len())?;
+        let storage = beside(&spec, tensor.storage()).map_err(|d| raised(py, &d))?;
+        detached(py, move || converted(&tensor, &storage))?
+    };
+    let levels = tensor.storage().format.levels();
+    let order: Vec<usize> =
+        levels.iter().flat_map(|l| l.map.modes()).map(|mode| mode.index()).collect();
+    let (shape, vals) = (tensor.dims().to_vec(), tensor.vals().clone());
+    drop(tensor);
+    lent(py, vals, &shape, &order, Access::Given)
+}
+
+/// SciPy's sparse array, or matrix, of a tensor's arrays. Formats that SciPy lacks become csr, or
+/// coo beyond two axes.
+pub(crate) fn scipy(
+    py: Python<'_>,
+    tensor: Tensor,
+    matrix: bool,
+    access: Access,
+) -> PyResult<Bound<'_, PyAny>> {
+    let (axes, storage) = (tensor.dims().len(), tensor.storage().clone());
+    if !storage.fill.is_zero() || is_half(storage.datatype) || axes == 0 {
+        let message = match storage.fill.is_zero() {
+            true => {
+                format!("SciPy has no sparse arrays of {axes} axes and type {}", storage.datatype)
+            }
+            false => {
+                format!("SciPy's sparse arrays have fill value 0, this one has {}", storage.fill)
+            }
+        };
+        let help = "use to_numpy(), or asformat with another fill value or type";
+        return Err(refused(py, Code::TypeMismatch, message, help));
+    }
+    let usual = if axes <= 2 { Scheme::Csr } else { Scheme::Coo };
+    let scheme = scheme(&storage.format).filter(|_| divides(&tensor)).unwrap_or(usual);
+    let text = match (scheme, axes) {
+        (Scheme::Csr, 1) => "sparse".to_owned(),
+        (Scheme::Csr, _) => "csr".to_owned(),
+        (Scheme::Csc, _) => "csc".to_owned(),
+        (Scheme::Dia, _) => DIAGONALS.to_owned(),
+        _ if self::scheme(&storage.format).is_some() => storage.format.to_string(),
+        _ => "coo".to_owned(),
+    };
+    let mut target = Storage {
+        format: crate::array::known_format(&text, axes).map_err(|d| raised(py, &d))?,
+        ..storage.clone()
+    };
+    if !matches!(scheme, Scheme::Coo | Scheme::Dia) {
+        // Both arrays have one type in SciPy.
+        let wide = target.pos.max(target.crd);
+        (target.pos, target.crd) = (wide, wide);
+    }
+    let tensor = match target == storage {
+        true => tensor,
+        false => detached(py, move || converted(&tensor, &target))?,
+    };
+    let arrays = arrays(py, tensor, scheme, access)?;
+    let build = {
+        static BUILD: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        BUILD.get_or_try_init(py, || helper(py, "scipy_array").map(Bound::unbind))?.bind(py)
+    };
+    build.call1((scheme.name(), arrays.0, arrays.1, matrix))
+}
+
+impl Scheme {
+    /// SciPy's name.
+    fn name(self) -> &'static str {
+        match self {
+            Scheme::Csr => "csr",
+            Scheme::Csc => "csc",
+            Scheme::Coo => "coo",
+            Scheme::Bsr => "bsr",
+            Scheme::Dia => "dia",
+        }
+    }
+}
+
+/// The arrays that SciPy's constructor takes, values first, and the shape.
+fn arrays<'py>(
+    py: Python<'py>,
+    tensor: Tensor,
+    scheme: Scheme,
+    access: Access,
+) -> PyResult<(Bound<'py, PyTuple>, Bound<'py, PyTuple>)> {
+    let shape = PyTuple::new(py, tensor.dims())?;
+    let (vals, levels) = (tensor.vals().clone(), tensor.levels().to_vec());
+    let dims = tensor.dims().to_vec();
+    let blocks: Vec<u64> = tensor.storage().format.levels().iter().filter_map(block).collect();
+    drop(tensor);
+    let vals_shape = match scheme {
+        Scheme::Bsr => {
+            let size = blocks.iter().product::<u64>().max(1);
+            vec![vals.len() as u64 / size, blocks[0], blocks[1]]
+        }
+        Scheme::Dia => {
+            let wide = dims[1];
+            vec![levels[0].crd.as_ref().map_or(0, Buffer::len) as u64, wide]
+        }
+        _ => vec![vals.len() as u64],
+    };
+    let order: Vec<usize> = (0..vals_shape.len()).collect();
+    let mut arrays = vec![lent(py, vals, &vals_shape, &order, access)?];
+    let line = |buffer: Buffer| {
+        let len = buffer.len() as u64;
+        lent(py, buffer, &[len], &[0], access)
+    };
+    let mut positions = vec![];
+    for level in levels {
+        if let Some(crd) = level.crd {
+            arrays.push(line(crd)?);
+        }
+        positions.extend(level.pos);
+    }
+    if !matches!(scheme, Scheme::Coo | Scheme::Dia) {
+        for pos in positions {
+            arrays.push(line(pos)?);
+        }
+    }
+    Ok((PyTuple::new(py, arrays)?, shape))
+}
+
+/// Whether SciPy could have the blocks of a tensor: they divide its dimensions.
+fn divides(tensor: &Tensor) -> bool {
+    tensor.storage().format.levels().iter().all(|level| match level.map {
+        LevelMap::Mod(mode, size) => tensor.dims()[mode.index()].is_multiple_of(size),
+        _ => true,
+    })
+}
+
+/// The size of the blocks that a level counts the places of.
+fn block(level: &LevelSpec) -> Option<u64> {
+    match level.map {
+        LevelMap::Mod(_, size) => Some(size),
+        _ => None,
+    }
+}

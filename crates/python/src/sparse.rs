@@ -1,0 +1,209 @@
+//! SciPy's sparse arrays and matrices as tensors of the same arrays.
+//!
+//! | SciPy | format |
+//! |---|---|
+//! | csr, csc | `csr`, `csc`; a vector is `sparse` |
+//! | coo | `coo` of its order, `coo(nonordered,nonunique)` where it is not sorted |
+//! | bsr | `bcsr(r,c)` |
+//! | dia | `(i, j) -> (j-i: compressed, j: range)` |
+//!
+//! Rows whose columns are not sorted, or there twice, are copied in order.
+
+use crate::array::{indices, known_format, values};
+use crate::failure::{detached, raised, refused};
+use crate::operand::helper;
+use pyo3::intern;
+use pyo3::prelude::*;
+use tamis::{
+    Buffer, Code, DataType, Diagnostic, Format, IndexWidth, LevelData, Storage, Tensor, ToFormat,
+};
+
+/// SciPy's formats that tensors share arrays with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scheme {
+    Csr,
+    Csc,
+    Coo,
+    Bsr,
+    Dia,
+}
+
+/// The levels of SciPy's diagonals, which are as long as the matrix is wide.
+pub(crate) const DIAGONALS: &str = "(i, j) -> (j-i: compressed, j: range)";
+
+/// The tensor with the arrays of a sparse array or matrix.
+pub(crate) fn tensor(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Tensor> {
+    let dims: Vec<u64> = object.getattr(intern!(object.py(), "shape"))?.extract()?;
+    match scheme {
+        Scheme::Csr | Scheme::Csc => compressed(object, scheme, dims),
+        Scheme::Coo => list(object, dims),
+        Scheme::Bsr => blocks(object, dims),
+        Scheme::Dia => diagonals(object, dims),
+    }
+}
+
+fn compressed(object: &Bound<'_, PyAny>, scheme: Scheme, dims: Vec<u64>) -> PyResult<Tensor> {
+    let py = object.py();
+    let (pos, crd, vals) = rows(object)?;
+    let (canonical, loose) = match (dims.len(), scheme) {
+        (1, _) => ("sparse", "(i) -> (i: compressed(nonordered, nonunique))"),
+        (_, Scheme::Csc) => ("csc", "(i, j) -> (j: dense, i: compressed(nonordered, nonunique))"),
+        _ => ("csr", "(i, j) -> (i: dense, j: compressed(nonordered, nonunique))"),
+    };
+    let level = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
+    let mut levels = vec![LevelData::default(); dims.len() - 1];
+    levels.push(level);
+    in_order(py, dims, (canonical, loose), levels, vals)
+}
+
+fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
+    let py = object.py();
+    let (pos, crd) = structure(object)?;
+    let (shape, vals) = values(&object.getattr(intern!(py, "data"))?)?;
+    let &[_, rows, columns] = shape.as_slice() else {
+        let message = format!("the blocks of a bsr array have the shape {shape:?}");
+        return Err(refused(py, Code::InvalidTensor, message, "give them three axes"));
+    };
+    let canonical = format!("bcsr({rows},{columns})");
+    let loose = format!(
+        "(i, j) -> (i/{rows}: dense, j/{columns}: compressed(nonordered, nonunique), \
+         i%{rows}: dense, j%{columns}: dense)"
+    );
+    let mut levels = vec![LevelData::default(); 4];
+    levels[1] = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
+    in_order(py, dims, (&canonical, &loose), levels, vals)
+}
+
+/// A tensor of these arrays, or of a copy in order where they come in none.
+fn in_order(
+    py: Python<'_>,
+    dims: Vec<u64>,
+    (canonical, loose): (&str, &str),
+    levels: Vec<LevelData>,
+    vals: Buffer,
+) -> PyResult<Tensor> {
+    let made = of_parts(dims.clone(), canonical, levels.clone(), vals.clone());
+    let refused = match made {
+        Ok(tensor) => return Ok(tensor),
+        Err(refused) => refused,
+    };
+    if refused.code != Code::InvalidTensor {
+        return Err(raised(py, &refused));
+    }
+    let loose = of_parts(dims, loose, levels, vals).map_err(|d| raised(py, &d))?;
+    let storage = loose.storage().clone();
+    let format = known_format(canonical, storage.format.order()).map_err(|d| raised(py, &d))?;
+    detached(py, move || loose.to_format(&Storage { format, ..storage }))
+}
+
+fn list(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
+    let py = object.py();
+    let coords = object.getattr(intern!(py, "coords"))?;
+    let crds: Vec<Buffer> =
+        coords.try_iter()?.map(|crd| indices(&crd?)).collect::<PyResult<Vec<Buffer>>>()?;
+    let (_, vals) = values(&object.getattr(intern!(py, "data"))?)?;
+    of_list(py, dims, crds, vals)
+}
+
+/// The tensor of a list of coordinates, all of the same width.
+pub(crate) fn of_list(
+    py: Python<'_>,
+    dims: Vec<u64>,
+    crds: Vec<Buffer>,
+    vals: Buffer,
+) -> PyResult<Tensor> {
+    let pos = Some(Buffer::from_vec(vec![0i64, vals.len() as i64]));
+    let of_mode = |crd: Buffer| LevelData { crd: Some(crd), ..LevelData::default() };
+    let mut levels: Vec<LevelData> = crds.into_iter().map(of_mode).collect();
+    if let Some(first) = levels.first_mut() {
+        first.pos = pos;
+    }
+    let (canonical, loose) = match dims.len() {
+        1 => ("sparse", "(i) -> (i: compressed(nonordered, nonunique))"),
+        _ => ("coo", "coo(nonordered, nonunique)"),
+    };
+    let made = of_parts(dims.clone(), canonical, levels.clone(), vals.clone());
+    let made = made.or_else(|_| of_parts(dims, loose, levels, vals));
+    made.map_err(|d| raised(py, &d))
+}
+
+fn diagonals(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
+    let py = object.py();
+    let of = |object: &Bound<'_, PyAny>| -> PyResult<Result<Tensor, Diagnostic>> {
+        let crd = indices(&object.getattr(intern!(py, "offsets"))?)?;
+        let (shape, vals) = values(&object.getattr(intern!(py, "data"))?)?;
+        let pos = Some(Buffer::from_vec(vec![0i64, crd.len() as i64]));
+        let level = LevelData { pos, crd: Some(crd), ..LevelData::default() };
+        if shape.last() != dims.last() {
+            return Ok(Err(Diagnostic::new(Code::InvalidTensor, "diagonals of another length")));
+        }
+        Ok(of_parts(dims.clone(), DIAGONALS, vec![level, LevelData::default()], vals))
+    };
+    if let Ok(tensor) = of(object)? {
+        return Ok(tensor);
+    }
+    // In another order, shorter than the matrix is wide, or outside of it.
+    let plain = helper(py, "plain_diagonals")?.call1((object,))?;
+    of(&plain)?.map_err(|d| raised(py, &d))
+}
+
+/// A tensor of arrays, whose widths the format takes over.
+fn of_parts(
+    dims: Vec<u64>,
+    format: &str,
+    levels: Vec<LevelData>,
+    vals: Buffer,
+) -> Result<Tensor, Diagnostic> {
+    let mut storage = Storage::of(known_format(format, dims.len())?, vals.datatype());
+    let width = |array: &Buffer| match array.datatype() {
+        DataType::I64 => IndexWidth::I64,
+        _ => IndexWidth::I32,
+    };
+    if let Some(pos) = levels.iter().find_map(|level| level.pos.as_ref()) {
+        storage.pos = width(pos);
+    }
+    if let Some(crd) = levels.iter().find_map(|level| level.crd.as_ref()) {
+        storage.crd = width(crd);
+    }
+    Tensor::try_from_parts(dims, storage, levels, vals)
+}
+
+fn rows(object: &Bound<'_, PyAny>) -> PyResult<(Buffer, Buffer, Buffer)> {
+    let (pos, crd) = structure(object)?;
+    let (_, vals) = values(&object.getattr(intern!(object.py(), "data"))?)?;
+    Ok(truncated(pos, crd, vals))
+}
+
+/// SciPy lets arrays be longer than what the last position says.
+fn truncated(pos: Buffer, crd: Buffer, vals: Buffer) -> (Buffer, Buffer, Buffer) {
+    let stored = pos.len().checked_sub(1).map_or(0, |last| pos.index(last));
+    match usize::try_from(stored) {
+        Ok(n) if n <= crd.len() && n <= vals.len() => (pos, crd.truncated(n), vals.truncated(n)),
+        _ => (pos, crd, vals),
+    }
+}
+
+fn structure(object: &Bound<'_, PyAny>) -> PyResult<(Buffer, Buffer)> {
+    let py = object.py();
+    let pos = indices(&object.getattr(intern!(py, "indptr"))?)?;
+    let crd = indices(&object.getattr(intern!(py, "indices"))?)?;
+    Ok((pos, crd))
+}
+
+/// The scheme and the arrays in which SciPy would hold a tensor, if it has one for the format.
+pub(crate) fn scheme(format: &Format) -> Option<Scheme> {
+    let Some(name) = format.name() else {
+        let diagonals = known_format(DIAGONALS, 2).ok()?;
+        return (*format == diagonals).then_some(Scheme::Dia);
+    };
+    match name.as_str() {
+        "csr" | "sparse" => Some(Scheme::Csr),
+        "csc" => Some(Scheme::Csc),
+        "coo" | "coo(nonordered)" | "coo(nonunique)" | "coo(nonordered,nonunique)" => {
+            Some(Scheme::Coo)
+        }
+        "dia" => Some(Scheme::Dia),
+        name if name.starts_with("bcsr(") => Some(Scheme::Bsr),
+        _ => None,
+    }
+}

@@ -1,0 +1,354 @@
+//! Tensors as Python sees them: what `tamis.Tensor` is made of.
+
+use crate::array::indices;
+use crate::failure::{detached, raised, refused};
+use crate::foreign::is_foreign;
+use crate::memory::{Access, lent};
+use crate::result;
+use crate::threads::on_threads;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis::format::{self, FormatSpec};
+use tamis::level::Part;
+use tamis::{
+    Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData, Scalar,
+    Storage, ToFormat, Values,
+};
+
+/// A tensor in memory; the arrays never change, but where they are somebody else's.
+#[pyclass(frozen, subclass, module = "tamis._native")]
+pub struct Tensor {
+    tensor: tamis::Tensor,
+    foreign: bool,
+}
+
+/// The names of the arrays of a level.
+const PARTS: [(Part, &str); 4] =
+    [(Part::Pos, "pos"), (Part::Crd, "crd"), (Part::Width, "width"), (Part::Mask, "mask")];
+
+impl Tensor {
+    /// A tensor for Python.
+    pub(crate) fn new(tensor: tamis::Tensor) -> Tensor {
+        let arrays = tensor.levels().iter().flat_map(|l| PARTS.map(|(part, _)| l.part(part)));
+        let foreign = arrays.flatten().chain([tensor.vals()]).any(is_foreign);
+        Tensor { tensor, foreign }
+    }
+
+    /// The tensor; arrays of others may have changed and are looked at again.
+    pub(crate) fn checked(&self, py: Python<'_>) -> PyResult<tamis::Tensor> {
+        let tensor = self.tensor.clone();
+        if !self.foreign {
+            return Ok(tensor);
+        }
+        let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
+        let (levels, vals) = (tensor.levels().to_vec(), tensor.vals().clone());
+        tamis::Tensor::try_from_parts(dims, storage, levels, vals).map_err(|d| raised(py, &d))
+    }
+}
+
+/// A format as a user wrote it, for tensors of an order.
+pub(crate) fn spec(py: Python<'_>, text: &str, order: usize) -> PyResult<FormatSpec> {
+    format::parse(text, Some(order)).map_err(|d| raised(py, &d))
+}
+
+/// The storage that a specification gives beside one that is known: what it leaves open stays.
+pub(crate) fn beside(spec: &FormatSpec, known: &Storage) -> Result<Storage, Diagnostic> {
+    if is_silent(spec) && spec.format == known.format {
+        return Ok(known.clone());
+    }
+    let datatype = spec.datatype.unwrap_or(known.datatype);
+    let kept = FormatSpec {
+        fill: spec.fill.or_else(|| Some(constant(known.fill))),
+        pos: spec.pos.or(Some(known.pos)),
+        crd: spec.crd.or(Some(known.crd)),
+        ..spec.clone()
+    };
+    kept.resolve(datatype)
+}
+
+/// Whether a specification says nothing but the format.
+fn is_silent(spec: &FormatSpec) -> bool {
+    spec.datatype.is_none() && spec.fill.is_none() && spec.pos.is_none() && spec.crd.is_none()
+}
+
+/// A fill value as specifications hold it: in the widest type of its kind.
+pub(crate) fn constant(fill: Scalar) -> Scalar {
+    match fill {
+        Scalar::F32(x) => Scalar::F64(f64::from(x)),
+        Scalar::C64([re, im]) => Scalar::C128([f64::from(re), f64::from(im)]),
+        other => other,
+    }
+}
+
+/// The tensor in another storage. Elements of a dense one that are the fill value are no entries
+/// of a sparse one.
+pub(crate) fn converted(
+    tensor: &tamis::Tensor,
+    storage: &Storage,
+) -> Result<tamis::Tensor, Diagnostic> {
+    if tensor.storage() == storage {
+        return Ok(tensor.clone());
+    }
+    if !tensor.storage().format.is_full() || storage.format.is_full() {
+        return on_threads(|| tensor.to_format(storage));
+    }
+    let mut list = tensor.to_coordinates();
+    let fill = storage.fill.computed(list.vals.datatype());
+    let kept: Vec<usize> =
+        (0..list.vals.len()).filter(|&n| !list.vals.get(n).same_value(fill)).collect();
+    for crds in &mut list.crds {
+        *crds = kept.iter().map(|&n| crds[n]).collect();
+    }
+    let vals = Values::gathered(tensor.vals(), &kept);
+    on_threads(|| tamis::pack(&Coordinates { vals, ..list }, storage, Duplicates::Sum))
+}
+
+#[pymethods]
+impl Tensor {
+    #[new]
+    fn copied(tensor: &Tensor) -> Tensor {
+        Tensor { tensor: tensor.tensor.clone(), foreign: tensor.foreign }
+    }
+
+    /// A tensor of entries: for each axis their coordinates, and their values. Those of the same
+    /// coordinate are added up.
+    #[staticmethod]
+    #[pyo3(signature = (shape, coords, values, format, refuse_duplicates = false))]
+    fn of_entries(
+        py: Python<'_>,
+        shape: Vec<u64>,
+        coords: Vec<Bound<'_, PyAny>>,
+        values: &Bound<'_, PyAny>,
+        format: &str,
+        refuse_duplicates: bool,
+    ) -> PyResult<Tensor> {
+        let spec = spec(py, format, shape.len())?;
+        let mut crds = vec![];
+        for coords in &coords {
+            let buffer = indices(coords)?;
+            let list: Option<Vec<u64>> =
+                (0..buffer.len()).map(|n| u64::try_from(buffer.index(n)).ok()).collect();
+            let Some(list) = list else {
+                let message = "a coordinate is negative".to_owned();
+                return Err(refused(py, Code::InvalidTensor, message, "count from 0"));
+            };
+            crds.push(list);
+        }
+        let (_, vals) = crate::array::values(values)?;
+        let mut storage = spec.resolve(vals.datatype()).map_err(|d| raised(py, &d))?;
+        let largest = shape.iter().copied().max().unwrap_or(0).max(vals.len() as u64);
+        if spec.pos.is_none() {
+            storage.pos = IndexWidth::for_max(largest);
+        }
+        if spec.crd.is_none() {
+            storage.crd = IndexWidth::for_max(largest);
+        }
+        let duplicates = if refuse_duplicates { Duplicates::Refuse } else { Duplicates::Sum };
+        detached(py, move || {
+            let list = Coordinates { dims: shape, crds, vals: Values::copied(&vals) };
+            on_threads(|| tamis::pack(&list, &storage, duplicates))
+        })
+        .map(Tensor::new)
+    }
+
+    /// A tensor of the arrays of its levels, as `levels` gives them, and its values.
+    #[staticmethod]
+    fn of_arrays(
+        py: Python<'_>,
+        shape: Vec<u64>,
+        format: &str,
+        levels: Vec<Bound<'_, PyDict>>,
+        values: &Bound<'_, PyAny>,
+    ) -> PyResult<Tensor> {
+        let spec = spec(py, format, shape.len())?;
+        let mut data = vec![];
+        for level in &levels {
+            let mut arrays = LevelData::default();
+            for (part, name) in PARTS {
+                let Some(array) = level.get_item(name)? else { continue };
+                *arrays.part_mut(part) = Some(match part {
+                    Part::Mask => crate::array::values(&array)?.1,
+                    _ => indices(&array)?,
+                });
+            }
+            data.push(arrays);
+        }
+        let (_, vals) = crate::array::values(values)?;
+        let mut storage = spec.resolve(vals.datatype()).map_err(|d| raised(py, &d))?;
+        let width = |part: Part| data.iter().find_map(|l: &LevelData| l.part(part).map(wide));
+        storage.pos = width(Part::Pos).unwrap_or(storage.pos);
+        storage.crd = width(Part::Crd).unwrap_or(storage.crd);
+        let made = tamis::Tensor::try_from_parts(shape, storage, data, vals);
+        made.map(Tensor::new).map_err(|d| raised(py, &d))
+    }
+
+    /// The sizes of the axes.
+    #[getter]
+    fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, pyo3::types::PyTuple>> {
+        pyo3::types::PyTuple::new(py, self.tensor.dims())
+    }
+
+    /// How many axes there are.
+    #[getter]
+    fn ndim(&self) -> usize {
+        self.tensor.dims().len()
+    }
+
+    /// NumPy's type of the values.
+    #[getter]
+    fn dtype<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        crate::memory::dtype(py, self.tensor.storage().datatype)
+    }
+
+    /// How many entries are stored, explicit zeros included.
+    #[getter]
+    fn nnz(&self) -> usize {
+        self.tensor.nnz()
+    }
+
+    /// Bytes of all arrays.
+    #[getter]
+    fn nbytes(&self) -> usize {
+        self.tensor.bytes()
+    }
+
+    /// The format, by name or by its levels.
+    #[getter]
+    fn format(&self) -> String {
+        self.tensor.storage().format.to_string()
+    }
+
+    /// The value of everything that is not stored.
+    #[getter]
+    fn fill_value<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let storage = self.tensor.storage();
+        result::number(py, crate::scalar::of_type(storage.fill, storage.datatype))
+    }
+
+    /// The format with element type, fill value and widths: what a tensor is made of beside its
+    /// arrays.
+    #[getter]
+    fn storage(&self) -> String {
+        let storage = self.tensor.storage();
+        let fill = constant(storage.fill);
+        let fill = match fill {
+            Scalar::C128([re, im]) => format!("{re}{im:+}j"),
+            other => other.to_string(),
+        };
+        let (format, datatype) = (&storage.format, storage.datatype);
+        let widths = [storage.pos, storage.crd].map(IndexWidth::datatype);
+        format!("{format}{{{datatype}, fill: {fill}, pos: {}, crd: {}}}", widths[0], widths[1])
+    }
+
+    /// The arrays of each level by name: `pos`, `crd`, `width`, `mask`. They cannot be written.
+    #[getter]
+    fn levels<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
+        let level = |data: &LevelData| {
+            let arrays = PyDict::new(py);
+            for (part, name) in PARTS {
+                if let Some(array) = data.part(part) {
+                    arrays.set_item(name, shared(py, array)?)?;
+                }
+            }
+            Ok(arrays)
+        };
+        self.tensor.levels().iter().map(level).collect()
+    }
+
+    /// The stored values in the order of storage. They cannot be written.
+    #[getter]
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shared(py, self.tensor.vals())
+    }
+
+    /// The coordinates of the entries, an array for each axis, and their values.
+    fn entries<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>)> {
+        let tensor = self.checked(py)?;
+        let list = detached(py, move || Ok(tensor.to_coordinates()))?;
+        let given = |buffer: Buffer| {
+            let len = buffer.len() as u64;
+            lent(py, buffer, &[len], &[0], Access::Given)
+        };
+        let crds = list.crds.into_iter().map(|crds| {
+            given(Buffer::from_vec::<i64>(crds.into_iter().map(|c| c as i64).collect()))
+        });
+        Ok((crds.collect::<PyResult<_>>()?, given(buffer(list.vals))?))
+    }
+
+    /// The value at a coordinate, or the fill value.
+    fn get<'py>(&self, py: Python<'py>, coordinate: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
+        let value = self.checked(py)?.get(&coordinate);
+        result::number(py, crate::scalar::of_type(value, self.tensor.storage().datatype))
+    }
+
+    /// The same tensor in another format. What the format leaves open stays as it is.
+    fn to_format(&self, py: Python<'_>, format: &str) -> PyResult<Tensor> {
+        let spec = spec(py, format, self.tensor.dims().len())?;
+        let storage = beside(&spec, self.tensor.storage()).map_err(|d| raised(py, &d))?;
+        let tensor = self.checked(py)?;
+        detached(py, move || converted(&tensor, &storage)).map(Tensor::new)
+    }
+
+    /// The same entries with another fill value, or another reading of what is not stored.
+    fn with_fill(&self, py: Python<'_>, fill: &str) -> PyResult<Tensor> {
+        let known = self.tensor.storage();
+        let text = format!("{}{{{}, fill: {fill}}}", known.format, known.datatype);
+        let spec = spec(py, &text, self.tensor.dims().len())?;
+        let storage = beside(&spec, known).map_err(|d| raised(py, &d))?;
+        Ok(Tensor::new(self.checked(py)?.with_fill(storage.fill)))
+    }
+
+    /// Every element as a NumPy array.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let tensor = self.checked(py)?;
+        let dense = match tensor.storage().format.is_full() {
+            true => tensor,
+            false => {
+                let spec = spec(py, "dense", self.tensor.dims().len())?;
+                let storage = beside(&spec, tensor.storage()).map_err(|d| raised(py, &d))?;
+                detached(py, move || converted(&tensor, &storage))?
+            }
+        };
+        result::dense(py, dense)
+    }
+
+    /// SciPy's sparse array, or matrix, of the same arrays.
+    fn as_scipy<'py>(&self, py: Python<'py>, matrix: bool) -> PyResult<Bound<'py, PyAny>> {
+        result::scipy(py, self.checked(py)?, matrix, Access::Shared)
+    }
+}
+
+fn wide(array: &Buffer) -> IndexWidth {
+    match array.datatype() {
+        DataType::I64 => IndexWidth::I64,
+        _ => IndexWidth::I32,
+    }
+}
+
+fn shared<'py>(py: Python<'py>, array: &Buffer) -> PyResult<Bound<'py, PyAny>> {
+    lent(py, array.clone(), &[array.len() as u64], &[0], Access::Shared)
+}
+
+/// Values as an array.
+fn buffer(values: Values) -> Buffer {
+    match values {
+        Values::Bool(v) => Buffer::from_vec(v.into_iter().map(tamis::Truth::of_byte).collect()),
+        Values::I8(v) => Buffer::from_vec(v),
+        Values::I16(v) => Buffer::from_vec(v),
+        Values::I32(v) => Buffer::from_vec(v),
+        Values::I64(v) => Buffer::from_vec(v),
+        Values::U8(v) => Buffer::from_vec(v),
+        Values::U16(v) => Buffer::from_vec(v),
+        Values::U32(v) => Buffer::from_vec(v),
+        Values::U64(v) => Buffer::from_vec(v),
+        Values::F16(v) => Buffer::from_vec(v),
+        Values::Bf16(v) => Buffer::from_vec(v),
+        Values::F32(v) => Buffer::from_vec(v),
+        Values::F64(v) => Buffer::from_vec(v),
+        Values::C64(v) => Buffer::from_vec(v),
+        Values::C128(v) => Buffer::from_vec(v),
+    }
+}

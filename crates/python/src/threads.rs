@@ -1,0 +1,89 @@
+//! The threads that kernels run on, before and after a fork, and how much memory they may take.
+
+use crate::failure::{raised, refused};
+use pyo3::prelude::*;
+use rayon::ThreadPool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use tamis::Code;
+
+/// Set where the pool of all rayon users cannot serve: a number of threads was asked for, or the
+/// process was forked and has none of the pool's threads.
+static OWN: AtomicBool = AtomicBool::new(false);
+
+struct Own {
+    threads: Option<usize>,
+    pool: Option<Arc<ThreadPool>>,
+}
+
+static POOL: Mutex<Own> = Mutex::new(Own { threads: None, pool: None });
+
+/// Does work on the threads of this process.
+pub(crate) fn on_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    if !OWN.load(Ordering::Relaxed) {
+        return work();
+    }
+    match pool() {
+        Some(pool) => pool.install(work),
+        None => work(),
+    }
+}
+
+fn pool() -> Option<Arc<ThreadPool>> {
+    let mut own = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+    if own.pool.is_none() {
+        let threads = own.threads.unwrap_or(0);
+        own.pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().ok().map(Arc::new);
+    }
+    own.pool.clone()
+}
+
+/// Sets the number of threads that the environment asks for, if it does.
+pub(crate) fn follow_environment(py: Python<'_>) -> PyResult<()> {
+    match std::env::var_os("TAMIS_NUM_THREADS") {
+        None => Ok(()),
+        Some(_) => tamis::threads::set(None).map(drop).map_err(|d| raised(py, &d)),
+    }
+}
+
+/// Forgets threads that a forked process does not have.
+#[pyfunction]
+pub fn after_fork() {
+    OWN.store(true, Ordering::Relaxed);
+    if let Ok(mut own) = POOL.try_lock() {
+        // Its threads are gone: waiting for them to end would not end.
+        std::mem::forget(own.pool.take());
+    }
+}
+
+/// Sets on how many threads kernels run from now on; results have the same bits for any number.
+#[pyfunction]
+pub fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
+    if !(1..=4096).contains(&threads) {
+        let message = format!("{threads} is not a number of threads");
+        return Err(refused(py, Code::InvalidOption, message, "give a number from 1 to 4096"));
+    }
+    py.detach(|| {
+        let mut own = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        (own.threads, own.pool) = (Some(threads), None);
+        OWN.store(true, Ordering::Relaxed);
+    });
+    Ok(())
+}
+
+/// On how many threads kernels run: what `set_num_threads` or the environment's
+/// `TAMIS_NUM_THREADS` said, else as many as there are processors.
+#[pyfunction]
+pub fn get_num_threads(py: Python<'_>) -> PyResult<usize> {
+    if OWN.load(Ordering::Relaxed) {
+        return Ok(py.detach(|| on_threads(rayon::current_num_threads)));
+    }
+    tamis::threads::set(None).map_err(|diagnostic| raised(py, &diagnostic))
+}
+
+/// Sets how many bytes the arrays that Tamis allocates may take in all; what would go beyond
+/// raises `MemoryError` before it is allocated.
+#[pyfunction]
+pub fn set_memory_limit(bytes: usize) {
+    tamis::budget::set_limit(bytes);
+}

@@ -1,0 +1,89 @@
+"""Tamis, a sparse tensor algebra compiler: index notation in, fast kernels out.
+
+>>> import numpy as np, scipy.sparse as sp, tamis
+>>> A = sp.csr_array(np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]]))
+>>> tamis.einsum("ij,j->i", A, np.ones(3))
+array([3., 3.])
+>>> tamis.evaluate("B(i,j) = A(i,j) * A(i,j)", A=A).toarray()
+array([[1., 0., 4.],
+       [0., 9., 0.]])
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import TYPE_CHECKING, Any
+
+from . import _native
+from ._errors import (
+    TamisError,
+    TamisFileError,
+    TamisFileNotFoundError,
+    TamisIndexError,
+    TamisMemoryError,
+    TamisOverflowError,
+    TamisRuntimeError,
+    TamisTypeError,
+    TamisValueError,
+)
+from ._native import get_num_threads, set_memory_limit, set_num_threads
+
+if TYPE_CHECKING:
+    from ._einsum import einsum
+    from ._programs import Kernel, compile, evaluate
+    from ._tensor import Tensor, asarray, read, write
+
+__version__ = _native.version
+
+#: Where what needs NumPy is: NumPy is imported when it is used first.
+_HOMES = {
+    "evaluate": "_programs",
+    "compile": "_programs",
+    "Kernel": "_programs",
+    "einsum": "_einsum",
+    "Tensor": "_tensor",
+    "asarray": "_tensor",
+    "read": "_tensor",
+    "write": "_tensor",
+}
+
+__all__ = [
+    "Kernel",
+    "Tensor",
+    "asarray",
+    "compile",
+    "einsum",
+    "evaluate",
+    "read",
+    "write",
+    "TamisError",
+    "TamisFileError",
+    "TamisFileNotFoundError",
+    "TamisIndexError",
+    "TamisMemoryError",
+    "TamisOverflowError",
+    "TamisRuntimeError",
+    "TamisTypeError",
+    "TamisValueError",
+    "get_num_threads",
+    "set_memory_limit",
+    "set_num_threads",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module 'tamis' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"tamis.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_native.after_fork)

@@ -1,0 +1,51 @@
+"""The exceptions of Tamis: each has the code of its diagnostic, and as text the whole of it."""
+
+
+class TamisError(Exception):
+    """What Tamis refuses or fails at.
+
+    ``str(error)`` is the diagnostic: the code, the reason, the place with a caret where there is
+    one, and the way out. ``error.code`` is the code alone, such as ``"dimension-mismatch"``.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = code
+
+    def __reduce__(self) -> tuple[type, tuple[str, str]]:
+        return type(self), (self.code, str(self))
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class TamisValueError(TamisError, ValueError):
+    """A wrong expression, format, schedule, shape or array."""
+
+
+class TamisTypeError(TamisError, TypeError):
+    """A type that is not supported, or a value that does not fit its type."""
+
+
+class TamisIndexError(TamisError, IndexError):
+    """A coordinate outside of a tensor."""
+
+
+class TamisMemoryError(TamisError, MemoryError):
+    """An array that does not fit in memory, or beyond the limit."""
+
+
+class TamisOverflowError(TamisError, OverflowError):
+    """A result that does not fit its type of integers, or positions beyond theirs."""
+
+
+class TamisRuntimeError(TamisError, RuntimeError):
+    """A mistake of Tamis itself, or of the system's C compiler."""
+
+
+class TamisFileError(TamisError, OSError):
+    """A file that cannot be read or written."""
+
+
+class TamisFileNotFoundError(TamisFileError, FileNotFoundError):
+    """A file that does not exist."""

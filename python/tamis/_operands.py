@@ -1,0 +1,195 @@
+"""What the native module asks Python about operands, and builds with Python's libraries."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._errors import TamisTypeError
+
+#: The codes of SciPy's formats that share arrays with tensors: 10 more for arrays, 20 for matrices.
+_SCHEMES = {"csr": 1, "csc": 2, "coo": 3, "bsr": 4, "dia": 5}
+_ARRAY, _NUMBER, _OTHER = 1, 2, 0
+
+
+def classify(kind: type) -> int:
+    """The code of a class of operands, see ``Class::of`` in the native module."""
+    if issubclass(kind, np.ma.MaskedArray):
+        return _OTHER
+    if issubclass(kind, (np.ndarray, np.generic)):
+        return _ARRAY
+    if issubclass(kind, (bool, int, float, complex)):
+        return _NUMBER
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    if scipy_sparse is not None:
+        for name, code in _SCHEMES.items():
+            if issubclass(kind, getattr(scipy_sparse, f"{name}_array")):
+                return 10 + code
+            if issubclass(kind, getattr(scipy_sparse, f"{name}_matrix")):
+                return 20 + code
+    return _OTHER
+
+
+def plain(operand: Any) -> Any:
+    """An operand of any other class as one that the native module knows."""
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    if scipy_sparse is not None and scipy_sparse.issparse(operand):
+        return operand.tocsr() if operand.ndim == 2 else operand.tocoo()
+    pydata = sys.modules.get("sparse")
+    if pydata is not None and isinstance(operand, pydata.SparseArray):
+        return _of_pydata(operand)
+    if isinstance(operand, np.ma.MaskedArray):
+        raise _refused(
+            "a masked array has elements without a value",
+            "fill them: array.filled(0)",
+        )
+    if hasattr(operand, "__dlpack__"):
+        try:
+            return np.from_dlpack(operand)
+        except (BufferError, RuntimeError, TypeError) as error:
+            if not hasattr(operand, "__array__"):
+                raise _refused(
+                    f"the array cannot be lent to NumPy: {error}",
+                    "copy it to the processor first",
+                ) from error
+    if operand is None or isinstance(operand, (str, bytes, dict, set)):
+        raise _refused(
+            f"a {type(operand).__name__} is no tensor",
+            "pass a NumPy or SciPy array, a tensor, or a number",
+        )
+    try:
+        return plain_array(operand)
+    except ValueError as error:
+        raise _refused(
+            f"NumPy makes no array of the {type(operand).__name__}: {error}",
+            "pass a NumPy or SciPy array, a tensor, or a number",
+        ) from error
+
+
+def _of_pydata(operand: Any) -> Any:
+    """A tensor of the arrays of a ``sparse.COO``, or of what becomes one."""
+    if type(operand).__name__ == "GCXS" and operand.ndim == 2:
+        name = "csr" if operand.compressed_axes == (0,) else "csc"
+        level = {"pos": operand.indptr, "crd": operand.indices}
+        storage = _storage(name, operand.dtype, operand.fill_value)
+        return _native.Tensor.of_arrays(operand.shape, storage, [{}, level], operand.data)
+    coo = operand.asformat("coo")
+    if coo.ndim == 0:
+        return coo.todense()
+    levels: list[dict[str, Any]] = [{"crd": crd} for crd in coo.coords]
+    levels[0]["pos"] = np.array([0, len(coo.data)])
+    name = "sparse" if coo.ndim == 1 else "coo"
+    storage = _storage(name, coo.dtype, coo.fill_value)
+    return _native.Tensor.of_arrays(coo.shape, storage, levels, coo.data)
+
+
+def _storage(format: str, dtype: Any, fill: Any) -> str:
+    return f"{format}{{{type_name(dtype)}, fill: {number_text(fill)}}}"
+
+
+def plain_array(operand: Any) -> np.ndarray[Any, Any]:
+    """A copy in the order of rows, of a type that tensors have."""
+    array = np.asarray(operand)
+    type_name(array.dtype)
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C", copy=True)
+
+
+def index_array(operand: Any) -> np.ndarray[Any, Any]:
+    """Positions or coordinates as 64-bit integers."""
+    array = np.asarray(operand)
+    if array.size == 0 and array.ndim <= 1:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind not in "iu" or array.ndim != 1:
+        raise _refused(
+            f"positions and coordinates are {array.dtype} of {array.ndim} axes",
+            "give vectors of integers",
+        )
+    if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
+        raise _refused("an index is beyond 2^63 - 1", "give indices below the dimensions")
+    return np.array(array, dtype=np.int64, order="C", copy=True)
+
+
+def plain_diagonals(operand: Any) -> Any:
+    """Diagonals in ascending order, inside the matrix, as long as it is wide."""
+    rows, columns = operand.shape
+    offsets = np.asarray(operand.offsets, dtype=np.int64)
+    order = np.argsort(offsets, kind="stable")
+    inside = order[(offsets[order] > -rows) & (offsets[order] < columns)]
+    length = min(operand.data.shape[1], columns)
+    data = np.zeros((len(inside), columns), dtype=operand.data.dtype)
+    data[:, :length] = operand.data[inside, :length]
+    return SimpleNamespace(offsets=offsets[inside], data=data)
+
+
+def scipy_array(scheme: str, arrays: tuple[Any, ...], shape: tuple[int, ...], matrix: bool) -> Any:
+    """SciPy's array or matrix of arrays, values first."""
+    import scipy.sparse
+
+    values, *structure = arrays
+    made = getattr(scipy.sparse, f"{scheme}_{'matrix' if matrix else 'array'}")
+    if scheme == "coo":
+        structure = [tuple(structure)]
+    return made((values, *structure), shape=shape, copy=False)
+
+
+#: The names of data types in formats by NumPy's.
+_NAMES = {
+    "bool": "bool",
+    "int8": "i8",
+    "int16": "i16",
+    "int32": "i32",
+    "int64": "i64",
+    "uint8": "u8",
+    "uint16": "u16",
+    "uint32": "u32",
+    "uint64": "u64",
+    "float16": "f16",
+    "float32": "f32",
+    "float64": "f64",
+    "complex64": "c64",
+    "complex128": "c128",
+}
+
+
+def type_name(dtype: Any) -> str:
+    """The name in formats of a type that NumPy understands, or that is such a name already."""
+    if isinstance(dtype, str) and (dtype in _NAMES.values() or dtype == "bf16"):
+        return dtype
+    try:
+        made = np.dtype(dtype)
+    except TypeError as error:
+        raise _refused(f"{dtype!r} is no type of elements", "use one of NumPy's") from error
+    name = _NAMES.get(made.name)
+    if name is None:
+        raise _refused(
+            f"tensors have no elements of type {made}",
+            "convert them: array.astype(np.float64)",
+        )
+    return name
+
+
+def number_text(value: Any) -> str:
+    """A number as formats write it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (complex, np.complexfloating)):
+        return f"{float(value.real)!r}{float(value.imag):+}j"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    return repr(float(value))
+
+
+def unreadable(operand: Any) -> TamisTypeError:
+    """The refusal of an array that NumPy cannot copy into a form that tensors have."""
+    return _refused(
+        f"the array of type {getattr(operand, 'dtype', type(operand).__name__)} cannot be read",
+        "convert it: numpy.ascontiguousarray(array, dtype=numpy.float64)",
+    )
+
+
+def _refused(reason: str, way_out: str) -> TamisTypeError:
+    return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")

@@ -1,0 +1,138 @@
+"""Index notation from Python: ``evaluate`` and ``compile``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from . import _native
+from ._operands import number_text, type_name
+
+#: The most programs that ``evaluate`` and ``einsum`` keep compiled.
+KEPT = 512
+
+_kernels: dict[Any, Kernel] = {}
+
+
+class Kernel(_native.Kernel):
+    """A program in index notation, compiled for operands of certain formats when they come first.
+
+    ``kernel(A=A, x=x)`` computes the last result, ``kernel.all(A=A, x=x)`` all results by name.
+    Operands may also be given by position, in the order of ``kernel.operands``.
+    """
+
+    def __repr__(self) -> str:
+        return f"<tamis.Kernel {self.expression!r}>"
+
+
+def compile(  # noqa: A001
+    expression: str,
+    *,
+    format: str | Mapping[str, str] | None = None,
+    dtype: Any = None,
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    schedule: str = "",
+    backend: str = "auto",
+    fill_value: Any = None,
+    **formats: str,
+) -> Kernel:
+    """A kernel for ``expression``.
+
+    Keywords other than these give formats by name: ``A="csr"`` has every operand ``A`` converted
+    to ``csr`` where it is not; results are stored in theirs. ``format`` is that of the last
+    result, or formats by name; ``dtype`` the type of results whose format has none; ``dims`` has
+    sizes of index variables and ``shapes`` those of results that operands do not fix.
+
+    Wrong expressions, formats and schedules raise ``ValueError``; what depends on operands is
+    refused when these come.
+    """
+    if isinstance(format, Mapping):
+        formats = {**format, **formats}
+        format = None
+    kernel = Kernel(
+        expression,
+        formats,
+        None if dtype is None else type_name(dtype),
+        dict(dims or {}),
+        {name: tuple(shape) for name, shape in (shapes or {}).items()},
+        schedule,
+        backend,
+        result_format(expression, format, fill_value),
+        None,
+    )
+    if schedule:
+        kernel.explain("schedule")
+    return kernel
+
+
+def evaluate(
+    expression: str,
+    *,
+    format: str | Mapping[str, str] | None = None,
+    dtype: Any = None,
+    dims: Mapping[str, int] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    schedule: str = "",
+    backend: str = "auto",
+    fill_value: Any = None,
+    operands: Mapping[str, Any] | None = None,
+    **named: Any,
+) -> Any:
+    """Computes the last result of ``expression``, whose operands are keywords:
+    ``evaluate("y(i) = A(i,j) * x(j)", A=A, x=x)``. Those named like an option go into
+    ``operands``.
+
+    A result that is stored in full is a NumPy array; a sparse one is SciPy's where all sparse
+    operands are, else a ``tamis.Tensor``. Options are those of ``compile``. The program is
+    compiled when operands stored like these come for the first time.
+    """
+    if operands:
+        named = {**operands, **named}
+    options = (format, dtype, dims, shapes, schedule, backend, fill_value)
+    if options == (None, None, None, None, "", "auto", None):
+        key: Any = expression
+    else:
+        key = (expression, *(repr(option) for option in options))
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = compile(
+            expression,
+            format=format,
+            dtype=dtype,
+            dims=dims,
+            shapes=shapes,
+            schedule=schedule,
+            backend=backend,
+            fill_value=fill_value,
+        )
+        keep(_kernels, key, kernel)
+    return kernel(**named)
+
+
+def keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
+    """Keeps a value, and no more than so many: those that came first go."""
+    while len(kept) >= KEPT:
+        kept.pop(next(iter(kept)), None)
+    kept[key] = value
+
+
+def result_format(expression: str, format: str | None, fill_value: Any) -> str | None:
+    """The format of the last result, with its fill value."""
+    if fill_value is None:
+        return format
+    braces = f"fill: {number_text(fill_value)}"
+    if format is None:
+        order = last_order(expression)
+        format = {0: "dense", 1: "sparse", 2: "csr"}.get(order, "csf")
+    if format.rstrip().endswith("}"):
+        return f"{format.rstrip()[:-1]}, {braces}}}"
+    return f"{format}{{{braces}}}"
+
+
+def last_order(expression: str) -> int:
+    """The number of axes of the last result."""
+    statement = expression.rstrip("; \n").rpartition(";")[2]
+    result = statement.partition("=")[0]
+    inside = result.partition("(")[2].rpartition(")")[0]
+    return inside.count(",") + 1 if inside.strip() else 0

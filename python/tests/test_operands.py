@@ -1,0 +1,254 @@
+"""Operands of every library, layout and type: borrowed where they can be, never wrong."""
+
+import array as python_array
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import DTYPES, array, seeds
+from forms import FORMATS, LAYOUTS, SCIPY, laid_out, scipy
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tamis
+
+
+@given(
+    st.lists(st.integers(0, 4), max_size=4),
+    st.sampled_from(DTYPES),
+    st.sampled_from(LAYOUTS),
+    seeds,
+)
+def test_layouts_of_numpy(shape, dtype, layout, seed):
+    made = array(seed, tuple(shape), dtype)
+    if layout in ("reversed", "strided") and not shape or layout == "list" and 0 in shape:
+        layout = "C"
+    operand = laid_out(made, layout)
+    found = tamis.asarray(operand)
+    assert found.shape == made.shape
+    np.testing.assert_array_equal(found.to_numpy(), made)
+
+
+@given(st.permutations(range(3)), seeds)
+def test_axes_in_any_order_are_borrowed(axes, seed):
+    made = np.transpose(array(seed, (2, 3, 4)), axes)
+    found = tamis.asarray(made)
+    assert np.shares_memory(found.values, made)
+    np.testing.assert_array_equal(found.to_numpy(), made)
+
+
+@given(
+    st.tuples(st.integers(1, 7), st.integers(1, 7)),
+    st.sampled_from(DTYPES),
+    st.sampled_from(SCIPY),
+    st.booleans(),
+    st.booleans(),
+    st.booleans(),
+    seeds,
+)
+def test_every_form_of_scipy(shape, dtype, form, matrix, wide, shuffled, seed):
+    made = array(seed, shape, dtype)
+    operand = scipy(made, form, matrix, wide, shuffled, seed)
+    found = tamis.asarray(operand)
+    assert found.dtype == made.dtype
+    np.testing.assert_array_equal(found.to_numpy(), made)
+    back = found.to_scipy(matrix=matrix)
+    np.testing.assert_array_equal(back.toarray(), made)
+    assert isinstance(back, sp.spmatrix if matrix else sp.sparray)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
+def test_arrays_of_scipy_are_borrowed_and_lent(form):
+    operand = sp.random_array((30, 30), density=0.2, format="csr", random_state=1).asformat(form)
+    if form == "coo":
+        operand.sum_duplicates()
+    found = tamis.asarray(operand)
+    assert np.shares_memory(found.values, operand.data)
+    back = found.to_scipy()
+    assert back.format == form
+    assert np.shares_memory(back.data, operand.data)
+    assert not back.data.flags.writeable
+
+
+def test_results_belong_to_the_caller():
+    a = sp.random_array((20, 20), density=0.2, format="csr", random_state=1)
+    result = tamis.einsum("ij,jk->ik", a, a)
+    for made in (result.data, result.indices, result.indptr):
+        assert made.flags.writeable
+    result.data[:] = 1.0
+    result.sum_duplicates()
+    result.eliminate_zeros()
+    vector = tamis.einsum("ij,j->i", a, np.ones(20))
+    vector += 1.0
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_conversions_there_and_back(format):
+    made = array(3, (7, 9))
+    found = tamis.asarray(made, format=format)
+    np.testing.assert_array_equal(found.to_numpy(), made)
+    np.testing.assert_array_equal(found.to_scipy().toarray(), made)
+    np.testing.assert_array_equal(found.asformat("csc").to_numpy(), made)
+
+
+def test_entries_of_dense_arrays_are_those_that_are_not_zero():
+    made = np.array([[0.0, -0.0, np.nan], [np.inf, 0.0, 5.0]])
+    found = tamis.asarray(made, format="csr")
+    assert found.nnz == 3
+    np.testing.assert_array_equal(found.to_numpy(), made)
+
+
+def test_one_axis_and_more_than_two():
+    line = array(4, (9,))
+    np.testing.assert_array_equal(tamis.asarray(sp.coo_array(line)).to_numpy(), line)
+    space = array(5, (3, 4, 5))
+    np.testing.assert_array_equal(tamis.asarray(sp.coo_array(space)).to_numpy(), space)
+    result = tamis.einsum("ijk->kij", sp.coo_array(space))
+    np.testing.assert_array_equal(result.to_numpy(), space.transpose(2, 0, 1))
+
+
+def test_coordinates_in_no_order_and_twice():
+    rows, columns, values = [2, 0, 2, 0], [1, 0, 1, 2], [1.0, 2.0, 3.0, 4.0]
+    operand = sp.coo_array((values, (rows, columns)), shape=(3, 3))
+    expected = operand.toarray()
+    np.testing.assert_array_equal(tamis.asarray(operand).to_numpy(), expected)
+    np.testing.assert_array_equal(
+        tamis.einsum("ij,jk->ik", operand, operand).toarray(), expected @ expected
+    )
+    squares = tamis.evaluate("B(i,j) = A(i,j) * A(i,j)", A=operand)
+    np.testing.assert_array_equal(squares.toarray(), expected * expected)
+
+
+def test_other_arrays():
+    line = python_array.array("d", [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(tamis.einsum("i->i", line), [1.0, 2.0, 3.0])
+    np.testing.assert_array_equal(tamis.einsum("i->i", [1, 2]), [1, 2])
+    assert tamis.evaluate("a = b(i)", b=memoryview(line)) == 6.0
+
+
+class Lender:
+    """Something with ``__dlpack__`` and nothing else."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_dlpack():
+    made = array(6, (3, 4))
+    np.testing.assert_array_equal(tamis.asarray(Lender(made)).to_numpy(), made)
+    assert np.shares_memory(tamis.asarray(Lender(made)).values, made)
+
+
+def test_numbers_have_weak_types():
+    x = np.ones(3, dtype="f4")
+    assert tamis.evaluate("y(i) = a * x(i)", a=2, x=x).dtype == np.float32
+    assert tamis.evaluate("y(i) = a * x(i)", a=2.5, x=x).dtype == np.float32
+    assert tamis.evaluate("y(i) = a * x(i)", a=2j, x=x).dtype == np.complex64
+    assert tamis.evaluate("y(i) = a * x(i)", a=np.float64(2), x=x).dtype == np.float64
+    assert tamis.evaluate("y(i) = a * x(i)", a=2.5, x=np.ones(3, dtype="i4")).dtype == np.float64
+    with pytest.raises(OverflowError, match="does not fit u8"):
+        tamis.evaluate("y(i) = a * x(i)", a=300, x=np.ones(3, dtype="u1"))
+
+
+@pytest.mark.parametrize(
+    ("operand", "kind", "words"),
+    [
+        (np.array([object()]), TypeError, "no elements of type object"),
+        (np.array(["a"]), TypeError, "no elements of type <U1"),
+        (np.array([1], dtype="M8[s]"), TypeError, "no elements of type datetime64"),
+        (np.ones(2, dtype=np.longdouble), TypeError, "no elements of type"),
+        (np.ma.array([1, 2], mask=[True, False]), TypeError, "masked array"),
+        (None, TypeError, "a NoneType is no tensor"),
+        ("text", TypeError, "a str is no tensor"),
+        ([[1, 2], [3]], TypeError, "NumPy makes no array"),
+        (2**70, OverflowError, "more than 64 bits"),
+    ],
+)
+def test_what_is_no_tensor(operand, kind, words):
+    with pytest.raises(kind, match=words):
+        tamis.asarray(operand)
+
+
+def broken(**changes):
+    made = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    for name, values in changes.items():
+        setattr(made, name, np.array(values))
+    return made
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"indices": [0, 5, 1]}, "outside"),
+        ({"indices": [0, -1, 1]}, "outside"),
+        ({"indices": [0, 2**40, 1]}, "outside"),
+        ({"indptr": [0, 2, 1]}, "pos"),
+        ({"indptr": [0, 9, 3]}, "pos"),
+        ({"indptr": [1, 2, 3]}, "pos"),
+        ({"indptr": [0, 2, 7]}, "pos"),
+        ({"indptr": [0, 3]}, "pos"),
+        ({"data": [1.0, 2.0]}, "values"),
+        ({"indices": [0.5, 1.0, 2.0]}, "float64"),
+        ({"data": [1.0, "a", {}]}, "type"),
+    ],
+)
+def test_broken_arrays_of_scipy_are_refused(changes, words):
+    with pytest.raises(tamis.TamisError, match=words):
+        tamis.einsum("ij,j->i", broken(**changes), np.ones(2))
+
+
+@given(st.sampled_from(["csr", "csc", "coo", "bsr", "dia"]), seeds, st.data())
+def test_damaged_arrays_are_refused_or_mean_what_they_say(form, seed, data):
+    made = sp.csr_array(array(seed, (6, 6)) + np.eye(6)).asformat(form)
+    names = {"coo": ["row", "col"], "dia": ["offsets"]}.get(form, ["indices", "indptr"])
+    damaged = getattr(made, data.draw(st.sampled_from(names)))
+    for _ in range(data.draw(st.integers(1, 3))):
+        damaged[data.draw(st.integers(0, len(damaged) - 1))] = data.draw(
+            st.one_of(st.integers(-2, 8), st.sampled_from([2**31 - 1, -(2**31)]))
+        )
+    try:
+        found = tamis.asarray(made).to_numpy()
+    except ValueError:
+        return
+    if form in ("csr", "csc", "bsr"):
+        made.check_format(full_check=True)
+    np.testing.assert_array_equal(found, made.toarray())
+
+
+def test_arrays_that_change_are_checked_again():
+    operand = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
+    found = tamis.asarray(operand)
+    x = np.ones(2)
+    np.testing.assert_array_equal(tamis.einsum("ij,j->i", found, x), [3.0, 3.0])
+    operand.data[0] = 5.0
+    np.testing.assert_array_equal(tamis.einsum("ij,j->i", found, x), [7.0, 3.0])
+    operand.indices[2] = 1_000_000
+    for use in (lambda: tamis.einsum("ij,j->i", found, x), found.to_numpy, found.entries):
+        with pytest.raises(ValueError, match="outside"):
+            use()
+
+
+def test_memory_outlives_whoever_lent_it():
+    found = tamis.asarray(np.arange(1000.0).reshape(10, 100))
+    values = tamis.asarray(np.arange(5.0)).values
+    np.testing.assert_array_equal(found.to_numpy()[9, :3], [900.0, 901.0, 902.0])
+    np.testing.assert_array_equal(values, np.arange(5.0))
+
+
+def test_not_a_number_and_infinity_are_kept():
+    made = np.array([[np.nan, 0.0], [np.inf, -np.inf]])
+    doubled = tamis.evaluate("B(i,j) = 2 * A(i,j)", A=sp.csr_array(made))
+    np.testing.assert_array_equal(doubled.toarray(), 2 * made)
+
+
+def test_integers_that_do_not_fit_are_refused():
+    with pytest.raises(OverflowError, match="does not fit i8"):
+        tamis.einsum("i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"))
+    wide = tamis.einsum("i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"), dtype="i4")
+    assert wide.dtype == np.int32 and wide[0] == 200
