@@ -106,8 +106,27 @@ pub(crate) fn converted(
 #[pymethods]
 impl Tensor {
     #[new]
-    fn copied(tensor: &Tensor) -> Tensor {
+    fn of(tensor: &Tensor) -> Tensor {
         Tensor { tensor: tensor.tensor.clone(), foreign: tensor.foreign }
+    }
+
+    /// The same tensor in arrays of its own, which nobody changes.
+    fn copied(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let tensor = self.checked(py)?;
+        detached(py, move || {
+            let copy = |array: &Buffer| buffer(Values::copied(array));
+            let level = |data: &LevelData| {
+                let mut own = LevelData::default();
+                for part in Part::ALL {
+                    *own.part_mut(part) = data.part(part).map(copy);
+                }
+                own
+            };
+            let levels = tensor.levels().iter().map(level).collect();
+            let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
+            tamis::Tensor::try_from_parts(dims, storage, levels, copy(tensor.vals()))
+        })
+        .map(Tensor::new)
     }
 
     /// A tensor of entries: for each axis their coordinates, and their values. Those of the same
@@ -204,6 +223,17 @@ impl Tensor {
     #[getter]
     fn nnz(&self) -> usize {
         self.tensor.nnz()
+    }
+
+    /// Whether arrays are somebody else's, who may change them.
+    #[getter]
+    fn is_borrowed(&self) -> bool {
+        self.foreign
+    }
+
+    /// Refuses arrays of somebody else's that were changed into what is no tensor.
+    fn validate(&self, py: Python<'_>) -> PyResult<()> {
+        self.checked(py).map(drop)
     }
 
     /// Bytes of all arrays.
