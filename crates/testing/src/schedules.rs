@@ -74,7 +74,16 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             let names: Vec<String> = some.into_iter().map(name).collect();
             format!("reorder({})", names.join(", "))
         }
-        4 => format!("fuse({var}, {}, f{n})", next?),
+        4 => {
+            // A fused loop that nothing is made of is two loops again.
+            let more = match random.below(4) {
+                0 => format!("split(f{n}, fo{n}, fi{n}, {})", 1 + random.below(5)),
+                1 => format!("divide(f{n}, fo{n}, fi{n}, {})", 1 + random.below(4)),
+                2 => format!("bound(f{n}, fb{n}, {}, max_exact)", random.pick(&[1, 4, 9, 16])),
+                _ => format!("parallelize(f{n}, cpu_thread, no_races)"),
+            };
+            format!("fuse({var}, {}, f{n}); {more}", next?)
+        }
         5 if !operands.is_empty() => format!("pos({var}, p{n}, {})", random.pick(&operands)),
         6 if !operands.is_empty() => {
             let operand = random.pick(&operands);
@@ -83,7 +92,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
         7 => format!("unroll({var}, {})", 1 + random.below(4)),
         8 => {
             let kind = random.pick(&["max_constraint", "max_exact"]);
-            format!("bound({var}, {var}b{n}, {}, {kind})", random.pick(&[1, 3, 64]))
+            format!("bound({var}, {var}b{n}, {}, {kind})", random.pick(&[1, 2, 3, 64]))
         }
         9 => {
             let unit = random.pick(&["cpu_thread", "cpu_vector", "not_parallel"]);

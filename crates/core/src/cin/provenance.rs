@@ -150,6 +150,21 @@ impl Derived {
         }
     }
 
+    /// The variables that a variable was made from, those that these were made from, and so on.
+    pub fn ancestors(&self, var: IndexVar) -> Vec<IndexVar> {
+        let mut found = self.origins(var);
+        let mut at = 0;
+        while at < found.len() {
+            for origin in self.origins(found[at]) {
+                if !found.contains(&origin) {
+                    found.push(origin);
+                }
+            }
+            at += 1;
+        }
+        found
+    }
+
     /// The position variable that a variable was made from, if there is one.
     pub fn position(&self, var: IndexVar) -> Option<IndexVar> {
         if matches!(self.relation(var), Some(Relation::Position { .. })) {

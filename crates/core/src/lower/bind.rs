@@ -36,14 +36,16 @@ impl Lowerer<'_> {
     ) -> Bound {
         scope.bound.insert(var, value);
         let mut bound = Bound::default();
-        // Tiles and positions do not know of the diagonals that leave their coordinates open.
+        // Tiles and positions do not know of the diagonals that leave their coordinates open, and
+        // what was fused of tiles of one variable not of the last tile's end.
         let scheduled = self.program.derived.is_scheduled(var);
         loop {
             if let Some((var, value, conditions)) = self.following(scope) {
                 let index = self.index(var);
                 bound.stmts.push(assign(index, value));
                 scope.bound.insert(var, index);
-                if !exact || scheduled && conditions.contains(&Condition::FromZero) {
+                let squared = scope.bound.keys().any(|&v| self.is_squared(v));
+                if !exact || squared || scheduled && conditions.contains(&Condition::FromZero) {
                     for condition in conditions {
                         let size = self.size(var, scope);
                         bound.inside.push(condition.of(Expr::Var(index), size));
@@ -91,11 +93,11 @@ impl Lowerer<'_> {
                     return Some((*i, i_is, vec![Condition::BelowDimension]));
                 }
                 Relation::Fused { outer, inner } if of(*outer).is_none() => {
-                    let size = self.size(*inner, scope);
+                    let size = self.size(*inner, &self.around(var, scope));
                     return Some((*outer, binary(BinaryOp::Div, value, size), vec![]));
                 }
                 Relation::Fused { inner, .. } if of(*inner).is_none() => {
-                    let size = self.size(*inner, scope);
+                    let size = self.size(*inner, &self.around(var, scope));
                     return Some((*inner, binary(BinaryOp::Mod, value, size), vec![]));
                 }
                 Relation::Same { of: i, .. } if of(*i).is_none() => {
@@ -105,6 +107,24 @@ impl Lowerer<'_> {
             }
         }
         None
+    }
+
+    /// Whether a variable counts all pairs of variables that were made from the same one, of which
+    /// some are none of its coordinates.
+    fn is_squared(&self, var: IndexVar) -> bool {
+        let derived = &self.program.derived;
+        let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
+        let of_outer = derived.ancestors(outer);
+        derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
+    }
+
+    /// A scope without what follows from a variable.
+    fn around(&self, var: IndexVar, scope: &Scope) -> Scope {
+        let mut scope = scope.clone();
+        for v in self.program.derived.ancestors(var) {
+            scope.bound.remove(&v);
+        }
+        scope
     }
 
     /// The variable that holds a coordinate, if it is bound or follows from what is.

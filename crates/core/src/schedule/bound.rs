@@ -10,6 +10,7 @@ use super::nest::replaced;
 use super::scheduler::Scheduler;
 use crate::cin::{Bound, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::format::LevelMap;
 use crate::ids::IndexVar;
 
 pub(super) fn bound(
@@ -54,6 +55,14 @@ pub fn check_dimensions(
                     return Err(Diagnostic::new(Code::BoundBroken, message)
                         .help("bound it to what the operands have, or leave bound out"));
                 }
+                if matches!(bound, Bound::Exact(_)) && varies(program, var, *of, dimension) {
+                    let name = &program.vars[*of];
+                    let message = format!(
+                        "the schedule bounds {name} to {size}, and the last part has fewer of it"
+                    );
+                    let help = "choose parts that divide the dimension, or leave bound out";
+                    return Err(Diagnostic::new(Code::BoundBroken, message).help(help));
+                }
             }
             Relation::Fused { .. } if derived.size(var, dimension).is_none() => {
                 let name = &program.vars[var];
@@ -66,4 +75,38 @@ pub fn check_dimensions(
         }
     }
     Ok(())
+}
+
+/// Whether a variable, or what it was made from, has fewer coordinates in the last of the parts that
+/// loops around the bounded one go over.
+fn varies(
+    program: &Program,
+    bounded: IndexVar,
+    of: IndexVar,
+    dimension: &dyn Fn(IndexVar) -> u64,
+) -> bool {
+    let derived = &program.derived;
+    let around = program.kernels.iter().flat_map(|kernel| {
+        let loops = kernel.body.loops();
+        let at =
+            loops.iter().position(|&v| v == bounded || derived.ancestors(v).contains(&bounded));
+        loops[..at.unwrap_or(0)].to_vec()
+    });
+    let outside: Vec<IndexVar> =
+        around.flat_map(|v| std::iter::once(v).chain(derived.ancestors(v))).collect();
+    let uneven = |v: IndexVar| {
+        let (i, other, parts) = match (derived.relation(v), derived.map(v)) {
+            (Some(&Relation::Part { of, place, parts }), _) => (of, Some(place), parts),
+            (Some(&Relation::Place { of, part }), _) => match derived.relation(part) {
+                Some(&Relation::Part { parts, .. }) => (of, Some(part), parts),
+                _ => return false,
+            },
+            (None, Some(LevelMap::Div(i, b))) => (i, derived.var(LevelMap::Mod(i, b)), b),
+            (None, Some(LevelMap::Mod(i, b))) => (i, derived.var(LevelMap::Div(i, b)), b),
+            _ => return false,
+        };
+        let outside = other.is_some_and(|other| outside.contains(&other));
+        outside && derived.size(i, dimension).is_none_or(|size| size > 0 && size % parts != 0)
+    };
+    std::iter::once(of).chain(derived.ancestors(of)).any(uneven)
 }

@@ -6,6 +6,7 @@ mod hoist;
 mod prefetch;
 #[cfg(test)]
 mod random;
+mod room;
 mod segments;
 mod simplify;
 mod sink;
@@ -42,13 +43,14 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 9] = [
+pub const PASSES: [(&str, Pass); 10] = [
     ("sink", |f, _| sink::sink(f)),
     ("unroll", |f, _| unroll::unroll(f)),
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),
     ("sums", |f, _| sums::split(f)),
     ("tile", tile::tile),
+    ("room", |f, _| room::room(f)),
     ("prefetch", prefetch::prefetch),
     ("simplify", |f, _| simplify::simplify(f)),
     ("hoist", hoist::hoist),

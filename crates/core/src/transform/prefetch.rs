@@ -18,8 +18,10 @@
 //!
 //! ```text
 //! p_next = min(p + 16, pos[n] - 1)
-//! for k_line in 0..k_mid step 8 { prefetch D[crd[p_next] * m + k_line] }
-//! for k in 0..k_mid step 16 { s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); .. }
+//! for k in 0..k_mid step 16 {
+//!   prefetch D[crd[p_next] * m + k]; prefetch D[crd[p_next] * m + k + 8]
+//!   s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); ..
+//! }
 //! ```
 
 use super::Target;
@@ -76,11 +78,13 @@ impl Streams<'_> {
                     if begins {
                         self.hints(&body, var, &lo, &mut out);
                     }
-                    if let Some(hints) = self.rows(&out, var, (&lo, &hi, step), &body) {
-                        out.extend(hints);
-                    }
+                    let rows = self.rows(&out, step, &body);
                     let steps = if begins && step == 1 { self.end(&lo, var) } else { None };
-                    let body = self.body(var, (&lo, &hi, step), steps, body);
+                    let mut body = self.body(var, (&lo, &hi, step), steps, body);
+                    if let Some((next, hints)) = rows {
+                        out.push(next);
+                        body = [hints, body].concat();
+                    }
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
                 s => out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, None, b))),
@@ -130,22 +134,14 @@ impl Streams<'_> {
         fixed.then(|| (var, load(*array, Expr::Var(*turns))))
     }
 
-    /// Hints for the rows that a sum over `var` will go over in later steps of the stream; `before`
-    /// is what comes before the sum in the same block.
-    fn rows(
-        &mut self,
-        before: &[Stmt],
-        var: Var,
-        (lo, hi, step): (&Expr, &Expr, i64),
-        body: &[Stmt],
-    ) -> Option<Vec<Stmt>> {
+    /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
+    /// sum, and what names the step; `before` is what comes before the sum in the same block.
+    fn rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Option<(Stmt, Vec<Stmt>)> {
         let (position, end) = self.steps.clone()?;
         let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
         (step > 1 && is_sum).then_some(())?;
         let next = super::fresh(self.function, "p_next", Type::INDEX);
-        let line = super::fresh(self.function, "line", Type::INDEX);
-        let mut hints: Vec<Stmt> = vec![];
-        let mut size = LINE;
+        let mut rows: Vec<(Array, Expr)> = vec![];
         for e in body.iter().flat_map(Stmt::exprs) {
             e.walk(&mut |e| {
                 let Expr::Load { array, index, lanes } = e else { return };
@@ -159,28 +155,23 @@ impl Streams<'_> {
                 });
                 for (row, coordinate) in chosen {
                     let later = replace(coordinate, position, &Expr::Var(next));
-                    let index = replace((**index).clone(), row, &later);
-                    let index = replace(index, var, &Expr::Var(line));
-                    let hint = Stmt::Prefetch { array: *array, index };
                     // Later vectors of the same sum are on lines that are asked for already.
-                    let known =
-                        |h: &Stmt| matches!(h, Stmt::Prefetch { array: a, .. } if a == array);
-                    if *lanes > 1 && self.is_input(*array) && !hints.iter().any(known) {
-                        size = size.min(self.function.arrays[*array].elem.size());
-                        hints.push(hint);
+                    let known = rows.iter().any(|(a, _)| a == array);
+                    if *lanes > 1 && self.is_input(*array) && !known {
+                        rows.push((*array, replace((**index).clone(), row, &later)));
                     }
                 }
             });
         }
-        (!hints.is_empty()).then_some(())?;
+        (!rows.is_empty()).then_some(())?;
         let later = add(Expr::Var(position), int(ROWS_AHEAD));
         let last = binary(BinaryOp::Sub, end, int(1));
-        let step = (LINE / size) as i64;
-        let (lo, hi) = (lo.clone(), hi.clone());
-        Some(vec![
-            assign(next, binary(BinaryOp::Min, later, last)),
-            Stmt::For { var: line, lo, hi, step, body: hints },
-        ])
+        let hints = rows.into_iter().flat_map(|(array, first)| {
+            let line = LINE / self.function.arrays[array].elem.size();
+            let lines = (0..step).step_by(line);
+            lines.map(move |k| Stmt::Prefetch { array, index: add(first.clone(), int(k)) })
+        });
+        Some((assign(next, binary(BinaryOp::Min, later, last)), hints.collect()))
     }
 
     /// Whether an expression is where the segment of this turn begins, of which statements that
@@ -299,7 +290,8 @@ mod tests {
              for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n}",
             &[
                 "prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {",
-                "prefetch x[crd[p_next] * n + line] | }",
+                "prefetch x[crd[p_next] * n + q] | prefetch x[crd[p_next] * n + q + 8]",
+                "prefetch x[crd[p_next] * n + q + 8] | v = fma(A[q; 8], x[j * n + q; 8], v)",
             ],
         );
     }

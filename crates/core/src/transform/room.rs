@@ -1,0 +1,78 @@
+//! Room for what every turn of a loop appends is made once, before the loop.
+//!
+//! ```text
+//! for p in lo..hi { reserve C_vals, pC + 1; C_vals[pC] = ..; pC = pC + 1 }
+//!
+//! more = max(hi - lo, 0)
+//! reserve C_vals, pC + more
+//! for p in lo..hi { C_vals[pC] = ..; pC = pC + 1 }
+//! ```
+//!
+//! Only what every turn appends counts, so that no more room is made than is used.
+
+use super::affine::assigned;
+use super::fresh;
+use crate::algebra::BinaryOp;
+use crate::ids::Var;
+use crate::ir::build::{add, assign, binary, int, sub};
+use crate::ir::{Expr, Function, Stmt, Type};
+
+/// The pass.
+pub(super) fn room(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    let body = block(&mut function, body);
+    Function { body, ..function }
+}
+
+/// Inner loops first.
+fn block(function: &mut Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in stmts {
+        let s = s.map_children(&mut |e| e, &mut |b| block(function, b));
+        out.extend(made_before(function, &s).unwrap_or_else(|| vec![s]));
+    }
+    out
+}
+
+/// A loop with its requests before it, if it has any that can be made there.
+fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let mut changed = vec![];
+    assigned(body, &mut changed);
+    let (mut wanted, mut kept) = (vec![], vec![]);
+    for (at, s) in body.iter().enumerate() {
+        let request = match s {
+            Stmt::Reserve { array, len } => {
+                counts(len, &body[at + 1..], &changed).map(|counter| (*array, counter))
+            }
+            _ => None,
+        };
+        match request {
+            Some(request) => wanted.push(request),
+            None => kept.push(s.clone()),
+        }
+    }
+    if wanted.is_empty() {
+        return None;
+    }
+    let more = fresh(function, "more", Type::INDEX);
+    let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+    let mut out = vec![assign(more, turns)];
+    out.extend(wanted.into_iter().map(|(array, counter)| {
+        let len = add(Expr::Var(counter), Expr::Var(more));
+        Stmt::Reserve { array, len }
+    }));
+    out.push(Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body: kept });
+    Some(out)
+}
+
+/// The variable of which `len` is the next value, which the rest of the turn gives it, and nothing
+/// else in the loop.
+fn counts(len: &Expr, rest: &[Stmt], changed: &[Var]) -> Option<Var> {
+    let Expr::Binary(BinaryOp::Add, counter, one) = len else { return None };
+    let Expr::Var(counter) = **counter else { return None };
+    let advances =
+        |s: &Stmt| matches!(s, Stmt::Assign { var, value } if *var == counter && value == len);
+    let once = changed.iter().filter(|v| **v == counter).count() == 1;
+    (**one == int(1) && once && rest.iter().any(advances)).then_some(counter)
+}
