@@ -220,9 +220,9 @@ def coo(
     fill_value: Any = 0,
 ) -> Tensor:
     """A tensor of entries: an array of coordinates for each axis, from 0, and the values. Values
-    at the same coordinates are added up. Without ``format`` a matrix is csr, a vector a list, and
-    a tensor of more axes csf."""
-    return _of_entries(tuple(shape), coords, np.asarray(values), fill_value, format)
+    at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
+    usual = _USUAL[len(shape)] if len(shape) < 2 else "coo"
+    return _of_entries(tuple(shape), coords, np.asarray(values), fill_value, format or usual)
 
 
 def _of_entries(
