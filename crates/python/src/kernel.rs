@@ -247,11 +247,12 @@ impl Kernel {
     ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
         let (named, owner) = self.bound(py, args, kwargs)?;
         let is_long = work(&named) > LONG;
+        let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
         let form = self.form_for(py, &named)?;
         if !is_long {
             let run = || {
                 let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-                on_threads(|| form.kernel.run(&operands))
+                on_threads(elements, || form.kernel.run(&operands))
             };
             return Ok((detached(py, run)?, owner));
         }
@@ -260,7 +261,7 @@ impl Kernel {
         let results = interruptible(py, move || {
             let operands: Vec<(&str, &Tensor)> =
                 named.iter().map(|(n, t)| (n.as_str(), t)).collect();
-            on_threads(|| form.kernel.run(&operands))
+            on_threads(usize::MAX, || form.kernel.run(&operands))
         })?;
         Ok((results, owner))
     }
