@@ -31,8 +31,9 @@ from ._native import get_num_threads, set_memory_limit, set_num_threads
 
 if TYPE_CHECKING:
     from ._einsum import einsum
+    from ._expressions import Lazy, compute, lazy
     from ._programs import Kernel, compile, evaluate
-    from ._tensor import Tensor, asarray, read, write
+    from ._tensor import Tensor, asarray, coo, read, write
 
 __version__ = _native.version
 
@@ -46,15 +47,23 @@ _HOMES = {
     "asarray": "_tensor",
     "read": "_tensor",
     "write": "_tensor",
+    "coo": "_tensor",
+    "Lazy": "_expressions",
+    "lazy": "_expressions",
+    "compute": "_expressions",
 }
 
 __all__ = [
     "Kernel",
+    "Lazy",
     "Tensor",
     "asarray",
     "compile",
+    "compute",
+    "coo",
     "einsum",
     "evaluate",
+    "lazy",
     "read",
     "write",
     "TamisError",

@@ -127,13 +127,40 @@ def plain_diagonals(operand: Any) -> Any:
 
 def scipy_array(scheme: str, arrays: tuple[Any, ...], shape: tuple[int, ...], matrix: bool) -> Any:
     """SciPy's array or matrix of arrays, values first."""
+    made = _template(f"{scheme}_{'matrix' if matrix else 'array'}", len(shape))
+    if made is not None:
+        # What the constructor does, without its checks: the arrays are valid.
+        result = made.__new__(type(made))
+        result.__dict__.update(made.__dict__)
+        result._shape = shape
+        result.data, result.indices, result.indptr = arrays
+        return result
     import scipy.sparse
 
     values, *structure = arrays
-    made = getattr(scipy.sparse, f"{scheme}_{'matrix' if matrix else 'array'}")
+    build = getattr(scipy.sparse, f"{scheme}_{'matrix' if matrix else 'array'}")
     if scheme == "coo":
         structure = [tuple(structure)]
-    return made((values, *structure), shape=shape, copy=False)
+    return build((values, *structure), shape=shape, copy=False)
+
+
+#: What a compressed array of SciPy's consists of, if it is as it was in the versions known.
+_PARTS = {"_shape", "maxprint", "indptr", "indices", "data"}
+_templates: dict[tuple[str, int], Any] = {}
+
+
+def _template(name: str, axes: int) -> Any:
+    """An empty array of SciPy's with rows or columns, of which others are made by replacing its
+    parts; none where SciPy may have other parts."""
+    known = _templates.get((name, axes))
+    if known is None and (name, axes) not in _templates:
+        import scipy.sparse
+
+        if name.startswith("cs"):
+            made = getattr(scipy.sparse, name)((1,) * axes)
+            known = made if set(made.__dict__) == _PARTS and made._shape == (1,) * axes else None
+        _templates[name, axes] = known
+    return known
 
 
 #: The names of data types in formats by NumPy's.
@@ -156,8 +183,8 @@ _NAMES = {
 
 
 def type_name(dtype: Any) -> str:
-    """The name in formats of a type that NumPy understands, or that is such a name already."""
-    if isinstance(dtype, str) and (dtype in _NAMES.values() or dtype == "bf16"):
+    """The name in formats of a type that NumPy understands; ``"bf16"``, which it does not, too."""
+    if isinstance(dtype, str) and dtype == "bf16":
         return dtype
     try:
         made = np.dtype(dtype)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 settings.register_profile(
     "ci",
-    max_examples=int(os.environ.get("TAMIS_EXAMPLES", "60")),
+    max_examples=int(os.environ.get("TAMIS_EXAMPLES", "200")),
     deadline=None,
     derandomize="TAMIS_EXAMPLES" not in os.environ,
     suppress_health_check=list(HealthCheck),

@@ -28,6 +28,7 @@ pub fn test(profile: &str) -> bool {
                 OsStr::new("pytest"),
                 OsStr::new("python/tests"),
                 OsStr::new("docs/guide/python.md"),
+                OsStr::new("docs/guide/python-examples.md"),
                 package.join("tamis").as_os_str(),
             ],
             Some(&package),

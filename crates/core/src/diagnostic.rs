@@ -71,6 +71,7 @@ codes! {
     IntegerOverflow "integer-overflow" Execution "A value does not fit the result's data type.";
     PositionOverflow "position-overflow" Execution "A position does not fit its index width.";
     CompilerFailed "compiler-failed" Execution "The system's C compiler failed.";
+    Interrupted "interrupted" Execution "The caller asked for the end of a computation.";
     Internal "internal" Execution "A mistake of Tamis itself: please report it.";
 }
 

@@ -4,7 +4,9 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use tamis::{Code, Diagnostic};
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::Duration;
+use tamis::{Code, Diagnostic, Interrupt};
 use tamis_io::{FileError, FileErrorCode};
 
 /// The module that has the exception classes.
@@ -17,6 +19,39 @@ pub(crate) fn detached<T: Send>(
 ) -> PyResult<T> {
     let done = py.detach(|| catch_unwind(AssertUnwindSafe(work)));
     done.map_err(|payload| mistake(py, &*payload))?.map_err(|diagnostic| raised(py, &diagnostic))
+}
+
+/// How often a long computation looks for signals.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Does work that takes long on a thread of its own, while this one looks for signals: what a
+/// signal's handler raises, as Ctrl-C does, ends the wait, and the work soon after.
+pub(crate) fn interruptible<T: Send + 'static>(
+    py: Python<'_>,
+    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
+) -> PyResult<T> {
+    let (sender, mut receiver) = mpsc::channel();
+    let interrupt = Interrupt::default();
+    let over = interrupt.clone();
+    std::thread::spawn(move || {
+        // Nobody waits any more where sending fails.
+        let _ = sender.send(catch_unwind(AssertUnwindSafe(|| over.over(work))));
+    });
+    loop {
+        let done;
+        (receiver, done) = py.detach(move || {
+            let done = receiver.recv_timeout(PATIENCE);
+            (receiver, done)
+        });
+        match done {
+            Ok(Ok(done)) => return done.map_err(|diagnostic| raised(py, &diagnostic)),
+            Ok(Err(payload)) => return Err(mistake(py, &*payload)),
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| interrupt.request())?;
+            }
+            Err(RecvTimeoutError::Disconnected) => return Err(mistake(py, &"a thread ended")),
+        }
+    }
 }
 
 /// Does work with the interpreter's lock. A panic becomes an exception.

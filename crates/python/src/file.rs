@@ -28,8 +28,9 @@ pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Te
     let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
-    let tensor =
-        detached(py, move || on_threads(|| tamis::pack(&list, &storage, Duplicates::Sum)))?;
+    let tensor = detached(py, move || {
+        on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum))
+    })?;
     Ok((Tensor::new(tensor), about(&file.header)))
 }
 

@@ -6,7 +6,7 @@
 //!                           called with csr f32 and dense f32: compiled, run
 //! ```
 
-use crate::failure::{detached, guarded, raised, refused};
+use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Operand, Owner};
 use crate::result::returned;
 use crate::scalar::Number;
@@ -25,6 +25,9 @@ use tamis::{
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
+
+/// So many steps may take so long that signals are looked for, which takes some microseconds.
+const LONG: f64 = 1e10;
 
 /// A program in index notation, compiled for operands of certain formats when these come first.
 #[pyclass(frozen, subclass, module = "tamis._native")]
@@ -226,6 +229,15 @@ impl Kernel {
         Ok(form)
     }
 
+    /// The program compiled for operands like these, without the interpreter's lock where it is
+    /// compiled now.
+    fn form_for(&self, py: Python<'_>, named: &Named<'_>) -> PyResult<Arc<Form>> {
+        detached(py, || {
+            let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
+            self.form(&operands)
+        })
+    }
+
     /// The results by name, in the order of the statements that wrote them last.
     fn results(
         &self,
@@ -234,13 +246,30 @@ impl Kernel {
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
         let (named, owner) = self.bound(py, args, kwargs)?;
-        let results = detached(py, || {
-            let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-            let form = self.form(&operands)?;
-            on_threads(|| form.kernel.run(&operands))
+        let is_long = work(&named) > LONG;
+        let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
+        let form = self.form_for(py, &named)?;
+        if !is_long {
+            let run = || {
+                let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
+                on_threads(elements, || form.kernel.run(&operands))
+            };
+            return Ok((detached(py, run)?, owner));
+        }
+        let named: Vec<(String, Tensor)> =
+            named.into_iter().map(|(name, tensor)| (name.to_owned(), tensor)).collect();
+        let results = interruptible(py, move || {
+            let operands: Vec<(&str, &Tensor)> =
+                named.iter().map(|(n, t)| (n.as_str(), t)).collect();
+            on_threads(usize::MAX, || form.kernel.run(&operands))
         })?;
         Ok((results, owner))
     }
+}
+
+/// At least as many steps as a kernel takes on operands: all their values, each with each.
+fn work(named: &Named<'_>) -> f64 {
+    named.iter().map(|(_, tensor)| tensor.vals().len().max(1) as f64).product()
 }
 
 /// Whose the result of operands of two owners is.

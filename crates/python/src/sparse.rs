@@ -12,6 +12,7 @@
 use crate::array::{indices, known_format, values};
 use crate::failure::{detached, raised, refused};
 use crate::operand::helper;
+use crate::tensor::valid;
 use pyo3::intern;
 use pyo3::prelude::*;
 use tamis::{
@@ -165,7 +166,7 @@ fn of_parts(
     if let Some(crd) = levels.iter().find_map(|level| level.crd.as_ref()) {
         storage.crd = width(crd);
     }
-    Tensor::try_from_parts(dims, storage, levels, vals)
+    valid(dims, storage, levels, vals)
 }
 
 fn rows(object: &Bound<'_, PyAny>) -> PyResult<(Buffer, Buffer, Buffer)> {

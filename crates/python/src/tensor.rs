@@ -42,8 +42,18 @@ impl Tensor {
         }
         let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
         let (levels, vals) = (tensor.levels().to_vec(), tensor.vals().clone());
-        tamis::Tensor::try_from_parts(dims, storage, levels, vals).map_err(|d| raised(py, &d))
+        valid(dims, storage, levels, vals).map_err(|d| raised(py, &d))
     }
+}
+
+/// The tensor of these arrays, if they keep the promises of their format.
+pub(crate) fn valid(
+    dims: Vec<u64>,
+    storage: Storage,
+    levels: Vec<LevelData>,
+    vals: Buffer,
+) -> Result<tamis::Tensor, Diagnostic> {
+    on_threads(vals.len(), || tamis::Tensor::try_from_parts(dims, storage, levels, vals))
 }
 
 /// A format as a user wrote it, for tensors of an order.
@@ -90,7 +100,7 @@ pub(crate) fn converted(
         return Ok(tensor.clone());
     }
     if !tensor.storage().format.is_full() || storage.format.is_full() {
-        return on_threads(|| tensor.to_format(storage));
+        return on_threads(usize::MAX, || tensor.to_format(storage));
     }
     let mut list = tensor.to_coordinates();
     let fill = storage.fill.computed(list.vals.datatype());
@@ -100,14 +110,33 @@ pub(crate) fn converted(
         *crds = kept.iter().map(|&n| crds[n]).collect();
     }
     let vals = Values::gathered(tensor.vals(), &kept);
-    on_threads(|| tamis::pack(&Coordinates { vals, ..list }, storage, Duplicates::Sum))
+    on_threads(usize::MAX, || tamis::pack(&Coordinates { vals, ..list }, storage, Duplicates::Sum))
 }
 
 #[pymethods]
 impl Tensor {
     #[new]
-    fn copied(tensor: &Tensor) -> Tensor {
+    fn of(tensor: &Tensor) -> Tensor {
         Tensor { tensor: tensor.tensor.clone(), foreign: tensor.foreign }
+    }
+
+    /// The same tensor in arrays of its own, which nobody changes.
+    fn copied(&self, py: Python<'_>) -> PyResult<Tensor> {
+        let tensor = self.checked(py)?;
+        detached(py, move || {
+            let copy = |array: &Buffer| buffer(Values::copied(array));
+            let level = |data: &LevelData| {
+                let mut own = LevelData::default();
+                for part in Part::ALL {
+                    *own.part_mut(part) = data.part(part).map(copy);
+                }
+                own
+            };
+            let levels = tensor.levels().iter().map(level).collect();
+            let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
+            valid(dims, storage, levels, copy(tensor.vals()))
+        })
+        .map(Tensor::new)
     }
 
     /// A tensor of entries: for each axis their coordinates, and their values. Those of the same
@@ -146,7 +175,7 @@ impl Tensor {
         let duplicates = if refuse_duplicates { Duplicates::Refuse } else { Duplicates::Sum };
         detached(py, move || {
             let list = Coordinates { dims: shape, crds, vals: Values::copied(&vals) };
-            on_threads(|| tamis::pack(&list, &storage, duplicates))
+            on_threads(usize::MAX, || tamis::pack(&list, &storage, duplicates))
         })
         .map(Tensor::new)
     }
@@ -178,7 +207,7 @@ impl Tensor {
         let width = |part: Part| data.iter().find_map(|l: &LevelData| l.part(part).map(wide));
         storage.pos = width(Part::Pos).unwrap_or(storage.pos);
         storage.crd = width(Part::Crd).unwrap_or(storage.crd);
-        let made = tamis::Tensor::try_from_parts(shape, storage, data, vals);
+        let made = valid(shape, storage, data, vals);
         made.map(Tensor::new).map_err(|d| raised(py, &d))
     }
 
@@ -204,6 +233,17 @@ impl Tensor {
     #[getter]
     fn nnz(&self) -> usize {
         self.tensor.nnz()
+    }
+
+    /// Whether arrays are somebody else's, who may change them.
+    #[getter]
+    fn is_borrowed(&self) -> bool {
+        self.foreign
+    }
+
+    /// Refuses arrays of somebody else's that were changed into what is no tensor.
+    fn validate(&self, py: Python<'_>) -> PyResult<()> {
+        self.checked(py).map(drop)
     }
 
     /// Bytes of all arrays.

@@ -7,9 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis::Code;
 
-/// Set where the pool of all rayon users cannot serve: a number of threads was asked for, or the
-/// process was forked and has none of the pool's threads.
+/// Set where the pool of all rayon users is not to serve, since a number of threads was asked for.
 static OWN: AtomicBool = AtomicBool::new(false);
+
+/// Set where it cannot, since the process was forked and has none of its threads.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+/// Work on fewer elements runs in one part: it is done where it is asked for, which takes less than
+/// to have a thread of another pool do it.
+const SMALL: usize = 1 << 14;
 
 struct Own {
     threads: Option<usize>,
@@ -18,9 +24,10 @@ struct Own {
 
 static POOL: Mutex<Own> = Mutex::new(Own { threads: None, pool: None });
 
-/// Does work on the threads of this process.
-pub(crate) fn on_threads<T: Send>(work: impl FnOnce() -> T + Send) -> T {
-    if !OWN.load(Ordering::Relaxed) {
+/// Does work on so many elements on the threads of this process.
+pub(crate) fn on_threads<T: Send>(elements: usize, work: impl FnOnce() -> T + Send) -> T {
+    let forked = FORKED.load(Ordering::Relaxed);
+    if !forked && (elements < SMALL || !OWN.load(Ordering::Relaxed)) {
         return work();
     }
     match pool() {
@@ -49,7 +56,7 @@ pub(crate) fn follow_environment(py: Python<'_>) -> PyResult<()> {
 /// Forgets threads that a forked process does not have.
 #[pyfunction]
 pub fn after_fork() {
-    OWN.store(true, Ordering::Relaxed);
+    FORKED.store(true, Ordering::Relaxed);
     if let Ok(mut own) = POOL.try_lock() {
         // Its threads are gone: waiting for them to end would not end.
         std::mem::forget(own.pool.take());
@@ -75,8 +82,8 @@ pub fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
 /// `TAMIS_NUM_THREADS` said, else as many as there are processors.
 #[pyfunction]
 pub fn get_num_threads(py: Python<'_>) -> PyResult<usize> {
-    if OWN.load(Ordering::Relaxed) {
-        return Ok(py.detach(|| on_threads(rayon::current_num_threads)));
+    if OWN.load(Ordering::Relaxed) || FORKED.load(Ordering::Relaxed) {
+        return Ok(py.detach(|| on_threads(usize::MAX, rayon::current_num_threads)));
     }
     tamis::threads::set(None).map_err(|diagnostic| raised(py, &diagnostic))
 }

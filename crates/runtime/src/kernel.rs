@@ -3,6 +3,7 @@
 use crate::budget;
 use crate::coordinates::Coordinates;
 use crate::extent::too_large;
+use crate::interrupt::Interrupt;
 use crate::memory::{self, Buffer};
 use crate::pack::Duplicates;
 use crate::parallel;
@@ -93,6 +94,7 @@ impl Frame {
 impl Call<'_> {
     /// Runs the kernel.
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
+        Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         self.check_extents()?;
         match &self.lowered.chunks {
             Some(chunks) => parallel::run(self, chunks),

@@ -7,6 +7,7 @@ pub mod coordinates;
 mod disk_cache;
 mod extent;
 pub mod interpreted;
+mod interrupt;
 pub mod kernel;
 pub mod memory;
 pub mod pack;
@@ -22,6 +23,7 @@ pub mod threads;
 
 pub use coordinates::{Coordinates, Values};
 pub use extent::{LARGEST_DIMENSION, check_dims};
+pub use interrupt::Interrupt;
 pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
 pub use pages::HugePages;

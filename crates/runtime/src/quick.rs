@@ -11,6 +11,7 @@
 use crate::memory::{Buffer, Element};
 use crate::pack::is_list;
 use crate::tensor::LevelData;
+use rayon::prelude::*;
 use tamis_core::datatype::DataType;
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::level::{Header, Part};
@@ -71,52 +72,155 @@ fn segments(header: &Header, parents: u64, pos: &Buffer, crd: &Buffer) -> Option
     }
 }
 
-fn segments_of<P, C>(header: &Header, parents: u64, pos: &Buffer, crd: &Buffer) -> Option<u64>
-where
-    P: Element + Into<i64> + PartialOrd,
-    C: Element + Into<i64> + PartialOrd,
-{
+fn segments_of<P: Index, C: Index>(
+    header: &Header,
+    parents: u64,
+    pos: &Buffer,
+    crd: &Buffer,
+) -> Option<u64> {
     let (pos, crd) = (pos.as_slice::<P>()?, crd.as_slice::<C>()?);
-    let properties = header.properties;
     let (first, last) = (*pos.first()?, *pos.last()?);
+    let properties = header.properties;
     let complete = pos.len() as u64 == parents.checked_add(1)?
         && (first.into(), last.into()) == (0, crd.len() as i64)
-        && pairs(pos, |a, b| a > b) == 0
-        && lie_within(header, crd);
+        && (properties.ordered || !properties.unique);
     if !complete {
         return None;
     }
-    let ordered = match (properties.ordered, properties.unique) {
-        (true, true) => ascend(pos, crd, |a, b| a >= b),
-        (true, false) => ascend(pos, crd, |a, b| a > b),
-        (false, unique) => !unique,
+    let range = Range::of(header)?;
+    // Coordinates are looked at while they are in the cache, those at ends of segments twice.
+    let holds = |rows: &[P]| match (properties.ordered, properties.unique) {
+        (true, true) => segments_hold(rows, crd, range, |a, b| b <= a),
+        (true, false) => segments_hold(rows, crd, range, |a, b| b < a),
+        _ => segments_hold(rows, crd, range, |_, _| false),
     };
-    ordered.then_some(crd.len() as u64)
+    let blocks = pos.len().div_ceil(ROWS);
+    let block = |k: usize| &pos[k * ROWS..pos.len().min((k + 1) * ROWS + 1)];
+    let all = match crd.len() >= LARGE {
+        true => (0..blocks).into_par_iter().all(|k| holds(block(k))),
+        false => (0..blocks).all(|k| holds(block(k))),
+    };
+    all.then_some(crd.len() as u64)
 }
 
-/// Whether every coordinate lies in the extent of its level.
-fn lie_within<C: Element + Into<i64>>(header: &Header, crd: &[C]) -> bool {
-    let outside = |c: &C| u64::from((*c).into().wrapping_sub(header.least) as u64 >= header.size);
-    crd.iter().map(outside).sum::<u64>() == 0
+/// So many segments are looked at together.
+const ROWS: usize = 1024;
+
+/// From so many elements on arrays are looked at by several threads.
+pub(crate) const LARGE: usize = 1 << 18;
+
+/// A number of an array of positions or coordinates.
+trait Index: Element + Ord + Into<i64> {
+    /// The nearest number of the type.
+    fn nearest(x: i64) -> Self;
+    /// Negative if one of two differences is: what lies outside of a range has one.
+    fn beyond(self, least: Self, last: Self) -> Self;
+    /// Negative if one of both is.
+    fn or(self, other: Self) -> Self;
+    /// One more if something holds.
+    fn counted(self, holds: bool) -> Self;
 }
 
-/// How many neighbours a relation holds for.
-fn pairs<T: Copy>(items: &[T], holds: impl Fn(T, T) -> bool) -> u64 {
-    let behind = items.get(1..).unwrap_or_default();
-    items.iter().zip(behind).map(|(&a, &b)| u64::from(holds(a, b))).sum()
+macro_rules! index {
+    ($($t:ty),*) => {$(
+        impl Index for $t {
+            fn nearest(x: i64) -> $t {
+                x.clamp(<$t>::MIN.into(), <$t>::MAX.into()) as $t
+            }
+            fn beyond(self, least: $t, last: $t) -> $t {
+                // If one wraps around to the other sign, the other does not.
+                self.wrapping_sub(least) | last.wrapping_sub(self)
+            }
+            fn or(self, other: $t) -> $t {
+                self | other
+            }
+            fn counted(self, holds: bool) -> $t {
+                self + <$t>::from(holds)
+            }
+        }
+    )*};
+}
+index!(i32, i64);
+
+/// The coordinates that a level may have.
+#[derive(Clone, Copy)]
+struct Range {
+    least: i64,
+    last: i64,
 }
 
-/// Whether neighbours descend nowhere but where a segment ends. Positions ascend from 0 to the
-/// number of coordinates.
-fn ascend<P, C>(pos: &[P], crd: &[C], descends: impl Fn(C, C) -> bool) -> bool
-where
-    P: Element + Into<i64>,
-    C: Element,
-{
-    let ends = pos.windows(2).map(|w| (w[0].into() as usize, w[1].into() as usize));
-    let between = ends.filter(|&(begin, end)| begin < end && 0 < begin);
-    let at_ends = between.map(|(begin, _)| u64::from(descends(crd[begin - 1], crd[begin]))).sum();
-    pairs(crd, &descends) == at_ends
+impl Range {
+    fn of(header: &Header) -> Option<Range> {
+        let last = header.least.checked_add(i64::try_from(header.size).ok()?)? - 1;
+        Some(Range { least: header.least, last })
+    }
+}
+
+/// Whether segments, of which these are the ends, ascend within the array of coordinates, and these
+/// lie in their range and descend nowhere but between segments.
+fn segments_hold<P: Index, C: Index>(
+    ends: &[P],
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> bool {
+    let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return true };
+    let (first, last): (i64, i64) = (first.into(), last.into());
+    if first < 0 || last > crd.len() as i64 || !ends.is_sorted() {
+        return false;
+    }
+    let (begin, end) = (first as usize, last as usize);
+    let Some(descents) = scanned(&crd[begin.saturating_sub(1)..end], range, &descends) else {
+        return false;
+    };
+    let between = ends.windows(2).map(|w| {
+        let at: i64 = w[0].into();
+        // The end of a segment is one between two coordinates if the next has some, and counts
+        // once then.
+        w[0] < w[1] && at > 0 && descends(crd[at as usize - 1], crd[at as usize])
+    });
+    between.map(u64::from).sum::<u64>() == descents
+}
+
+/// How many neighbours descend, if all coordinates lie in the range.
+fn scanned<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -> Option<u64> {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { scanned_wide(crd, range, descends) };
+    }
+    scanned_plain(crd, range, descends)
+}
+
+/// The same with instructions that compare several numbers of 64 bits at once.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn scanned_wide<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -> Option<u64> {
+    scanned_plain(crd, range, descends)
+}
+
+#[inline(always)]
+fn scanned_plain<C: Index>(
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> Option<u64> {
+    let (least, last) = (C::nearest(range.least), C::nearest(range.last));
+    let mut descents = 0;
+    let mut outside = C::nearest(0);
+    for at in (0..crd.len()).step_by(1 << 14) {
+        let block = &crd[at..crd.len().min(at + (1 << 14))];
+        let mut count = C::nearest(0);
+        for (&a, &b) in block.iter().zip(&block[1..]) {
+            outside = outside.or(a.beyond(least, last));
+            count = count.counted(descends(a, b));
+        }
+        let end = block[block.len() - 1];
+        outside = outside.or(end.beyond(least, last));
+        let next = crd.get(at + block.len()).is_some_and(|&next| descends(end, next));
+        descents += count.into() as u64 + u64::from(next);
+    }
+    (outside.into() >= 0).then_some(descents)
 }
 
 /// The number of entries of a list of coordinates.
@@ -142,12 +246,11 @@ fn list(format: &Format, headers: &[Header], levels: &[LevelData]) -> Option<u64
     Some(len as u64)
 }
 
-fn list_of<C>(headers: &[Header], crds: &[&Buffer], unique: bool) -> Option<()>
-where
-    C: Element + Into<i64> + Ord,
-{
+fn list_of<C: Index>(headers: &[Header], crds: &[&Buffer], unique: bool) -> Option<()> {
     let slices = crds.iter().map(|crd| crd.as_slice::<C>()).collect::<Option<Vec<&[C]>>>()?;
-    let inside = headers.iter().zip(&slices).all(|(header, crd)| lie_within(header, crd));
+    let inside = headers.iter().zip(&slices).all(|(header, crd)| {
+        Range::of(header).and_then(|range| scanned(crd, range, |_, _| false)).is_some()
+    });
     let ordered = headers.iter().filter(|h| h.properties.ordered).count();
     let in_order = match ordered {
         0 => !unique,

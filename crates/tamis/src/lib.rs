@@ -36,8 +36,8 @@ pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{
-    Buffer, Coordinates, Duplicates, Element, LARGEST_DIMENSION, LevelData, Tensor, Truth, Values,
-    is_list,
+    Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
+    Truth, Values, is_list,
 };
 pub use tamis_runtime::{HugePages, budget, pipes, threads};
 

@@ -136,3 +136,23 @@ fn loops_of_schedules_run_in_parts() {
     let scheduled = check_scheduled(both, positions, operands, "dense");
     assert!(plain.iter().zip(&scheduled).all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs()));
 }
+
+/// Asked for the end before it begins, and on every number of threads.
+#[test]
+fn what_is_interrupted_ends_with_a_diagnostic() {
+    let a = random("csr", &[4000, 4000], 200_000, 5);
+    let operands = [("A", &a)];
+    let kernel = Kernel::compile("c = A(i,j) * A(j,i)", &operands, &Options::default());
+    let kernel = kernel.unwrap_or_else(|d| panic!("{d}"));
+    for threads in [1, 3] {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.unwrap_or_else(|error| panic!("{error}"));
+        let interrupt = tamis::Interrupt::default();
+        let run = || pool.install(|| interrupt.over(|| kernel.run(&operands)));
+        assert!(run().is_ok());
+        interrupt.request();
+        let told = run().map_or_else(|d| d.to_string(), |_| String::new());
+        assert!(told.starts_with("error[interrupted]: the computation was interrupted"), "{told}");
+        assert!(pool.install(|| kernel.run(&operands)).is_ok());
+    }
+}

@@ -15,6 +15,7 @@ mod cut;
 mod list;
 mod overlap;
 
+use crate::interrupt::Interrupt;
 use crate::kernel::{Call, Frame};
 use crate::memory;
 use crate::tensor::Tensor;
@@ -139,6 +140,7 @@ fn in_parts<J: Joined>(
     let parts = cuts.len() + 1;
     let line = Mutex::new(Line { told: 0, waiting: vec![], failure: None });
     let (next, idle) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let interrupt = Interrupt::current();
     let work = || {
         loop {
             let k = next.fetch_add(1, Ordering::Relaxed);
@@ -148,7 +150,8 @@ fn in_parts<J: Joined>(
             let begin = if k == 0 { i64::MIN } else { cuts[k - 1] };
             let part = Part { begin, end: cuts.get(k).copied().unwrap_or(i64::MAX) };
             let left: Option<Frame> = idle.lock().ok().and_then(|mut idle: _| Vec::pop(&mut idle));
-            let done = left.map_or_else(frame, Ok).and_then(|mut frame| {
+            let goes_on = interrupt.as_ref().map_or(Ok(()), Interrupt::check);
+            let done = goes_on.and_then(|()| left.map_or_else(frame, Ok)).and_then(|mut frame| {
                 frame.set_interval(part.begin, part.end);
                 joined.begin(call, part, &mut frame)?;
                 call.enter(&mut frame).map(|()| frame)

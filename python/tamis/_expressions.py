@@ -1,0 +1,488 @@
+"""Expressions of tensors that are computed as one kernel.
+
+``lazy(A) * lazy(B) + 1`` is a tree; ``compute`` writes it in index notation, every operand by name,
+and evaluates that. Tensors compute each operator at once, by the same trees.
+
+    out(i0,i1) = t0(i0,i1) * t1(i0,i1) + 1
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._errors import TamisTypeError, TamisValueError
+from ._operands import type_name
+from ._programs import Kernel, keep
+
+_kernels: dict[Any, Kernel] = {}
+
+#: How functions of elements are written, by the names that NumPy's ufuncs have.
+FUNCTIONS = {
+    "add": "{} + {}",
+    "subtract": "{} - {}",
+    "multiply": "{} * {}",
+    "divide": "{} / {}",
+    "negative": "-{}",
+    "absolute": "abs({})",
+    "minimum": "min({}, {})",
+    "maximum": "max({}, {})",
+    "power": "pow({}, {})",
+    "remainder": "mod({}, {})",
+    "equal": "{} == {}",
+    "not_equal": "{} != {}",
+    "less": "{} < {}",
+    "less_equal": "{} <= {}",
+    "greater": "{} > {}",
+    "greater_equal": "{} >= {}",
+    "logical_and": "and({}, {})",
+    "logical_or": "or({}, {})",
+    "logical_xor": "xor({}, {})",
+    "logical_not": "not({})",
+    "arctan2": "atan2({}, {})",
+    "heaviside": "heaviside({}, {})",
+    "square": "square({})",
+    "cube": "cube({})",
+    "sqrt": "sqrt({})",
+    "cbrt": "cbrt({})",
+    "exp": "exp({})",
+    "log": "log({})",
+    "log10": "log10({})",
+    "sin": "sin({})",
+    "cos": "cos({})",
+    "tan": "tan({})",
+    "arcsin": "asin({})",
+    "arccos": "acos({})",
+    "arctan": "atan({})",
+    "sinh": "sinh({})",
+    "cosh": "cosh({})",
+    "tanh": "tanh({})",
+    "arcsinh": "asinh({})",
+    "arccosh": "acosh({})",
+    "arctanh": "atanh({})",
+}
+_REAL = {"divide", "arctan2", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
+_TRUTH = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"} | {
+    name for name in FUNCTIONS if name.startswith("logical")
+}
+
+
+class Expression:
+    """An expression that is not computed yet: shape, type, and how its element at some index
+    variables is written."""
+
+    def __init__(
+        self,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+        leaves: tuple[Any, ...],
+        write: Callable[[tuple[str, ...], _Names], str],
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self._leaves = leaves
+        self._write = write
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        return len(self.shape)
+
+
+class _Names:
+    """The names of a program: its operands, and index variables that nothing else has."""
+
+    def __init__(self, leaves: Sequence[Any]) -> None:
+        self.operands = {id(leaf): f"t{k}" for k, leaf in enumerate(leaves)}
+        self._fresh = 0
+
+    def fresh(self) -> str:
+        self._fresh += 1
+        return f"k{self._fresh}"
+
+
+def leaf(operand: Any) -> Expression:
+    """The expression that an array, a tensor or a number is."""
+    if isinstance(operand, Expression):
+        return operand
+    if not isinstance(operand, _native.Tensor) and not hasattr(operand, "dtype"):
+        operand = np.asarray(operand)
+    shape = tuple(operand.shape)
+    dtype = np.dtype(operand.dtype)
+    type_name(dtype)
+
+    def write(indices: tuple[str, ...], names: _Names) -> str:
+        name = names.operands[id(operand)]
+        return f"{name}({','.join(indices)})" if indices else name
+
+    return Expression(shape, dtype, (operand,), write)
+
+
+def number(value: Any, beside: np.dtype[Any], literal: bool) -> Expression:
+    """A number of Python's beside operands of a type. As a literal it is part of the program, so
+    that what it makes of absent elements is known when that is compiled."""
+    dtype = _beside(value, beside)
+    finite = not isinstance(value, complex) and math.isfinite(value)
+    if not (literal and finite):
+        return leaf(np.asarray(value, dtype=dtype))
+    text = str(int(value)) if isinstance(value, numbers.Integral) else repr(float(value))
+    return Expression((), dtype, (), lambda indices, names: f"({text})" if text[0] == "-" else text)
+
+
+def _beside(value: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
+    if isinstance(value, bool):
+        return np.dtype(bool)
+    try:
+        return np.result_type(value, beside)
+    except OverflowError as error:
+        text = f"error[type-mismatch]: {value} does not fit {beside}\n  = help: use astype first"
+        raise TamisTypeError("type-mismatch", text) from error
+
+
+def elementwise(name: str, *operands: Any) -> Expression:
+    """A function of elements, by its NumPy name; axes of one element fit any size."""
+    if name == "power" and operands[1] is not True and _is_number(operands[1]) and operands[1] in (2, 3):
+        # Repeated products, which integers and complex numbers have too.
+        return elementwise("square" if operands[1] == 2 else "cube", operands[0])
+    known = [leaf(x) for x in operands if not _is_number(x)]
+    beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
+    literal = name not in ("multiply", "divide")
+    inputs = [number(x, beside, literal) if _is_number(x) else leaf(x) for x in operands]
+    try:
+        shape = np.broadcast_shapes(*(x.shape for x in inputs))
+    except ValueError as error:
+        shapes = " and ".join(str(x.shape) for x in inputs)
+        text = f"error[dimension-mismatch]: the shapes {shapes} do not fit\n"
+        text += "  = help: sizes are equal, or 1"
+        raise TamisValueError("dimension-mismatch", text) from error
+    dtype, real = _result_type(name, inputs)
+
+    def write(indices: tuple[str, ...], names: _Names) -> str:
+        texts = [_fitted(x, shape, indices, names) for x in inputs]
+        if real:
+            texts[0] = f"(1.0 * {texts[0]})"
+        return f"({FUNCTIONS[name].format(*texts)})"
+
+    leaves = tuple(leaf for x in inputs for leaf in x._leaves)
+    return Expression(tuple(shape), dtype, leaves, write)
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+
+
+def _result_type(name: str, inputs: list[Expression]) -> tuple[np.dtype[Any], bool]:
+    """The type of results, and whether integers become floats first."""
+    if name in _TRUTH:
+        return np.dtype(bool), False
+    both = np.result_type(*(x.dtype for x in inputs))
+    if name in _REAL and both.kind in "iub":
+        return np.dtype(np.float64), True
+    if name == "absolute" and both.kind == "c":
+        return np.dtype(np.float32 if both == np.complex64 else np.float64), False
+    if name == "subtract" and both.kind == "b":
+        return np.dtype(np.int64), False
+    return both, False
+
+
+def _fitted(x: Expression, shape: Sequence[int], indices: tuple[str, ...], names: _Names) -> str:
+    """An operand at the index variables of a result that its axes are broadcast to."""
+    own = list(indices[len(indices) - x.ndim :])
+    bound = []
+    for axis, (size, wanted) in enumerate(zip(x.shape, shape[len(shape) - x.ndim :])):
+        if size == 1 and wanted != 1:
+            own[axis] = names.fresh()
+            bound.append(own[axis])
+    text = x._write(tuple(own), names)
+    for var in bound:
+        text = f"sum({var}, {text})"
+    return text
+
+
+def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
+    """``sum prod min max any all`` over some axes, or over all."""
+    x = leaf(operand)
+    axes = axes_of(axis, x.ndim)
+    if name in ("min", "max") and any(x.shape[k] == 0 for k in axes):
+        text = f"error[dimension-mismatch]: the {name} of no elements has no value\n"
+        text += "  = help: leave out axes of size 0"
+        raise TamisValueError("dimension-mismatch", text)
+    dtype = x.dtype
+    if name in ("any", "all"):
+        dtype = np.dtype(bool)
+    elif name in ("sum", "prod") and dtype.kind in "iub":
+        dtype = np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
+    shape = tuple(n for k, n in enumerate(x.shape) if k not in axes)
+
+    def write(indices: tuple[str, ...], names: _Names) -> str:
+        rest = iter(indices)
+        own = [names.fresh() if k in axes else next(rest) for k in range(x.ndim)]
+        text = x._write(tuple(own), names)
+        for k in reversed(axes):
+            text = f"{name}({own[k]}, {text})"
+        return text
+
+    return Expression(shape, dtype, x._leaves, write)
+
+
+def permutation(operand: Any, axes: Sequence[int] | None = None) -> Expression:
+    """The axes in another order; reversed if none is given."""
+    x = leaf(operand)
+    order = tuple(range(x.ndim))[::-1] if axes is None else axes_of(axes, x.ndim)
+    if len(order) != x.ndim:
+        text = f"error[dimension-mismatch]: {axes} are not the axes of {x.ndim}\n"
+        text += "  = help: name each axis once"
+        raise TamisValueError("dimension-mismatch", text)
+    shape = tuple(x.shape[k] for k in order)
+
+    def write(indices: tuple[str, ...], names: _Names) -> str:
+        own = [""] * x.ndim
+        for place, k in enumerate(order):
+            own[k] = indices[place]
+        return x._write(tuple(own), names)
+
+    return Expression(shape, x.dtype, x._leaves, write)
+
+
+def product(left: Any, right: Any) -> Expression:
+    """The matrix product of the last two axes, as ``@`` has it."""
+    a, b = leaf(left), leaf(right)
+    if not a.ndim or not b.ndim:
+        text = "error[order-mismatch]: a matrix product needs axes\n  = help: write * for numbers"
+        raise TamisValueError("order-mismatch", text)
+    inner, other = a.shape[-1], b.shape[-2] if b.ndim > 1 else b.shape[0]
+    if inner != other:
+        text = f"error[dimension-mismatch]: axis {a.ndim - 1} of the left side has {inner}, axis "
+        text += f"{max(b.ndim - 2, 0)} of the right side {other}\n  = help: make them equal"
+        raise TamisValueError("dimension-mismatch", text)
+    rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError as error:
+        text = f"error[dimension-mismatch]: the shapes {a.shape} and {b.shape} do not fit\n"
+        text += "  = help: the axes before the last two are equal, or 1"
+        raise TamisValueError("dimension-mismatch", text) from error
+    dtype = np.result_type(a.dtype, b.dtype)
+
+    def write(indices: tuple[str, ...], names: _Names) -> str:
+        k = names.fresh()
+        batches, rest = indices[: len(batch)], indices[len(batch) :]
+        of_a = (*batches, *rest[: len(rows)], k)
+        of_b = (*batches, k, *rest[len(rows) :])
+        one = _fitted(a, (*batch, *rows, inner), of_a, names)
+        two = _fitted(b, (*batch, inner, *columns), of_b, names)
+        return f"{'any' if dtype == bool else 'sum'}({k}, {one} * {two})"
+
+    return Expression((*batch, *rows, *columns), dtype, (*a._leaves, *b._leaves), write)
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """Axes as NumPy understands them: none for all, from the end if negative, each once."""
+    if axis is None:
+        return tuple(range(ndim))
+    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    found = tuple(int(k) + ndim if k < 0 else int(k) for k in axes)
+    if any(not 0 <= k < ndim for k in found) or len(set(found)) < len(found):
+        text = f"error[order-mismatch]: {axis} names no axes of {ndim}\n"
+        text += "  = help: name each axis once, from 0, or from -1 backwards"
+        raise TamisValueError("order-mismatch", text)
+    return found
+
+
+def compute(expression: Any, *, format: str | None = None, dtype: Any = None) -> Any:
+    """Computes an expression of ``lazy`` by one kernel.
+
+    ``format`` and ``dtype`` are those of the result, which is NumPy's, SciPy's or a tensor like
+    that of ``evaluate``.
+    """
+    tree = leaf(expression)
+    leaves = {id(leaf): leaf for leaf in tree._leaves}
+    names = _Names(list(leaves.values()))
+    indices = tuple(f"i{k}" for k in range(tree.ndim))
+    result = f"out({','.join(indices)})" if indices else "out"
+    text = f"{result} = {tree._write(indices, names)}"
+    key = (text, format, type_name(dtype or tree.dtype))
+    kernel = _kernels.get(key)
+    if kernel is None:
+        kernel = Kernel(text, {}, key[2], {}, {}, "", "auto", format, None)
+        keep(_kernels, key, kernel)
+    return kernel(**{names.operands[place]: leaf for place, leaf in leaves.items()})
+
+
+class Operators:
+    """The operators of Python as expressions: computed at once, or later."""
+
+    def _made(self, tree: Expression) -> Any:
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary("divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._binary("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._binary("remainder", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._binary("power", other, self)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._binary("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._binary("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._binary("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._binary("greater_equal", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Any:
+        return self._made(elementwise("negative", self))
+
+    def __abs__(self) -> Any:
+        return self._made(elementwise("absolute", self))
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._made(product(self, other)) if is_operand(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return self._made(product(other, self)) if is_operand(other) else NotImplemented
+
+    def _binary(self, name: str, left: Any, right: Any) -> Any:
+        if not (is_operand(left) and is_operand(right)):
+            return NotImplemented
+        return self._made(elementwise(name, left, right))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if options or not all(is_operand(x) for x in inputs):
+            return NotImplemented
+        if method == "__call__" and ufunc.__name__ == "matmul":
+            return self._made(product(*inputs))
+        if method == "__call__" and ufunc.__name__ in FUNCTIONS:
+            return self._made(elementwise(ufunc.__name__, *inputs))
+        return NotImplemented
+
+    def sum(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
+        """The sum over some axes, or all; integers under 64 bits are summed in 64."""
+        return self._reduced("sum", axis, dtype)
+
+    def prod(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
+        """The product over some axes, or all."""
+        return self._reduced("prod", axis, dtype)
+
+    def min(self, axis: Any = None, *, out: None = None) -> Any:
+        """The least element over some axes, or all."""
+        return self._reduced("min", axis)
+
+    def max(self, axis: Any = None, *, out: None = None) -> Any:
+        """The greatest element over some axes, or all."""
+        return self._reduced("max", axis)
+
+    def any(self, axis: Any = None, *, out: None = None) -> Any:
+        """Whether some element is not zero."""
+        return self._reduced("any", axis)
+
+    def all(self, axis: Any = None, *, out: None = None) -> Any:
+        """Whether no element is zero."""
+        return self._reduced("all", axis)
+
+    def _reduced(self, name: str, axis: Any, dtype: Any = None) -> Any:
+        tree = reduction(name, self, axis)
+        if dtype is not None:
+            tree.dtype = np.dtype(dtype)
+        return self._made(tree)
+
+    def mean(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
+        """The mean over some axes, or all."""
+        tree = leaf(self)
+        axes = axes_of(axis, tree.ndim)
+        count = math.prod(tree.shape[k] for k in axes)
+        total = reduction("sum", self, axes)
+        if tree.dtype.kind == "f" and dtype is None:
+            total.dtype = tree.dtype
+        if not count:
+            text = "error[dimension-mismatch]: the mean of no elements has no value\n"
+            text += "  = help: leave out axes of size 0"
+            raise TamisValueError("dimension-mismatch", text)
+        return self._made(elementwise("divide", total, float(count)))
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order; reversed if none is given."""
+        order: Any = axes
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            order = axes[0]
+        return self._made(permutation(self, order or None))
+
+    @property
+    def T(self) -> Any:  # noqa: N802
+        """The axes in reverse order."""
+        return self._made(permutation(self))
+
+
+class Lazy(Operators, Expression):
+    """An expression of arrays, tensors and numbers, made by ``tamis.lazy`` and operators; its
+    value is what ``tamis.compute`` makes of it."""
+
+    def _made(self, tree: Expression) -> Lazy:
+        return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+
+    def __repr__(self) -> str:
+        return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
+
+
+def lazy(operand: Any) -> Lazy:
+    """An expression of an array, tensor or number, that ``compute`` evaluates as a whole.
+
+    >>> import tamis
+    >>> A = tamis.asarray(np.eye(3), format="csr")
+    >>> tamis.compute((tamis.lazy(A) * 2 + A).sum(axis=0))
+    array([3., 3., 3.])
+    """
+    tree = leaf(operand)
+    return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+
+
+def is_operand(x: Any) -> bool:
+    """Whether an expression may have it as a part."""
+    known = (Expression, _native.Tensor, bool, int, float, complex, np.ndarray, np.generic)
+    return isinstance(x, known) or type(x).__module__.startswith(("scipy.sparse", "sparse"))

@@ -1,0 +1,261 @@
+"""``tamis.Tensor`` behaves as NumPy's arrays do."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from conftest import array, seeds
+from forms import FORMATS, tensor
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tamis
+
+
+def same(found, expected, exact=True):
+    found = found.to_numpy() if isinstance(found, tamis.Tensor) else np.asarray(found)
+    expected = np.asarray(expected)
+    assert found.shape == expected.shape
+    assert found.dtype == expected.dtype
+    if exact:
+        np.testing.assert_array_equal(found, expected)
+    else:
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+UNARY = {
+    "negative": lambda x: -x,
+    "twice": lambda x: x + x,
+    "shifted": lambda x: x + 1,
+    "reflected": lambda x: 3 - x,
+    "scaled": lambda x: x * 3,
+    "quarter": lambda x: x / 4,
+    "inverse": lambda x: 1 / (x + 10),
+    "square": lambda x: x**2,
+    "cube": lambda x: x**3,
+    "transposed": lambda x: x.T,
+    "gram": lambda x: x @ x.T,
+    "sum": lambda x: x.sum(),
+    "columns": lambda x: x.sum(axis=0),
+    "rows": lambda x: x.sum(axis=-1),
+    "product": lambda x: (x + 1).prod(axis=0),
+    "mean": lambda x: x.mean(),
+    "means": lambda x: x.mean(axis=1),
+    "by numpy": lambda x: np.sum(x, axis=0),
+    "by rows": lambda x: x * np.arange(1, 6),
+    "by columns": lambda x: x * np.arange(4)[:, None],
+    "from the left": lambda x: np.ones((3, 4), dtype=x.dtype) @ x,
+    "dense": lambda x: np.ones((4, 5), dtype=x.dtype) + x,
+    "axes": lambda x: x.transpose(1, 0),
+}
+REAL = {
+    "above": lambda x: x > 1,
+    "zero": lambda x: x == 0,
+    "greatest": lambda x: x.max(),
+    "least": lambda x: x.min(axis=0),
+    "absolute": lambda x: abs(x),
+    "minimum": lambda x: np.minimum(x, 1),
+    "remainder": lambda x: x % 2,
+    "any": lambda x: x.any(axis=0),
+    "all": lambda x: x.all(),
+    "root": lambda x: np.sqrt(abs(x)),
+    "exp": lambda x: np.exp(x),
+    "tanh": lambda x: np.tanh(x),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4", "c16"])
+@pytest.mark.parametrize("name", [*UNARY, *REAL])
+def test_operators(name, dtype):
+    if dtype == "c16" and name in REAL:
+        return
+    made = array(11, (4, 5), dtype)
+    operation = UNARY.get(name) or REAL[name]
+    same(operation(tamis.asarray(made, format="csr")), operation(made), exact=False)
+
+
+@given(st.sampled_from(sorted(UNARY)), st.sampled_from(FORMATS), seeds)
+def test_operators_in_every_format(name, format, seed):
+    made = array(seed, (4, 5))
+    same(UNARY[name](tamis.asarray(made, format=format)), UNARY[name](made), exact=False)
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.data(), seeds)
+def test_keys(shape, data, seed):
+    made = array(seed, tuple(shape)) + data.draw(st.sampled_from([0, 1]))
+    format = data.draw(st.sampled_from(["csr", "csc", "coo", "csf", "dense"]))
+    found = tensor(made, format)
+    key, has_array = [], False
+    for size in shape:
+        kinds = ["slice", "all"] + (["number"] if size else [])
+        if not has_array and None not in key and not any(isinstance(k, int) for k in key):
+            kinds += ["mask"] + (["array"] if size else [])
+        kind = data.draw(st.sampled_from(kinds))
+        ends = st.one_of(st.none(), st.integers(-5, 5))
+        if kind == "slice":
+            step = data.draw(st.sampled_from([None, 1, 2, -1, -2]))
+            key.append(slice(data.draw(ends), data.draw(ends), step))
+        elif kind == "all":
+            key.append(slice(None))
+        elif kind == "number" and not has_array:
+            key.append(data.draw(st.integers(-size, size - 1)))
+        elif kind == "number":
+            key.append(slice(None))
+        elif kind == "mask":
+            has_array = True
+            key.append(np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool))
+        else:
+            has_array = True
+            key.append(data.draw(st.lists(st.integers(-size, size - 1), min_size=1, max_size=6)))
+    if data.draw(st.booleans()):
+        key = [*key[:1], Ellipsis, *key[len(shape) - 1 :]] if len(shape) > 1 else [Ellipsis, *key]
+    same(found[tuple(key)], made[tuple(key)])
+
+
+@pytest.mark.parametrize("key", [7, (0, 0, 0), (slice(None), 5), "a", 1.5, ([0], [1]), [True]])
+def test_wrong_keys(key):
+    with pytest.raises(IndexError):
+        tamis.asarray(np.eye(3), format="csr")[key]
+
+
+@given(st.sampled_from(FORMATS), st.sampled_from([0, 1.5, np.inf]), seeds)
+def test_pickles_and_copies(format, fill, seed):
+    found = tamis.asarray(array(seed, (4, 5)), format=format)
+    if fill:
+        found = tamis.Tensor(found.with_fill(repr(float(fill))))
+    for made in (pickle.loads(pickle.dumps(found)), copy.copy(found), copy.deepcopy(found)):
+        assert made.storage == found.storage
+        assert made.nnz == found.nnz
+        same(made, found.to_numpy())
+
+
+@given(
+    st.sampled_from(["f8", "f4", "i8", "i2", "c16", "?"]),
+    st.sampled_from(["f8", "f4", "i8", "i4", "c8", "?"]),
+    seeds,
+)
+def test_types_are_converted(before, after, seed):
+    made = array(seed, (4, 5), before)
+    with np.errstate(all="ignore"):
+        if before == "c16" and after != "c8" and after != "?":
+            expected = made.real.astype(after)
+        else:
+            expected = made.astype(after)
+        same(tamis.asarray(made, format="csr").astype(after), expected)
+
+
+def test_shapes():
+    made = array(3, (4, 6))
+    found = tamis.asarray(made, format="csr")
+    same(found.reshape(3, -1), made.reshape(3, -1))
+    same(found.reshape((2, 3, 4)), made.reshape(2, 3, 4))
+    same(found[:, None, :], made[:, None, :])
+    assert (found.ndim, found.size, len(found)) == (2, 24, 4)
+    with pytest.raises(ValueError, match="24 elements do not fit"):
+        found.reshape(5, 5)
+    for mine, numpys in zip(found.nonzero(), made.nonzero()):
+        np.testing.assert_array_equal(mine, numpys)
+
+
+def test_fill_values():
+    found = tamis.asarray(array(3, (4, 6)), format="csr") + 2
+    assert found.fill_value == 2 and found.format == "csr"
+    same(found.sum(axis=0), found.to_numpy().sum(axis=0))
+    same(found[1:3, ::2], found.to_numpy()[1:3, ::2])
+    with pytest.raises(TypeError, match="fill value 0"):
+        found.to_scipy()
+    same(tamis.Tensor(pickle.loads(pickle.dumps(found))), found.to_numpy())
+
+
+def test_what_numpy_must_not_do():
+    found = tamis.asarray(np.eye(3), format="csr")
+    with pytest.raises(TypeError, match="not made dense unasked"):
+        np.asarray(found)
+    with pytest.raises(ValueError, match="no number"):
+        bool(found)
+    assert float(found[:1, :1]) == 1.0
+    with pytest.raises(TypeError):
+        found + "a"
+    with pytest.raises(TypeError):
+        hash(found)
+
+
+def test_lazy_expressions_are_one_kernel():
+    a, b = array(5, (4, 5)), array(6, (4, 5))
+    x, y = tamis.lazy(sp.csr_array(a)), tamis.lazy(sp.csr_array(b))
+    same(tamis.compute((2 * x + y).sum(axis=0)), (2 * a + b).sum(axis=0))
+    same(tamis.compute((x * y) @ b.T), (a * b) @ b.T)
+    same(tamis.compute(np.sqrt(x * x) - abs(y)).toarray(), np.sqrt(a * a) - abs(b))
+    result = tamis.compute(x * y, format="csc")
+    assert isinstance(result, sp.csc_array)
+    same(tamis.compute(x.mean(axis=1)), a.mean(axis=1))
+
+
+def test_borrowing_and_copying():
+    made = np.eye(3)
+    assert np.shares_memory(tamis.asarray(made, copy=False).values, made)
+    assert not np.shares_memory(tamis.asarray(made, copy=True).values, made)
+    with pytest.raises(ValueError, match="cannot be borrowed"):
+        tamis.asarray(made, format="csr", copy=False)
+    mine = tamis.asarray(sp.csr_array(made), copy=True)
+    assert not mine.is_borrowed
+    same(tamis.coo(([0, 0, 2], [1, 1, 2]), [1.0, 2.0, 3.0], shape=(3, 3)), [[0, 3.0, 0], [0, 0, 0], [0, 0, 3]])
+    with pytest.raises(ValueError, match="different lengths"):
+        tamis.coo(([0], [1]), [1.0, 2.0], shape=(3, 3))
+    with pytest.raises(ValueError, match="negative"):
+        tamis.coo(([-1], [1]), [1.0], shape=(3, 3))
+    with pytest.raises(ValueError, match="outside"):
+        tamis.coo(([5], [1]), [1.0], shape=(3, 3))
+
+
+def test_texts():
+    found = tamis.asarray(np.eye(100), format="csr")
+    assert repr(found) == "<tamis.Tensor 100x100 float64 csr: 100 stored (1 %), 1.6 kB>"
+    page = found._repr_html_()
+    assert page.count("<rect") == 49 and "<svg" in page and "csr" in page
+    assert repr(tamis.lazy(found) * 2) == "<tamis.Lazy 100x100 float64>"
+
+
+def test_array_api():
+    made = array(5, (4, 5))
+    found = tamis.asarray(made, format="csr")
+    xp = found.__array_namespace__()
+    same(xp.multiply(found, found), made * made)
+    same(xp.sum(found, axis=0, keepdims=True), made.sum(axis=0, keepdims=True))
+    same(xp.tensordot(found, found, axes=((0,), (0,))), np.tensordot(made, made, axes=((0,), (0,))))
+    same(xp.vecdot(found, found), (made * made).sum(axis=-1))
+    same(xp.matrix_transpose(found), made.T)
+    same(xp.expand_dims(found, axis=-1), made[..., None])
+    same(xp.squeeze(xp.expand_dims(found, axis=0), 0), made)
+    same(xp.eye(3, 4, k=1), np.eye(3, 4, k=1))
+    same(xp.zeros((2, 3)), np.zeros((2, 3)))
+    same(xp.mean(found, axis=1), made.mean(axis=1))
+    same(xp.concat([found, found[:2]]), np.concatenate([made, made[:2]]))
+    same(xp.stack([found, found], axis=-1), np.stack([made, made], axis=-1))
+    with pytest.raises(ValueError, match="do not fit along axis 0"):
+        xp.concat([found, found[:, :2]])
+    assert xp.result_type(found, np.float32) == np.float64
+    assert set(xp.__all__) <= set(dir(xp))
+
+
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.tns", "a.rb", "a.npz"])
+def test_files(tmp_path, name):
+    made = array(5, (4, 5)) + np.diag([7.0, 7.0, 7.0, 7.0, 7.0])[:4]
+    tamis.write(tmp_path / name, sp.csr_array(made))
+    found = tamis.read(tmp_path / name)
+    same(found[:4, :5], made)
+    assert tamis.read(tmp_path / name, format="csc").format == "csc"
+
+
+def test_files_that_are_not_read(tmp_path):
+    with pytest.raises(FileNotFoundError, match="file-not-readable"):
+        tamis.read(tmp_path / "none.mtx")
+    (tmp_path / "bad.mtx").write_text("nonsense")
+    with pytest.raises(ValueError, match="bad.mtx"):
+        tamis.read(tmp_path / "bad.mtx")
+    with pytest.raises(ValueError, match="file-unknown-format"):
+        tamis.read(tmp_path / "a.txt")
+    with pytest.raises(OSError, match="file-not-writable"):
+        tamis.write(tmp_path / "none" / "a.mtx", np.eye(3))
