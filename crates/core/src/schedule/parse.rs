@@ -75,6 +75,7 @@ impl<'t> Call<'t> {
             "fuse" | "pos" => 3..=3,
             "parallelize" => 2..=3,
             "coord" | "mergeby" | "unroll" => 2..=2,
+            "loopfuse" => 1..=2,
             _ => return Err(self.unknown()),
         };
         self.count(counts)?;
@@ -94,6 +95,7 @@ impl<'t> Call<'t> {
             "fuse" => {
                 Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? }
             }
+            "loopfuse" => self.loopfuse()?,
             "mergeby" => Command::Mergeby {
                 var: self.name(0)?,
                 merge: self.one_of(1, &Merge::ALL, Merge::name)?,
@@ -163,6 +165,11 @@ impl<'t> Call<'t> {
             let message = format!("expected one of {}, found {}", known.join(", "), shown(text));
             self.refuse(self.args[k].clone(), message)
         })
+    }
+
+    fn loopfuse(&self) -> Result<Command, Diagnostic> {
+        let operand = self.args.get(1).map(|span| self.text[span.clone()].to_owned());
+        Ok(Command::Loopfuse { times: self.size(0)?, operand })
     }
 
     fn precompute(&self) -> Result<Command, Diagnostic> {
