@@ -146,6 +146,8 @@ def test_dlpack():
 
 
 def test_numbers_have_weak_types():
+    assert tamis.evaluate("a = 3 * b", b=True) == 3
+    assert tamis.evaluate("a = 1 * b", b=True).dtype == bool
     x = np.ones(3, dtype="f4")
     assert tamis.evaluate("y(i) = a * x(i)", a=2, x=x).dtype == np.float32
     assert tamis.evaluate("y(i) = a * x(i)", a=2.5, x=x).dtype == np.float32

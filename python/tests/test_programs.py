@@ -1,6 +1,7 @@
 """``evaluate`` and ``compile``: options, errors, threads, processes, interrupts."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -29,6 +30,14 @@ def test_kernels_are_called_again():
     np.testing.assert_allclose(kernel(A.toarray(), x=X), A @ X)
     assert kernel.operands == ["A", "x"] and kernel.expression == SPMV
     assert repr(kernel) == f"<tamis.Kernel {SPMV!r}>"
+
+
+def test_kernels_are_pickled_as_what_they_were_made_of():
+    kernel = tamis.compile("C(i,j) = A(i,j) * B(i,j)", A="csr", C="csc", dtype="f4")
+    other = pickle.loads(pickle.dumps(kernel))
+    assert other.expression == kernel.expression
+    result = other(A=A, B=A)
+    assert result.format == "csc" and result.dtype == np.float32
 
 
 def test_schedules_and_stages():
