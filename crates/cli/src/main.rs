@@ -19,6 +19,10 @@ use failure::Failure;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
+/// Operands read in no order are large.
+#[global_allocator]
+static ALLOCATOR: tamis::HugePages = tamis::HugePages;
+
 fn main() -> ExitCode {
     tamis::pipes::end_with_reader();
     let command = Cli::parse().command;

@@ -14,7 +14,7 @@ use tamis_core::diagnostic::Diagnostic;
 use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
-const HUGE_FROM: usize = 4 << 20;
+pub(crate) const HUGE_FROM: usize = 4 << 20;
 const HUGE_PAGE: usize = 2 << 20;
 
 /// A Rust type that an array can hold. Only this crate says which, since arrays trust it.

@@ -39,7 +39,7 @@ pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
     Truth, Values, is_list,
 };
-pub use tamis_runtime::{budget, pipes, threads};
+pub use tamis_runtime::{HugePages, budget, pipes, threads};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

@@ -66,11 +66,14 @@ struct Generator<'r> {
     shapes: BTreeMap<String, Vec<u64>>,
     /// The dimensions of results of which every element has been given a value.
     complete: BTreeMap<String, Vec<u64>>,
+    /// Whether operands are stored as most people do.
+    plain: bool,
 }
 
 impl<'r> Generator<'r> {
     fn new(random: &'r mut Random, formats: &'r Formats) -> Generator<'r> {
-        let count = 1 + random.below(4);
+        let plain = random.one_in(8);
+        let count = if plain { 3 + random.below(3) } else { 1 + random.below(4) };
         let vars = VARS[..count].to_vec();
         let same = random.one_in(2).then(|| 1 + random.below(5) as u64);
         let mut sizes = BTreeMap::new();
@@ -111,6 +114,7 @@ impl<'r> Generator<'r> {
             slices,
             shapes: BTreeMap::new(),
             complete: BTreeMap::new(),
+            plain,
         }
     }
 
@@ -136,7 +140,10 @@ impl<'r> Generator<'r> {
             _ => "=",
         };
         let depth = 1 + self.random.below(4);
-        let value = self.value(depth);
+        let value = match self.plain && self.flavour == Flavour::Arithmetic {
+            true => self.product(),
+            false => self.value(depth),
+        };
         let bound: Vec<&str> = self
             .vars
             .iter()
@@ -288,6 +295,12 @@ impl<'r> Generator<'r> {
         }
     }
 
+    /// A product of many operands.
+    fn product(&mut self) -> String {
+        let factors: Vec<String> = (0..3 + self.random.below(3)).map(|_| self.leaf()).collect();
+        factors.join(" * ")
+    }
+
     fn leaf(&mut self) -> String {
         if self.flavour == Flavour::Arithmetic {
             match self.random.below(16) {
@@ -323,7 +336,12 @@ impl<'r> Generator<'r> {
     }
 
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
-        let mut format = (self.formats)(self.random, dims.len());
+        let mut format = match (self.plain && self.random.below(4) > 0, dims.len()) {
+            (true, 2) => (*self.random.pick(&["dense", "dense", "csr", "csc", "dcsr"])).to_owned(),
+            (true, 3) => (*self.random.pick(&["dense", "csf"])).to_owned(),
+            (true, _) => "dense".to_owned(),
+            _ => (self.formats)(self.random, dims.len()),
+        };
         let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         let datatype = self.datatype();

@@ -91,3 +91,45 @@ fn an_infinite_factor_of_nothing_is_nothing_in_chains() {
         check("Y(i,m) = A(i,j) * B(j,k) * C(k,l) * Z(l,m)", &[0, 1, 2, 4], &[0.0, 0.0, INF, INF]);
     }
 }
+
+/// Kernels that run the sums of long products apart know where there was nothing to sum.
+#[test]
+fn an_infinite_factor_of_nothing_is_nothing_in_split_products() {
+    // Rows of no, four and eight entries.
+    let entry = |i: u64, j: u64| ([i, j], 1.0);
+    let entries: Vec<([u64; 2], f64)> =
+        (0..4).map(|j| entry(1, j)).chain((0..8).map(|j| entry(2, j))).collect();
+    let entries: Vec<(&[u64], f64)> = entries.iter().map(|(at, v)| (&at[..], *v)).collect();
+    let ones = |rows, columns| {
+        let vals = vec![1.0; (rows * columns) as usize];
+        Tensor::dense(&[rows, columns], vals).expect("a matrix")
+    };
+    let infinite = Tensor::dense(&[40, 40], vec![INF; 1600]).expect("a matrix");
+    for format in ["csr", "dcsr"] {
+        let b = stored(format, &[3, 8], &entries);
+        let check = |text: &str, operands: &[(&str, &Tensor)]| {
+            let spec = format::parse("dense", Some(2)).expect("a format");
+            let results = BTreeMap::from([("A".to_owned(), spec)]);
+            let options = Options { results, ..Options::default() };
+            let kernel = Kernel::compile(text, operands, &options).expect("a kernel");
+            let results = kernel.run(operands).expect("a result");
+            let vals = results[0].1.vals().as_slice::<f64>().expect("doubles");
+            let (nothing, rest) = vals.split_at(vals.len() / 3);
+            assert!(nothing.iter().all(|v| *v == 0.0), "{text} of {format}");
+            assert!(rest.iter().all(|v| *v == INF), "{text} of {format}");
+        };
+        let (c, e) = (ones(8, 40), ones(8, 40));
+        check("A(i,l) = B(i,j) * C(j,k) * D(k,l)", &[("B", &b), ("C", &c), ("D", &infinite)]);
+        check("A(i,l) = B(i,j) * D(i,l)", &[("B", &b), ("D", &stored_rows(&infinite))]);
+        let f = ones(3, 40);
+        let operands = [("B", &b), ("C", &f), ("E", &e), ("F", &c), ("D", &infinite)];
+        check("A(i,m) = B(i,j) * C(i,k) * E(j,k) * F(j,l) * D(l,m)", &operands);
+    }
+}
+
+/// The first three rows of a matrix.
+fn stored_rows(matrix: &Tensor) -> Tensor {
+    let columns = matrix.dims()[1];
+    let vals = matrix.vals().as_slice::<f64>().expect("doubles");
+    Tensor::dense(&[3, columns], vals[..3 * columns as usize].to_vec()).expect("a matrix")
+}

@@ -61,6 +61,9 @@ pub struct Kernel {
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
+    /// Temporaries that are factors of what is added to others, where nothing is to be added if
+    /// nothing was summed.
+    pub partial: Vec<TensorId>,
 }
 
 /// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).

@@ -128,7 +128,7 @@ impl Legaliser<'_> {
 }
 
 /// The factors of a product of tensors; false if it is more than that.
-fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
+pub(super) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
         Expr::Access(a) => {

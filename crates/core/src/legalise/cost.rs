@@ -11,9 +11,9 @@ use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
 /// A dimension that nobody knows.
-const DIMENSION: f64 = 1000.0;
+pub(super) const DIMENSION: f64 = 1000.0;
 /// Entries below one position of a compressed level.
-const FAN_OUT: f64 = 16.0;
+pub(super) const FAN_OUT: f64 = 16.0;
 /// Diagonals of a matrix that is stored by them.
 const DIAGONALS: f64 = 8.0;
 /// A binary search.
@@ -25,9 +25,9 @@ const STAGE: f64 = 25.0;
 /// Copying an entry of an operand into another order.
 const CONVERT: f64 = 40.0;
 /// Touching a dense operand across its innermost level.
-const STRIDE: f64 = 3.0;
+pub(super) const STRIDE: f64 = 3.0;
 /// A contiguous dense iteration, which vectorises, relative to one that does not.
-const CONTIGUOUS: f64 = 0.3;
+pub(super) const CONTIGUOUS: f64 = 0.3;
 
 /// A task with some operands imagined in another order.
 pub(super) struct Operands<'l> {

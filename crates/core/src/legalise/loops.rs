@@ -41,13 +41,19 @@ impl Legaliser<'_> {
                 workspace,
                 chunked,
                 tags: BTreeMap::new(),
+                partial: vec![],
             };
         }
         let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.ways().is_list_driven(&task);
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
-        let body = self.loops(task, &order.vars, scatter);
+        let free = !scatter && !self.request.scheduled && order.converted.is_empty();
+        let distributed = if free { self.distributed(&task) } else { None };
+        let (body, partial) = match distributed {
+            Some(distributed) => distributed,
+            None => (self.loops(task, &order.vars, scatter), vec![]),
+        };
         Kernel {
             result,
             kind: Kind::Fused,
@@ -57,6 +63,7 @@ impl Legaliser<'_> {
             workspace,
             chunked: self.request.parallel,
             tags: BTreeMap::new(),
+            partial,
         }
     }
 

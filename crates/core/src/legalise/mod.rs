@@ -16,6 +16,7 @@ mod basis;
 mod complex;
 mod contract;
 mod cost;
+mod distribute;
 mod gather;
 mod infer;
 mod loops;

@@ -138,7 +138,11 @@ impl Legaliser<'_> {
 
     /// The iteration graph: a level that must be iterated comes after the levels above it, and so
     /// does a place in a block, since loops over blocks inside it would stride over all others.
-    fn edges(&self, accesses: &[Access], vars: &[IndexVar]) -> Vec<(IndexVar, IndexVar)> {
+    pub(super) fn edges(
+        &self,
+        accesses: &[Access],
+        vars: &[IndexVar],
+    ) -> Vec<(IndexVar, IndexVar)> {
         let mut edges = vec![];
         for access in accesses {
             let levels = self.program.storage(access.tensor).format.levels();

@@ -17,7 +17,8 @@ use super::result::Plan;
 use super::{Code, Lowerer, Scope, TensorArrays};
 use crate::algebra::ReduceOp;
 use crate::cin::{Role, Stmt};
-use crate::ids::{Array, TensorId};
+use crate::datatype::Scalar;
+use crate::ids::{Array, IndexVar, TensorId};
 use crate::ir::build::{assign, int, lt, mul, when};
 use crate::ir::{self, Expr};
 use crate::level::{LevelArrays, Scratch};
@@ -39,6 +40,7 @@ impl Lowerer<'_> {
     ) -> Code {
         let arrays = self.arrays(tensor);
         let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
+        let statement = producer;
         let producer = self.resolved(producer, scope.clone());
         let consumer = self.resolved(consumer, scope.clone());
         if consumer.stmts.is_empty() {
@@ -51,8 +53,9 @@ impl Lowerer<'_> {
                 (false, true) => {}
                 (false, false) => stmts.extend(self.fill_local(tensor, &arrays)),
             }
-            stmts.extend([producer.stmts, consumer.stmts].concat());
-            return Code { stmts, covers: consumer.covers };
+            let code = self.if_partial(tensor, statement, producer.stmts, consumer);
+            stmts.extend(code.stmts);
+            return Code { stmts, covers: code.covers };
         };
         let parents = parents(&arrays);
         let (p, q) = (self.temp("p"), self.temp("q"));
@@ -65,6 +68,48 @@ impl Lowerer<'_> {
         stmts.extend(consumer.stmts);
         stmts.extend(scratch.scratch_clear(&level, parents, p, q));
         Code { stmts, covers: consumer.covers }
+    }
+
+    /// A consumer after its producer; if nothing is to be done where nothing was produced, what is
+    /// produced says so.
+    pub(super) fn if_partial(
+        &mut self,
+        tensor: TensorId,
+        producer: &Stmt,
+        produced: Vec<ir::Stmt>,
+        consumer: Code,
+    ) -> Code {
+        if !self.kernel.partial.contains(&tensor) {
+            let stmts = [produced, consumer.stmts].concat();
+            return Code { stmts, covers: consumer.covers };
+        }
+        let name = format!("any_{}", self.program.tensors[tensor].name);
+        let any = self.builder.var(&name, ir::Type::BOOL);
+        let truth = |b| Expr::Const(Scalar::Bool(b));
+        let found = assign(any, truth(true));
+        let mut stmts = vec![assign(any, truth(false))];
+        stmts.extend(noticed(produced, self.listing_loops(producer), &found));
+        stmts.push(when(Expr::Var(any), consumer.stmts));
+        Code { stmts, covers: false }
+    }
+
+    /// How many of the loops of a producer there are down to the last that some operand lists.
+    fn listing_loops(&self, producer: &Stmt) -> usize {
+        let reads = producer.reads();
+        let lists = |v: &IndexVar| {
+            reads.iter().any(|a| {
+                let levels = self.program.storage(a.tensor).format.levels();
+                let vars = self.program.level_vars(a.tensor, &a.indices);
+                levels.iter().zip(vars).any(|(l, w)| w == *v && !l.kind.properties().full)
+            })
+        };
+        let mut loops = vec![];
+        let mut inside = producer;
+        while let Stmt::Forall { var, body } = inside {
+            loops.push(*var);
+            inside = body;
+        }
+        loops.iter().rposition(lists).map_or(1, |at| at + 1)
     }
 
     /// Writes a value to a workspace, or combines it with what is there.
@@ -193,4 +238,19 @@ fn loads(s: &ir::Stmt, array: Array) -> bool {
         e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
     }
     found || s.blocks().flatten().any(|s| loads(s, array))
+}
+
+/// Loops with a statement before those that are so many deep, for when they take a turn.
+fn noticed(block: Vec<ir::Stmt>, depth: usize, found: &ir::Stmt) -> Vec<ir::Stmt> {
+    let mut out = vec![];
+    for s in block {
+        if let (ir::Stmt::For { lo, hi, .. }, 1) = (&s, depth) {
+            out.push(when(lt(lo.clone(), hi.clone()), vec![found.clone()]));
+            out.push(s);
+            continue;
+        }
+        let below = depth - usize::from(matches!(s, ir::Stmt::For { .. }));
+        out.push(s.map_children(&mut |e| e, &mut |b| noticed(b, below, found)));
+    }
+    out
 }

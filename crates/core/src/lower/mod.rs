@@ -230,10 +230,11 @@ impl Lowerer<'_> {
         let held = self.register(tensor);
         let datatype = self.program.storage(tensor).datatype;
         let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
-        stmts.extend(self.resolved(producer, scope.clone()).stmts);
+        let produced = self.resolved(producer, scope.clone()).stmts;
         let consumer = self.resolved(consumer, scope.clone());
-        stmts.extend(consumer.stmts);
-        Code { stmts, covers: consumer.covers }
+        let code = self.if_partial(tensor, producer, produced, consumer);
+        stmts.extend(code.stmts);
+        Code { stmts, covers: code.covers }
     }
 
     /// The variables that hold a register tensor.

@@ -58,8 +58,9 @@ impl Lowerer<'_> {
     fn stretch(&mut self, at: &Positions, level: usize, scope: &Scope) -> (Expr, Expr) {
         let arrays = self.arrays(at.access.tensor);
         let levels = self.program.storage(at.access.tensor).format.levels();
-        let parent = scope.reached(&at.access).position;
-        let mut stretch = (parent.clone(), add(parent, int(1)));
+        let reached = scope.reached(&at.access);
+        let next = reached.end.unwrap_or_else(|| add(reached.position.clone(), int(1)));
+        let mut stretch = (reached.position, next);
         for (k, spec) in levels.iter().enumerate().take(level + 1).skip(at.first) {
             let below = |p: Expr| match spec.kind.properties().full {
                 // The first of all positions is 0.

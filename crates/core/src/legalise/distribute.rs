@@ -1,0 +1,421 @@
+//! Long products: loops that factors share run once, those that they do not share run apart.
+//!
+//! ```text
+//! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)
+//!
+//! forall(i, forall(j, where(forall(l, A(i,l) += B(i,j) * E(j,l) * s), forall(k, s += C(i,k) * D(j,k)))))
+//!
+//! A(i,l) = B(i,j) * C(j,k) * D(k,l)
+//!
+//! forall(i, where(forall(k, forall(l, A(i,l) += w(k) * D(k,l))), forall(j, forall(k, w(k) += B(i,j) * C(j,k)))))
+//! ```
+//!
+//! Fusion after distribution (SparseLNR, section 4): a product is split into a part that is summed
+//! beforehand and the rest, and the loops that both begin with are shared. What the part leaves is a
+//! number, or a vector where one variable of both is not shared. Each of the two is split further.
+//! Where the sum may be of nothing, which would make a NaN of an infinite factor, the rest is passed
+//! over if nothing came (`Kernel::partial`).
+
+use super::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
+use super::{Legaliser, Task};
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::{Role, Stmt};
+use crate::datatype::DataType;
+use crate::format::{Format, Storage};
+use crate::ids::{IndexVar, TensorId};
+use crate::level::{COMPRESSED, DENSE};
+use crate::notation::{Access, Expr};
+
+/// How much cheaper a split has to be than one nest.
+const WORTH: f64 = 0.6;
+/// How many splits deep.
+const DEPTH: usize = 4;
+/// How many sums a product may have.
+const MAX_SUMS: usize = 5;
+
+/// A factor of a product.
+#[derive(Clone, PartialEq)]
+enum Factor {
+    Operand(Access),
+    /// What the part of the split of this number leaves.
+    Part(usize, Vec<IndexVar>),
+}
+
+/// A product to sum inside of loops.
+#[derive(Clone)]
+struct Product {
+    factors: Vec<Factor>,
+    /// The variables of what it is added to.
+    written: Vec<IndexVar>,
+    /// The variables of the loops around.
+    outer: Vec<IndexVar>,
+    /// Of these, so many leading ones are outside of what it is added to.
+    begun: usize,
+    /// How often the loops around run.
+    trips: f64,
+}
+
+/// The loops of a product.
+struct Plan {
+    cost: f64,
+    way: Way,
+}
+
+enum Way {
+    Nest(Product, Vec<IndexVar>),
+    Split(Box<Split>),
+}
+
+struct Split {
+    shared: Vec<IndexVar>,
+    /// The number of the part.
+    number: usize,
+    /// The variables of what it leaves.
+    kept: Vec<IndexVar>,
+    /// Whether the part may be a sum of nothing.
+    partial: bool,
+    factors: Vec<Factor>,
+    part: Plan,
+    rest: Plan,
+}
+
+/// What building needs to know.
+struct Target {
+    tensor: TensorId,
+    compute: DataType,
+    /// The temporaries that stand for parts, by their numbers.
+    parts: Vec<(usize, TensorId)>,
+    partial: Vec<TensorId>,
+}
+
+impl Legaliser<'_> {
+    /// The loops of a task, if they are better split, and the temporaries that may be sums of
+    /// nothing.
+    pub(super) fn distributed(&mut self, task: &Task) -> Option<(Stmt, Vec<TensorId>)> {
+        let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
+        let mut accesses = vec![];
+        let format = &self.program.storage(task.result).format;
+        let is_product = super::contract::flatten(body, &mut accesses);
+        let plain = |a: &&Access| self.program.storage(a.tensor).format.is_plain();
+        let fits = format.is_plain() && vars.len() <= MAX_SUMS;
+        let levels = format.levels();
+        let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
+        let repeats = (1..task.vars.len()).any(|k| task.vars[..k].contains(&task.vars[k]));
+        if !is_product
+            || !fits
+            || repeats
+            || task.compute.is_complex()
+            || !accesses.iter().all(plain)
+        {
+            return None;
+        }
+        let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
+        let written = self.storage_order(task);
+        let (outer, begun) = (vec![], 0);
+        let product = Product { factors, written, outer, begun, trips: 1.0 };
+        let plan = self.plan(&product, task.compute, &mut 0, 0)?;
+        // Levels that are not full are written in order, by the loops around everything.
+        let Way::Split(split) = &plan.way else { return None };
+        if !split.shared.starts_with(&self.storage_order(task)[..appended]) {
+            return None;
+        }
+        let mut target =
+            Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
+        let lhs = self.access(task.result, &task.vars);
+        let stmt = self.built(plan, &lhs, false, &mut target);
+        debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
+        Some((stmt, target.partial))
+    }
+
+    /// The cheapest loops of a product.
+    fn plan(
+        &self,
+        product: &Product,
+        compute: DataType,
+        numbers: &mut usize,
+        depth: usize,
+    ) -> Option<Plan> {
+        let open = product.open();
+        let orders = super::order::topological(&open, &self.edges_of(&product.factors, &open));
+        let nests = orders.into_iter().map(|order| (self.nest_cost(product, &order), order));
+        let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
+        let mut best = Plan { cost, way: Way::Nest(product.clone(), order) };
+        if depth == DEPTH {
+            return Some(best);
+        }
+        let sums: Vec<IndexVar> =
+            open.iter().copied().filter(|v| !product.written.contains(v)).collect();
+        let worth = best.cost * WORTH;
+        for chosen in 1..1_usize << sums.len() {
+            let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
+            let chosen: Vec<IndexVar> = chosen.collect();
+            let split = self.split_over(product, &chosen, compute, numbers, depth);
+            if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
+                best = plan;
+            }
+        }
+        Some(best)
+    }
+
+    /// A product split into the factors over some variables and the rest.
+    fn split_over(
+        &self,
+        product: &Product,
+        chosen: &[IndexVar],
+        compute: DataType,
+        numbers: &mut usize,
+        depth: usize,
+    ) -> Option<Plan> {
+        let over = |f: &Factor| f.vars().iter().any(|v| chosen.contains(v));
+        let (part, rest): (Vec<Factor>, Vec<Factor>) =
+            product.factors.iter().cloned().partition(over);
+        let needed =
+            |v: &IndexVar| product.written.contains(v) || rest.iter().any(|f| f.vars().contains(v));
+        // A sum that stays with the rest is none of the part's.
+        if rest.is_empty() || chosen.iter().any(needed) {
+            return None;
+        }
+        let mut kept = product.open();
+        kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
+        let shared = self.shareable(product, &kept);
+        let least = kept.len().saturating_sub(1);
+        let mut best: Option<Plan> = None;
+        for count in least..=shared.len() {
+            let sides = (part.clone(), rest.clone());
+            let (shared, kept) = (shared[..count].to_vec(), kept.clone());
+            let split = self.split_at(product, sides, (shared, kept), compute, (numbers, depth));
+            if let Some(plan) = split
+                && best.as_ref().is_none_or(|best| plan.cost < best.cost)
+            {
+                best = Some(plan);
+            }
+        }
+        best
+    }
+
+    /// Of the variables that both sides of a split have, those that loops can begin with.
+    fn shareable(&self, product: &Product, both: &[IndexVar]) -> Vec<IndexVar> {
+        let edges = self.edges_of(&product.factors, &product.open());
+        let mut shared: Vec<IndexVar> = vec![];
+        loop {
+            let ready = |v: &IndexVar| {
+                let first = product.outer.is_empty() && shared.is_empty();
+                let reads = edges.iter().all(|(from, to)| to != v || shared.contains(from));
+                reads && (!first || product.written.is_empty() || product.written.contains(v))
+            };
+            let next: Vec<IndexVar> =
+                both.iter().copied().filter(|v| !shared.contains(v) && ready(v)).collect();
+            // What is listed has to be read in order; a vector may hold the others.
+            let listed = next.iter().find(|v| self.lists(&product.factors, |w| w == **v));
+            match listed.or(next.first()) {
+                Some(&next) => shared.push(next),
+                None => return shared,
+            }
+        }
+    }
+
+    /// A split with these loops around both sides; `kept` are the variables that both have.
+    fn split_at(
+        &self,
+        product: &Product,
+        (part, mut rest): (Vec<Factor>, Vec<Factor>),
+        (shared, mut kept): (Vec<IndexVar>, Vec<IndexVar>),
+        compute: DataType,
+        (numbers, depth): (&mut usize, usize),
+    ) -> Option<Plan> {
+        kept.retain(|v| !shared.contains(v));
+        let outer = [&product.outer[..], &shared].concat();
+        // What the part has no loop for is left to the rest.
+        let (part, fixed): (Vec<Factor>, Vec<Factor>) =
+            part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
+        rest.splice(0..0, fixed);
+        let trips = shared.iter().fold(product.trips, |n, &v| n * self.turns(&product.factors, v));
+        let listed = self.lists(&part, |v| kept.contains(&v));
+        let is_small = kept.iter().all(|v| self.is_small(*v));
+        if listed || !is_small || (outer.is_empty() && !kept.is_empty()) {
+            return None;
+        }
+        *numbers += 1;
+        let number = *numbers;
+        rest.push(Factor::Part(number, kept.clone()));
+        let incomplete = self.lists(&part, |v| !outer.contains(&v) && !kept.contains(&v));
+        let partial = incomplete && compute.integers().is_none();
+        let begun = outer.len();
+        let factors = part.clone();
+        let part =
+            Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
+        let part = self.plan(&part, compute, numbers, depth + 1)?;
+        // Whether anything came has to be known in the loops that list it.
+        let noticed = match &part.way {
+            Way::Nest(..) => true,
+            Way::Split(inner) => {
+                let open = |v| !outer.contains(&v) && !inner.shared.contains(&v);
+                !inner.partial && !self.lists(&factors, open)
+            }
+        };
+        if partial && !(noticed && self.lists_simply(&factors, &outer)) {
+            return None;
+        }
+        let rest = Product { factors: rest, outer, trips, ..product.clone() };
+        let rest = self.plan(&rest, compute, numbers, depth + 1)?;
+        let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
+        let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
+        let split = Split { shared, number, kept, partial, factors, part, rest };
+        Some(Plan { cost, way: Way::Split(Box::new(split)) })
+    }
+
+    /// What a nest of loops costs: its turns, where contiguous ones are cheap and strides are not.
+    fn nest_cost(&self, product: &Product, order: &[IndexVar]) -> f64 {
+        let (mut trips, mut cost) = (product.trips, 0.0);
+        for &var in order {
+            trips *= self.turns(&product.factors, var);
+            cost += trips;
+        }
+        let Some(&inner) = order.last() else { return trips };
+        let orders = product.factors.iter().map(|f| match f {
+            Factor::Operand(a) => self.level_vars(a),
+            Factor::Part(_, kept) => kept.clone(),
+        });
+        let strided = |vars: &Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
+        let all: Vec<Vec<IndexVar>> = orders.chain([product.written.clone()]).collect();
+        let strides = all.iter().filter(|vars| strided(vars)).count();
+        let lists = self.lists(&product.factors, |v| v == inner);
+        match strides {
+            0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
+            _ => cost + trips * STRIDE * strides as f64,
+        }
+    }
+
+    /// How many turns a loop takes.
+    fn turns(&self, factors: &[Factor], var: IndexVar) -> f64 {
+        let dimension = self.dimension_of(var);
+        let mut least = dimension;
+        for factor in factors {
+            let Factor::Operand(access) = factor else { continue };
+            let levels = self.program.storage(access.tensor).format.levels();
+            for (k, (level, v)) in levels.iter().zip(self.level_vars(access)).enumerate() {
+                if v == var && !level.kind.properties().full {
+                    let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };
+                    least = least.min(listed);
+                }
+            }
+        }
+        least.max(1.0)
+    }
+
+    fn dimension_of(&self, var: IndexVar) -> f64 {
+        self.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+    }
+
+    /// Whether factors list the coordinates of some of the variables.
+    fn lists(&self, factors: &[Factor], of: impl Fn(IndexVar) -> bool) -> bool {
+        factors.iter().any(|factor| {
+            let Factor::Operand(access) = factor else { return false };
+            let levels = self.program.storage(access.tensor).format.levels();
+            let mut vars = levels.iter().zip(self.level_vars(access));
+            vars.any(|(level, v)| !level.kind.properties().full && of(v))
+        })
+    }
+
+    /// Whether loops take a turn exactly for what some factor lists, of the variables without one.
+    fn lists_simply(&self, factors: &[Factor], outer: &[IndexVar]) -> bool {
+        let mut listed: Vec<IndexVar> = vec![];
+        factors.iter().all(|factor| {
+            let Factor::Operand(access) = factor else { return true };
+            let levels = self.program.storage(access.tensor).format.levels();
+            levels.iter().zip(self.level_vars(access)).all(|(level, v)| {
+                if level.kind.properties().full || outer.contains(&v) {
+                    return true;
+                }
+                let alone = !listed.contains(&v);
+                listed.push(v);
+                alone && level.kind == COMPRESSED
+            })
+        })
+    }
+
+    /// Which variables come before which, since levels are read from the outside in.
+    fn edges_of(&self, factors: &[Factor], vars: &[IndexVar]) -> Vec<(IndexVar, IndexVar)> {
+        let operands = factors.iter().filter_map(|f| match f {
+            Factor::Operand(access) => Some(access.clone()),
+            Factor::Part(..) => None,
+        });
+        let operands: Vec<Access> = operands.collect();
+        self.edges(&operands, vars)
+    }
+
+    /// The temporary that a part leaves.
+    fn left_by(&mut self, value: &Expr, kept: &[IndexVar], compute: DataType) -> TensorId {
+        if kept.is_empty() {
+            return self.program.register(ReduceOp::Add, value, compute);
+        }
+        let datatype = self.program.accumulator(value, compute);
+        let mut storage = Storage::of(Format::in_order(kept.iter().map(|_| DENSE)), datatype);
+        if let Some(identity) = self.program.identity(ReduceOp::Add, compute) {
+            storage.fill = identity.computed(compute).stored(datatype);
+        }
+        self.program.declare("w", storage, Role::Workspace, kept.to_vec())
+    }
+
+    /// The product of factors.
+    fn value(&self, factors: &[Factor], target: &Target) -> Expr {
+        let operand = |factor: &Factor| match factor {
+            Factor::Operand(access) => access.clone(),
+            Factor::Part(number, kept) => {
+                let part = target.parts.iter().find(|(n, _)| n == number);
+                Access::of(part.map_or(target.tensor, |(_, t)| *t), kept.clone())
+            }
+        };
+        let factors = factors.iter().map(|f| Expr::Access(operand(f)));
+        let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
+        factors.reduce(times).expect("both sides of a split have factors")
+    }
+
+    /// The statement of a plan that adds to `lhs`; `partial` if sums of nothing are not to be added.
+    fn built(&mut self, plan: Plan, lhs: &Access, partial: bool, target: &mut Target) -> Stmt {
+        let split = match plan.way {
+            Way::Split(split) => *split,
+            Way::Nest(product, order) => {
+                let around = &product.outer[product.begun..];
+                let mut loops = around.iter().chain(&order);
+                let again = partial || loops.any(|v| !lhs.indices.contains(v));
+                let op = again.then_some(ReduceOp::Add);
+                let rhs = self.value(&product.factors, target);
+                return Stmt::forall(&order, Stmt::Assign { lhs: lhs.clone(), op, rhs });
+            }
+        };
+        let value = self.value(&split.factors, target);
+        let tensor = self.left_by(&value, &split.kept, target.compute);
+        target.parts.push((split.number, tensor));
+        if split.partial {
+            target.partial.push(tensor);
+        }
+        let part = self.built(split.part, &Access::of(tensor, split.kept.clone()), false, target);
+        let rest = self.built(split.rest, lhs, partial || split.partial, target);
+        let (consumer, producer) = (Box::new(rest), Box::new(part));
+        Stmt::forall(&split.shared, Stmt::Where { consumer, producer })
+    }
+}
+
+impl Factor {
+    fn vars(&self) -> &[IndexVar] {
+        match self {
+            Factor::Operand(access) => &access.indices,
+            Factor::Part(_, kept) => kept,
+        }
+    }
+}
+
+impl Product {
+    /// The variables that have no loop yet.
+    fn open(&self) -> Vec<IndexVar> {
+        let all = self.written.iter().chain(self.factors.iter().flat_map(|f| f.vars()));
+        let mut open: Vec<IndexVar> = vec![];
+        for &var in all {
+            if !self.outer.contains(&var) && !open.contains(&var) {
+                open.push(var);
+            }
+        }
+        open
+    }
+}
