@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 from conftest import array, seeds
 from forms import FORMATS, tensor
 from hypothesis import given
@@ -216,6 +217,16 @@ def test_texts():
     page = found._repr_html_()
     assert page.count("<rect") == 49 and "<svg" in page and "csr" in page
     assert repr(tamis.lazy(found) * 2) == "<tamis.Lazy 100x100 float64>"
+
+
+def test_solvers_of_scipy_take_tensors():
+    made = sp.diags_array([-1.0, 3.0, -1.0], offsets=[-1, 0, 1], shape=(20, 20), format="csr")
+    x, failed = sp.linalg.cg(tamis.asarray(made), np.ones(20), rtol=1e-12)
+    assert not failed
+    np.testing.assert_allclose(made @ x, np.ones(20))
+    odd = sp.random_array((5, 4), density=0.5, random_state=1, format="csr") * (1 + 2j)
+    operator = sp.linalg.aslinearoperator(tamis.asarray(odd))
+    np.testing.assert_allclose(operator.rmatvec(np.ones(5) * 1j), odd.conj().T @ (np.ones(5) * 1j))
 
 
 def test_array_api():
