@@ -31,7 +31,7 @@ class Kernel(_native.Kernel):
         return f"<tamis.Kernel {self.expression!r}>"
 
 
-def compile(  # noqa: A001
+def compile(
     expression: str,
     *,
     format: str | Mapping[str, str] | None = None,

@@ -286,4 +286,6 @@ def _bytes(count: int) -> str:
 
 
 def _refused(reason: str, way_out: str) -> TamisValueError:
-    return TamisValueError("invalid-tensor", f"error[invalid-tensor]: {reason}\n  = help: {way_out}")
+    return TamisValueError(
+        "invalid-tensor", f"error[invalid-tensor]: {reason}\n  = help: {way_out}"
+    )
