@@ -17,10 +17,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("MKL_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import numpy as np  # noqa: E402
-import scipy.sparse as sp  # noqa: E402
-
-import tamis  # noqa: E402
+import numpy as np
+import scipy.sparse as sp
+import tamis
 
 HAS = {name: importlib.util.find_spec(name) is not None for name in ("numba", "sparse")}
 
@@ -112,7 +111,10 @@ def races(size):
             race["numba"] = lambda: own[1](a.indptr, a.indices, a.data, wide, np.empty((rows, 32)))
         yield f"spmm 32 {label}", race
         b = sp.csr_array(a.T)
-        race = {"tamis": lambda: tamis.evaluate("S(i,j) = A(i,j) + B(i,j)", A=a, B=b), "scipy": lambda: a + b}
+        race = {
+            "tamis": lambda: tamis.evaluate("S(i,j) = A(i,j) + B(i,j)", A=a, B=b),
+            "scipy": lambda: a + b,
+        }
         yield f"spadd {label}", race
         race = {
             "tamis": lambda: tamis.evaluate("S(i,j) = A(i,j) * C(i,k) * D(j,k)", A=a, C=c, D=d),
@@ -125,7 +127,10 @@ def races(size):
             small = a
         else:
             small = power_law(n * 16, n * 160, 2)
-        race = {"tamis": lambda: tamis.einsum("ij,jk->ik", small, small), "scipy": lambda: small @ small}
+        race = {
+            "tamis": lambda: tamis.einsum("ij,jk->ik", small, small),
+            "scipy": lambda: small @ small,
+        }
         yield f"spgemm {label}", race
     coords, vals = tensor3((n, n, n), 2000 * n, 3)
     t = tamis.coo(coords, vals, shape=(n, n, n), format="csf")
@@ -186,8 +191,11 @@ def overheads():
     for name, call in calls.items():
         best = min(_seconds(call, 5000) for _ in range(7)) / 5000
         print(f"| {name} | {1e6 * best:.1f} |")
-    firsts = [_seconds(lambda: tamis.einsum(f"{s},jk,kl->il", a, a, a, dtype=t), 1)
-              for s in ("ij", "ji") for t in ("f8", "f4", "c16")]
+    firsts = [
+        _seconds(lambda: tamis.einsum(f"{s},jk,kl->il", a, a, a, dtype=t), 1)
+        for s in ("ij", "ji")
+        for t in ("f8", "f4", "c16")
+    ]
     print(f"| first call of a new einsum of three | {1e6 * statistics.median(firsts):.0f} |")
 
 

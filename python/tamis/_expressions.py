@@ -146,7 +146,12 @@ def _beside(value: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
 
 def elementwise(name: str, *operands: Any) -> Expression:
     """A function of elements, by its NumPy name; axes of one element fit any size."""
-    if name == "power" and operands[1] is not True and _is_number(operands[1]) and operands[1] in (2, 3):
+    if (
+        name == "power"
+        and operands[1] is not True
+        and _is_number(operands[1])
+        and operands[1] in (2, 3)
+    ):
         # Repeated products, which integers and complex numbers have too.
         return elementwise("square" if operands[1] == 2 else "cube", operands[0])
     known = [leaf(x) for x in operands if not _is_number(x)]
@@ -454,7 +459,7 @@ class Operators:
         return self._made(permutation(self, order or None))
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         """The axes in reverse order."""
         return self._made(permutation(self))
 

@@ -21,11 +21,17 @@ class Kernel(_native.Kernel):
     Operands may also be given by position, in the order of ``kernel.operands``.
     """
 
+    #: What ``compile`` was called with.
+    arguments: tuple[Any, ...]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled, self.arguments
+
     def __repr__(self) -> str:
         return f"<tamis.Kernel {self.expression!r}>"
 
 
-def compile(  # noqa: A001
+def compile(
     expression: str,
     *,
     format: str | Mapping[str, str] | None = None,
@@ -47,6 +53,7 @@ def compile(  # noqa: A001
     Wrong expressions, formats and schedules raise ``ValueError``; what depends on operands is
     refused when these come.
     """
+    arguments = (expression, format, dtype, dims, shapes, schedule, backend, fill_value, formats)
     if isinstance(format, Mapping):
         formats = {**format, **formats}
         format = None
@@ -63,7 +70,14 @@ def compile(  # noqa: A001
     )
     if schedule:
         kernel.explain("schedule")
+    kernel.arguments = arguments
     return kernel
+
+
+def _compiled(*arguments: Any) -> Kernel:
+    """The kernel of what ``compile`` was called with."""
+    names = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value")
+    return compile(arguments[0], **dict(zip(names, arguments[1:-1])), **arguments[-1])
 
 
 def evaluate(

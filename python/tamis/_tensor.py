@@ -90,6 +90,14 @@ class Tensor(Operators, _native.Tensor):
         parts = (self.shape, self.storage, self.levels, self.values)
         return _rebuilt, parts
 
+    def matvec(self, x: Any) -> Any:
+        """``self @ x``: what SciPy's solvers ask of a linear operator."""
+        return self @ np.asarray(x)
+
+    def rmatvec(self, x: Any) -> Any:
+        """The transpose, of complex numbers conjugated, times a vector."""
+        return np.conj(np.conj(np.asarray(x)) @ self)
+
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The coordinates of the elements that are not 0, an array for each axis."""
         if self.fill_value != 0:
@@ -278,4 +286,6 @@ def _bytes(count: int) -> str:
 
 
 def _refused(reason: str, way_out: str) -> TamisValueError:
-    return TamisValueError("invalid-tensor", f"error[invalid-tensor]: {reason}\n  = help: {way_out}")
+    return TamisValueError(
+        "invalid-tensor", f"error[invalid-tensor]: {reason}\n  = help: {way_out}"
+    )

@@ -10,16 +10,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy import (  # noqa: F401
+from numpy import (
     arange,
     bool,
     complex64,
     complex128,
     e,
     finfo,
-    full,
     float32,
     float64,
+    full,
     iinfo,
     inf,
     int8,
@@ -212,4 +212,8 @@ def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = f
     return _packed((n_rows, columns), [rows, rows + k], np.ones(len(rows), dtype=dtype))
 
 
-__all__ = [name for name in globals() if not name.startswith(("_", "Tamis", "Tensor")) and name not in ("np", "Any", "annotations")]
+__all__ = [
+    name
+    for name in globals()
+    if not name.startswith(("_", "Tamis", "Tensor")) and name not in ("np", "Any", "annotations")
+]

@@ -2,7 +2,6 @@
 
 import numpy as np
 import scipy.sparse as sp
-
 import tamis
 
 SCIPY = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]

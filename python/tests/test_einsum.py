@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import tamis
 from conftest import array, seeds, sizes
 from forms import FORMATS, SCIPY, scipy, tensor
 from hypothesis import given
 from hypothesis import strategies as st
-
-import tamis
 
 
 def full(result):

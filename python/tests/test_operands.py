@@ -5,12 +5,11 @@ import array as python_array
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import tamis
 from conftest import DTYPES, array, seeds
 from forms import FORMATS, LAYOUTS, SCIPY, laid_out, scipy
 from hypothesis import given
 from hypothesis import strategies as st
-
-import tamis
 
 
 @given(
@@ -146,6 +145,8 @@ def test_dlpack():
 
 
 def test_numbers_have_weak_types():
+    assert tamis.evaluate("a = 3 * b", b=True) == 3
+    assert tamis.evaluate("a = 1 * b", b=True).dtype == bool
     x = np.ones(3, dtype="f4")
     assert tamis.evaluate("y(i) = a * x(i)", a=2, x=x).dtype == np.float32
     assert tamis.evaluate("y(i) = a * x(i)", a=2.5, x=x).dtype == np.float32
@@ -221,6 +222,26 @@ def test_damaged_arrays_are_refused_or_mean_what_they_say(form, seed, data):
     np.testing.assert_array_equal(found, made.toarray())
 
 
+@pytest.mark.parametrize("place", [0, 1_000, 299_999])
+@pytest.mark.parametrize("wide", [np.int32, np.int64])
+def test_damage_in_large_arrays_is_found(place, wide):
+    columns = np.tile(np.arange(3, dtype=wide), 100_000)
+    positions = np.arange(0, 300_001, 3, dtype=wide)
+    made = sp.csr_array((np.ones(300_000), columns, positions), shape=(100_000, 3))
+    made.indices, made.indptr = columns, positions
+    assert tamis.einsum("ij->", made) == 300_000
+    columns[place] = 3
+    with pytest.raises(ValueError, match="outside"):
+        tamis.einsum("ij->", made)
+    columns[place] = -1
+    with pytest.raises(ValueError, match="outside"):
+        tamis.einsum("ij->", made)
+    columns[place] = place % 3
+    positions[50_000] = 149_998 + 10
+    with pytest.raises(ValueError, match="does not ascend|descends"):
+        tamis.einsum("ij->", made)
+
+
 def test_arrays_that_change_are_checked_again():
     operand = sp.csr_array(np.array([[1.0, 2.0], [0.0, 3.0]]))
     found = tamis.asarray(operand)
@@ -250,5 +271,7 @@ def test_not_a_number_and_infinity_are_kept():
 def test_integers_that_do_not_fit_are_refused():
     with pytest.raises(OverflowError, match="does not fit i8"):
         tamis.einsum("i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"))
-    wide = tamis.einsum("i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"), dtype="i4")
+    wide = tamis.einsum(
+        "i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"), dtype="i4"
+    )
     assert wide.dtype == np.int32 and wide[0] == 200

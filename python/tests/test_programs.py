@@ -1,6 +1,7 @@
 """``evaluate`` and ``compile``: options, errors, threads, processes, interrupts."""
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -10,9 +11,8 @@ import time
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from conftest import array
-
 import tamis
+from conftest import array
 
 A = sp.random_array((50, 40), density=0.2, format="csr", random_state=3)
 X = np.arange(40.0)
@@ -29,6 +29,14 @@ def test_kernels_are_called_again():
     np.testing.assert_allclose(kernel(A.toarray(), x=X), A @ X)
     assert kernel.operands == ["A", "x"] and kernel.expression == SPMV
     assert repr(kernel) == f"<tamis.Kernel {SPMV!r}>"
+
+
+def test_kernels_are_pickled_as_what_they_were_made_of():
+    kernel = tamis.compile("C(i,j) = A(i,j) * B(i,j)", A="csr", C="csc", dtype="f4")
+    other = pickle.loads(pickle.dumps(kernel))
+    assert other.expression == kernel.expression
+    result = other(A=A, B=A)
+    assert result.format == "csc" and result.dtype == np.float32
 
 
 def test_schedules_and_stages():
@@ -214,7 +222,8 @@ A = sp.random_array((3000, 3000), density=0.02, format="csr", random_state=1)
 before = tamis.einsum("ij,jk->ik", A, A)
 child = os.fork()
 after = tamis.einsum("ij,jk->ik", A, A)
-assert (before != after).nnz == 0
+assert (before != after).nnz == 0 and after.nnz > 1 << 18
+assert np.allclose(tamis.einsum("ij->j", after), after.sum(axis=0))
 if child == 0:
     os._exit(0)
 _, status = os.waitpid(child, 0)

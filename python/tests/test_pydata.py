@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 import sparse
-from conftest import array
-
 import tamis
+from conftest import array
 
 
 @pytest.mark.parametrize("shape", [(5,), (4, 5), (3, 4, 5)])

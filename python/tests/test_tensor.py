@@ -6,12 +6,12 @@ import pickle
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import tamis
 from conftest import array, seeds
 from forms import FORMATS, tensor
 from hypothesis import given
 from hypothesis import strategies as st
-
-import tamis
+from scipy.sparse.linalg import aslinearoperator, cg
 
 
 def same(found, expected, exact=True):
@@ -105,7 +105,11 @@ def test_keys(shape, data, seed):
             key.append(slice(None))
         elif kind == "mask":
             has_array = True
-            key.append(np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool))
+            key.append(
+                np.array(
+                    data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool
+                )
+            )
         else:
             has_array = True
             key.append(data.draw(st.lists(st.integers(-size, size - 1), min_size=1, max_size=6)))
@@ -201,7 +205,10 @@ def test_borrowing_and_copying():
         tamis.asarray(made, format="csr", copy=False)
     mine = tamis.asarray(sp.csr_array(made), copy=True)
     assert not mine.is_borrowed
-    same(tamis.coo(([0, 0, 2], [1, 1, 2]), [1.0, 2.0, 3.0], shape=(3, 3)), [[0, 3.0, 0], [0, 0, 0], [0, 0, 3]])
+    same(
+        tamis.coo(([0, 0, 2], [1, 1, 2]), [1.0, 2.0, 3.0], shape=(3, 3)),
+        [[0, 3.0, 0], [0, 0, 0], [0, 0, 3]],
+    )
     with pytest.raises(ValueError, match="different lengths"):
         tamis.coo(([0], [1]), [1.0, 2.0], shape=(3, 3))
     with pytest.raises(ValueError, match="negative"):
@@ -216,6 +223,16 @@ def test_texts():
     page = found._repr_html_()
     assert page.count("<rect") == 49 and "<svg" in page and "csr" in page
     assert repr(tamis.lazy(found) * 2) == "<tamis.Lazy 100x100 float64>"
+
+
+def test_solvers_of_scipy_take_tensors():
+    made = sp.diags_array([-1.0, 3.0, -1.0], offsets=[-1, 0, 1], shape=(20, 20), format="csr")
+    x, failed = cg(tamis.asarray(made), np.ones(20), rtol=1e-12)
+    assert not failed
+    np.testing.assert_allclose(made @ x, np.ones(20))
+    odd = sp.random_array((5, 4), density=0.5, random_state=1, format="csr") * (1 + 2j)
+    operator = aslinearoperator(tamis.asarray(odd))
+    np.testing.assert_allclose(operator.rmatvec(np.ones(5) * 1j), odd.conj().T @ (np.ones(5) * 1j))
 
 
 def test_array_api():

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(50);
 /// signal's handler raises, as Ctrl-C does, ends the wait, and the work soon after.
 pub(crate) fn interruptible<T: Send + 'static>(
     py: Python<'_>,
-    work: impl FnOnce() -> Result<T, Diagnostic> + Send + 'static,
+    work: impl FnOnce() -> T + Send + 'static,
 ) -> PyResult<T> {
     let (sender, mut receiver) = mpsc::channel();
     let interrupt = Interrupt::default();
@@ -44,7 +44,7 @@ pub(crate) fn interruptible<T: Send + 'static>(
             (receiver, done)
         });
         match done {
-            Ok(Ok(done)) => return done.map_err(|diagnostic| raised(py, &diagnostic)),
+            Ok(Ok(done)) => return Ok(done),
             Ok(Err(payload)) => return Err(mistake(py, &*payload)),
             Err(RecvTimeoutError::Timeout) => {
                 py.check_signals().inspect_err(|_| interrupt.request())?;

@@ -1,6 +1,6 @@
 //! Tensor files by name.
 
-use crate::failure::{detached, raised, raised_by_file};
+use crate::failure::{detached, interruptible, raised, raised_by_file};
 use crate::tensor::{Tensor, beside, converted, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
@@ -16,7 +16,8 @@ type About = (String, String, Vec<String>);
 #[pyfunction]
 #[pyo3(signature = (path, format = None))]
 pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Tensor, About)> {
-    let file = py.detach(|| tamis_io::read(&path)).map_err(|error| raised_by_file(py, &error))?;
+    let file = interruptible(py, move || tamis_io::read(&path))?;
+    let file = file.map_err(|error| raised_by_file(py, &error))?;
     let list = file.coordinates;
     let usual = match list.dims.len() {
         0 | 1 => "dense",
@@ -28,9 +29,8 @@ pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Te
     let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
-    let tensor = detached(py, move || {
-        on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum))
-    })?;
+    let pack = move || on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum));
+    let tensor = interruptible(py, pack)?.map_err(|d| raised(py, &d))?;
     Ok((Tensor::new(tensor), about(&file.header)))
 }
 

@@ -262,7 +262,8 @@ impl Kernel {
             let operands: Vec<(&str, &Tensor)> =
                 named.iter().map(|(n, t)| (n.as_str(), t)).collect();
             on_threads(usize::MAX, || form.kernel.run(&operands))
-        })?;
+        })?
+        .map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
     }
 }

@@ -1,7 +1,7 @@
 //! Tensors as Python sees them: what `tamis.Tensor` is made of.
 
 use crate::array::indices;
-use crate::failure::{detached, raised, refused};
+use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::is_foreign;
 use crate::memory::{Access, lent};
 use crate::result;
@@ -25,6 +25,9 @@ pub struct Tensor {
 /// The names of the arrays of a level.
 const PARTS: [(Part, &str); 4] =
     [(Part::Pos, "pos"), (Part::Crd, "crd"), (Part::Width, "width"), (Part::Mask, "mask")];
+
+/// Conversions of so many values may take so long that signals are looked for.
+const LONG: usize = 1 << 20;
 
 impl Tensor {
     /// A tensor for Python.
@@ -329,7 +332,12 @@ impl Tensor {
         let spec = spec(py, format, self.tensor.dims().len())?;
         let storage = beside(&spec, self.tensor.storage()).map_err(|d| raised(py, &d))?;
         let tensor = self.checked(py)?;
-        detached(py, move || converted(&tensor, &storage)).map(Tensor::new)
+        let made = match tensor.vals().len() < LONG {
+            true => detached(py, || converted(&tensor, &storage))?,
+            false => interruptible(py, move || converted(&tensor, &storage))?
+                .map_err(|d| raised(py, &d))?,
+        };
+        Ok(Tensor::new(made))
     }
 
     /// The same entries with another fill value, or another reading of what is not stored.

@@ -1,7 +1,8 @@
 //! The type in which a statement computes: NumPy's promotion over its operands.
 //!
-//! Literals are weak: an integer literal takes the operands' type, a literal with a point makes
-//! integers floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
+//! Literals are weak: an integer literal takes the operands' type, but for truth values beside
+//! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
+//! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 
 use crate::algebra::BinaryOp;
 use crate::cin::Program;
@@ -11,18 +12,23 @@ use crate::notation::Expr;
 /// The compute type of a value whose result is wanted in some type.
 pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataType>) -> DataType {
     let mut operands: Option<DataType> = None;
-    let (mut fraction, mut imaginary) = (false, false);
+    let (mut fraction, mut imaginary, mut counts) = (false, false, false);
     let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
     value.walk(&mut |e| match e {
         Expr::Access(a) => meet(program.storage(a.tensor).datatype),
         // No other integer is so large.
         Expr::Literal(Scalar::U64(_)) => meet(DataType::U64),
         Expr::Literal(c) if c.is_complex() => imaginary = true,
+        Expr::Literal(c @ Scalar::I64(_)) if !DataType::Bool.holds(*c) => counts = true,
         Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
             program.operators[*op].body.walk(&mut |e| fraction |= needs_float(e));
         }
         e => fraction |= needs_float(e),
     });
+    let operands = match operands {
+        Some(DataType::Bool) if counts => Some(DataType::I64),
+        operands => operands,
+    };
     let operands = match (operands, wanted) {
         // Integers are stored as other integers where they fit.
         (Some(t), Some(wanted)) if t.integers().is_none() || wanted.integers().is_none() => {
