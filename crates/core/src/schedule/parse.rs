@@ -92,9 +92,7 @@ impl<'t> Call<'t> {
                 inner: self.name(2)?,
                 parts: self.size(3)?,
             },
-            "fuse" => {
-                Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? }
-            }
+            "fuse" => self.fuse()?,
             "loopfuse" => self.loopfuse()?,
             "mergeby" => Command::Mergeby {
                 var: self.name(0)?,
@@ -165,6 +163,10 @@ impl<'t> Call<'t> {
             let message = format!("expected one of {}, found {}", known.join(", "), shown(text));
             self.refuse(self.args[k].clone(), message)
         })
+    }
+
+    fn fuse(&self) -> Result<Command, Diagnostic> {
+        Ok(Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? })
     }
 
     fn loopfuse(&self) -> Result<Command, Diagnostic> {
@@ -339,7 +341,7 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are bound, coord, divide, fuse, mergeby, parallelize, \
+             ^^^^\n  = help: the commands are bound, coord, divide, fuse, loopfuse, mergeby, parallelize, \
              pos, precompute, reorder, split, unroll"
         );
     }
