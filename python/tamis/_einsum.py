@@ -41,7 +41,7 @@ def einsum(
     ``format`` and ``fill_value`` are those of the result, ``dtype`` is its type. ``semiring`` is
     one of ``plus_times min_plus max_plus max_times min_max max_min or_and``; of the others than
     the first, what SciPy's arrays do not store is the semiring's zero: infinity for ``min_plus``.
-    Booleans are added by ``or`` unless a semiring says otherwise, as in NumPy.
+    Booleans are added by ``or`` unless a semiring or ``dtype`` says otherwise, as in NumPy.
 
     Results are NumPy's or SciPy's like those of ``evaluate``.
     """
@@ -54,7 +54,7 @@ def einsum(
             operand if hasattr(operand, "shape") else plain_array(operand) for operand in operands
         )
         shapes = tuple([operand.shape for operand in operands])
-    if semiring is None and _is_logical(operands):
+    if semiring is None and dtype is None and _is_logical(operands):
         semiring = "or_and"
     key = (subscripts, shapes, format, semiring, dtype, fill_value)
     kernel = _by_shape.get(key)

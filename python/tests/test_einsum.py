@@ -147,6 +147,8 @@ def test_truth_values_are_joined():
         result = tamis.einsum("ij,jk->ik", *forms)
         assert result.dtype == bool
         np.testing.assert_array_equal(full(result), np.einsum("ij,jk->ik", a, b))
+        counted = tamis.einsum("ij,jk->ik", *forms, dtype="i8")
+        np.testing.assert_array_equal(full(counted), a.astype(int) @ b.astype(int))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8", "i2", "i8", "u1", "c8", "c16", "f2"])
