@@ -80,7 +80,7 @@ fn run(options: &Options) -> Result<bool, String> {
     let work = WorkDirectory::create()?;
     let contenders = contenders(&work.path);
     let limits = Limits::measure();
-    let races = race_all(options, &contenders);
+    let races = race_all(options, &contenders, &limits);
     let mut bars = bars::of_races(&races, &limits);
     bars.extend(tamis_contender::other_bars());
     let conditions = vec![
@@ -111,7 +111,8 @@ fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
     all
 }
 
-fn race_all(options: &Options, contenders: &[Box<dyn Contender>]) -> Vec<Race> {
+/// Every race; its row is shown when it is over.
+fn race_all(options: &Options, contenders: &[Box<dyn Contender>], limits: &Limits) -> Vec<Race> {
     let mut inputs = BTreeMap::new();
     let mut races = Vec::new();
     for operation in options.operations() {
@@ -120,7 +121,9 @@ fn race_all(options: &Options, contenders: &[Box<dyn Contender>]) -> Vec<Race> {
             let Some(input) = input else { continue };
             let Some(problem) = Problem::new(operation, name, input) else { continue };
             eprintln!("{operation} {name}");
-            races.push(measure::race(&problem, input.describe(), contenders, options.effort));
+            let race = measure::race(&problem, input.describe(), contenders, options.effort);
+            eprintln!("{}", report::row(&race, limits));
+            races.push(race);
         }
     }
     races

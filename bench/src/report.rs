@@ -79,23 +79,7 @@ impl Report {
         );
         let _ = writeln!(text, "|---|---|{}", "--:|".repeat(names.len() + 4));
         for race in &self.races {
-            let peer = race.fastest(|role| role == Role::Peer);
-            let hand = race.fastest(|role| role == Role::Hand);
-            let tamis = race.best_tamis();
-            let cells: Vec<String> =
-                race.entries.iter().map(|entry| cell(entry, peer.map(|(name, _)| name))).collect();
-            let (peer, hand) = (peer.map(|(_, s)| s), hand.map(|(_, s)| s));
-            let _ = writeln!(
-                text,
-                "| {} | {} | {:.1} | {} | {} | {} | {} |",
-                race.operation,
-                race.input,
-                race.bytes as f64 / self.limits.triad * 1e3,
-                cells.join(" | "),
-                speed(peer, hand),
-                speed(tamis, peer),
-                speed(tamis, hand),
-            );
+            let _ = writeln!(text, "{}", row(race, &self.limits));
         }
         text
     }
@@ -192,6 +176,26 @@ fn cell(entry: &Entry, fastest_peer: Option<&str>) -> String {
         (Outcome::Absent(Absent::NotAvailable(_)), _) => "not available".into(),
         (Outcome::Wrong(_), _) => "WRONG".into(),
     }
+}
+
+/// The row of a race in the table of times.
+pub fn row(race: &Race, limits: &Limits) -> String {
+    let peer = race.fastest(|role| role == Role::Peer);
+    let hand = race.fastest(|role| role == Role::Hand);
+    let tamis = race.best_tamis();
+    let cells: Vec<String> =
+        race.entries.iter().map(|entry| cell(entry, peer.map(|(name, _)| name))).collect();
+    let (peer, hand) = (peer.map(|(_, s)| s), hand.map(|(_, s)| s));
+    format!(
+        "| {} | {} | {:.1} | {} | {} | {} | {} |",
+        race.operation,
+        race.input,
+        race.bytes as f64 / limits.triad * 1e3,
+        cells.join(" | "),
+        speed(peer, hand),
+        speed(tamis, peer),
+        speed(tamis, hand),
+    )
 }
 
 /// Three digits or so: noise begins there.
