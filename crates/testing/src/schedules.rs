@@ -64,7 +64,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
     let next = loops.get(at + 1).map(|&v| name(v));
     let operands: Vec<String> =
         kernel.body.reads().iter().map(|a| print::access(program, a)).collect();
-    Some(match random.below(13) {
+    Some(match random.below(14) {
         0 | 1 => format!("split({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(5)),
         2 => format!("divide({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(4)),
         3 => {
@@ -99,6 +99,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             let races = ["no_races", "ignore_races", "atomics", "temporary", "parallel_reduction"];
             format!("parallelize({var}, {unit}, {})", random.pick(&races))
         }
+        13 => format!("loopfuse({})", 1 + random.below(2)),
         10 => format!("mergeby({var}, {})", random.pick(&["gallop", "gallop", "two_finger"])),
         _ => precompute(random, program, (&var, next.as_deref()), n)?,
     })

@@ -48,6 +48,13 @@ pub enum Command {
         /// The new loop.
         fused: String,
     },
+    /// Loops that operands do not share run apart.
+    Loopfuse {
+        /// How many times over.
+        times: u64,
+        /// The operand that is split off first, if it is not the last.
+        operand: Option<String>,
+    },
     /// How a loop finds the coordinates that several operands have.
     Mergeby {
         /// The loop.
@@ -112,11 +119,12 @@ pub enum Command {
 }
 
 /// How each command is written.
-pub(super) const USAGES: [(&str, &str); 11] = [
+pub(super) const USAGES: [(&str, &str); 12] = [
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
     ("coord", "coord(p, i)"),
     ("divide", "divide(i, i0, i1, 4)"),
     ("fuse", "fuse(i, j, f)"),
+    ("loopfuse", "loopfuse(1), or loopfuse(1, E(j,l))"),
     ("mergeby", "mergeby(i, gallop), or two_finger"),
     ("parallelize", "parallelize(i0, cpu_thread, no_races)"),
     ("pos", "pos(j, p, A)"),
@@ -142,6 +150,7 @@ impl Command {
             Command::Coord { .. } => "coord",
             Command::Divide { .. } => "divide",
             Command::Fuse { .. } => "fuse",
+            Command::Loopfuse { .. } => "loopfuse",
             Command::Mergeby { .. } => "mergeby",
             Command::Parallelize { .. } => "parallelize",
             Command::Pos { .. } => "pos",
@@ -164,6 +173,9 @@ impl Command {
                 own(&[var, outer, inner, &parts.to_string()])
             }
             Command::Fuse { outer, inner, fused } => own(&[outer, inner, fused]),
+            Command::Loopfuse { times, operand } => {
+                std::iter::once(times.to_string()).chain(operand.clone()).collect()
+            }
             Command::Mergeby { var, merge } => own(&[var, merge.name()]),
             Command::Parallelize { var, unit, races } => own(&[var, unit.name(), races.name()]),
             Command::Pos { var, position, operand } => own(&[var, position, operand]),
@@ -191,6 +203,7 @@ impl Command {
             | Command::Split { var, .. }
             | Command::Unroll { var, .. } => vec![var],
             Command::Coord { position, .. } => vec![position],
+            Command::Loopfuse { .. } => vec![],
             Command::Fuse { outer, inner, .. } => vec![outer, inner],
             Command::Reorder { vars } | Command::Precompute { vars, .. } => {
                 vars.iter().map(String::as_str).collect()
@@ -209,7 +222,8 @@ impl Command {
                 vec![outer, inner]
             }
             Command::Precompute { own, .. } => own.iter().map(String::as_str).collect(),
-            Command::Mergeby { .. }
+            Command::Loopfuse { .. }
+            | Command::Mergeby { .. }
             | Command::Parallelize { .. }
             | Command::Reorder { .. }
             | Command::Unroll { .. } => vec![],

@@ -183,6 +183,28 @@ fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
     }
 }
 
+/// The operands of a chain but the last, and the last.
+pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
+    let Expr::Binary(op, ..) = value else { return None };
+    let mut operands = vec![];
+    flatten(value, *op, &mut operands);
+    let last = operands.pop()?;
+    let chain = |a, b| Expr::Binary(*op, Box::new(a), Box::new(b));
+    Some((operands.into_iter().reduce(chain)?, last))
+}
+
+/// The operands of a chain but those of another.
+pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
+    let Expr::Binary(op, ..) = value else { return None };
+    let (mut operands, mut unwanted) = (vec![], vec![]);
+    flatten(value, *op, &mut operands);
+    flatten(others, *op, &mut unwanted);
+    for operand in &unwanted {
+        operands.remove(operands.iter().position(|o| o == operand)?);
+    }
+    operands.into_iter().reduce(|a, b| Expr::Binary(*op, Box::new(a), Box::new(b)))
+}
+
 /// Whether an operator may be applied to the reduction of a part instead of to each value.
 pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
     use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};

@@ -18,6 +18,7 @@ mod command;
 mod divide;
 mod expression;
 mod fuse;
+mod loopfuse;
 mod mergeby;
 mod nest;
 mod parallelize;
@@ -184,6 +185,16 @@ impl Schedule {
         races: Races,
     ) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Parallelize { var: var.to_owned(), unit, races })
+    }
+
+    /// Appends `loopfuse(..)`: operands that share no inner loops run apart, so many times over,
+    /// beginning with the last operand or this one.
+    pub fn loopfuse(
+        &mut self,
+        times: u64,
+        operand: Option<&str>,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Loopfuse { times, operand: operand.map(str::to_owned) })
     }
 
     /// Appends `precompute(..)`: a part of a value over some loops, the names that these have where

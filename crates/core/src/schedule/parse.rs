@@ -75,6 +75,7 @@ impl<'t> Call<'t> {
             "fuse" | "pos" => 3..=3,
             "parallelize" => 2..=3,
             "coord" | "mergeby" | "unroll" => 2..=2,
+            "loopfuse" => 1..=2,
             _ => return Err(self.unknown()),
         };
         self.count(counts)?;
@@ -91,9 +92,8 @@ impl<'t> Call<'t> {
                 inner: self.name(2)?,
                 parts: self.size(3)?,
             },
-            "fuse" => {
-                Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? }
-            }
+            "fuse" => self.fuse()?,
+            "loopfuse" => self.loopfuse()?,
             "mergeby" => Command::Mergeby {
                 var: self.name(0)?,
                 merge: self.one_of(1, &Merge::ALL, Merge::name)?,
@@ -163,6 +163,15 @@ impl<'t> Call<'t> {
             let message = format!("expected one of {}, found {}", known.join(", "), shown(text));
             self.refuse(self.args[k].clone(), message)
         })
+    }
+
+    fn fuse(&self) -> Result<Command, Diagnostic> {
+        Ok(Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? })
+    }
+
+    fn loopfuse(&self) -> Result<Command, Diagnostic> {
+        let operand = self.args.get(1).map(|span| self.text[span.clone()].to_owned());
+        Ok(Command::Loopfuse { times: self.size(0)?, operand })
     }
 
     fn precompute(&self) -> Result<Command, Diagnostic> {
@@ -332,7 +341,7 @@ mod tests {
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are bound, coord, divide, fuse, mergeby, parallelize, \
+             ^^^^\n  = help: the commands are bound, coord, divide, fuse, loopfuse, mergeby, parallelize, \
              pos, precompute, reorder, split, unroll"
         );
     }

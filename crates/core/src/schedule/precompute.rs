@@ -18,8 +18,8 @@ use super::scheduler::Scheduler;
 use super::way::{Element, Side, Way};
 use super::workspace::{self, Kind};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::Stmt;
 use crate::cin::simplify::Facts;
+use crate::cin::{Relation, Stmt};
 use crate::datatype::Scalar;
 use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
@@ -32,12 +32,12 @@ const OWN: usize = 2;
 const WORKSPACE: usize = 3;
 
 /// The arguments, read.
-struct Split<'c> {
-    part: Expr,
+pub(super) struct Split<'c> {
+    pub(super) part: Expr,
     /// The loops that both parts get, and what they are in the producer.
-    vars: Vec<(IndexVar, IndexVar)>,
-    workspace: &'c str,
-    kind: Option<Kind>,
+    pub(super) vars: Vec<(IndexVar, IndexVar)>,
+    pub(super) workspace: &'c str,
+    pub(super) kind: Option<Kind>,
 }
 
 pub(super) fn precompute(
@@ -73,12 +73,12 @@ pub(super) fn precompute(
 
 /// The loops around a statement.
 #[derive(Clone, Default)]
-struct Loops {
-    all: Vec<IndexVar>,
+pub(super) struct Loops {
+    pub(super) all: Vec<IndexVar>,
     /// Of these, so many leading ones are outside of what is written.
-    begun: usize,
+    pub(super) begun: usize,
     /// Whether an earlier part of a sequence wrote the same.
-    later: bool,
+    pub(super) later: bool,
 }
 
 /// The statement with the part computed beforehand, if it computes the part.
@@ -128,7 +128,7 @@ fn within(
 }
 
 /// The loops around an assignment, taken apart.
-fn apart(
+pub(super) fn apart(
     s: &mut Scheduler<'_>,
     way: &Way<'_>,
     split: &Split<'_>,
@@ -142,6 +142,7 @@ fn apart(
     let shared = |k: &usize| sides[*k] == Side::Both && !named(&way.elements[*k]);
     let inside = (0..way.elements.len()).rev().find(shared).map_or(0, |k| k + 1);
     check_vars(s, way, inside, split, &sides)?;
+    check_positions(s, way, inside, split, outer)?;
     let of = |side: Side| -> Vec<Element> {
         let elements = way.elements.iter().zip(&sides).skip(inside);
         elements.filter(|(e, at)| named(e) || **at == side).map(|(e, _)| e.clone()).collect()
@@ -214,6 +215,33 @@ fn check_vars(
                  {between} is inside {name}"
             );
             let help = format!("reorder({between}, {name}) first, or name {between} too");
+            return Err(s.refuse(VARS, message, help));
+        }
+    }
+    Ok(())
+}
+
+/// Positions are counted below coordinates that both sides have to share.
+fn check_positions(
+    s: &Scheduler<'_>,
+    way: &Way<'_>,
+    inside: usize,
+    split: &Split<'_>,
+    outer: &Loops,
+) -> Result<(), Diagnostic> {
+    let around = way.elements[..inside].iter().filter_map(Element::var);
+    let around: Vec<IndexVar> = outer.all.iter().copied().chain(around).collect();
+    let derived = &s.program.derived;
+    for &(var, _) in &split.vars {
+        let Some(p) = derived.position(var) else { continue };
+        let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
+        let unknown = |v: &&IndexVar| derived.depth(**v, &around) == usize::MAX;
+        if let Some(&above) = above.iter().find(unknown) {
+            let (name, above) = (s.name(var), s.name(above));
+            let message = format!(
+                "{name} counts positions below those of {above}, which would not be shared"
+            );
+            let help = format!("leave {above} out of the loops that are named");
             return Err(s.refuse(VARS, message, help));
         }
     }

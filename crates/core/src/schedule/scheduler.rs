@@ -3,6 +3,7 @@
 use super::bound::bound;
 use super::divide::divide;
 use super::fuse::{fuse, unfused};
+use super::loopfuse::loopfuse;
 use super::mergeby::mergeby;
 use super::parallelize::{check_threads, parallelize};
 use super::position::{coord, pos};
@@ -54,6 +55,7 @@ impl<'s> Scheduler<'s> {
                 divide(self, var, (outer, inner), *parts)
             }
             Command::Fuse { outer, inner, fused } => fuse(self, (outer, inner), fused),
+            Command::Loopfuse { times, operand } => loopfuse(self, *times, operand.as_deref()),
             Command::Mergeby { var, merge } => mergeby(self, var, *merge),
             Command::Parallelize { var, unit, races } => parallelize(self, var, *unit, *races),
             Command::Pos { var, position, operand } => pos(self, var, position, operand),

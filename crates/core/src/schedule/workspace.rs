@@ -65,6 +65,11 @@ pub(super) fn declare(
         return Err(s.refuse(arg, message, help));
     }
     let compute = s.kernel().compute;
+    if let (Some(op), []) = (over, vars) {
+        let register = s.program.register(op, part, compute);
+        s.program.tensors[register].name = name.to_owned();
+        return Ok(register);
+    }
     let facts = Facts { program: &s.program, compute };
     // Where no sparse operand has an entry the value is that of elements that are not written.
     let any_sparse = |a: &Access| !s.program.storage(a.tensor).format.is_full();

@@ -1,0 +1,212 @@
+//! `loopfuse(n)`: loops that operands do not share run apart, n times over.
+//!
+//! ```text
+//! forall(i, forall(j, forall(k, forall(l, A(i,l) += B(i,j) * C(i,k) * D(j,k) * E(j,l)))))
+//!                                                                               loopfuse(1)
+//! forall(i, forall(j, where(forall(l, A(i,l) += E(j,l) * s),
+//!                           forall(k, s += B(i,j) * C(i,k) * D(j,k)))))
+//! ```
+//!
+//! Fusion after distribution (SparseLNR, algorithm 1): the value without its last operand, or another
+//! that is named, is computed beforehand; the loops that both begin with are shared, and what lies
+//! below them is summed into a number, or into a workspace over the variables that both still have.
+//! The next time, what is computed beforehand is taken apart.
+
+use super::expression;
+use super::precompute::{self, Loops, Split};
+use super::scheduler::Scheduler;
+use super::way::{Element, Side, Way};
+use super::workspace::Kind;
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::Stmt;
+use crate::cin::simplify::written;
+use crate::diagnostic::Diagnostic;
+use crate::ids::IndexVar;
+use crate::level::COMPRESSED;
+use crate::notation::Expr;
+
+const TIMES: usize = 0;
+const OPERAND: usize = 1;
+
+pub(super) fn loopfuse(
+    s: &mut Scheduler<'_>,
+    times: u64,
+    operand: Option<&str>,
+) -> Result<(), Diagnostic> {
+    let body = s.kernel().body.clone();
+    let operand = operand.map(|text| expression::read(s, OPERAND, text)).transpose()?;
+    let body = apart(s, &body, &mut Loops::default(), times, operand.as_ref())?;
+    s.kernel_mut().body = body;
+    s.declare_uses();
+    Ok(())
+}
+
+/// A nest taken apart so many times.
+fn apart(
+    s: &mut Scheduler<'_>,
+    stmt: &Stmt,
+    outer: &mut Loops,
+    times: u64,
+    operand: Option<&Expr>,
+) -> Result<Stmt, Diagnostic> {
+    if times == 0 {
+        return Ok(stmt.clone());
+    }
+    let way = Way::down(stmt);
+    let Stmt::Assign { lhs, rhs, .. } = way.leaf else { return Err(nothing(s)) };
+    let (part, rest) = match operand {
+        Some(operand) => expression::without(rhs, operand).map(|part| (part, operand.clone())),
+        None => expression::without_last(rhs),
+    }
+    .ok_or_else(|| nothing(s))?;
+    let sides = way.sides(s, &outer.all, lhs, (&part, &rest), false);
+    let has_loop = |wanted: Side| {
+        way.elements.iter().zip(&sides).any(|(e, side)| e.var().is_some() && *side == wanted)
+    };
+    if !has_loop(Side::Part) || !has_loop(Side::Rest) {
+        return Err(nothing(s));
+    }
+    let begin = sides.iter().take_while(|side| **side == Side::Both).count();
+    let both = way.elements.iter().zip(&sides).skip(begin).filter(|(_, s)| **s == Side::Both);
+    let vars: Vec<(IndexVar, IndexVar)> =
+        both.filter_map(|(element, _)| element.var()).map(|v| (v, v)).collect();
+    let own: Vec<IndexVar> = way.elements[begin..].iter().filter_map(Element::var).collect();
+    let workspace = fresh(s);
+    let done = computed(s, &way, (part, vars), &own, &workspace, outer)?;
+    deeper(s, &done, &workspace, outer, times - 1)
+}
+
+/// A nest with a part computed beforehand, with loops `own` below those that both sides share.
+fn computed(
+    s: &mut Scheduler<'_>,
+    way: &Way<'_>,
+    (part, vars): (Expr, Vec<(IndexVar, IndexVar)>),
+    own: &[IndexVar],
+    workspace: &str,
+    outer: &Loops,
+) -> Result<Stmt, Diagnostic> {
+    let summed: Vec<IndexVar> =
+        own.iter().copied().filter(|v| !vars.iter().any(|(w, _)| w == v)).collect();
+    let counted = listed(s, &part, &summed);
+    let kept = vars.iter().all(|(v, _)| listed(s, &part, &[*v]) == Listed::Nothing);
+    // A sum of nothing is a zero, which must not meet an infinite factor.
+    let exact = s.kernel().compute.integers().is_some();
+    if counted == Listed::Nothing || exact || !kept {
+        let split = Split { part, vars, workspace, kind: None };
+        return precompute::apart(s, way, &split, outer);
+    }
+    let before = s.program.clone();
+    let number = vars.is_empty();
+    let split =
+        Split { part: part.clone(), vars: vars.clone(), workspace, kind: Some(Kind::Dense) };
+    let done = precompute::apart(s, way, &split, outer)?;
+    if counted == Listed::Once && adds(&done) {
+        let named = s.program.tensors.enumerate().find(|(_, t)| t.name == workspace);
+        if let Some((tensor, _)) = named {
+            s.kernel_mut().partial.push(tensor);
+        }
+        return Ok(done);
+    }
+    s.program = before;
+    if number {
+        let message = "loopfuse would leave a sum that may be of nothing, which several operands \
+                       decide, to be multiplied";
+        let help = "use precompute with a workspace that lists what it holds".to_owned();
+        return Err(s.refuse(TIMES, message.to_owned(), help));
+    }
+    precompute::apart(s, way, &Split { part, vars, workspace, kind: None }, outer)
+}
+
+/// What lists the coordinates of variables.
+#[derive(Clone, Copy, PartialEq)]
+enum Listed {
+    Nothing,
+    /// One compressed level for each that has any.
+    Once,
+    More,
+}
+
+/// How many levels of operands list the coordinates of variables.
+fn listed(s: &Scheduler<'_>, part: &Expr, vars: &[IndexVar]) -> Listed {
+    let mut found: Vec<IndexVar> = vec![];
+    let mut simple = true;
+    for access in part.accesses() {
+        let levels = s.program.storage(access.tensor).format.levels();
+        for (level, v) in levels.iter().zip(s.program.level_vars(access.tensor, &access.indices)) {
+            // What tiles or positions were made of is listed by other loops.
+            let own = vars.contains(&v);
+            let derived = vars.iter().any(|w| s.program.derived.ancestors(*w).contains(&v));
+            if level.kind.properties().full || !(own || derived) {
+                continue;
+            }
+            simple &= own && level.kind == COMPRESSED && !found.contains(&v);
+            found.push(v);
+        }
+    }
+    match (found.is_empty(), simple) {
+        (true, _) => Listed::Nothing,
+        (_, true) => Listed::Once,
+        _ => Listed::More,
+    }
+}
+
+/// Whether what reads a temporary adds products of it.
+fn adds(stmt: &Stmt) -> bool {
+    match stmt {
+        Stmt::Forall { body, .. } => adds(body),
+        Stmt::Where { consumer, .. } => adds(consumer),
+        Stmt::Assign { op, rhs, .. } => {
+            *op == Some(ReduceOp::Add) && matches!(rhs, Expr::Binary(BinaryOp::Mul, ..))
+        }
+        _ => false,
+    }
+}
+
+/// The nest with what is computed into a workspace taken apart further.
+fn deeper(
+    s: &mut Scheduler<'_>,
+    stmt: &Stmt,
+    workspace: &str,
+    outer: &mut Loops,
+    times: u64,
+) -> Result<Stmt, Diagnostic> {
+    Ok(match stmt {
+        Stmt::Forall { var, body } => {
+            outer.all.push(*var);
+            let body = deeper(s, body, workspace, outer, times);
+            outer.all.pop();
+            Stmt::Forall { var: *var, body: Box::new(body?) }
+        }
+        Stmt::Where { consumer, producer } => {
+            let is_own = s.program.tensors[written(producer)].name == workspace;
+            let mut anew = Loops { begun: outer.all.len(), later: false, all: outer.all.clone() };
+            match is_own {
+                true => Stmt::Where {
+                    consumer: consumer.clone(),
+                    producer: Box::new(apart(s, producer, &mut anew, times, None)?),
+                },
+                false => Stmt::Where {
+                    consumer: Box::new(deeper(s, consumer, workspace, outer, times)?),
+                    producer: producer.clone(),
+                },
+            }
+        }
+        s => s.clone(),
+    })
+}
+
+fn nothing(s: &Scheduler<'_>) -> Diagnostic {
+    let message = "loopfuse finds no operand to split off: it needs loops that only the operand \
+                   has, and loops that only the others have";
+    let help = "name another operand, as in loopfuse(1, E(j,l)), or fuse fewer times".to_owned();
+    s.refuse(TIMES, message.to_owned(), help)
+}
+
+/// A name for a workspace.
+fn fresh(s: &Scheduler<'_>) -> String {
+    let taken = |name: &str| {
+        s.program.tensors.iter().any(|t| t.name == name) || s.program.vars.iter().any(|v| v == name)
+    };
+    let names = std::iter::once("w".to_owned()).chain((2..).map(|k| format!("w_{k}")));
+    names.into_iter().find(|name| !taken(name)).unwrap_or_default()
+}
