@@ -235,13 +235,12 @@ fn check_positions(
     for &(var, _) in &split.vars {
         let Some(p) = derived.position(var) else { continue };
         let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
-        let unknown = |v: &&IndexVar| derived.depth(**v, &around) == usize::MAX;
-        if let Some(&above) = above.iter().find(unknown) {
+        if let Some(&above) = above.iter().find(|v| !around.contains(v)) {
             let (name, above) = (s.name(var), s.name(above));
             let message = format!(
-                "{name} counts positions below those of {above}, which would not be shared"
+                "{name} counts positions below those of {above}, which both sides have to share"
             );
-            let help = format!("leave {above} out of the loops that are named");
+            let help = format!("keep a loop over {above} around both, neither named nor split");
             return Err(s.refuse(VARS, message, help));
         }
     }
