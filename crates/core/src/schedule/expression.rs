@@ -150,7 +150,7 @@ pub(super) fn take(value: &Expr, part: &Expr) -> Option<Taken> {
 /// The same where the part is some of the operands of a chain.
 fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
     let Expr::Binary(op, ..) = value else { return None };
-    if !matches!(op, BinaryOp::Add | BinaryOp::Mul | BinaryOp::Min | BinaryOp::Max) {
+    if !is_chain(*op) {
         return None;
     }
     let (mut operands, mut wanted) = (vec![], vec![]);
@@ -183,9 +183,18 @@ fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
     }
 }
 
+/// Whether operands may be taken together in any way.
+fn is_chain(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, And, Max, Min, Mul, Or};
+    matches!(op, Add | Mul | Min | Max | And | Or)
+}
+
 /// The operands of a chain but the last, and the last.
 pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
     let Expr::Binary(op, ..) = value else { return None };
+    if !is_chain(*op) {
+        return None;
+    }
     let mut operands = vec![];
     flatten(value, *op, &mut operands);
     let last = operands.pop()?;
@@ -196,6 +205,9 @@ pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
 /// The operands of a chain but those of another.
 pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
     let Expr::Binary(op, ..) = value else { return None };
+    if !is_chain(*op) {
+        return None;
+    }
     let (mut operands, mut unwanted) = (vec![], vec![]);
     flatten(value, *op, &mut operands);
     flatten(others, *op, &mut unwanted);

@@ -134,8 +134,9 @@ pub(super) fn apart(
     split: &Split<'_>,
     outer: &Loops,
 ) -> Result<Stmt, Diagnostic> {
-    let Stmt::Assign { lhs, op, rhs } = way.leaf else { return Ok(way.leaf.clone()) };
-    let Some(taken) = take(rhs, &split.part) else { return Ok(way.leaf.clone()) };
+    let all = || Element::around(way.elements.clone(), way.leaf.clone());
+    let Stmt::Assign { lhs, op, rhs } = way.leaf else { return Ok(all()) };
+    let Some(taken) = take(rhs, &split.part) else { return Ok(all()) };
     let reuse = s.program.tensors[lhs.tensor].name == split.workspace;
     let sides = way.sides(s, &outer.all, lhs, (&split.part, &taken.rest), reuse);
     let named = |e: &Element| e.var().is_some_and(|v| split.vars.iter().any(|(n, _)| *n == v));
@@ -259,8 +260,8 @@ fn check_distributes(
     };
     let (step, over) = (step_name(*step), over.name());
     let message = format!(
-        "precompute needs the operators around the part to distribute over the {over} that would \
-         move into the workspace; {step} does not"
+        "a part is computed beforehand only if the operators around it distribute over the {over} \
+         that would move into the workspace; {step} does not"
     );
     Err(s.refuse(VALUE, message, "precompute a larger part, or the whole value".to_owned()))
 }
