@@ -198,10 +198,10 @@ impl Legaliser<'_> {
         let edges = self.edges_of(&product.factors, &product.open());
         let mut shared: Vec<IndexVar> = vec![];
         loop {
+            let first = product.outer.is_empty() && shared.is_empty();
             let ready = |v: &IndexVar| {
-                let first = product.outer.is_empty() && shared.is_empty();
                 let reads = edges.iter().all(|(from, to)| to != v || shared.contains(from));
-                reads && (!first || product.written.is_empty() || product.written.contains(v))
+                reads && (!first || self.begins(product, *v))
             };
             let next: Vec<IndexVar> =
                 both.iter().copied().filter(|v| !shared.contains(v) && ready(v)).collect();
@@ -210,6 +210,18 @@ impl Legaliser<'_> {
             match listed.or(next.first()) {
                 Some(&next) => shared.push(next),
                 None => return shared,
+            }
+        }
+    }
+
+    /// Whether the loop around everything may be over a variable: what is written is written row by
+    /// row, and a number is summed as what is listed comes.
+    fn begins(&self, product: &Product, var: IndexVar) -> bool {
+        match product.written.first() {
+            Some(outermost) => *outermost == var,
+            None => {
+                self.lists(&product.factors, |v| v == var)
+                    || !self.lists(&product.factors, |_| true)
             }
         }
     }

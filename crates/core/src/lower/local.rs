@@ -48,14 +48,15 @@ impl Lowerer<'_> {
         }
         let mut stmts = vec![];
         let Some((scratch, level)) = self.scratch(tensor) else {
-            match (opened, producer.covers) {
-                (true, _) => self.fill_once(tensor, &arrays),
-                (false, true) => {}
-                (false, false) => stmts.extend(self.fill_local(tensor, &arrays)),
-            }
-            let code = self.if_partial(tensor, statement, producer.stmts, consumer);
-            stmts.extend(code.stmts);
-            return Code { stmts, covers: code.covers };
+            let before = match (opened, producer.covers) {
+                (true, _) => {
+                    self.fill_once(tensor, &arrays);
+                    vec![]
+                }
+                (false, true) => vec![],
+                (false, false) => self.fill_local(tensor, &arrays),
+            };
+            return self.if_partial(tensor, statement, [before, producer.stmts], consumer);
         };
         let parents = parents(&arrays);
         let (p, q) = (self.temp("p"), self.temp("q"));
@@ -70,25 +71,32 @@ impl Lowerer<'_> {
         Code { stmts, covers: consumer.covers }
     }
 
-    /// A consumer after its producer; if nothing is to be done where nothing was produced, what is
-    /// produced says so.
+    /// A consumer after its producer and what comes before that; if nothing is to be done where
+    /// nothing was produced, what is produced says so.
     pub(super) fn if_partial(
         &mut self,
         tensor: TensorId,
         producer: &Stmt,
-        produced: Vec<ir::Stmt>,
+        [before, produced]: [Vec<ir::Stmt>; 2],
         consumer: Code,
     ) -> Code {
         if !self.kernel.partial.contains(&tensor) {
-            let stmts = [produced, consumer.stmts].concat();
+            let stmts = [before, produced, consumer.stmts].concat();
             return Code { stmts, covers: consumer.covers };
+        }
+        let depth = self.listing_loops(producer);
+        if let ([ir::Stmt::For { lo, hi, .. }], 1) = (&produced[..], depth) {
+            let turns = lt(lo.clone(), hi.clone());
+            let stmts = vec![when(turns, [before, produced, consumer.stmts].concat())];
+            return Code { stmts, covers: false };
         }
         let name = format!("any_{}", self.program.tensors[tensor].name);
         let any = self.builder.var(&name, ir::Type::BOOL);
         let truth = |b| Expr::Const(Scalar::Bool(b));
         let found = assign(any, truth(true));
-        let mut stmts = vec![assign(any, truth(false))];
-        stmts.extend(noticed(produced, self.listing_loops(producer), &found));
+        let mut stmts = before;
+        stmts.push(assign(any, truth(false)));
+        stmts.extend(noticed(produced, depth, &found));
         stmts.push(when(Expr::Var(any), consumer.stmts));
         Code { stmts, covers: false }
     }

@@ -232,7 +232,7 @@ impl Lowerer<'_> {
         let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
         let produced = self.resolved(producer, scope.clone()).stmts;
         let consumer = self.resolved(consumer, scope.clone());
-        let code = self.if_partial(tensor, producer, produced, consumer);
+        let code = self.if_partial(tensor, producer, [vec![], produced], consumer);
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
     }

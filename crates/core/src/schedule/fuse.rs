@@ -9,7 +9,7 @@
 
 use super::nest::{at_loops, replaced};
 use super::scheduler::Scheduler;
-use crate::cin::{Relation, Stmt};
+use crate::cin::{Relation, Stmt, Tensor};
 use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
 
@@ -57,8 +57,11 @@ pub(super) fn unfused(s: &mut Scheduler<'_>) {
     loop {
         let loops: Vec<IndexVar> = s.kernel().body.loops();
         let fused = loops.into_iter().find_map(|var| match s.program.derived.relation(var) {
-            Some(&Relation::Fused { outer, inner }) if !s.kernel().tags.contains_key(&var) => {
-                Some((var, outer, inner))
+            Some(&Relation::Fused { outer, inner }) => {
+                let counts = |t: &Tensor| t.modes.contains(&var);
+                let used =
+                    s.kernel().tags.contains_key(&var) || s.program.tensors.iter().any(counts);
+                (!used).then_some((var, outer, inner))
             }
             _ => None,
         });
