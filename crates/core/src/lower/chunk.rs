@@ -91,7 +91,7 @@ impl Lowerer<'_> {
     pub(super) fn cut_outermost(&mut self, body: &Stmt) {
         let Some((own, below)) = self.cuttable(body) else { return };
         let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
-        if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) {
+        if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) || self.kernel.is_for_gpu() {
             return;
         }
         let scope = Scope::default();

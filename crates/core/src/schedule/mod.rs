@@ -18,6 +18,7 @@ mod command;
 mod divide;
 mod expression;
 mod fuse;
+mod gpu;
 mod loopfuse;
 mod mergeby;
 mod nest;
@@ -35,6 +36,7 @@ mod workspace;
 
 pub use bound::check_dimensions;
 pub use command::Command;
+pub use gpu::{MOST_THREADS, WARP};
 pub use parse::parse;
 pub use workspace::Kind;
 

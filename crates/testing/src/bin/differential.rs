@@ -1,6 +1,8 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
-//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp]`
+//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp|cuda-emulated]`
+//!
+//! On an emulated GPU most programs have loops on its units.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,6 +10,7 @@ use tamis::Backend;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::generate;
 use tamis_testing::random::Random;
+use tamis_testing::schedules;
 use tamis_testing::shrink::shrink;
 
 fn main() -> ExitCode {
@@ -34,7 +37,11 @@ fn main() -> ExitCode {
     let (mut right, mut invalid) = (0u64, 0u64);
     let mut at = seed;
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
-        let case = generate::case(&mut Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1)));
+        let mut random = Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let mut case = generate::case(&mut random);
+        if backend == Backend::CudaEmulated {
+            case.schedule = schedules::on_gpu(&mut random, &case, &case.schedule);
+        }
         match check(&case, backend) {
             Outcome::Right => right += 1,
             Outcome::Invalid => invalid += 1,
