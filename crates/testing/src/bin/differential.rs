@@ -1,20 +1,22 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
-//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp]`
+//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp] [--values any|infinite]`
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tamis::Backend;
+use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
-use tamis_testing::generate;
 use tamis_testing::random::Random;
 use tamis_testing::shrink::shrink;
+use tamis_testing::{generate, infinite};
 
 fn main() -> ExitCode {
     let mut seconds = u64::MAX;
     let mut count = u64::MAX;
     let mut seed = 1;
     let mut backend = Backend::Jit;
+    let mut infinities = false;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -23,6 +25,7 @@ fn main() -> ExitCode {
             "--seconds" => seconds = number(),
             "--count" => count = number(),
             "--seed" => seed = number(),
+            "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
             _ => {
                 eprintln!("unknown option {flag}");
@@ -34,15 +37,23 @@ fn main() -> ExitCode {
     let (mut right, mut invalid) = (0u64, 0u64);
     let mut at = seed;
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
-        let case = generate::case(&mut Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1)));
-        match check(&case, backend) {
+        let mut random = Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let mut case = generate::case(&mut random);
+        if infinities {
+            case = infinite::drawn(&case, &mut random);
+        }
+        let check = |case: &Case| match infinities {
+            true => infinite::check(case, backend),
+            false => check(case, backend),
+        };
+        match check(&case) {
             Outcome::Right => right += 1,
             Outcome::Invalid => invalid += 1,
             Outcome::Wrong(problem) => {
                 println!("seed {at}: {problem}\n{case}");
-                let fails = |c: &_| matches!(check(c, backend), Outcome::Wrong(_));
+                let fails = |c: &_| matches!(check(c), Outcome::Wrong(_));
                 let small = shrink(&case, &fails);
-                println!("shrunk, {:?}:\n{small}", check(&small, backend));
+                println!("shrunk, {:?}:\n{small}", check(&small));
                 return ExitCode::FAILURE;
             }
         }
