@@ -201,10 +201,10 @@ impl Planner<'_> {
                 let name = &self.function.arrays[*array].name;
                 return Err(format!("{name} grows in its loops"));
             }
-            Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. } => {
-                if !s.exprs().all(|e| self.reads_own(e)) {
-                    return Err("what it does depends on its result".to_owned());
-                }
+            Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. }
+                if !s.exprs().all(|e| self.reads_own(e)) =>
+            {
+                return Err("what it does depends on its result".to_owned());
             }
             _ => {}
         }
@@ -288,7 +288,7 @@ fn shape(s: &Stmt) -> Shape {
     let mut most = Most::default();
     most.of(s, false);
     let (warps, threads) = (most.warps, most.threads);
-    let width = threads.min(WARP).max(1) as u64;
+    let width = threads.clamp(1, WARP) as u64;
     let width = width.next_power_of_two() as i64;
     let shape = |threads: i64, width: i64| Shape {
         threads: ((threads + WARP - 1) / WARP * WARP).clamp(WARP, MOST),
