@@ -33,9 +33,8 @@ use tamis_core::lower::{Chunks, Join};
 /// Runs a kernel in parts.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
-        Join::Shared { .. } | Join::Concatenate => true,
         // There is one way to store these entries.
-        Join::Pack { op: None } => call.target.storage.format.is_plain(),
+        Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. } => true,
         _ => false,
     };
     let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {
@@ -73,10 +72,10 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
             Ok(joined.finish())
         }
-        Join::Pack { op } => {
+        Join::Pack { op, around } => {
             let joined = Parts::default();
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
-            joined.packed(call, op)
+            joined.packed(call, op, around)
         }
     }
 }
