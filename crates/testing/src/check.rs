@@ -36,7 +36,7 @@ pub fn check(case: &Case, backend: Backend) -> Outcome {
     }
 }
 
-fn invalid(d: &Diagnostic) -> bool {
+pub(crate) fn invalid(d: &Diagnostic) -> bool {
     // A statement that uses `i` only as a value reads it as a scalar; another's index `i` clashes.
     let clash = d.code == Code::Syntax && d.message.contains("names a tensor and an index");
     clash
@@ -53,7 +53,7 @@ fn invalid(d: &Diagnostic) -> bool {
 }
 
 /// Whether the schedule is at fault, not the program.
-fn refused_schedule(case: &Case, d: &Diagnostic) -> bool {
+pub(crate) fn refused_schedule(case: &Case, d: &Diagnostic) -> bool {
     let there = matches!(&d.place, Some(Place::Text { source, .. }) if *source == case.schedule);
     !case.schedule.is_empty() && (there || d.code == Code::BoundBroken)
 }

@@ -7,6 +7,7 @@ pub mod filetest;
 pub mod formats;
 pub mod functions;
 pub mod generate;
+pub mod infinite;
 pub mod kinds;
 pub mod number;
 pub mod random;

@@ -2,7 +2,10 @@
 //! a NaN of an infinity and an absent entry.
 
 use std::collections::BTreeMap;
-use tamis::{Coordinates, DataType, Duplicates, Kernel, Options, Tensor, Values, format};
+use tamis::{Backend, Coordinates, DataType, Duplicates, Kernel, Options, Tensor, Values, format};
+use tamis_testing::check::Outcome;
+use tamis_testing::random::Random;
+use tamis_testing::{generate, infinite};
 
 const INF: f64 = f64::INFINITY;
 
@@ -132,4 +135,62 @@ fn stored_rows(matrix: &Tensor) -> Tensor {
     let columns = matrix.dims()[1];
     let vals = matrix.vals().as_slice::<f64>().expect("doubles");
     Tensor::dense(&[3, columns], vals[..3 * columns as usize].to_vec()).expect("a matrix")
+}
+
+/// Nor do schedules make a factor meet a sum of nothing.
+#[test]
+fn an_infinite_factor_of_nothing_is_nothing_under_schedules() {
+    let b = stored("csr", &[2, 2], &[(&[0, 0], 1.0)]);
+    let b3 = stored("csf", &[2, 2, 2], &[(&[0, 0, 0], 1.0)]);
+    let ones = Tensor::dense(&[2, 2], vec![1.0; 4]).expect("a matrix");
+    let infinite = Tensor::dense(&[2, 2], vec![INF; 4]).expect("a matrix");
+    let infinite3 = Tensor::dense(&[2, 2, 2], vec![INF; 8]).expect("a tensor");
+    let operands = [("B", &b), ("T", &b3), ("C", &ones), ("D", &infinite), ("D3", &infinite3)];
+    let check = |text: &str, schedules: &[&str]| {
+        let used = |name: &str| text.contains(&format!("{name}("));
+        let operands: Vec<_> = operands.iter().copied().filter(|(name, _)| used(name)).collect();
+        let order = text.split_once(')').map_or(0, |(lhs, _)| lhs.matches(',').count() + 1);
+        for schedule in ["", "parallelize(i, cpu_thread)"].iter().chain(schedules) {
+            let commands = tamis::schedule::parse(schedule).expect("a schedule");
+            let spec = format::parse("dense", Some(order)).expect("a format");
+            let results = BTreeMap::from([("Z".to_owned(), spec)]);
+            let options = Options { results, schedule: commands, ..Options::default() };
+            let Ok(kernel) = Kernel::compile(text, &operands, &options) else {
+                assert_eq!(*schedule, "parallelize(i, cpu_thread)", "{text} by {schedule}");
+                continue;
+            };
+            let results = kernel.run(&operands).expect("a result");
+            let vals = results[0].1.vals().as_slice::<f64>().expect("doubles");
+            assert!(vals.iter().all(|v| *v == 0.0 || *v == INF), "{text} by {schedule}: {vals:?}");
+            assert!(vals.contains(&0.0) && vals.contains(&INF), "{text} by {schedule}: {vals:?}");
+        }
+    };
+    let chain = [
+        "reorder(i, l, k, j); loopfuse(1)",
+        "loopfuse(1)",
+        "loopfuse(1); split(j, j0, j1, 2)",
+        "split(j, j0, j1, 2); loopfuse(1)",
+        "loopfuse(1); precompute(B(i,j) * C(j,k), k, kw, ww)",
+        "precompute(B(i,j) * C(j,k), k, kw, ww)",
+    ];
+    check("Z(i,l) = B(i,j) * C(j,k) * D(k,l)", &chain);
+    let text = "Z(i,j,k) = B(j,k) * D3(j,k,l) * C(j,l) * C(i,k)";
+    check(text, &["reorder(j, k); loopfuse(1)"]);
+    check("Z(k) = B(i,k) * C(i,j) * D(k,l)", &["precompute(B(i,k) * C(i,j), k, k, w)"]);
+    check("Z(j,l) = T(i,j,l) * C(i,l) * D(k,l) * C(j,k)", &["reorder(l, j, i)"]);
+}
+
+#[test]
+fn random_programs_are_right_on_infinite_values() {
+    let mut right = 0;
+    for seed in 0..3000u64 {
+        let mut random = Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let case = infinite::drawn(&generate::case(&mut random), &mut random);
+        match infinite::check(&case, Backend::Interpreter) {
+            Outcome::Right => right += 1,
+            Outcome::Invalid => {}
+            Outcome::Wrong(problem) => panic!("seed {seed}: {problem}\n{case}"),
+        }
+    }
+    assert!(right > 50, "{right} programs only");
 }

@@ -23,7 +23,7 @@ use crate::cin::{Role, Stmt};
 use crate::datatype::DataType;
 use crate::format::{Format, Storage};
 use crate::ids::{IndexVar, TensorId};
-use crate::level::{COMPRESSED, DENSE};
+use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 
 /// How much cheaper a split has to be than one nest.
@@ -72,8 +72,6 @@ struct Split {
     number: usize,
     /// The variables of what it leaves.
     kept: Vec<IndexVar>,
-    /// Whether the part may be a sum of nothing.
-    partial: bool,
     factors: Vec<Factor>,
     part: Plan,
     rest: Plan,
@@ -242,7 +240,11 @@ impl Legaliser<'_> {
             part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
         rest.splice(0..0, fixed);
         let trips = shared.iter().fold(product.trips, |n, &v| n * self.turns(&product.factors, v));
-        let listed = self.lists(&part, |v| kept.contains(&v));
+        // Whether anything came has to be the same for every element that is left.
+        let listed = part.iter().any(|factor| {
+            let over = factor.vars().iter().any(|v| kept.contains(v));
+            over && self.lists(std::slice::from_ref(factor), |v| !outer.contains(&v))
+        });
         let is_small = kept.iter().all(|v| self.is_small(*v));
         if listed || !is_small || (outer.is_empty() && !kept.is_empty()) {
             return None;
@@ -250,29 +252,16 @@ impl Legaliser<'_> {
         *numbers += 1;
         let number = *numbers;
         rest.push(Factor::Part(number, kept.clone()));
-        let incomplete = self.lists(&part, |v| !outer.contains(&v) && !kept.contains(&v));
-        let partial = incomplete && compute.integers().is_none();
         let begun = outer.len();
         let factors = part.clone();
         let part =
             Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
         let part = self.plan(&part, compute, numbers, depth + 1)?;
-        // Whether anything came has to be known in the loops that list it.
-        let noticed = match &part.way {
-            Way::Nest(..) => true,
-            Way::Split(inner) => {
-                let open = |v| !outer.contains(&v) && !inner.shared.contains(&v);
-                !inner.partial && !self.lists(&factors, open)
-            }
-        };
-        if partial && !(noticed && self.lists_simply(&factors, &outer)) {
-            return None;
-        }
         let rest = Product { factors: rest, outer, trips, ..product.clone() };
         let rest = self.plan(&rest, compute, numbers, depth + 1)?;
         let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
         let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
-        let split = Split { shared, number, kept, partial, factors, part, rest };
+        let split = Split { shared, number, kept, factors, part, rest };
         Some(Plan { cost, way: Way::Split(Box::new(split)) })
     }
 
@@ -329,23 +318,6 @@ impl Legaliser<'_> {
         })
     }
 
-    /// Whether loops take a turn exactly for what some factor lists, of the variables without one.
-    fn lists_simply(&self, factors: &[Factor], outer: &[IndexVar]) -> bool {
-        let mut listed: Vec<IndexVar> = vec![];
-        factors.iter().all(|factor| {
-            let Factor::Operand(access) = factor else { return true };
-            let levels = self.program.storage(access.tensor).format.levels();
-            levels.iter().zip(self.level_vars(access)).all(|(level, v)| {
-                if level.kind.properties().full || outer.contains(&v) {
-                    return true;
-                }
-                let alone = !listed.contains(&v);
-                listed.push(v);
-                alone && level.kind == COMPRESSED
-            })
-        })
-    }
-
     /// Which variables come before which, since levels are read from the outside in.
     fn edges_of(&self, factors: &[Factor], vars: &[IndexVar]) -> Vec<(IndexVar, IndexVar)> {
         let operands = factors.iter().filter_map(|f| match f {
@@ -399,11 +371,12 @@ impl Legaliser<'_> {
         let value = self.value(&split.factors, target);
         let tensor = self.left_by(&value, &split.kept, target.compute);
         target.parts.push((split.number, tensor));
-        if split.partial {
+        let partial = partial || target.compute.integers().is_none();
+        if partial {
             target.partial.push(tensor);
         }
         let part = self.built(split.part, &Access::of(tensor, split.kept.clone()), false, target);
-        let rest = self.built(split.rest, lhs, partial || split.partial, target);
+        let rest = self.built(split.rest, lhs, partial, target);
         let (consumer, producer) = (Box::new(rest), Box::new(part));
         Stmt::forall(&split.shared, Stmt::Where { consumer, producer })
     }

@@ -185,10 +185,11 @@ impl Legaliser<'_> {
     }
 
     /// How a copy of an operand with levels in the order of these variables is stored: with an
-    /// array over the first dimension if the operand has one over its own.
+    /// array over the first dimension if the operand has one over its own. What is absent stays so.
     pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
         let format = &self.program.storage(access.tensor).format;
         let full = format.levels().first().is_some_and(|level| level.kind.properties().full);
+        let full = full && (vars.len() > 1 || format.is_full());
         let small = vars.first().is_some_and(|&v| self.is_small(v));
         let first = if full && small && format.is_plain() { DENSE } else { COMPRESSED };
         let kind = |k| if k == 0 { first } else { COMPRESSED };

@@ -18,7 +18,7 @@ use super::{Code, Lowerer, Scope, TensorArrays};
 use crate::algebra::ReduceOp;
 use crate::cin::{Role, Stmt};
 use crate::datatype::Scalar;
-use crate::ids::{Array, IndexVar, TensorId};
+use crate::ids::{Array, TensorId, Var};
 use crate::ir::build::{assign, int, lt, mul, when};
 use crate::ir::{self, Expr};
 use crate::level::{LevelArrays, Scratch};
@@ -40,7 +40,6 @@ impl Lowerer<'_> {
     ) -> Code {
         let arrays = self.arrays(tensor);
         let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
-        let statement = producer;
         let producer = self.resolved(producer, scope.clone());
         let consumer = self.resolved(consumer, scope.clone());
         if consumer.stmts.is_empty() {
@@ -56,7 +55,7 @@ impl Lowerer<'_> {
                 (false, true) => vec![],
                 (false, false) => self.fill_local(tensor, &arrays),
             };
-            return self.if_partial(tensor, statement, [before, producer.stmts], consumer);
+            return self.if_partial(tensor, [before, producer.stmts], consumer);
         };
         let parents = parents(&arrays);
         let (p, q) = (self.temp("p"), self.temp("q"));
@@ -72,52 +71,42 @@ impl Lowerer<'_> {
     }
 
     /// A consumer after its producer and what comes before that; if nothing is to be done where
-    /// nothing was produced, what is produced says so.
+    /// nothing was produced, a flag says whether anything was.
     pub(super) fn if_partial(
         &mut self,
         tensor: TensorId,
-        producer: &Stmt,
         [before, produced]: [Vec<ir::Stmt>; 2],
         consumer: Code,
     ) -> Code {
-        if !self.kernel.partial.contains(&tensor) {
+        let Some(any) = self.any_flag(tensor) else {
             let stmts = [before, produced, consumer.stmts].concat();
             return Code { stmts, covers: consumer.covers };
-        }
-        let depth = self.listing_loops(producer);
-        if let ([ir::Stmt::For { lo, hi, .. }], 1) = (&produced[..], depth) {
-            let turns = lt(lo.clone(), hi.clone());
-            let stmts = vec![when(turns, [before, produced, consumer.stmts].concat())];
-            return Code { stmts, covers: false };
-        }
-        let name = format!("any_{}", self.program.tensors[tensor].name);
-        let any = self.builder.var(&name, ir::Type::BOOL);
-        let truth = |b| Expr::Const(Scalar::Bool(b));
-        let found = assign(any, truth(true));
-        let mut stmts = before;
-        stmts.push(assign(any, truth(false)));
-        stmts.extend(noticed(produced, depth, &found));
+        };
+        let turns = match &produced[..] {
+            [ir::Stmt::For { lo, hi, .. }] => Some(lt(lo.clone(), hi.clone())),
+            _ => None,
+        };
+        let mut stmts = vec![assign(any, Expr::Const(Scalar::Bool(false)))];
+        stmts.extend([before, produced].concat());
         stmts.push(when(Expr::Var(any), consumer.stmts));
+        // Without a turn there is not even anything to prepare.
+        let stmts = turns.map_or(stmts.clone(), |turns| vec![when(turns, stmts)]);
         Code { stmts, covers: false }
     }
 
-    /// How many of the loops of a producer there are down to the last that some operand lists.
-    fn listing_loops(&self, producer: &Stmt) -> usize {
-        let reads = producer.reads();
-        let lists = |v: &IndexVar| {
-            reads.iter().any(|a| {
-                let levels = self.program.storage(a.tensor).format.levels();
-                let vars = self.program.level_vars(a.tensor, &a.indices);
-                levels.iter().zip(vars).any(|(l, w)| w == *v && !l.kind.properties().full)
-            })
-        };
-        let mut loops = vec![];
-        let mut inside = producer;
-        while let Stmt::Forall { var, body } = inside {
-            loops.push(*var);
-            inside = body;
+    /// The flag that says whether a temporary was added to, if that matters.
+    fn any_flag(&mut self, tensor: TensorId) -> Option<Var> {
+        if !self.kernel.partial.contains(&tensor) {
+            return None;
         }
-        loops.iter().rposition(lists).map_or(1, |at| at + 1)
+        let name = format!("any_{}", self.program.tensors[tensor].name);
+        Some(*self.anys.entry(tensor).or_insert_with(|| self.builder.var(&name, ir::Type::BOOL)))
+    }
+
+    /// Says that a temporary was added to.
+    pub(super) fn noticed(&mut self, tensor: TensorId) -> Vec<ir::Stmt> {
+        let any = self.any_flag(tensor);
+        any.map(|any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
     }
 
     /// Writes a value to a workspace, or combines it with what is there.
@@ -246,19 +235,4 @@ fn loads(s: &ir::Stmt, array: Array) -> bool {
         e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
     }
     found || s.blocks().flatten().any(|s| loads(s, array))
-}
-
-/// Loops with a statement before those that are so many deep, for when they take a turn.
-fn noticed(block: Vec<ir::Stmt>, depth: usize, found: &ir::Stmt) -> Vec<ir::Stmt> {
-    let mut out = vec![];
-    for s in block {
-        if let (ir::Stmt::For { lo, hi, .. }, 1) = (&s, depth) {
-            out.push(when(lt(lo.clone(), hi.clone()), vec![found.clone()]));
-            out.push(s);
-            continue;
-        }
-        let below = depth - usize::from(matches!(s, ir::Stmt::For { .. }));
-        out.push(s.map_children(&mut |e| e, &mut |b| noticed(b, below, found)));
-    }
-    out
 }

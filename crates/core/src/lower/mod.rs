@@ -76,6 +76,7 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         dims: BTreeMap::new(),
         vars: BTreeMap::new(),
         registers: BTreeMap::new(),
+        anys: BTreeMap::new(),
         positions: BTreeMap::new(),
         ends: BTreeMap::new(),
         coordinates: BTreeMap::new(),
@@ -103,6 +104,8 @@ struct Lowerer<'p> {
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Held>,
+    /// The flags of temporaries that may be sums of nothing.
+    anys: BTreeMap<TensorId, Var>,
     positions: BTreeMap<resolve::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
@@ -238,7 +241,7 @@ impl Lowerer<'_> {
         let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
         let produced = self.resolved(producer, scope.clone()).stmts;
         let consumer = self.resolved(consumer, scope.clone());
-        let code = self.if_partial(tensor, producer, [vec![], produced], consumer);
+        let code = self.if_partial(tensor, [vec![], produced], consumer);
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
     }

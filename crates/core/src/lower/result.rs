@@ -198,7 +198,7 @@ impl Lowerer<'_> {
         rhs: &notation::Expr,
         scope: &Scope,
     ) -> Code {
-        let mut stmts = vec![];
+        let mut stmts = self.noticed(lhs.tensor);
         let value = self.value(rhs, scope, &mut stmts);
         if matches!(self.program.tensors[lhs.tensor].role, Role::Register(_)) {
             let held = self.register(lhs.tensor);

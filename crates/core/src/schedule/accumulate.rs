@@ -13,7 +13,7 @@
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Program, Role, Stmt};
 use crate::datatype::DataType;
-use crate::ids::IndexVar;
+use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Expr};
 
 /// The program with a register for every reduction whose loops are innermost.
@@ -24,9 +24,11 @@ pub(super) fn accumulate(mut program: Program) -> Program {
             continue;
         }
         let (body, compute) = (program.kernels[k].body.clone(), program.kernels[k].compute);
+        let partial = program.kernels[k].partial.clone();
         let mut nest =
-            Nest { program: &mut program, compute, outer: vec![], again: 0, later: false };
+            Nest { program: &mut program, compute, outer: vec![], again: 0, later: false, partial };
         let body = nest.stmt(body);
+        program.kernels[k].partial = nest.partial;
         program.kernels[k].body = body;
     }
     program
@@ -42,6 +44,8 @@ struct Nest<'p> {
     again: usize,
     /// Whether something was written before.
     later: bool,
+    /// Temporaries of which nothing is to be taken where nothing was summed.
+    partial: Vec<TensorId>,
 }
 
 impl Nest<'_> {
@@ -116,6 +120,9 @@ impl Nest<'_> {
             _ => (None, rhs),
         };
         let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
+        if op == ReduceOp::Add && self.knows_nothing(lhs.tensor) {
+            self.partial.push(sum.tensor);
+        }
         let accumulate = Stmt::Assign { lhs: sum.clone(), op: Some(op), rhs };
         let producer = Stmt::Forall { var, body: Box::new(with_leaf(body, accumulate)) };
         let total = match factors {
@@ -126,6 +133,21 @@ impl Nest<'_> {
             self.later || self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
         let consumer = Stmt::Assign { lhs, op: again.then_some(op), rhs: total };
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
+    }
+
+    /// Whether a temporary has to know where there was nothing to sum, since its zero would make a
+    /// NaN of an infinite factor.
+    fn knows_nothing(&self, tensor: TensorId) -> bool {
+        let declared = &self.program.tensors[tensor];
+        let lists = declared.storage.format.levels().last().is_some_and(|level| {
+            let temporary = matches!(declared.role, Role::Workspace | Role::Temporary);
+            temporary && !level.kind.properties().full
+        });
+        let zero = self.program.identity(ReduceOp::Add, self.compute);
+        let starts = declared.storage.fill.computed(self.compute);
+        let same = zero.is_some_and(|zero| zero.same_value(starts));
+        let exact = self.compute.integers().is_some();
+        !exact && same && (lists || self.partial.contains(&tensor))
     }
 
     /// The factors that the inner loops do not change, and the rest, if it is never a sum of

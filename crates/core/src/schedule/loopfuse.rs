@@ -15,14 +15,11 @@
 use super::expression;
 use super::precompute::{self, Loops, Split};
 use super::scheduler::Scheduler;
-use super::way::{Element, Side, Way};
-use super::workspace::Kind;
-use crate::algebra::{BinaryOp, ReduceOp};
+use super::way::{Side, Way};
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
 use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
-use crate::level::COMPRESSED;
 use crate::notation::Expr;
 
 const TIMES: usize = 0;
@@ -70,96 +67,10 @@ fn apart(
     let both = way.elements.iter().zip(&sides).skip(begin).filter(|(_, s)| **s == Side::Both);
     let vars: Vec<(IndexVar, IndexVar)> =
         both.filter_map(|(element, _)| element.var()).map(|v| (v, v)).collect();
-    let own: Vec<IndexVar> = way.elements[begin..].iter().filter_map(Element::var).collect();
     let workspace = fresh(s);
-    let done = computed(s, &way, (part, vars), &own, &workspace, outer)?;
+    let split = Split { part, vars, workspace: &workspace, kind: None };
+    let done = precompute::apart(s, &way, &split, outer)?;
     deeper(s, &done, &workspace, outer, times - 1)
-}
-
-/// A nest with a part computed beforehand, with loops `own` below those that both sides share.
-fn computed(
-    s: &mut Scheduler<'_>,
-    way: &Way<'_>,
-    (part, vars): (Expr, Vec<(IndexVar, IndexVar)>),
-    own: &[IndexVar],
-    workspace: &str,
-    outer: &Loops,
-) -> Result<Stmt, Diagnostic> {
-    let summed: Vec<IndexVar> =
-        own.iter().copied().filter(|v| !vars.iter().any(|(w, _)| w == v)).collect();
-    let counted = listed(s, &part, &summed);
-    let kept = vars.iter().all(|(v, _)| listed(s, &part, &[*v]) == Listed::Nothing);
-    // A sum of nothing is a zero, which must not meet an infinite factor.
-    let exact = s.kernel().compute.integers().is_some();
-    if counted == Listed::Nothing || exact || !kept {
-        let split = Split { part, vars, workspace, kind: None };
-        return precompute::apart(s, way, &split, outer);
-    }
-    let before = s.program.clone();
-    let number = vars.is_empty();
-    let split =
-        Split { part: part.clone(), vars: vars.clone(), workspace, kind: Some(Kind::Dense) };
-    let done = precompute::apart(s, way, &split, outer)?;
-    if counted == Listed::Once && adds(&done) {
-        let named = s.program.tensors.enumerate().find(|(_, t)| t.name == workspace);
-        if let Some((tensor, _)) = named {
-            s.kernel_mut().partial.push(tensor);
-        }
-        return Ok(done);
-    }
-    s.program = before;
-    if number {
-        let message = "loopfuse would leave a sum that may be of nothing, which several operands \
-                       decide, to be multiplied";
-        let help = "use precompute with a workspace that lists what it holds".to_owned();
-        return Err(s.refuse(TIMES, message.to_owned(), help));
-    }
-    precompute::apart(s, way, &Split { part, vars, workspace, kind: None }, outer)
-}
-
-/// What lists the coordinates of variables.
-#[derive(Clone, Copy, PartialEq)]
-enum Listed {
-    Nothing,
-    /// One compressed level for each that has any.
-    Once,
-    More,
-}
-
-/// How many levels of operands list the coordinates of variables.
-fn listed(s: &Scheduler<'_>, part: &Expr, vars: &[IndexVar]) -> Listed {
-    let mut found: Vec<IndexVar> = vec![];
-    let mut simple = true;
-    for access in part.accesses() {
-        let levels = s.program.storage(access.tensor).format.levels();
-        for (level, v) in levels.iter().zip(s.program.level_vars(access.tensor, &access.indices)) {
-            // What tiles or positions were made of is listed by other loops.
-            let own = vars.contains(&v);
-            let derived = vars.iter().any(|w| s.program.derived.ancestors(*w).contains(&v));
-            if level.kind.properties().full || !(own || derived) {
-                continue;
-            }
-            simple &= own && level.kind == COMPRESSED && !found.contains(&v);
-            found.push(v);
-        }
-    }
-    match (found.is_empty(), simple) {
-        (true, _) => Listed::Nothing,
-        (_, true) => Listed::Once,
-        _ => Listed::More,
-    }
-}
-
-/// Whether what reads a temporary adds products of it.
-fn adds(stmt: &Stmt) -> bool {
-    match stmt {
-        Stmt::Forall { body, .. } => adds(body),
-        Stmt::Where { consumer, .. } => adds(consumer),
-        Stmt::Assign { op, rhs, .. } => {
-            *op == Some(ReduceOp::Add) && matches!(rhs, Expr::Binary(BinaryOp::Mul, ..))
-        }
-        _ => false,
-    }
 }
 
 /// The nest with what is computed into a workspace taken apart further.

@@ -19,10 +19,10 @@ use super::way::{Element, Side, Way};
 use super::workspace::{self, Kind};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::simplify::Facts;
-use crate::cin::{Relation, Stmt};
+use crate::cin::{Relation, Role, Stmt};
 use crate::datatype::Scalar;
 use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
+use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Expr};
 
 /// The places of the arguments.
@@ -175,14 +175,33 @@ pub(super) fn apart(
     }
     let op = again(loops(&of_rest));
     let (old, new): (Vec<IndexVar>, Vec<IndexVar>) = split.vars.iter().copied().unzip();
-    let (name, kind) = (split.workspace, split.kind);
-    let w = workspace::declare(s, WORKSPACE, name, kind, (&split.part, &old, &new), over)?;
+    let shared = [&outer.all, &loops(&[])[..]].concat();
+    let part = (&split.part, &old[..], &new[..]);
+    let w = workspace::declare(s, WORKSPACE, split.workspace, split.kind, part, &shared, over)?;
+    if over == Some(ReduceOp::Add) && is_multiplied(s, w, (lhs.tensor, op)) {
+        s.kernel_mut().partial.push(w);
+    }
     let rhs = filled(taken.rest, &Expr::Access(Access::of(w, old)));
     let consumer = Element::around(of_rest, Stmt::Assign { lhs: lhs.clone(), op, rhs });
     let part = Stmt::Assign { lhs: Access::of(w, new), op: over, rhs: split.part.clone() };
     let producer = renamed(Element::around(of_part, part), &own);
     let (consumer, producer) = (Box::new(consumer), Box::new(producer));
     Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
+}
+
+/// Whether the zero that a sum of nothing leaves in a workspace may meet an infinite factor on its
+/// way to a tensor, written or combined with what is there.
+fn is_multiplied(
+    s: &Scheduler<'_>,
+    workspace: TensorId,
+    (to, op): (TensorId, Option<ReduceOp>),
+) -> bool {
+    let held = |tensor| {
+        let full = s.program.storage(tensor).format.is_full();
+        full || s.program.tensors[tensor].role == Role::Workspace
+    };
+    let exact = s.kernel().compute.integers().is_some();
+    !exact && held(workspace) && (op.is_some() || held(to))
 }
 
 /// The loops named have to be loops of the part, inside all that both parts need.

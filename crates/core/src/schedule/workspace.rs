@@ -15,7 +15,7 @@ use crate::cin::Role;
 use crate::cin::simplify::Facts;
 use crate::datatype::Scalar;
 use crate::diagnostic::Diagnostic;
-use crate::format::{Format, Storage};
+use crate::format::{Format, LevelSpec, Storage};
 use crate::ids::{IndexVar, TensorId};
 use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use crate::notation::{Access, Expr};
@@ -49,14 +49,15 @@ impl Kind {
     }
 }
 
-/// A new workspace for a part of a value over some loops; `own` are the variables of its modes. The
-/// part is combined with `over` if it is summed.
+/// A new workspace for a part of a value over some loops below `shared` ones; `own` are the
+/// variables of its modes. The part is combined with `over` if it is summed.
 pub(super) fn declare(
     s: &mut Scheduler<'_>,
     arg: usize,
     name: &str,
     kind: Option<Kind>,
     (part, vars, own): (&Expr, &[IndexVar], &[IndexVar]),
+    shared: &[IndexVar],
     over: Option<ReduceOp>,
 ) -> Result<TensorId, Diagnostic> {
     if s.program.tensors.iter().any(|t| t.name == name) {
@@ -80,11 +81,14 @@ pub(super) fn declare(
     };
     let mut others = s.kernel().body.loops();
     others.retain(|v| !vars.contains(v));
+    // Whether there is a value differs from one element to the next.
     let has_sparse = part.accesses().into_iter().any(|a| {
         let levels = s.program.storage(a.tensor).format.levels();
         let level_vars = s.program.level_vars(a.tensor, &a.indices);
-        let over = |v: &IndexVar| s.program.derived.depth(*v, &others) == usize::MAX;
-        levels.iter().zip(&level_vars).any(|(l, v)| !l.kind.properties().full && over(v))
+        let without =
+            |v: &IndexVar, given: &[IndexVar]| s.program.derived.depth(*v, given) == usize::MAX;
+        let lists = |(l, v): (&LevelSpec, _)| !l.kind.properties().full && without(v, shared);
+        level_vars.iter().any(|v| without(v, &others)) && levels.iter().zip(&level_vars).any(lists)
     });
     let counted = vars.iter().find(|v| s.program.derived.position(**v).is_some());
     if let (Some(&var), Some(Kind::Listed | Kind::Bitmap)) = (counted, kind) {

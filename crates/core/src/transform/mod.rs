@@ -2,6 +2,7 @@
 
 mod affine;
 mod elements;
+mod flags;
 mod hoist;
 mod prefetch;
 #[cfg(test)]
@@ -43,7 +44,8 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every target, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 10] = [
+pub const PASSES: [(&str, Pass); 11] = [
+    ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("unroll", |f, _| unroll::unroll(f)),
     ("segments", |f, _| segments::split(f)),

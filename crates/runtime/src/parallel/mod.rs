@@ -33,8 +33,13 @@ use tamis_core::lower::{Chunks, Join};
 /// Runs a kernel in parts.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
-        // There is one way to store these entries.
-        Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. } => true,
+        Join::Shared { .. } | Join::Concatenate => true,
+        // Where no list is in the order of its making, there is one way to store these entries.
+        Join::Pack { op: None, .. } => {
+            let levels = call.target.storage.format.levels().iter();
+            let mut kinds = levels.map(|level| level.kind);
+            kinds.all(|kind| kind.properties().ordered || kind.locates())
+        }
         _ => false,
     };
     let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {

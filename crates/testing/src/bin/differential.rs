@@ -1,6 +1,6 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
-//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp]`
+//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp] [--values any|infinite]`
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not.
@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 use tamis::Backend;
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
-use tamis_testing::generate;
 use tamis_testing::random::Random;
 use tamis_testing::share::Shares;
 use tamis_testing::shrink::shrink;
+use tamis_testing::{generate, infinite};
 
 fn main() -> ExitCode {
     let mut seconds = u64::MAX;
@@ -21,6 +21,7 @@ fn main() -> ExitCode {
     let mut seed = 1;
     let mut shares = 0;
     let mut backend = Backend::Jit;
+    let mut infinities = false;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
             "--count" => count = number(),
             "--shares" => shares = number(),
             "--seed" => seed = number(),
+            "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
             _ => {
                 eprintln!("unknown option {flag}");
@@ -44,15 +46,23 @@ fn main() -> ExitCode {
     let (mut right, mut invalid) = (0u64, 0u64);
     let mut at = seed;
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
-        let case = case(at);
-        match check(&case, backend) {
+        let mut random = random(at);
+        let mut case = generate::case(&mut random);
+        if infinities {
+            case = infinite::drawn(&case, &mut random);
+        }
+        let check = |case: &Case| match infinities {
+            true => infinite::check(case, backend),
+            false => check(case, backend),
+        };
+        match check(&case) {
             Outcome::Right => right += 1,
             Outcome::Invalid => invalid += 1,
             Outcome::Wrong(problem) => {
                 println!("seed {at}: {problem}\n{case}");
-                let fails = |c: &_| matches!(check(c, backend), Outcome::Wrong(_));
+                let fails = |c: &_| matches!(check(c), Outcome::Wrong(_));
                 let small = shrink(&case, &fails);
-                println!("shrunk, {:?}:\n{small}", check(&small, backend));
+                println!("shrunk, {:?}:\n{small}", check(&small));
                 return ExitCode::FAILURE;
             }
         }
@@ -62,15 +72,15 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The random program of a seed.
-fn case(seed: u64) -> Case {
-    generate::case(&mut Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1)))
+/// What the random program of a seed is drawn from.
+fn random(seed: u64) -> Random {
+    Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1))
 }
 
 /// Prints how many programs run in parts.
 fn print_shares(seed: u64, count: u64) -> ExitCode {
     let mut shares = Shares::default();
-    (seed..seed + count).for_each(|at| shares.count(&case(at)));
+    (seed..seed + count).for_each(|at| shares.count(&generate::case(&mut random(at))));
     for (name, share) in [("sparse", shares.sparse), ("full", shares.full)] {
         let (parallel, all, exempt) = (share.parallel, share.all(), share.exempt);
         println!("{name} results: {parallel} of {all} in parts, {exempt} without loops to cut");
