@@ -10,11 +10,13 @@
 mod derived;
 pub mod print;
 mod provenance;
+mod scale;
 pub mod simplify;
 mod slices;
 
 pub use derived::Derived;
 pub use provenance::{Bound, Relation};
+pub use scale::{Root, Scale};
 pub use slices::Walk;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
