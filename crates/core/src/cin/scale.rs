@@ -129,7 +129,7 @@ impl Step {
         match self {
             Step::Blocks(size) => of.div_ceil(*size),
             Step::Parts(parts) => *parts,
-            Step::Places(size) => of.min(*size),
+            Step::Places(size) => *size,
             Step::PlacesOfParts(parts) => of.div_ceil(*parts),
             Step::Fused(inner) => of.saturating_mul(size(inner, dimension)),
         }
