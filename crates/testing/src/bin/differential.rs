@@ -3,7 +3,7 @@
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
 //! [--backend jit|c|interp|cuda-emulated]`
 //!
-//! On an emulated GPU most programs have loops on its units.
+//! On an emulated GPU most programs have loops on its units by a schedule, others by themselves.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not.
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
         let mut random = random(at);
         let mut case = generate::case(&mut random);
-        if backend == Backend::CudaEmulated {
+        if backend == Backend::CudaEmulated && !random.one_in(3) {
             case.schedule = schedules::on_gpu(&mut random, &case, &case.schedule);
         }
         if infinities {

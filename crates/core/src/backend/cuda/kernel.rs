@@ -27,6 +27,7 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
                 .collect(),
             unit: None,
             in_warp: false,
+            counted: vec![],
             waits: false,
         });
         let params = params(&writer, status);
