@@ -11,8 +11,11 @@ use std::sync::{Arc, Mutex};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_runtime::Tensor;
 
+/// A copy, and how many tensors share it.
+type Copy = (Arc<Memory>, usize);
+
 /// Copies on the device of arrays of the host, by address and bytes.
-static COPIES: Mutex<BTreeMap<(u64, usize), (Arc<Memory>, usize)>> = Mutex::new(BTreeMap::new());
+static COPIES: Mutex<BTreeMap<(u64, usize), Copy>> = Mutex::new(BTreeMap::new());
 
 /// A tensor on the device, until dropped.
 pub struct Resident {
