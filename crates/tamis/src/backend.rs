@@ -54,6 +54,17 @@ impl Backend {
         Backend::ALL.into_iter().find(|b| b.name() == name)
     }
 
+    /// Whether everything that the backend needs is there.
+    pub fn is_available(self) -> bool {
+        match self {
+            Backend::Auto | Backend::Jit | Backend::Interpreter => true,
+            Backend::C | Backend::CudaEmulated => cc::is_available(),
+            Backend::Cuda => {
+                tamis_cuda::driver::device().is_ok() && tamis_cuda::nvrtc::is_available()
+            }
+        }
+    }
+
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
