@@ -386,6 +386,14 @@ impl Program {
         &self.tensors[tensor].storage
     }
 
+    /// Whether a sum of these values may be one of nothing, as far as operands decide that, and
+    /// temporaries that may themselves be `partial`.
+    pub fn may_be_nothing(&self, value: &Expr, partial: &[TensorId]) -> bool {
+        let lists =
+            |a: &Access| !self.storage(a.tensor).format.is_full() || partial.contains(&a.tensor);
+        value.accesses().into_iter().any(lists)
+    }
+
     /// The index variable of each level of a use of a tensor.
     pub fn level_vars(&self, tensor: TensorId, indices: &[IndexVar]) -> Vec<IndexVar> {
         self.derived.of_levels(&self.storage(tensor).format, tensor, indices)

@@ -371,12 +371,13 @@ impl Legaliser<'_> {
         let value = self.value(&split.factors, target);
         let tensor = self.left_by(&value, &split.kept, target.compute);
         target.parts.push((split.number, tensor));
-        let partial = partial || target.compute.integers().is_none();
-        if partial {
+        let exact = target.compute.integers().is_some();
+        let is_partial = !exact && self.program.may_be_nothing(&value, &target.partial);
+        if is_partial {
             target.partial.push(tensor);
         }
         let part = self.built(split.part, &Access::of(tensor, split.kept.clone()), false, target);
-        let rest = self.built(split.rest, lhs, partial, target);
+        let rest = self.built(split.rest, lhs, partial || is_partial, target);
         let (consumer, producer) = (Box::new(rest), Box::new(part));
         Stmt::forall(&split.shared, Stmt::Where { consumer, producer })
     }
