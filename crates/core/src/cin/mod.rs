@@ -7,12 +7,14 @@
 //! Values are [`notation::Expr`] without reductions; every literal has the statement's compute
 //! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
 
+pub mod choice;
 mod derived;
 pub mod print;
 mod provenance;
 pub mod simplify;
 mod slices;
 
+pub use choice::Choice;
 pub use derived::Derived;
 pub use provenance::{Bound, Relation};
 pub use slices::Walk;
@@ -57,6 +59,8 @@ pub struct Kernel {
     pub scatter: bool,
     /// Whether a dense array over any level of the result is small enough to gather it in.
     pub workspace: bool,
+    /// The cheapest ways to run its loops that were weighed, the chosen one first.
+    pub choices: Vec<Choice>,
     /// Whether it is called for parts of its outermost loop, where that can be cut.
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.

@@ -3,8 +3,9 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
+use super::distribute::Distributed;
 use super::{Legaliser, Task};
-use crate::cin::{Kernel, Kind, Stmt};
+use crate::cin::{Choice, Kernel, Kind, Stmt};
 use crate::datatype::DataType;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -20,7 +21,9 @@ impl Legaliser<'_> {
     /// The kernel of a task; operands to convert become kernels of their own first.
     pub(super) fn kernel(&mut self, task: Task) -> Kernel {
         let is_copy = matches!(task.value, Expr::Access(_));
-        let order = self.best_order(&task, is_copy);
+        let orders = self.best_orders(&task, is_copy);
+        let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
+        let order = orders.into_iter().next().map(|(_, order)| order).unwrap_or_default();
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
         if let Some(gather) = self.gather(&task) {
@@ -39,6 +42,7 @@ impl Legaliser<'_> {
                 body,
                 scatter: false,
                 workspace,
+                choices,
                 chunked,
                 tags: BTreeMap::new(),
                 partial: vec![],
@@ -51,7 +55,11 @@ impl Legaliser<'_> {
         let free = !scatter && !self.request.scheduled && order.converted.is_empty();
         let distributed = if free { self.distributed(&task) } else { None };
         let (body, partial) = match distributed {
-            Some(distributed) => distributed,
+            Some(Distributed { cost, body, partial }) => {
+                choices
+                    .insert(0, Choice { loops: body.loops(), copied: vec![], apart: true, cost });
+                (body, partial)
+            }
             None => (self.loops(task, &order.vars, scatter), vec![]),
         };
         Kernel {
@@ -61,6 +69,7 @@ impl Legaliser<'_> {
             body,
             scatter,
             workspace,
+            choices,
             chunked: self.request.parallel,
             tags: BTreeMap::new(),
             partial,
