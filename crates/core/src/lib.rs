@@ -33,6 +33,8 @@ pub mod legalise;
 
 pub mod schedule;
 
+pub mod detach;
+
 pub mod kind;
 
 pub mod lower;

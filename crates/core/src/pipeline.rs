@@ -1,6 +1,7 @@
 //! The compiler on one page.
 
 use crate::cin::{self, Kind};
+use crate::detach::detached;
 use crate::diagnostic::Diagnostic;
 use crate::ir::verify::assert_valid;
 use crate::kind;
@@ -48,7 +49,7 @@ pub fn compile_watched(
 ) -> Result<Compiled, Diagnostic> {
     let program = legalise(request)?;
     watch(Stage::Legalised(&program));
-    let program = schedule(program, commands)?;
+    let program = detached(schedule(program, commands)?);
     watch(Stage::Scheduled(&program));
     let functions = functions(&program, target, watch);
     Ok(Compiled { program, functions })

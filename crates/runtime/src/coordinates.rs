@@ -101,6 +101,32 @@ impl Values {
         extended!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128);
     }
 
+    /// Replaces a value by one of the type that it is computed in, which fits.
+    pub(crate) fn set(&mut self, n: usize, value: Scalar) {
+        macro_rules! replaced {
+            ($($v:ident: $t:ty),*) => {
+                match self {
+                    Values::Bool(all) => all[n] = Truth::of(value).byte(),
+                    $(Values::$v(all) => all[n] = <$t>::of(value),)*
+                }
+            };
+        }
+        replaced!(I8: i8, I16: i16, I32: i32, I64: i64, U8: u8, U16: u16, U32: u32, U64: u64,
+            F16: F16, Bf16: Bf16, F32: f32, F64: f64, C64: [f32; 2], C128: [f64; 2]);
+    }
+
+    /// The values at some places.
+    pub(crate) fn at(&self, places: &[usize]) -> Values {
+        macro_rules! picked {
+            ($($v:ident),*) => {
+                match self {
+                    $(Values::$v(all) => Values::$v(places.iter().map(|&n| all[n]).collect()),)*
+                }
+            };
+        }
+        picked!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128)
+    }
+
     /// The elements of an array at some places.
     pub fn gathered(buffer: &Buffer, places: &[usize]) -> Values {
         fn gather<T: Element>(buffer: &Buffer, places: &[usize]) -> Vec<T> {

@@ -97,8 +97,8 @@ impl Call<'_> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         self.check_extents()?;
         match &self.lowered.chunks {
-            Some(chunks) => parallel::run(self, chunks),
-            None => self.whole(),
+            Ok(chunks) => parallel::run(self, chunks),
+            Err(_) => self.whole(),
         }
     }
 

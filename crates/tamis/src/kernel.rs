@@ -5,7 +5,7 @@ use crate::form::Form;
 use crate::{cache, dims};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use tamis_core::cin::{self, Kind, Role};
+use tamis_core::cin::{self, Kind, Role, Root, Scale};
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::FormatSpec;
@@ -313,13 +313,29 @@ impl Kernel {
             let of_mode = derived.mode(var).map(|(t, mode)| known.tensors[&t][mode.index()]);
             all.push(match of_mode {
                 Some(dimension) => dimension,
-                None if alias == var => 0,
+                None if alias == var => self.scheduled(var, &all),
                 None => all[alias],
             });
         }
         check_dims(&all.iter().copied().collect::<Vec<u64>>())?;
         tamis_core::schedule::check_dimensions(&self.compiled().program, &|var| all[var])?;
         Ok((values, all))
+    }
+}
+
+impl Kernel {
+    /// The dimension of a variable that a schedule made, if it is one of a temporary.
+    fn scheduled(&self, var: IndexVar, dims: &IdVec<IndexVar, u64>) -> u64 {
+        let program = &self.compiled().program;
+        let stored = |t: &cin::Tensor| t.role == Role::Temporary && t.modes.contains(&var);
+        let scale = Scale::of(&program.derived, var);
+        match scale.filter(|_| program.tensors.iter().any(stored)) {
+            Some(scale) => match scale.root {
+                Root::Coordinates(of) if of != var => scale.count(dims[of], &|v| dims[v]),
+                _ => 0,
+            },
+            None => 0,
+        }
     }
 }
 

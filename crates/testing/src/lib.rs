@@ -13,5 +13,6 @@ pub mod number;
 pub mod random;
 pub mod reference;
 pub mod schedules;
+pub mod share;
 pub mod shrink;
 mod slices;

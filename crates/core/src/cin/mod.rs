@@ -11,12 +11,14 @@ pub mod choice;
 mod derived;
 pub mod print;
 mod provenance;
+mod scale;
 pub mod simplify;
 mod slices;
 
 pub use choice::Choice;
 pub use derived::Derived;
 pub use provenance::{Bound, Relation};
+pub use scale::{Root, Scale};
 pub use slices::Walk;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};

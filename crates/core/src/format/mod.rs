@@ -24,7 +24,7 @@ pub use walk::Walk;
 use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
-use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part};
+use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property};
 
 /// The levels of a tensor of some order, outermost first. Together they store each mode once.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -87,10 +87,18 @@ pub struct FormatSpec {
 
 impl Format {
     /// A format of these levels for tensors of an order; the error says which level or mode is
-    /// wrong and why.
+    /// wrong and why. A level within a list of coordinates repeats, whatever it promises: the next
+    /// one has a coordinate for each of its positions.
     pub fn new(levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
         misfit::check(&levels, order)?;
-        Ok(Format { levels, order })
+        let mut format = Format { levels, order };
+        for k in 0..format.levels.len() {
+            let repeating = format.levels[k].kind.with(Property::Nonunique);
+            if let (true, Some(kind)) = (format.chain_goes_on(k), repeating) {
+                format.levels[k].kind = kind;
+            }
+        }
+        Ok(format)
     }
 
     /// A format whose levels store the modes in order.

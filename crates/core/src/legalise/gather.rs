@@ -34,6 +34,10 @@ impl Legaliser<'_> {
         if self.merges_little(&task.value) || self.ways().is_revisited_by(&task.value) {
             return None;
         }
+        // One loop over another leaves none around both, of which parts could run.
+        if self.request.parallel && task.vars.len() == 1 {
+            return None;
+        }
         let Expr::Binary(op, ..) = &task.value else { return None };
         let op = match op {
             BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,

@@ -50,6 +50,12 @@ impl Legaliser<'_> {
         }
         let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
         let scatter = revisited || self.ways().is_list_driven(&task);
+        if scatter && self.request.parallel && !self.holds_sums(&task) {
+            // Parts have sums of their own.
+            let vars = self.storage_order(&task);
+            let value = self.temporary("t", None, vars, task.value, task.compute);
+            return self.kernel(Task { value, ..task });
+        }
         let (result, compute) = (task.result, task.compute);
         let workspace = self.has_small_dimensions(&task);
         let free = !scatter && !self.request.scheduled && order.converted.is_empty();

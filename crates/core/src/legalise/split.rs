@@ -172,15 +172,17 @@ impl Legaliser<'_> {
     }
 
     /// Makes the task a copy of a temporary where the result itself cannot hold partial sums: it
-    /// starts at another value than the reduction, or its elements are narrower.
+    /// starts at another value than the reduction, or its elements are narrower. A register can,
+    /// but for those of parts.
     fn accumulate_elsewhere(&mut self, task: Task) -> Task {
         let Expr::Reduce { op, .. } = &task.value else { return task };
         let storage = self.program.storage(task.result);
         let identity = self.program.identity(*op, task.compute);
         let same_start = storage.format.is_full()
             || identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
-        let wide = storage.datatype == self.program.accumulator(&task.value, task.compute);
-        if (same_start && wide) || self.reduces_innermost(&task) {
+        let wide = self.holds_sums(&task);
+        let parts = self.request.parallel && task.vars.is_empty();
+        if (same_start && wide) || (!parts && self.reduces_innermost(&task)) {
             return task;
         }
         let order = self.storage_order(&task);
@@ -188,6 +190,12 @@ impl Legaliser<'_> {
         debug_assert!(!matches!(format.1, Role::Input(_)), "inputs are not computed");
         let value = self.temporary("t", None, order, task.value, task.compute);
         Task { value, ..task }
+    }
+
+    /// Whether elements of the result hold what its value is summed in.
+    pub(super) fn holds_sums(&self, task: &Task) -> bool {
+        let datatype = self.program.storage(task.result).datatype;
+        datatype == self.program.accumulator(&task.value, task.compute)
     }
 
     /// Makes the task a copy of a temporary where entries bring places for others and come in

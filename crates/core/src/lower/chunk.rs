@@ -9,20 +9,18 @@
 //! depends on the result: they write elements of their own, or are joined ([`Join`]).
 
 use super::forall::{Iterator, Loop};
-use super::result::{Assembler, Assembly, Plan};
-use super::scale::{Root, Scale};
+use super::join::Join;
+use super::result::{Assembler, Plan};
 use super::signature::Binding;
-use super::slice::{Sliced, View};
+use super::slice::Sliced;
 use super::{Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Relation, Stmt, Unit};
-use crate::datatype::{DataType, Scalar};
+use crate::algebra::BinaryOp;
+use crate::cin::{Root, Scale, Stmt, Unit};
 use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::build::{assign, binary};
+use crate::ir::build::{assign, binary, lt};
 use crate::ir::{self, Expr, Param};
 use crate::iteration::lattice::Lattice;
-use crate::level::Part;
 use crate::notation::{self, Access};
 
 /// How a kernel may be cut into parts, and how their results become one.
@@ -41,6 +39,25 @@ pub struct Chunks {
     pub leads: Vec<TensorId>,
 }
 
+/// Why a kernel runs in one part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whole {
+    /// Nobody asked for parts.
+    NotAsked,
+    /// The schedule has the outermost loop run on one thread.
+    Commanded,
+    /// There is no loop.
+    NoLoop,
+    /// There are loops, but none around everything else.
+    Apart,
+    /// Operands are walked together that have no order, or not all of what is walked is at hand.
+    Walk,
+    /// What iterations of the outermost loop count is not known outside of it.
+    Scale,
+    /// Results of parts cannot become one.
+    Join,
+}
+
 /// What a part has an interval of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cut {
@@ -48,34 +65,15 @@ pub enum Cut {
     Coordinates,
     /// The positions of the first level of the only operand that the loop walks.
     Positions,
+    /// The same, where those of the same coordinate stay together.
+    Segments,
 }
 
-/// How the results of parts become one.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Join {
-    /// They write elements of their own of one array, which has this value everywhere before.
-    Shared {
-        /// The value; `None` if every part gives all its elements one.
-        initial: Option<Scalar>,
-    },
-    /// The levels of one follow those of the one before.
-    Concatenate,
-    /// They are arrays, and their elements are combined, in order of the parts.
-    Combine(ReduceOp),
-    /// They are rows of an array that follow each other, of which the first may be the last of
-    /// the part before: then their elements are combined.
-    Overlap {
-        /// How elements are combined.
-        op: ReduceOp,
-        /// What every element is before.
-        initial: Scalar,
-    },
-    /// Their entries are listed in order of the parts, and packed.
-    Pack {
-        /// How entries of the same coordinate are combined; `None` if only one part gives an
-        /// element a value.
-        op: Option<ReduceOp>,
-    },
+impl Cut {
+    /// Whether the parts are of positions.
+    pub fn is_by_position(self) -> bool {
+        matches!(self, Cut::Positions | Cut::Segments)
+    }
 }
 
 /// The interval of a part in code.
@@ -88,11 +86,14 @@ pub(super) struct Interval {
 
 impl Lowerer<'_> {
     /// Cuts the outermost loop of the kernel, if it can be cut.
-    pub(super) fn cut_outermost(&mut self, body: &Stmt) {
-        let Some((own, below)) = self.cuttable(body) else { return };
+    pub(super) fn cut_outermost(&mut self, body: &Stmt) -> Result<Interval, Whole> {
+        let (own, below) = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
+            true => Whole::NoLoop,
+            false => Whole::Apart,
+        })?;
         let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
         if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) {
-            return;
+            return Err(Whole::Commanded);
         }
         let scope = Scope::default();
         let in_order = self.plan.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
@@ -101,12 +102,24 @@ impl Lowerer<'_> {
         let iterators = self.iterators(var, below, &scope, in_order);
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
         let universal = Lattice::build(self.facts, below, &accesses).is_universal();
-        let Some(cut) = cut(&iterators, universal) else { return };
-        let Some((scale, leads)) = self.leads(var, cut, body) else { return };
-        let repeats = iterators.iter().any(|it| !it.kind.properties().unique);
-        let Some(join) = self.join(var, cut, repeats && cut == Cut::Positions, body) else {
-            return;
+        let cut = cut(&iterators, universal).ok_or(Whole::Walk)?;
+        let (scale, leads) = match (cut, &iterators[..]) {
+            (cut, [only]) if cut.is_by_position() => (Scale::plain(var), vec![only.access.tensor]),
+            _ => self.leads(var, body).ok_or(Whole::Scale)?,
         };
+        let scattered = |it: &Iterator| {
+            let p = it.kind.properties();
+            match cut {
+                Cut::Coordinates => false,
+                Cut::Positions => !p.unique,
+                Cut::Segments => !p.ordered,
+            }
+        };
+        // What is not combined comes once for each element.
+        let combines = self.accumulates() || self.kernel.scatter;
+        let repeats = combines && iterators.iter().any(scattered);
+        let join = self.join(var, cut, repeats, body);
+        let join = join.ok_or(Whole::Join)?;
         if matches!(join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in self.arrays(self.kernel.result).vals.arrays() {
                 self.builder.arrays[array].role = ir::Role::Shared;
@@ -114,7 +127,7 @@ impl Lowerer<'_> {
         }
         let (first, last) = self.interval(var, cut);
         let chunks = Chunks { cut, join, var, scale, leads };
-        self.interval = Some(Interval { chunks, first, last });
+        Ok(Interval { chunks, first, last })
     }
 
     /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
@@ -143,19 +156,20 @@ impl Lowerer<'_> {
         Some((var, below))
     }
 
-    fn is_told_by_result(&self, var: IndexVar) -> bool {
+    pub(super) fn is_told_by_result(&self, var: IndexVar) -> bool {
         let modes = &self.program.tensors[self.kernel.result].modes;
         self.program.derived.depth(var, modes) != usize::MAX
     }
 
     /// What iterations of the outermost loop count, and the tensors that know the work behind it.
-    fn leads(&self, var: IndexVar, cut: Cut, body: &Stmt) -> Option<(Scale, Vec<TensorId>)> {
+    fn leads(&self, var: IndexVar, body: &Stmt) -> Option<(Scale, Vec<TensorId>)> {
         let derived = &self.program.derived;
         let begins_with = |var: IndexVar| {
             let mut leads = vec![];
             for access in super::resolve::distinct(body) {
                 let vars = self.program.level_vars(access.tensor, &access.indices);
-                if access.slices.is_empty() && vars.first() == Some(&var) {
+                let begins = !vars.is_empty() && self.program.slicing(&access, 0).is_none();
+                if begins && vars[0] == var {
                     leads.push(access.tensor);
                 }
             }
@@ -168,17 +182,35 @@ impl Lowerer<'_> {
         if !own.is_empty() {
             return Some((Scale::plain(var), own));
         }
-        let open = derived.map(var).is_some() && !derived.is_scheduled(var);
-        if cut == Cut::Positions || open {
-            return None;
+        if derived.map(var).is_some()
+            && !derived.is_scheduled(var)
+            && let Some(root) = self.level_over(var, body)
+        {
+            return Some((Scale::whole(root), vec![]));
         }
         let scale = Scale::of(derived, var)?;
         let leads = match scale.root {
             Root::Coordinates(root) if scale.is_ordered() => begins_with(root),
             Root::Coordinates(_) => vec![],
-            Root::Positions(tensor, _) => vec![tensor],
+            Root::Positions(tensor, _) | Root::Level(tensor, _) => vec![tensor],
         };
         Some((scale, leads))
+    }
+
+    /// A level that stores a variable.
+    fn level_over(&self, var: IndexVar, body: &Stmt) -> Option<Root> {
+        let reads = super::resolve::distinct(body);
+        let of_read = reads.iter().find_map(|access| {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let whole = |k: &usize| self.program.slicing(access, *k).is_none();
+            let level = vars.iter().position(|&v| v == var).filter(whole)?;
+            Some(Root::Level(access.tensor, level))
+        });
+        of_read.or_else(|| {
+            let vars = self.level_vars(self.kernel.result);
+            let level = vars.iter().position(|&v| v == var)?;
+            Some(Root::Level(self.kernel.result, level))
+        })
     }
 
     /// The parameters with the interval, held within what there is.
@@ -191,7 +223,7 @@ impl Lowerer<'_> {
             self.builder.params.push((Param::Scalar(param), binding));
             Expr::Var(param)
         });
-        if cut == Cut::Positions {
+        if cut.is_by_position() {
             return (begin, end);
         }
         let (lo, hi) = self.range(var, &Scope::default());
@@ -201,106 +233,6 @@ impl Lowerer<'_> {
         self.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
         self.prologue.push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
         (Expr::Var(first), Expr::Var(last))
-    }
-
-    /// How results of parts become one; `None` if they cannot.
-    fn join(&self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
-        let disjoint = !repeats && self.is_told_by_result(var);
-        let combined = || self.combining_parts(body);
-        let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
-            return match (&self.plan, disjoint) {
-                (Plan::Full | Plan::Follow, true) => {
-                    Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
-                }
-                (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
-                    true => Join::Overlap { op, initial: self.initial() },
-                    false => Join::Combine(op),
-                }),
-                (Plan::Follow, false) => combined().map(Join::Combine),
-                (_, true) => self.packing(None),
-                (_, false) => combined().filter(added).and_then(|op| self.packing(Some(op))),
-            };
-        };
-        let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
-        match disjoint {
-            true if ordered && self.follows() => Some(Join::Concatenate),
-            true => self.packing(None),
-            false => combined().filter(added).and_then(|op| self.packing(Some(op))),
-        }
-    }
-
-    /// Packing, where an entry brings no places for others: every part would have those, too.
-    fn packing(&self, op: Option<ReduceOp>) -> Option<Join> {
-        let format = &self.program.storage(self.kernel.result).format;
-        let levels = format.levels().iter();
-        let mut below = levels.skip_while(|l| l.kind.properties().full);
-        let blocks = below.any(|l| l.kind.properties().full) || format.spreads();
-        (!blocks).then_some(Join::Pack { op })
-    }
-
-    /// Whether a loop visits positions in an order in which the first coordinates of the result
-    /// ascend.
-    fn begins_in_order(&self, var: IndexVar) -> bool {
-        let derived = &self.program.derived;
-        let position = derived.position(var).and_then(|p| derived.relation(p));
-        let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
-        let first = match position {
-            Some(Relation::Position { of, .. }) => of.first(),
-            _ => None,
-        };
-        ordered
-            && self.has_plain_modes()
-            && first.is_some()
-            && self.level_vars(self.kernel.result).first() == first
-    }
-
-    /// The operator that makes one value of those that parts have for the same element, where
-    /// that gives what one loop gives: parts start from its identity, and nothing is lost when
-    /// they are stored.
-    fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
-        let mut ops = vec![];
-        body.for_each_assign(&mut |lhs, op, _| {
-            if lhs.tensor == self.kernel.result {
-                ops.push(op.or(self.kernel.scatter.then_some(ReduceOp::Add)));
-            }
-        });
-        let op = match (body, &ops[..]) {
-            (Stmt::Where { producer, .. }, [None]) => reduction(producer)?,
-            (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
-            _ => return None,
-        };
-        let storage = self.program.storage(self.kernel.result);
-        let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
-        let kept = match storage.datatype {
-            DataType::Bool => is_logical,
-            d => d.part().register() == self.facts.register() && is_register(d.part()),
-        };
-        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
-        let from_identity = matches!(body, Stmt::Where { .. }) || self.initial() == identity;
-        (kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
-    }
-
-    /// What the caller has to give every element beforehand, where parts do not do it themselves.
-    fn initial_elsewhere(&self, var: IndexVar, cut: Cut) -> Option<Scalar> {
-        (!self.fills_own_part(var, cut)).then(|| self.initial())
-    }
-
-    /// Whether the elements of a part of a full result lie side by side.
-    fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
-        let rows = match &self.plan {
-            Plan::Full => self.has_plain_modes(),
-            Plan::Follow => self.kind(0).properties().full && self.kind(0).locates(),
-            Plan::Placed | Plan::Assemble(_) => false,
-        };
-        cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
-    }
-
-    /// Whether the arrays of the result's levels can be put one behind the other.
-    fn follows(&self) -> bool {
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        let placed = |k: usize| !matches!(self.assembler(k), Assembler::Insert(_));
-        let first = levels[0].kind.properties().full || levels[0].has(Part::Pos);
-        first && (0..levels.len()).all(|k| placed(k) && !levels[k].has(Part::Width))
     }
 
     /// Whether a loop runs over a part of its coordinates.
@@ -331,7 +263,7 @@ impl Lowerer<'_> {
     /// The part of the positions that a loop over them runs over.
     pub(super) fn cut_positions(&self, nest: &Loop<'_>, bounds: (Expr, Expr)) -> (Expr, Expr) {
         match &self.interval {
-            Some(i) if nest.scope.bound.is_empty() && i.chunks.cut == Cut::Positions => (
+            Some(i) if nest.scope.bound.is_empty() && i.chunks.cut.is_by_position() => (
                 binary(BinaryOp::Max, i.first.clone(), bounds.0),
                 binary(BinaryOp::Min, i.last.clone(), bounds.1),
             ),
@@ -367,23 +299,19 @@ impl Lowerer<'_> {
     /// last.
     pub(super) fn cut_to_part(&mut self, it: &Iterator) -> Vec<ir::Stmt> {
         let Some(Interval { first, last, .. }) = self.interval.clone() else { return vec![] };
-        let coordinate = |value: Expr| match &it.sliced {
-            Sliced::Taken { view, .. } => view.coordinate(value),
-            _ => value,
+        let before = |at: Var, bound: &Expr| match &it.sliced {
+            Sliced::Whole => lt(it.raw(at).coordinate, bound.clone()),
+            Sliced::Taken { view, .. } => lt(it.raw(at).coordinate, view.coordinate(bound.clone())),
+            Sliced::Placed(_) => lt(it.coordinate(at), bound.clone()),
         };
         let (p, end) = (it.position, self.end(it));
-        let mut stmts = self.lower_bound(it, p, coordinate(first));
+        let mut stmts = self.first_from(p, &|at| before(at, &first), Expr::Var(end));
         let behind: Var = self.temp(&format!("{}_last", self.name_of(p)));
         stmts.push(assign(behind, Expr::Var(p)));
-        stmts.extend(self.lower_bound(it, behind, coordinate(last)));
+        stmts.extend(self.first_from(behind, &|at| before(at, &last), Expr::Var(end)));
         stmts.push(assign(end, Expr::Var(behind)));
         stmts
     }
-}
-
-/// Whether nothing is lost when a value is stored.
-fn is_register(datatype: DataType) -> bool {
-    datatype.register().datatype() == datatype
 }
 
 /// What can be cut of a loop over these operands.
@@ -392,21 +320,16 @@ fn cut(iterators: &[Iterator], universal: bool) -> Option<Cut> {
         let p = it.kind.properties();
         let ascending = match &it.sliced {
             Sliced::Whole => true,
-            Sliced::Taken { view, .. } => matches!(view, View::Steps { step: 1.., .. }),
-            Sliced::Placed(_) => false,
+            Sliced::Taken { view, .. } | Sliced::Placed(view) => view.ascends(),
         };
         p.ordered && p.compact && ascending
     };
-    if iterators.iter().all(searched) {
-        return Some(Cut::Coordinates);
+    match iterators {
+        _ if iterators.iter().all(searched) => Some(Cut::Coordinates),
+        [only] if !universal && only.segmented => Some(Cut::Segments),
+        [_] if !universal => Some(Cut::Positions),
+        _ => None,
     }
-    let [only] = iterators else { return None };
-    (!universal && !only.segmented && !only.is_clipped()).then_some(Cut::Positions)
-}
-
-/// Packing adds up entries of the same coordinate.
-fn added(op: &ReduceOp) -> bool {
-    *op == ReduceOp::Add
 }
 
 /// The outermost loop of a statement: also that of a sum that is the result as it is.
@@ -423,20 +346,5 @@ fn outermost(s: &Stmt, result: TensorId) -> Option<(IndexVar, &Stmt)> {
             _ => None,
         },
         Stmt::Assign { .. } | Stmt::Sequence(_) | Stmt::Within { .. } => None,
-    }
-}
-
-/// The operator of a loop that sums up a register.
-fn reduction(producer: &Stmt) -> Option<ReduceOp> {
-    let register = crate::cin::simplify::written(producer);
-    let mut ops = vec![];
-    producer.for_each_assign(&mut |lhs, op, _| {
-        if lhs.tensor == register {
-            ops.push(op);
-        }
-    });
-    match ops[..] {
-        [op] => op,
-        _ => None,
     }
 }

@@ -50,7 +50,8 @@ impl Lowerer<'_> {
             },
         ];
         let behind = binary(BinaryOp::Min, Expr::Var(probe), end);
-        stmts.extend(self.first_from(it, p, Expr::Var(target), behind));
+        let before = |at: Var| lt(it.raw(at).coordinate, Expr::Var(target));
+        stmts.extend(self.first_from(p, &before, behind));
         stmts
     }
 

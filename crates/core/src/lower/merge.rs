@@ -228,8 +228,9 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         for it in nest.members(fresh) {
             let bounds = it.bounds();
-            stmts.push(assign(it.position, bounds.lo));
-            stmts.push(assign(self.end(it), bounds.hi));
+            let (lo, hi) = self.cut_positions(nest, (bounds.lo, bounds.hi));
+            stmts.push(assign(it.position, lo));
+            stmts.push(assign(self.end(it), hi));
             stmts.extend(self.clipped(it));
             if self.is_cut(nest) {
                 stmts.extend(self.cut_to_part(it));

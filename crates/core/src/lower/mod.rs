@@ -28,6 +28,7 @@ mod flat;
 mod forall;
 mod function;
 mod gallop;
+mod join;
 mod lead;
 mod local;
 mod merge;
@@ -35,7 +36,6 @@ mod peel;
 mod position;
 mod resolve;
 mod result;
-mod scale;
 mod segment;
 mod signature;
 mod slice;
@@ -46,8 +46,8 @@ mod value;
 mod window;
 mod workspace;
 
-pub use chunk::{Chunks, Cut, Join};
-pub use scale::{Root, Scale};
+pub use chunk::{Chunks, Cut, Whole};
+pub use join::Join;
 pub use signature::{Binding, Lowered};
 
 use crate::cin::simplify::Facts;
@@ -86,10 +86,11 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         prologue: vec![],
         pass: Pass::Look,
         interval: None,
+        whole: if kernel.chunked { Whole::NoLoop } else { Whole::NotAsked },
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
-    let chunks = lowerer.interval.map(|interval| interval.chunks);
+    let chunks = lowerer.interval.map(|interval| interval.chunks).ok_or(lowerer.whole);
     signature::finish(lowerer.builder, body, chunks)
 }
 
@@ -120,6 +121,8 @@ struct Lowerer<'p> {
     pass: Pass,
     /// The part of the outermost loop that the function computes, where not all of it.
     interval: Option<chunk::Interval>,
+    /// Why it computes all of it, where it does.
+    whole: Whole,
     plan: Plan,
 }
 
@@ -185,7 +188,10 @@ impl Lowerer<'_> {
         let body = self.facts.stmt(self.kernel.body.clone());
         self.plan = self.plan();
         if let (true, Some(body)) = (self.kernel.chunked, &body) {
-            self.cut_outermost(body);
+            match self.cut_outermost(body) {
+                Ok(interval) => self.interval = Some(interval),
+                Err(whole) => self.whole = whole,
+            }
         }
         let scope = Scope::default();
         let code = match (&body, self.staged_from()) {

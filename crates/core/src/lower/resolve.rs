@@ -153,22 +153,21 @@ impl Lowerer<'_> {
         coordinate: ir::Expr,
     ) -> Vec<ir::Stmt> {
         let end = ir::Expr::Var(self.end(it));
-        self.first_from(it, p, coordinate, end)
+        self.first_from(p, &|at| lt(it.raw(at).coordinate, coordinate.clone()), end)
     }
 
-    /// The same before an end.
+    /// Moves a position to the first that is not before something, or to an end.
     pub(super) fn first_from(
         &mut self,
-        it: &super::forall::Iterator,
         p: Var,
-        coordinate: ir::Expr,
+        before: &dyn Fn(Var) -> ir::Expr,
         behind: ir::Expr,
     ) -> Vec<ir::Stmt> {
         let (end, mid) = (self.temp("end"), self.temp("mid"));
         // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
         let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
         let step = ir::Stmt::If {
-            cond: lt(it.raw(mid).coordinate, coordinate),
+            cond: before(mid),
             then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
             otherwise: vec![assign(end, ir::Expr::Var(mid))],
         };

@@ -1,6 +1,6 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
-use super::chunk::Chunks;
+use super::chunk::{Chunks, Whole};
 use super::flat::Known;
 use super::function::Builder;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
@@ -15,8 +15,8 @@ pub struct Lowered {
     pub function: Function,
     /// What each parameter stands for.
     pub bindings: Vec<Binding>,
-    /// How calls for parts of the outermost loop make up the whole; `None` if there are no parts.
-    pub chunks: Option<Chunks>,
+    /// How calls for parts of the outermost loop make up the whole, or why there are no parts.
+    pub chunks: Result<Chunks, Whole>,
 }
 
 /// What a parameter stands for.
@@ -47,7 +47,7 @@ pub enum Binding {
 /// The function with this body, without the declarations that nothing uses.
 ///
 /// Arrays of the result stay: the caller gets them back even when they are empty.
-pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Option<Chunks>) -> Lowered {
+pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Result<Chunks, Whole>) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());

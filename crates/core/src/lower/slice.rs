@@ -68,6 +68,11 @@ impl View {
         }
     }
 
+    /// Whether coordinates ascend with the values of the variable.
+    pub(super) fn ascends(&self) -> bool {
+        matches!(self, View::Steps { step: 1.., .. } | View::Runs(_))
+    }
+
     /// The value of the variable that names a coordinate, if one does.
     pub(super) fn index(&self, c: Expr) -> Expr {
         match self {

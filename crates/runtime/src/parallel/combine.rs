@@ -78,13 +78,17 @@ pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
     if let (true, Some(all), Some(more)) = (add, typed_mut::<T, f32>(all), typed::<T, f32>(more)) {
         return all.iter_mut().zip(more).for_each(|(a, b)| *a += b);
     }
-    let is_truth = |x: Scalar| Scalar::Bool(!x.is_zero());
     for (all, more) in all.iter_mut().zip(more) {
-        let (a, b) = (all.value(), more.value());
-        *all = T::of(match op {
-            ReduceOp::Or | ReduceOp::And => eval::binary(op.binary(), is_truth(a), is_truth(b)),
-            _ => eval::binary(op.binary(), a, b),
-        });
+        *all = T::of(combined(all.value(), more.value(), op));
+    }
+}
+
+/// What becomes of two values.
+pub(super) fn combined(a: Scalar, b: Scalar, op: ReduceOp) -> Scalar {
+    let is_truth = |x: Scalar| Scalar::Bool(!x.is_zero());
+    match op {
+        ReduceOp::Or | ReduceOp::And => eval::binary(op.binary(), is_truth(a), is_truth(b)),
+        _ => eval::binary(op.binary(), a, b),
     }
 }
 

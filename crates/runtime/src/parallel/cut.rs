@@ -8,10 +8,11 @@
 use super::Part;
 use crate::kernel::Call;
 use crate::tensor::{Tensor, views};
+use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::ids::{Id, TensorId};
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::lower::{Chunks, Cut, Join, Root, Scale};
+use tamis_core::lower::{Chunks, Cut, Join};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
@@ -55,6 +56,17 @@ fn root_size(call: &Call<'_>, scale: &Scale) -> u64 {
             let lead = tensor.map(|tensor| Lead::down_to(tensor, level));
             lead.map_or(0, |lead| u64::try_from(lead.work).unwrap_or(u64::MAX))
         }
+        Root::Level(id, level) => level_header(call, id, level).size,
+    }
+}
+
+/// The coordinates of a level of an operand or the result.
+fn level_header(call: &Call<'_>, id: TensorId, level: usize) -> Header {
+    match &call.values[id.index()] {
+        Some(tensor) => {
+            views(&tensor.storage().format, tensor.dims(), tensor.levels())[level].header
+        }
+        None => call.target.storage.format.headers(&call.shape(), &|_| 1)[level],
     }
 }
 
@@ -98,7 +110,11 @@ impl<'t> Lead<'t> {
             true => root,
             false => scale.count(root, &|v| call.dims[v]),
         };
-        let header = Header { properties: DENSE.properties(), least: 0, size };
+        let least = match scale.root {
+            Root::Level(id, level) => level_header(call, id, level).least,
+            Root::Coordinates(_) | Root::Positions(..) => 0,
+        };
+        let header = Header { properties: DENSE.properties(), least, size };
         let work = call.shape().iter().fold(1u128, |n, &d| n.saturating_mul(u128::from(d)));
         Lead { levels: &[], views: vec![], header, work: work.max(u128::from(size)) }
     }
@@ -186,9 +202,17 @@ impl<'t> Lead<'t> {
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
         match cut {
             Cut::Positions => i64::try_from(lo).ok(),
+            Cut::Segments => self.segment_from(lo).and_then(|lo| i64::try_from(lo).ok()),
             Cut::Coordinates if !is_listed => Some(lo as i64 + self.header.least),
             Cut::Coordinates if lo < self.positions() => Some(self.views[0].coordinate(lo)),
             Cut::Coordinates => None,
         }
+    }
+
+    /// The first position from one on that begins a segment of a coordinate.
+    fn segment_from(&self, position: u64) -> Option<u64> {
+        let coordinate = |p: u64| self.views[0].coordinate(p);
+        let begins = |&p: &u64| p == 0 || coordinate(p - 1) != coordinate(p);
+        (position..self.positions()).find(begins)
     }
 }

@@ -1,12 +1,14 @@
 //! Results of parts as lists of entries, which are packed together: for any format.
 
-use super::{Joined, Part};
+use super::{Joined, Part, combine};
 use crate::coordinates::{Coordinates, Values};
 use crate::kernel::{Call, Frame};
 use crate::pack::Duplicates;
+use crate::radix::sorted_order;
 use crate::tensor::Tensor;
 use std::sync::Mutex;
 use tamis_core::algebra::ReduceOp;
+use tamis_core::datatype::Scalar;
 use tamis_core::diagnostic::Diagnostic;
 
 /// Parts that are tensors.
@@ -28,11 +30,13 @@ impl Joined for Parts {
 }
 
 impl Parts {
-    /// One tensor of the entries of all.
+    /// One tensor of the entries of all; `around` is what is at places that an entry brings for
+    /// others.
     pub(super) fn packed(
         self,
         call: &Call<'_>,
         op: Option<ReduceOp>,
+        around: Option<Scalar>,
     ) -> Result<Tensor, Diagnostic> {
         let storage = &call.target.storage;
         let dims = call.shape();
@@ -46,7 +50,43 @@ impl Parts {
             vals.extend(list.vals);
         }
         let list = Coordinates { dims, crds, vals };
-        let duplicates = if op.is_some() { Duplicates::Sum } else { Duplicates::Refuse };
-        (call.pack)(&list, storage, duplicates)
+        match (op, around) {
+            (None, None) => (call.pack)(&list, storage, Duplicates::Refuse),
+            (Some(ReduceOp::Add), None) => (call.pack)(&list, storage, Duplicates::Sum),
+            _ => {
+                let around = around.map(|around| around.computed(storage.datatype));
+                (call.pack)(&combined(list, op, around)?, storage, Duplicates::Refuse)
+            }
+        }
     }
+}
+
+/// The list with entries of the same coordinate combined, in their order. Where nothing came, an
+/// entry leaves the place to the others.
+fn combined(
+    list: Coordinates,
+    op: Option<ReduceOp>,
+    around: Option<Scalar>,
+) -> Result<Coordinates, Diagnostic> {
+    let Coordinates { dims, crds, mut vals } = list;
+    let columns: Vec<&[u64]> = crds.iter().map(Vec::as_slice).collect();
+    let order = sorted_order(&columns, &dims, vals.len())?;
+    let is_around = |x: Scalar| around == Some(x);
+    let mut kept: Vec<usize> = vec![];
+    for n in order {
+        let n = n as usize;
+        let same = kept.last().copied().filter(|&k| columns.iter().all(|c| c[k] == c[n]));
+        let Some(first) = same else {
+            kept.push(n);
+            continue;
+        };
+        let (a, b) = (vals.get(first), vals.get(n));
+        match op {
+            _ if is_around(b) => {}
+            Some(op) if !is_around(a) => vals.set(first, combine::combined(a, b, op)),
+            _ => vals.set(first, b),
+        }
+    }
+    let crds = crds.iter().map(|crds| kept.iter().map(|&n| crds[n]).collect()).collect();
+    Ok(Coordinates { dims, crds, vals: vals.at(&kept) })
 }

@@ -34,8 +34,12 @@ use tamis_core::lower::{Chunks, Join};
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
         Join::Shared { .. } | Join::Concatenate => true,
-        // There is one way to store these entries.
-        Join::Pack { op: None } => call.target.storage.format.is_plain(),
+        // Where no list is in the order of its making, there is one way to store these entries.
+        Join::Pack { op: None, .. } => {
+            let levels = call.target.storage.format.levels().iter();
+            let mut kinds = levels.map(|level| level.kind);
+            kinds.all(|kind| kind.properties().ordered || kind.locates())
+        }
         _ => false,
     };
     let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {
@@ -73,10 +77,10 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
             Ok(joined.finish())
         }
-        Join::Pack { op } => {
+        Join::Pack { op, around } => {
             let joined = Parts::default();
             in_parts(call, &cuts, &|| call.frame(None), &joined)?;
-            joined.packed(call, op)
+            joined.packed(call, op, around)
         }
     }
 }

@@ -1,6 +1,9 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp] [--values any|infinite]`
+//!
+//! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
+//! in parts when asked, and gives one of each kind that do not.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -8,6 +11,7 @@ use tamis::Backend;
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::random::Random;
+use tamis_testing::share::Shares;
 use tamis_testing::shrink::shrink;
 use tamis_testing::{generate, infinite};
 
@@ -15,6 +19,7 @@ fn main() -> ExitCode {
     let mut seconds = u64::MAX;
     let mut count = u64::MAX;
     let mut seed = 1;
+    let mut shares = 0;
     let mut backend = Backend::Jit;
     let mut infinities = false;
     let mut args = std::env::args().skip(1);
@@ -24,6 +29,7 @@ fn main() -> ExitCode {
         match flag.as_str() {
             "--seconds" => seconds = number(),
             "--count" => count = number(),
+            "--shares" => shares = number(),
             "--seed" => seed = number(),
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
@@ -33,11 +39,14 @@ fn main() -> ExitCode {
             }
         }
     }
+    if shares > 0 {
+        return print_shares(seed, shares);
+    }
     let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
     let (mut right, mut invalid) = (0u64, 0u64);
     let mut at = seed;
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
-        let mut random = Random::new(at.wrapping_mul(0x1234_5678_9ABC_DEF1));
+        let mut random = random(at);
         let mut case = generate::case(&mut random);
         if infinities {
             case = infinite::drawn(&case, &mut random);
@@ -60,5 +69,24 @@ fn main() -> ExitCode {
         at += 1;
     }
     println!("{right} random programs right on {}, {invalid} draws invalid", backend.name());
+    ExitCode::SUCCESS
+}
+
+/// What the random program of a seed is drawn from.
+fn random(seed: u64) -> Random {
+    Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1))
+}
+
+/// Prints how many programs run in parts.
+fn print_shares(seed: u64, count: u64) -> ExitCode {
+    let mut shares = Shares::default();
+    (seed..seed + count).for_each(|at| shares.count(&generate::case(&mut random(at))));
+    for (name, share) in [("sparse", shares.sparse), ("full", shares.full)] {
+        let (parallel, all, exempt) = (share.parallel, share.all(), share.exempt);
+        println!("{name} results: {parallel} of {all} in parts, {exempt} without loops to cut");
+        for (whole, (count, example)) in share.whole {
+            println!("{count} {whole:?}, such as\n{example}");
+        }
+    }
     ExitCode::SUCCESS
 }

@@ -8,7 +8,7 @@
 //!
 //! Whoever cuts such a loop knows where the work is by coordinates or positions of tensors.
 
-use crate::cin::{Derived, Relation};
+use super::{Derived, Relation};
 use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId};
 
@@ -28,6 +28,8 @@ pub enum Root {
     Coordinates(IndexVar),
     /// All positions of a level of a tensor.
     Positions(TensorId, usize),
+    /// The coordinates of a level of a tensor.
+    Level(TensorId, usize),
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -46,7 +48,7 @@ enum Step {
 
 impl Scale {
     /// What a variable counts; `None` where only loops around it tell.
-    pub(super) fn of(derived: &Derived, var: IndexVar) -> Option<Scale> {
+    pub fn of(derived: &Derived, var: IndexVar) -> Option<Scale> {
         let further = |of: IndexVar, step: Step| {
             let mut scale = Scale::of(derived, of)?;
             scale.steps.push(step);
@@ -71,19 +73,21 @@ impl Scale {
             None => {}
         }
         match derived.map(var) {
-            Some(LevelMap::Div(of, size)) if derived.is_scheduled(var) => {
-                further(of, Step::Blocks(size))
-            }
-            Some(LevelMap::Mod(of, size)) if derived.is_scheduled(var) => {
-                further(of, Step::Places(size))
-            }
+            Some(LevelMap::Div(of, size)) => further(of, Step::Blocks(size)),
+            Some(LevelMap::Mod(of, size)) => further(of, Step::Places(size)),
+            Some(LevelMap::Diff { .. } | LevelMap::Slot(_)) => None,
             _ => Some(Scale::plain(derived.alias(var))),
         }
     }
 
     /// The coordinates of a variable themselves.
-    pub(super) fn plain(var: IndexVar) -> Scale {
-        Scale { root: Root::Coordinates(var), steps: vec![] }
+    pub fn plain(var: IndexVar) -> Scale {
+        Scale::whole(Root::Coordinates(var))
+    }
+
+    /// What a variable may be made from itself.
+    pub fn whole(root: Root) -> Scale {
+        Scale { root, steps: vec![] }
     }
 
     /// Whether iterations are what their variable was made from.
@@ -125,7 +129,7 @@ impl Step {
         match self {
             Step::Blocks(size) => of.div_ceil(*size),
             Step::Parts(parts) => *parts,
-            Step::Places(size) => of.min(*size),
+            Step::Places(size) => *size,
             Step::PlacesOfParts(parts) => of.div_ceil(*parts),
             Step::Fused(inner) => of.saturating_mul(size(inner, dimension)),
         }
@@ -154,6 +158,6 @@ impl Step {
 fn size(inner: &Scale, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
     match inner.root {
         Root::Coordinates(var) => inner.count(dimension(var), dimension),
-        Root::Positions(..) => unreachable!("positions are not fused"),
+        Root::Positions(..) | Root::Level(..) => unreachable!("only coordinates are fused"),
     }
 }

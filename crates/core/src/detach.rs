@@ -1,0 +1,103 @@
+//! What a kernel computes outside of all loops becomes a kernel of its own, so that each has a loop
+//! around everything else, of which parts may run at the same time.
+//!
+//! ```text
+//! where(forall(i, R(i) = s * B(i)), forall(j, s += A(j)))
+//!
+//! forall(j, s += A(j))
+//! forall(i, R(i) = s * B(i))
+//! ```
+//!
+//! Registers become tensors of order 0, and workspaces tensors that store what they list.
+
+use crate::cin::simplify::written;
+use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
+use crate::format::{Format, LevelMap};
+use crate::ids::{IndexVar, TensorId};
+use crate::legalise::unreadable;
+use crate::level::{COMPRESSED, DENSE};
+use crate::notation::Expr;
+
+/// The program with kernels taken apart where they are to run in parts.
+pub fn detached(mut program: Program) -> Program {
+    for kernel in std::mem::take(&mut program.kernels) {
+        match kernel.chunked {
+            true => detach(&mut program, kernel),
+            false => program.kernels.push(kernel),
+        }
+    }
+    program
+}
+
+/// Adds a kernel, and what it computes outside of its loops before it.
+fn detach(program: &mut Program, kernel: Kernel) {
+    let Stmt::Where { consumer, producer } = &kernel.body else {
+        return program.kernels.push(kernel);
+    };
+    let tensor = written(producer);
+    let before = Kernel { result: tensor, body: (**producer).clone(), ..kernel.clone() };
+    let after = Kernel { body: (**consumer).clone(), ..kernel.clone() };
+    let mut apart = program.clone();
+    let stored = stores(&mut apart, tensor, producer);
+    let readable = |k: &Kernel| unreadable(&apart, k).is_none();
+    // A sum of nothing times infinity is no number: whoever reads it has to know that it is one.
+    let numbers = program.storage(tensor).datatype.is_float();
+    let stays = kernel.partial.contains(&tensor) && numbers
+        || producer.loops().is_empty()
+        || copies(consumer, kernel.result, tensor);
+    if stays || !stored || !readable(&before) || !readable(&after) {
+        return program.kernels.push(kernel);
+    }
+    *program = apart;
+    detach(program, before);
+    detach(program, after);
+}
+
+/// Whether a statement only makes a register the result: a loop around the one is around the other.
+fn copies(consumer: &Stmt, result: TensorId, register: TensorId) -> bool {
+    matches!(consumer, Stmt::Assign { lhs, op: None, rhs: Expr::Access(read) }
+        if lhs.tensor == result && read.tensor == register)
+}
+
+/// Makes a local tensor one that kernels share, if there is one of its kind: by the variables that
+/// it is written by, where dimensions tell how many values these have.
+fn stores(program: &mut Program, tensor: TensorId, producer: &Stmt) -> bool {
+    let derived = &program.derived;
+    let sized = |v: &IndexVar| {
+        matches!(Scale::of(derived, *v), Some(Scale { root: Root::Coordinates(_), .. }))
+    };
+    let mut modes: Vec<Vec<IndexVar>> = vec![];
+    producer.for_each_assign(&mut |lhs, _, _| {
+        if lhs.tensor == tensor && !modes.contains(&lhs.indices) {
+            modes.push(lhs.indices.clone());
+        }
+    });
+    let [modes] = &modes[..] else { return false };
+    let modes: Vec<IndexVar> = modes.iter().map(|&v| named(derived, v)).collect();
+    let sized = modes.iter().all(sized);
+    let local = &mut program.tensors[tensor];
+    local.modes = modes;
+    match local.role {
+        Role::Register(initial) => local.storage.fill = initial,
+        Role::Workspace => {
+            let levels = local.storage.format.levels().iter();
+            let modes = levels.clone().all(|l| matches!(l.map, LevelMap::Mode(_)));
+            let kinds = levels.map(|l| if l.kind.properties().full { DENSE } else { COMPRESSED });
+            if !sized || !modes {
+                return false;
+            }
+            local.storage.format = Format::in_order(kinds.collect::<Vec<_>>());
+        }
+        _ => return false,
+    }
+    local.role = Role::Temporary;
+    true
+}
+
+/// What a variable was before the schedule gave it another name.
+fn named(derived: &Derived, var: IndexVar) -> IndexVar {
+    match derived.relation(var) {
+        Some(&Relation::Same { of, .. }) => named(derived, of),
+        _ => var,
+    }
+}

@@ -1,0 +1,175 @@
+//! How the results of parts become one.
+//!
+//! ```text
+//! C(i,j) csr, parts of i        rows behind each other
+//! C(i,j) ell, parts of i        entries listed and packed
+//! y(j) dense, parts of i        arrays added up
+//! ```
+//!
+//! Joins are in order of the parts, whoever runs them.
+
+use super::Lowerer;
+use super::chunk::Cut;
+use super::result::{Assembler, Assembly, Plan};
+use crate::algebra::ReduceOp;
+use crate::cin::{Relation, Scale, Stmt};
+use crate::datatype::{DataType, Scalar};
+use crate::ids::IndexVar;
+use crate::level::Part;
+
+/// How the results of parts become one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Join {
+    /// They write elements of their own of one array, which has this value everywhere before.
+    Shared {
+        /// The value; `None` if every part gives all its elements one.
+        initial: Option<Scalar>,
+    },
+    /// The levels of one follow those of the one before.
+    Concatenate,
+    /// They are arrays, and their elements are combined, in order of the parts.
+    Combine(ReduceOp),
+    /// They are rows of an array that follow each other, of which the first may be the last of
+    /// the part before: then their elements are combined.
+    Overlap {
+        /// How elements are combined.
+        op: ReduceOp,
+        /// What every element is before.
+        initial: Scalar,
+    },
+    /// Their entries are listed in order of the parts, and packed.
+    Pack {
+        /// How entries of the same coordinate are combined; `None` if only one part gives an
+        /// element a value.
+        op: Option<ReduceOp>,
+        /// What is at places that an entry brings for others; `None` if it brings none.
+        around: Option<Scalar>,
+    },
+}
+
+impl Lowerer<'_> {
+    /// How results of parts become one; `None` if they cannot.
+    pub(super) fn join(&self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
+        let disjoint = !repeats && self.is_told_by_result(var);
+        let combined = || self.combining_parts(body);
+        let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
+            return match (&self.plan, disjoint) {
+                (Plan::Full | Plan::Follow, true) => {
+                    Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
+                }
+                (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
+                    true => Join::Overlap { op, initial: self.initial() },
+                    false => Join::Combine(op),
+                }),
+                (Plan::Follow, false) => combined().map(Join::Combine),
+                (_, true) => Some(self.packing(None)),
+                (_, false) => combined().map(|op| self.packing(Some(op))),
+            };
+        };
+        let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
+        match disjoint {
+            true if ordered && self.follows() => Some(Join::Concatenate),
+            true => Some(self.packing(None)),
+            false => combined().map(|op| self.packing(Some(op))),
+        }
+    }
+
+    /// Packing: several parts may have a place that an entry brings for others.
+    fn packing(&self, op: Option<ReduceOp>) -> Join {
+        let levels = self.program.storage(self.kernel.result).format.levels().iter();
+        let mut below = levels.skip_while(|l| l.kind.properties().full);
+        let blocks = below.any(|l| l.kind.properties().full);
+        Join::Pack { op, around: blocks.then(|| self.initial()) }
+    }
+
+    /// Whether a loop visits positions in an order in which the first coordinates of the result
+    /// ascend.
+    fn begins_in_order(&self, var: IndexVar) -> bool {
+        let derived = &self.program.derived;
+        let position = derived.position(var).and_then(|p| derived.relation(p));
+        let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
+        let first = match position {
+            Some(Relation::Position { of, .. }) => of.first(),
+            _ => None,
+        };
+        ordered
+            && self.has_plain_modes()
+            && first.is_some()
+            && self.level_vars(self.kernel.result).first() == first
+    }
+
+    /// The operator that makes one value of those that parts have for the same element, where
+    /// that gives what one loop gives: parts start from its identity, and nothing is lost when
+    /// they are stored.
+    fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
+        let mut ops = vec![];
+        body.for_each_assign(&mut |lhs, op, _| {
+            if lhs.tensor == self.kernel.result {
+                ops.push(op.or(self.kernel.scatter.then_some(ReduceOp::Add)));
+            }
+        });
+        let op = match (body, &ops[..]) {
+            (Stmt::Where { producer, .. }, [None]) => reduction(producer)?,
+            (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
+            _ => return None,
+        };
+        let storage = self.program.storage(self.kernel.result);
+        let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
+        let kept = match storage.datatype {
+            DataType::Bool => is_logical,
+            d => d.part().register() == self.facts.register() && is_register(d.part()),
+        };
+        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
+        // What is listed starts from its own first value.
+        let listed = matches!(
+            (&self.plan, self.packing(None)),
+            (Plan::Assemble(_), Join::Pack { around: None, .. })
+        );
+        let from_identity =
+            listed || matches!(body, Stmt::Where { .. }) || self.initial() == identity;
+        (kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
+    }
+
+    /// What the caller has to give every element beforehand, where parts do not do it themselves.
+    fn initial_elsewhere(&self, var: IndexVar, cut: Cut) -> Option<Scalar> {
+        (!self.fills_own_part(var, cut)).then(|| self.initial())
+    }
+
+    /// Whether the elements of a part of a full result lie side by side.
+    pub(super) fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
+        let rows = match &self.plan {
+            Plan::Full => self.has_plain_modes(),
+            Plan::Follow => self.kind(0).properties().full && self.kind(0).locates(),
+            Plan::Placed | Plan::Assemble(_) => false,
+        };
+        cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
+    }
+
+    /// Whether the arrays of the result's levels can be put one behind the other.
+    fn follows(&self) -> bool {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        let placed = |k: usize| !matches!(self.assembler(k), Assembler::Insert(_));
+        let first = levels[0].kind.properties().full || levels[0].has(Part::Pos);
+        first && (0..levels.len()).all(|k| placed(k) && !levels[k].has(Part::Width))
+    }
+}
+
+/// Whether nothing is lost when a value is stored.
+fn is_register(datatype: DataType) -> bool {
+    datatype.register().datatype() == datatype
+}
+
+/// The operator of a loop that sums up a register.
+fn reduction(producer: &Stmt) -> Option<ReduceOp> {
+    let register = crate::cin::simplify::written(producer);
+    let mut ops = vec![];
+    producer.for_each_assign(&mut |lhs, op, _| {
+        if lhs.tensor == register {
+            ops.push(op);
+        }
+    });
+    match ops[..] {
+        [op] => op,
+        _ => None,
+    }
+}

@@ -1,0 +1,86 @@
+//! How many random programs run in parts when that is asked for, and why the others do not.
+//!
+//! ```text
+//! sparse results     9571 of 9580 kernels in parts       Commanded 6, NoLoop 3
+//! ```
+
+use crate::case::Case;
+use std::collections::BTreeMap;
+use tamis::{Backend, Diagnostic, Kernel, Parts, Tensor};
+use tamis_core::cin::{Role, print};
+use tamis_core::lower::{Lowered, Whole};
+use tamis_core::pipeline::Compiled;
+
+/// What became of the programs with a result of some kind.
+#[derive(Default)]
+pub struct Share {
+    /// Programs of which every kernel with a loop runs in parts.
+    pub parallel: u64,
+    /// Programs without a loop, or told to run on one thread.
+    pub exempt: u64,
+    /// The others, by why the first of their kernels that does not is whole, with one as a filetest.
+    pub whole: BTreeMap<Whole, (u64, String)>,
+}
+
+impl Share {
+    /// All programs that could run in parts.
+    pub fn all(&self) -> u64 {
+        self.parallel + self.whole.values().map(|(count, _)| count).sum::<u64>()
+    }
+}
+
+/// The shares of programs, those with a sparse result and the others.
+#[derive(Default)]
+pub struct Shares {
+    /// Programs of which some result is sparse.
+    pub sparse: Share,
+    /// Programs of which none is.
+    pub full: Share,
+}
+
+impl Shares {
+    /// Counts a program, if it is valid.
+    pub fn count(&mut self, case: &Case) {
+        let Ok(Ok(Loops { sparse, kernels })) = std::panic::catch_unwind(|| loops(case)) else {
+            return;
+        };
+        let share = if sparse { &mut self.sparse } else { &mut self.full };
+        let exempt = |whole: &Whole| matches!(whole, Whole::NoLoop | Whole::Commanded);
+        let whole = |(_, whole): &&(String, Option<Whole>)| whole.is_some_and(|w| !exempt(&w));
+        match kernels.iter().find(whole) {
+            Some((loops, Some(whole))) => {
+                let text = || format!("{case}{loops}\n");
+                share.whole.entry(*whole).or_insert_with(|| (0, text())).0 += 1;
+            }
+            _ if kernels.iter().all(|(_, whole)| whole.is_some()) => share.exempt += 1,
+            _ => share.parallel += 1,
+        }
+    }
+}
+
+/// The kernels of a program.
+struct Loops {
+    /// Whether a result is sparse.
+    sparse: bool,
+    /// For each its loops, and why it is whole, if it is.
+    kernels: Vec<(String, Option<Whole>)>,
+}
+
+fn loops(case: &Case) -> Result<Loops, Diagnostic> {
+    let tensors: Vec<(String, Tensor)> = case
+        .operands
+        .iter()
+        .map(|o| Ok((o.name.clone(), o.tensor()?)))
+        .collect::<Result<_, Diagnostic>>()?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let mut options = case.options(Backend::Interpreter)?;
+    options.parts = Parts::OfElements(1);
+    let kernel = Kernel::compile(&case.text, &operands, &options)?;
+    let Compiled { program, functions } = kernel.compiled();
+    let mut results = program.tensors.iter().filter(|t| matches!(t.role, Role::Result(_)));
+    let sparse = results.any(|t| !t.storage.format.is_full());
+    let whole = |f: &Lowered| f.chunks.as_ref().err().copied();
+    let kernels = program.kernels.iter().zip(functions);
+    let kernels = kernels.map(|(k, f)| (print::stmt(program, &k.body), whole(f))).collect();
+    Ok(Loops { sparse, kernels })
+}

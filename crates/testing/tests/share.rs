@@ -1,0 +1,21 @@
+//! Random programs with a sparse result run in parts, where they have loops.
+
+use tamis_core::lower::Whole;
+use tamis_testing::generate;
+use tamis_testing::random::Random;
+use tamis_testing::share::Shares;
+
+#[test]
+fn sparse_results_run_in_parts() {
+    let mut shares = Shares::default();
+    for seed in 0..2000u64 {
+        shares.count(&generate::case(&mut Random::new(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15))));
+    }
+    let share = &shares.sparse;
+    for (why, (count, example)) in &share.whole {
+        // Factors that may be sums of nothing stay with what they are multiplied by.
+        assert_eq!(*why, Whole::Apart, "{count} such as\n{example}");
+    }
+    assert!(share.parallel > 1000 && share.exempt < 50);
+    assert!(share.parallel * 1000 > share.all() * 995);
+}
