@@ -26,47 +26,26 @@ impl Legaliser<'_> {
         let order = orders.into_iter().next().map(|(_, order)| order).unwrap_or_default();
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
-        if let Some(gather) = self.gather(&task) {
+        let (result, compute) = (task.result, task.compute);
+        let workspace = self.has_small_dimensions(&task);
+        let (scatter, body, partial) = if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
                 let task = self.narrowed(task);
                 return self.kernel(task);
             }
-            let (result, compute) = (task.result, task.compute);
-            let workspace = self.has_small_dimensions(&task);
-            let body = self.gathering_loops(&task, &order.vars, gather);
-            let chunked = self.request.parallel;
-            return Kernel {
-                result,
-                kind: Kind::Fused,
-                compute,
-                body,
-                scatter: false,
-                workspace,
-                choices,
-                chunked,
-                tags: BTreeMap::new(),
-                partial: vec![],
-            };
-        }
-        let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
-        let scatter = revisited || self.ways().is_list_driven(&task);
-        if scatter && self.request.parallel && !self.holds_sums(&task) {
-            // Parts have sums of their own.
-            let vars = self.storage_order(&task);
-            let value = self.temporary("t", None, vars, task.value, task.compute);
-            return self.kernel(Task { value, ..task });
-        }
-        let (result, compute) = (task.result, task.compute);
-        let workspace = self.has_small_dimensions(&task);
-        let free = !scatter && !self.request.scheduled && order.converted.is_empty();
-        let distributed = if free { self.distributed(&task) } else { None };
-        let (body, partial) = match distributed {
-            Some(Distributed { cost, body, partial }) => {
-                choices
-                    .insert(0, Choice { loops: body.loops(), copied: vec![], apart: true, cost });
-                (body, partial)
+            (false, self.gathering_loops(&task, &order.vars, gather), vec![])
+        } else {
+            let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
+            let scatter = revisited || self.ways().is_list_driven(&task);
+            let free = !scatter && !self.request.scheduled && order.converted.is_empty();
+            match if free { self.distributed(&task) } else { None } {
+                Some(Distributed { cost, body, partial }) => {
+                    let loops = body.loops();
+                    choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
+                    (scatter, body, partial)
+                }
+                None => (scatter, self.loops(task, &order.vars, scatter), vec![]),
             }
-            None => (self.loops(task, &order.vars, scatter), vec![]),
         };
         Kernel {
             result,
