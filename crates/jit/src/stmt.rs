@@ -15,6 +15,7 @@ use tamis_core::algebra::BinaryOp;
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Id, Var};
+use tamis_core::ir::parallel::on_numbers;
 use tamis_core::ir::{self, Param, Status, Stmt};
 
 /// One function on its way to Cranelift's form.
@@ -125,6 +126,12 @@ impl Translator<'_> {
             }
             Stmt::Store { array, index, value } => self.store(*array, index, value)?,
             Stmt::For { var, lo, hi, step, body } => self.for_loop(*var, lo, hi, *step, body)?,
+            Stmt::Parallel { var, lo, hi, body, .. } => self.for_loop(*var, lo, hi, 1, body)?,
+            Stmt::Update { array, index, op, value } => {
+                let element = ir::build::load(*array, index.clone());
+                let new = ir::build::binary(on_numbers(*op), element, value.clone());
+                self.store(*array, index, &new)?;
+            }
             Stmt::While { cond, body } => self.while_loop(cond, body)?,
             Stmt::If { cond, then, otherwise } => self.branch(cond, then, otherwise)?,
             Stmt::Reserve { array, len } => self.reserve(*array, len)?,

@@ -1,6 +1,6 @@
 //! Backends: what runs a function of the imperative form.
 
-use tamis_core::backend::c;
+use tamis_core::backend::{c, cuda};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ir::Function;
 use tamis_core::transform::Target;
@@ -20,11 +20,14 @@ pub enum Backend {
     C,
     /// The interpreter: slow, checks everything.
     Interpreter,
+    /// Kernels for a GPU, emulated on the processor thread by thread: slow, for tests.
+    CudaEmulated,
 }
 
 impl Backend {
     /// Every backend.
-    pub const ALL: [Backend; 4] = [Backend::Auto, Backend::Jit, Backend::C, Backend::Interpreter];
+    pub const ALL: [Backend; 5] =
+        [Backend::Auto, Backend::Jit, Backend::C, Backend::Interpreter, Backend::CudaEmulated];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -33,6 +36,7 @@ impl Backend {
             Backend::Jit => "jit",
             Backend::C => "c",
             Backend::Interpreter => "interp",
+            Backend::CudaEmulated => "cuda-emulated",
         }
     }
 
@@ -44,13 +48,22 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit => {
-                Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true }
-            }
-            Backend::C => {
-                Target { vector_bytes: 64, tile_registers: 16, hoists: false, prefetches: true }
-            }
+            Backend::Auto | Backend::Jit => Target {
+                vector_bytes: 16,
+                tile_registers: 8,
+                hoists: true,
+                prefetches: true,
+                gpu: false,
+            },
+            Backend::C => Target {
+                vector_bytes: 64,
+                tile_registers: 16,
+                hoists: false,
+                prefetches: true,
+                gpu: false,
+            },
             Backend::Interpreter => Target::SCALAR,
+            Backend::CudaEmulated => Target::GPU,
         }
     }
 
@@ -72,6 +85,31 @@ impl Backend {
                 .iter()
                 .map(|f| Box::new(Interpreted::new((*f).clone())) as Box<dyn Executable>)
                 .collect()),
+            Backend::CudaEmulated => on_device(functions, &|functions| {
+                let compiled = tamis_cuda::emulated::compile(functions)?;
+                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+            }),
         }
     }
+}
+
+/// Functions ready to call, in order.
+type Executables = Vec<Box<dyn Executable>>;
+
+/// Functions as kernels of a device; those that have none run on the host.
+fn on_device(
+    functions: &[&Function],
+    compile: &dyn Fn(&[&Function]) -> Result<Executables, Diagnostic>,
+) -> Result<Executables, Diagnostic> {
+    let kernels = cuda::kernels(functions);
+    let has = |wanted: bool| -> Vec<&Function> {
+        let of = functions.iter().zip(&kernels).filter(|(_, k)| k.is_ok() == wanted);
+        of.map(|(&function, _)| function).collect()
+    };
+    let (device, host) = (has(true), has(false));
+    let device = if device.is_empty() { vec![] } else { compile(&device)? };
+    let mut device = device.into_iter();
+    let mut host = Backend::Jit.load(&host)?.into_iter();
+    let next = |on_device: bool| if on_device { device.next() } else { host.next() };
+    Ok(kernels.iter().map(Result::is_ok).filter_map(next).collect())
 }

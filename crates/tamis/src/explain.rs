@@ -5,10 +5,10 @@ use crate::backend::Backend;
 use crate::dims;
 use crate::kernel::{operand, rounded, variable};
 use std::collections::BTreeMap;
-use tamis_core::backend::c;
+use tamis_core::backend::{c, cuda};
 use tamis_core::cin::{self, Kind, choice};
 use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{self, FormatSpec};
 use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::iteration::explain::lattices;
@@ -210,8 +210,8 @@ impl<'p> Explanation<'p> {
                 texts?.concat()
             }
             Stage::Cuda => {
-                let message = "there is no CUDA backend yet";
-                return Err(Diagnostic::new(Code::UnsupportedBackend, message).help("use --emit c"));
+                let functions = self.compiled(Target::GPU)?.functions;
+                cuda::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
             }
         })
     }

@@ -15,7 +15,8 @@
 //! ---- error                             instead: the diagnostic
 //! ```
 //!
-//! A run is evaluated on every backend in every alternative and against the dense reference.
+//! A run is evaluated on every backend in every alternative and against the dense reference; one
+//! with loops for a GPU on an emulated one, too.
 //! `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
@@ -55,6 +56,11 @@ pub fn run(text: &str) -> Result<String, String> {
         out.push('\n');
     }
     Ok(out)
+}
+
+/// A stage of the program of a filetest.
+pub fn stage(text: &str, name: &str) -> Result<String, String> {
+    parse(text)?.stage(name)
 }
 
 /// The cases that the run sections of a filetest ask for, one per alternative of its formats.
@@ -128,6 +134,11 @@ fn is_name(text: &str) -> bool {
 }
 
 impl Filetest {
+    /// Whether a GPU is to run some loop.
+    fn is_for_gpu(&self) -> bool {
+        self.schedule.contains("gpu_")
+    }
+
     fn alternatives(&self) -> usize {
         self.formats.iter().map(|(_, f)| f.len()).max().unwrap_or(1)
     }
@@ -197,8 +208,13 @@ impl Filetest {
         }
         for alternative in 0..self.alternatives() {
             let case = self.case(&operands, alternative);
-            for backend in [Backend::Jit, Backend::Interpreter, Backend::C] {
-                if backend == Backend::C && (alternative > 0 || !tamis::has_c_compiler()) {
+            for backend in [Backend::Jit, Backend::Interpreter, Backend::C, Backend::CudaEmulated] {
+                let compiles = match backend {
+                    Backend::C => alternative == 0 && tamis::has_c_compiler(),
+                    Backend::CudaEmulated => self.is_for_gpu() && tamis::has_c_compiler(),
+                    _ => true,
+                };
+                if !compiles {
                     continue;
                 }
                 match check(&case, backend) {

@@ -9,6 +9,33 @@ use tamis_core::cin::{Program, print};
 use tamis_core::ids::IndexVar;
 use tamis_core::notation::Expr;
 
+/// Commands that put loops of the last kernel on units of a GPU; empty if none can be.
+pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {
+    let Compiled::Program(program) = compiled(case, schedule) else { return String::new() };
+    let Some(kernel) = program.kernels.last() else { return String::new() };
+    let mut loops = kernel.body.loops();
+    let mut commands = vec![];
+    for unit in ["gpu_block", "gpu_warp", "gpu_thread"] {
+        if loops.is_empty() || (unit == "gpu_warp" && random.one_in(2)) {
+            continue;
+        }
+        let at = if unit == "gpu_block" { 0 } else { random.below(loops.len()) };
+        let var = program.vars[loops[at]].clone();
+        loops.drain(..=at);
+        let races = random.pick(&["atomics", "atomics", "ignore_races", "parallel_reduction"]);
+        commands.push(format!("parallelize({var}, {unit}, {races})"));
+    }
+    let mut text = schedule.to_owned();
+    for command in commands {
+        let separator = if text.is_empty() { "" } else { "; " };
+        let longer = format!("{text}{separator}{command}");
+        if !matches!(compiled(case, &longer), Compiled::Refused) {
+            text = longer;
+        }
+    }
+    text
+}
+
 /// A schedule for a case, empty if the case does not compile.
 pub fn schedule(random: &mut Random, case: &Case) -> String {
     let mut text = String::new();

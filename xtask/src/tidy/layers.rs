@@ -7,12 +7,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("core", &[]),
     ("runtime", &["tamis-core"]),
     ("jit", &["tamis-core", "tamis-runtime"]),
+    ("cuda", &["tamis-core", "tamis-runtime"]),
     ("io", &["tamis-runtime"]),
-    ("tamis", &["tamis-core", "tamis-runtime", "tamis-jit", "tamis-io"]),
+    ("tamis", &["tamis-core", "tamis-runtime", "tamis-jit", "tamis-cuda", "tamis-io"]),
     ("cli", &["tamis", "tamis-io"]),
     ("python", &["tamis", "tamis-io"]),
 ];
-const UNSAFE: [&str; 4] = ["crates/runtime/", "crates/jit/", "bench/", "crates/python/"];
+const UNSAFE: [&str; 5] =
+    ["crates/runtime/", "crates/jit/", "crates/cuda/", "bench/", "crates/python/"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = arrows(tree);

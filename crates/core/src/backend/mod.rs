@@ -1,3 +1,4 @@
-//! Backends that write text.
+//! What prints the imperative form for compilers of other languages.
 
 pub mod c;
+pub mod cuda;

@@ -25,6 +25,7 @@ use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::format::{Format, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
+use crate::ir;
 use crate::notation::{Access, Expr, Operator};
 use std::collections::BTreeMap;
 
@@ -114,6 +115,23 @@ pub struct Tag {
     pub merge: Option<Merge>,
 }
 
+impl Tag {
+    /// The unit of a GPU that runs the iterations.
+    pub fn gpu(&self) -> Option<ir::Unit> {
+        match self.parallel {
+            Some((Unit::Gpu(unit), _)) => Some(unit),
+            _ => None,
+        }
+    }
+}
+
+impl Kernel {
+    /// Whether a GPU is to run some loop.
+    pub fn is_for_gpu(&self) -> bool {
+        self.tags.values().any(|tag| tag.gpu().is_some())
+    }
+}
+
 /// How a loop finds the coordinates that several operands have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Merge {
@@ -146,6 +164,8 @@ pub enum Unit {
     CpuThread,
     /// Lanes of vectors.
     CpuVector,
+    /// Units of a GPU.
+    Gpu(ir::Unit),
 }
 
 /// What becomes of elements to which several iterations add.
@@ -165,7 +185,14 @@ pub enum Races {
 
 impl Unit {
     /// Every unit.
-    pub const ALL: [Unit; 3] = [Unit::NotParallel, Unit::CpuThread, Unit::CpuVector];
+    pub const ALL: [Unit; 6] = [
+        Unit::NotParallel,
+        Unit::CpuThread,
+        Unit::CpuVector,
+        Unit::Gpu(ir::Unit::Block),
+        Unit::Gpu(ir::Unit::Warp),
+        Unit::Gpu(ir::Unit::Thread),
+    ];
 
     /// The name in schedules.
     pub fn name(self) -> &'static str {
@@ -173,6 +200,7 @@ impl Unit {
             Unit::NotParallel => "not_parallel",
             Unit::CpuThread => "cpu_thread",
             Unit::CpuVector => "cpu_vector",
+            Unit::Gpu(unit) => unit.name(),
         }
     }
 }

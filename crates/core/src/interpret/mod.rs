@@ -11,7 +11,9 @@ pub use memory::{Buffer, Counts, Fault};
 use crate::algebra::{BinaryOp, eval};
 use crate::datatype::Scalar;
 use crate::ids::{Id, Var};
-use crate::ir::{Expr, Function, Param, Role, Status, Stmt};
+use crate::ir::flow::assigned;
+use crate::ir::parallel::on_numbers;
+use crate::ir::{Expr, Function, Param, Reduction, Role, Status, Stmt};
 use memory::Memory;
 
 /// What a parameter is given.
@@ -104,6 +106,16 @@ impl Machine<'_> {
             Stmt::For { var, lo, hi, step, body } => {
                 return self.for_loop(*var, lo, hi, *step, body);
             }
+            Stmt::Parallel { var, lo, hi, combined, body, .. } => {
+                return self.parallel(*var, (lo, hi), combined, body);
+            }
+            Stmt::Update { array, index, op, value } => {
+                let (at, value) = (self.index(index)?, self.scalar(value)?);
+                let old = self.memory.load(self.function, *array, at)?;
+                same_type(old, value)?;
+                let new = eval::binary(on_numbers(*op), old, value);
+                self.memory.store(self.function, *array, at, new)?;
+            }
             Stmt::While { cond, body } => {
                 while self.truth(cond)? {
                     self.iterate()?;
@@ -160,6 +172,31 @@ impl Machine<'_> {
             i += step;
         }
         self.vars[var.index()] = vec![];
+        Ok(Flow::Next)
+    }
+
+    /// Iterations in order, which give each other nothing but what they combine: everything else
+    /// that they assign has no value before and after.
+    fn parallel(
+        &mut self,
+        var: Var,
+        (lo, hi): (&Expr, &Expr),
+        combined: &[Reduction],
+        body: &[Stmt],
+    ) -> Result<Flow, Fault> {
+        let mut own = vec![];
+        assigned(body, &mut own);
+        own.retain(|v| combined.iter().all(|c| c.var != *v));
+        let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+        for i in lo..hi {
+            self.iterate()?;
+            own.iter().for_each(|v| self.vars[v.index()].clear());
+            self.vars[var.index()] = vec![Scalar::I64(i)];
+            if let Flow::Ended(status) = self.block(body)? {
+                return Ok(Flow::Ended(status));
+            }
+        }
+        own.iter().chain([&var]).for_each(|v| self.vars[v.index()].clear());
         Ok(Flow::Next)
     }
 

@@ -37,20 +37,32 @@
 //! is allocated by [`Stmt::Reserve`]; the caller owns a result afterwards, a local one is the
 //! caller's to give to another call or to free.
 //!
+//! **Parallel loops.** Iterations of [`Stmt::Parallel`] may run in any order or at the same time. A
+//! variable that the body assigns has no value at the beginning of an iteration and none after the
+//! loop, but for those that iterations combine ([`Reduction`]). Iterations do not store to the same
+//! element but by [`Stmt::Update`], nor read what others store. A processor runs them in order; a
+//! GPU combines values of threads in pairs, so its floats may differ in the last bits. Loops over
+//! warps are in loops over blocks, those over threads in either, and none in another of its unit.
+//!
 //! **Failure.** [`Stmt::Fail`] (and a `Reserve` that cannot be met) ends the call with a
 //! [`Status`]; what was computed is void.
 //!
 //! What of this can be seen without running is checked by [`verify`], which lists it.
 
 pub mod build;
+pub mod flow;
 pub mod number;
+pub mod parallel;
 pub mod parse;
 pub mod print;
+mod status;
 pub mod verify;
 
-use crate::algebra::{BinaryOp, UnaryOp};
+use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, IdVec, Var};
+pub use parallel::{Reduction, Unit};
+pub use status::Status;
 
 /// A kernel: parameters in the order of the calling convention, declarations, and a body.
 #[derive(Clone, PartialEq, Debug)]
@@ -137,43 +149,6 @@ pub enum Role {
     Local,
 }
 
-/// How a call ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(i64)]
-pub enum Status {
-    /// Done.
-    Ok = 0,
-    /// An array could not be allocated.
-    OutOfMemory = 1,
-    /// An integer does not fit the data type of the result.
-    IntegerOverflow = 2,
-    /// A position does not fit the index width of the result.
-    PositionOverflow = 3,
-    /// A level has room for one coordinate per parent, and the result has none or several.
-    CannotHold = 4,
-}
-
-impl Status {
-    /// Every status.
-    pub const ALL: [Status; 5] = [
-        Status::Ok,
-        Status::OutOfMemory,
-        Status::IntegerOverflow,
-        Status::PositionOverflow,
-        Status::CannotHold,
-    ];
-    /// The name in printed text.
-    pub fn name(self) -> &'static str {
-        match self {
-            Status::Ok => "ok",
-            Status::OutOfMemory => "out_of_memory",
-            Status::IntegerOverflow => "integer_overflow",
-            Status::PositionOverflow => "position_overflow",
-            Status::CannotHold => "cannot_hold",
-        }
-    }
-}
-
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Stmt {
@@ -206,6 +181,33 @@ pub enum Stmt {
         step: i64,
         /// What is repeated.
         body: Vec<Stmt>,
+    },
+    /// `for var in lo..hi` by several at a time.
+    Parallel {
+        /// Who runs iterations.
+        unit: Unit,
+        /// The loop variable, an `i64`.
+        var: Var,
+        /// First value.
+        lo: Expr,
+        /// Bound, exclusive.
+        hi: Expr,
+        /// What iterations combine.
+        combined: Vec<Reduction>,
+        /// What is repeated.
+        body: Vec<Stmt>,
+    },
+    /// `array[index] = array[index] op value`, of which no other iteration of a parallel loop sees
+    /// a half. The operator is one of [`ReduceOp::ALL`].
+    Update {
+        /// Where.
+        array: Array,
+        /// The element, as wide as a register.
+        index: Expr,
+        /// How the value is combined with what is there.
+        op: ReduceOp,
+        /// What.
+        value: Expr,
     },
     /// Repeats while the condition holds.
     While {
@@ -374,6 +376,13 @@ impl Stmt {
             Stmt::For { var, lo, hi, step, body } => {
                 Stmt::For { var, lo: expr(lo), hi: expr(hi), step, body: block(body) }
             }
+            Stmt::Parallel { unit, var, lo, hi, combined, body } => {
+                let (lo, hi) = (expr(lo), expr(hi));
+                Stmt::Parallel { unit, var, lo, hi, combined, body: block(body) }
+            }
+            Stmt::Update { array, index, op, value } => {
+                Stmt::Update { array, index: expr(index), op, value: expr(value) }
+            }
             Stmt::While { cond, body } => Stmt::While { cond: expr(cond), body: block(body) },
             Stmt::If { cond, then, otherwise } => {
                 Stmt::If { cond: expr(cond), then: block(then), otherwise: block(otherwise) }
@@ -399,7 +408,9 @@ impl Stmt {
             | Stmt::Reserve { len: a, .. }
             | Stmt::Prefetch { index: a, .. } => [Some(a), None, None],
             Stmt::Store { index: a, value: b, .. }
+            | Stmt::Update { index: a, value: b, .. }
             | Stmt::For { lo: a, hi: b, .. }
+            | Stmt::Parallel { lo: a, hi: b, .. }
             | Stmt::Sort { lo: a, hi: b, .. } => [Some(a), Some(b), None],
             Stmt::Fill { lo, hi, value, .. } => [Some(lo), Some(hi), Some(value)],
             Stmt::Fail(_) | Stmt::Comment(_) => [None, None, None],
@@ -411,7 +422,11 @@ impl Stmt {
     pub fn named(&self) -> (Vec<Var>, Vec<Array>) {
         match self {
             Stmt::Assign { var, .. } | Stmt::For { var, .. } => (vec![*var], vec![]),
+            Stmt::Parallel { var, combined, .. } => {
+                (combined.iter().map(|c| c.var).chain([*var]).collect(), vec![])
+            }
             Stmt::Store { array, .. }
+            | Stmt::Update { array, .. }
             | Stmt::Reserve { array, .. }
             | Stmt::Fill { array, .. }
             | Stmt::Prefetch { array, .. } => (vec![], vec![*array]),
@@ -425,7 +440,9 @@ impl Stmt {
     /// The blocks nested directly in the statement.
     pub fn blocks(&self) -> impl Iterator<Item = &[Stmt]> {
         let blocks: [Option<&[Stmt]>; 2] = match self {
-            Stmt::For { body, .. } | Stmt::While { body, .. } => [Some(body), None],
+            Stmt::For { body, .. } | Stmt::Parallel { body, .. } | Stmt::While { body, .. } => {
+                [Some(body), None]
+            }
             Stmt::If { then, otherwise, .. } => [Some(then), Some(otherwise)],
             _ => [None, None],
         };

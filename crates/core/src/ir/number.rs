@@ -106,6 +106,13 @@ impl Map {
             Stmt::For { var, lo, hi, step, body } => {
                 Stmt::For { var: self.var(var), lo, hi, step, body }
             }
+            Stmt::Parallel { unit, var, lo, hi, mut combined, body } => {
+                combined.iter_mut().for_each(|c| c.var = self.var(c.var));
+                Stmt::Parallel { unit, var: self.var(var), lo, hi, combined, body }
+            }
+            Stmt::Update { array, index, op, value } => {
+                Stmt::Update { array: self.array(array), index, op, value }
+            }
             Stmt::Store { array, index, value } => {
                 Stmt::Store { array: self.array(array), index, value }
             }

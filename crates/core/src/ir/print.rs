@@ -10,7 +10,7 @@
 //!       s = fma(A_vals[pA2], x_vals[A2_crd[pA2]], s)
 //! ```
 
-use super::{Expr, Function, Param, Role, Stmt, Type};
+use super::{Expr, Function, Param, Reduction, Role, Stmt, Type};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Scalar;
 use std::fmt::{self, Write};
@@ -81,6 +81,15 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
             block(function, f, body, depth + 1)?;
             writeln!(f, "{:width$}}}", "", width = 2 * depth)
         }
+        Stmt::Parallel { unit, var, lo, hi, combined, body } => {
+            let (name, with) = (&function.vars[*var].name, with(function, combined));
+            writeln!(f, "for {name} in {}..{} on {}{with} {{", e(lo), e(hi), unit.name())?;
+            block(function, f, body, depth + 1)?;
+            writeln!(f, "{:width$}}}", "", width = 2 * depth)
+        }
+        Stmt::Update { array: a, index, op, value } => {
+            writeln!(f, "update {}[{}] by {}: {}", array(*a), e(index), op.name(), e(value))
+        }
         Stmt::While { cond, body } => {
             writeln!(f, "while {} {{", e(cond))?;
             block(function, f, body, depth + 1)?;
@@ -113,6 +122,13 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }
+}
+
+/// What iterations combine: ` with s by sum`.
+fn with(function: &Function, combined: &[Reduction]) -> String {
+    let one = |c: &Reduction| format!("{} by {}", function.vars[c.var].name, c.op.name());
+    let all: Vec<String> = combined.iter().map(one).collect();
+    if all.is_empty() { String::new() } else { format!(" with {}", all.join(", ")) }
 }
 
 /// The first line of a statement.

@@ -126,13 +126,14 @@ impl Needed {
         match s {
             Stmt::Assign { var, .. } => self.vars.contains(var),
             Stmt::Store { array, .. }
+            | Stmt::Update { array, .. }
             | Stmt::Fill { array, .. }
             | Stmt::Reserve { array, .. }
             | Stmt::Prefetch { array, .. } => self.arrays.contains(array),
             Stmt::Sort { keys, carried, .. } => {
                 keys.iter().chain(carried).any(|array| self.arrays.contains(array))
             }
-            Stmt::For { .. } | Stmt::While { .. } | Stmt::If { .. } => {
+            Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. } => {
                 s.blocks().flatten().any(|inner| self.runs(inner))
             }
             Stmt::Fail(status) => *status != Status::IntegerOverflow,

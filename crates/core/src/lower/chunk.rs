@@ -44,7 +44,7 @@ pub struct Chunks {
 pub enum Whole {
     /// Nobody asked for parts.
     NotAsked,
-    /// The schedule has the outermost loop run on one thread.
+    /// The schedule has the outermost loop run on one thread, or on a GPU.
     Commanded,
     /// There is no loop.
     NoLoop,
@@ -92,7 +92,8 @@ impl Lowerer<'_> {
             false => Whole::Apart,
         })?;
         let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
-        if tag.is_some_and(|(unit, _)| unit == Unit::NotParallel) {
+        let kept = tag.is_some_and(|(unit, _)| unit == Unit::NotParallel);
+        if kept || self.kernel.is_for_gpu() {
             return Err(Whole::Commanded);
         }
         let scope = Scope::default();

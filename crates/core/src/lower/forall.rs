@@ -175,6 +175,7 @@ impl Lowerer<'_> {
     /// The code of one case: the coordinate is known, and these operands have a position.
     pub(super) fn case(&mut self, nest: &Loop<'_>, present: &[At<'_>], body: &Stmt) -> Code {
         let mut scope = nest.scope.clone();
+        scope.loops.push(nest.own);
         // A tile may reach beyond what diagonals around it leave open.
         let exact = nest.is_universal() && nest.window.is_none();
         let bound = self.bind(nest.var, nest.index, &mut scope, exact);

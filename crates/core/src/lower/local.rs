@@ -39,6 +39,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Code {
         let arrays = self.arrays(tensor);
+        self.own_loops.insert(tensor, self.parallel_loops(scope));
         let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
         let producer = self.resolved(producer, scope.clone());
         let consumer = self.resolved(consumer, scope.clone());
@@ -128,6 +129,7 @@ impl Lowerer<'_> {
         value: Value,
         scope: &Scope,
     ) -> Code {
+        self.note_local(lhs.tensor, scope);
         let mut scope = scope.clone();
         let mut stmts = vec![];
         let arrays = self.arrays(lhs.tensor);

@@ -114,6 +114,7 @@ impl Lowerer<'_> {
         let Bounds { lo, hi } = range;
         let first = self.temp(&format!("{}_first", self.name_of(p)));
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
+            self.on_unit(nest.own, p);
             return self.unrolled(nest.own, Stmt::For { var: p, lo, hi, step: 1, body });
         };
         let end = self.end(it);
@@ -384,12 +385,15 @@ impl Lowerer<'_> {
             Some(window) => window.clone(),
             None => self.turns(nest),
         };
-        let mut stmts = self.tracking(nest.var, &lo, nest.scope);
+        // Iterations that run at the same time find their own places.
+        let apart = self.unit(nest.own).is_some();
+        let first = if apart { Expr::Var(nest.index) } else { lo.clone() };
+        let places = self.tracking(nest.var, &first, nest.scope);
+        let (mut stmts, mut body) = if apart { (vec![], places) } else { (places, vec![]) };
         stmts.extend(self.start(nest, every));
         if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
             stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
         }
-        let mut body = vec![];
         let mut flags = vec![];
         for it in nest.members(every) {
             flags.push((it, self.flagged(nest, it, &mut body)));
@@ -400,6 +404,7 @@ impl Lowerer<'_> {
         for (it, flag) in &flags {
             body.push(self.advanced_if(it, *flag));
         }
+        self.on_unit(nest.own, nest.index);
         let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
         match self.whole_block(nest) {
             Some((size, rest)) if !self.kernel.tags.contains_key(&nest.own) => {

@@ -32,6 +32,7 @@ mod join;
 mod lead;
 mod local;
 mod merge;
+mod parallel;
 mod peel;
 mod position;
 mod resolve;
@@ -82,6 +83,9 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         coordinates: BTreeMap::new(),
         flags: BTreeMap::new(),
         segments: BTreeMap::new(),
+        units: BTreeMap::new(),
+        own_loops: BTreeMap::new(),
+        raced: false,
         params: vec![],
         prologue: vec![],
         pass: Pass::Look,
@@ -90,6 +94,7 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
+    let body = if lowerer.raced { body } else { parallel::marked(&lowerer.units, body) };
     let chunks = lowerer.interval.map(|interval| interval.chunks).ok_or(lowerer.whole);
     signature::finish(lowerer.builder, body, chunks)
 }
@@ -113,6 +118,12 @@ struct Lowerer<'p> {
     flags: BTreeMap<Var, Var>,
     /// Per position variable: the end of the positions of the same coordinate.
     segments: BTreeMap<Var, Var>,
+    /// The loops that a GPU runs, by their variables in code, and the units that run them.
+    units: BTreeMap<Var, ir::Unit>,
+    /// How many such loops there are around each workspace.
+    own_loops: BTreeMap<TensorId, usize>,
+    /// Whether several iterations of these loops would write to what they cannot share.
+    raced: bool,
     /// What the parameters of the user operator being inlined are.
     params: Vec<Value>,
     /// Sizes of levels that follow from dimensions.
@@ -142,6 +153,8 @@ struct Scope {
     reached: Vec<(Access, Reached)>,
     /// How far the loops have descended the levels that the result stores in order.
     result: Reached,
+    /// The loops around.
+    loops: Vec<IndexVar>,
 }
 
 /// The levels of an access that are behind, and the position at the last of them.

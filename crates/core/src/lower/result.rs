@@ -218,7 +218,7 @@ impl Lowerer<'_> {
         match &plan {
             Plan::Full | Plan::Placed => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
-                stmts.extend(self.write(position, op, value));
+                stmts.extend(self.written(lhs, position, op, value, &scope));
             }
             Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, touched, .. }) => {
                 let parent = scope.result.position.clone();
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
             }
             Plan::Follow => {
                 let position = scope.reached(lhs).position;
-                stmts.extend(self.write(position, op, value));
+                stmts.extend(self.written(lhs, position, op, value, &scope));
             }
         }
         Code { stmts, covers: op.is_none() }

@@ -14,7 +14,8 @@ use crate::ir::{Expr, Stmt};
 impl Lowerer<'_> {
     /// A counted loop over a variable, unrolled if the schedule says so.
     pub(super) fn unrolled(&mut self, var: IndexVar, s: Stmt) -> Vec<Stmt> {
-        let factor = self.kernel.tags.get(&var).and_then(|tag| tag.unroll);
+        let tag = self.kernel.tags.get(&var);
+        let factor = tag.filter(|tag| tag.gpu().is_none()).and_then(|tag| tag.unroll);
         let (Some(factor), Stmt::For { var, lo, hi, step: 1, body }) = (factor, &s) else {
             return vec![s];
         };

@@ -14,6 +14,7 @@ use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Program, Role, Stmt};
 use crate::datatype::DataType;
 use crate::ids::{IndexVar, TensorId};
+use crate::ir::Unit;
 use crate::notation::{Access, Expr};
 
 /// The program with a register for every reduction whose loops are innermost.
@@ -24,9 +25,18 @@ pub(super) fn accumulate(mut program: Program) -> Program {
             continue;
         }
         let (body, compute) = (program.kernels[k].body.clone(), program.kernels[k].compute);
+        let tags = &program.kernels[k].tags;
+        let units = tags.iter().filter_map(|(&var, tag)| Some((var, tag.gpu()?))).collect();
         let partial = program.kernels[k].partial.clone();
-        let mut nest =
-            Nest { program: &mut program, compute, outer: vec![], again: 0, later: false, partial };
+        let mut nest = Nest {
+            program: &mut program,
+            compute,
+            units,
+            outer: vec![],
+            again: 0,
+            later: false,
+            partial,
+        };
         let body = nest.stmt(body);
         program.kernels[k].partial = nest.partial;
         program.kernels[k].body = body;
@@ -38,6 +48,8 @@ pub(super) fn accumulate(mut program: Program) -> Program {
 struct Nest<'p> {
     program: &'p mut Program,
     compute: DataType,
+    /// The loops that a GPU runs.
+    units: Vec<(IndexVar, Unit)>,
     /// The loops around.
     outer: Vec<IndexVar>,
     /// Of these, so many leading ones begin what is written anew.
@@ -52,7 +64,8 @@ impl Nest<'_> {
     fn stmt(&mut self, s: Stmt) -> Stmt {
         match s {
             Stmt::Forall { var, body } => {
-                if let Some(op) = self.reduction(&body, vec![var]) {
+                let sum = self.reduction(&body, vec![var]).filter(|_| self.sums_over(var));
+                if let Some(op) = sum {
                     return self.in_register(var, *body, op);
                 }
                 self.outer.push(var);
@@ -88,6 +101,7 @@ impl Nest<'_> {
     /// element, which is known outside.
     fn reduction(&self, body: &Stmt, mut vars: Vec<IndexVar>) -> Option<ReduceOp> {
         match body {
+            Stmt::Forall { var, .. } if !self.sums_over(*var) => None,
             Stmt::Forall { var, body } => {
                 vars.push(*var);
                 self.reduction(body, vars)
@@ -104,6 +118,12 @@ impl Nest<'_> {
                 op.filter(|_| sums)
             }
         }
+    }
+
+    /// Whether a register may hold the sum over a loop: blocks and warps of a GPU add to memory.
+    fn sums_over(&self, var: IndexVar) -> bool {
+        let unit = self.units.iter().find(|(v, _)| *v == var);
+        unit.is_none_or(|(_, unit)| *unit == Unit::Thread)
     }
 
     /// Whether a loop variable does not follow from the coordinates that are written.

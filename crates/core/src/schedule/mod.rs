@@ -19,6 +19,7 @@ mod command;
 mod divide;
 mod expression;
 mod fuse;
+mod gpu;
 mod loopfuse;
 mod mergeby;
 mod nest;
@@ -37,6 +38,7 @@ mod workspace;
 pub use bound::check_dimensions;
 pub use chosen::{chosen, have_same_loops};
 pub use command::Command;
+pub use gpu::{MOST_THREADS, WARP};
 pub use parse::parse;
 pub use workspace::Kind;
 

@@ -39,8 +39,15 @@ pub(super) fn parallelize(
     Ok(())
 }
 
-/// Refuses threads for a loop inside of another.
+/// Refuses threads for a loop inside of another, or beside loops of a GPU.
 pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
+    let threads = |unit: Unit| matches!(unit, Unit::CpuThread | Unit::CpuVector);
+    let mut units = s.kernel().tags.values().filter_map(|tag| tag.parallel);
+    if s.kernel().is_for_gpu() && units.any(|(unit, _)| threads(unit)) {
+        let message = "some loops of the kernel are for a processor and some for a GPU";
+        let help = "use cpu_thread and cpu_vector, or gpu_block, gpu_warp and gpu_thread";
+        return Err(s.refuse(1, message.to_owned(), help.to_owned()));
+    }
     for (&var, tag) in &s.kernel().tags {
         let threads = matches!(tag.parallel, Some((Unit::CpuThread, _)));
         let outer = around(&s.kernel().body, var).into_iter().flatten().next();

@@ -11,7 +11,7 @@ use super::precompute::precompute;
 use super::reorder::reorder;
 use super::split::split;
 use super::unroll::unroll;
-use super::{Placed, Schedule, nest};
+use super::{Placed, Schedule, gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, IndexVar};
@@ -42,6 +42,7 @@ impl<'s> Scheduler<'s> {
             check_threads(&scheduler)?;
         }
         unfused(&mut scheduler);
+        gpu::check(&mut scheduler, schedule)?;
         scheduler.at = first;
         scheduler.check_operands()?;
         Ok(scheduler.program)
@@ -163,6 +164,12 @@ impl<'s> Scheduler<'s> {
         let help = format!("store {} as compressed or dense levels, such as csr", tensor.name);
         let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
         Err(diagnostic.at(self.source, 0..self.source.len()))
+    }
+
+    /// Makes refusals point at the last command of a kind.
+    pub(super) fn stand_at(&mut self, schedule: &'s Schedule, kind: &dyn Fn(&Command) -> bool) {
+        let found = schedule.commands.iter().rev().find(|placed| kind(&placed.command));
+        self.at = found.unwrap_or(self.at);
     }
 
     /// The kernel under rewriting.

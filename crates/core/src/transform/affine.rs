@@ -55,16 +55,6 @@ pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     }
 }
 
-/// Every variable that a block assigns, loop variables included.
-pub(super) fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
-    for s in block {
-        if let Stmt::Assign { var, .. } | Stmt::For { var, .. } = s {
-            found.push(*var);
-        }
-        s.blocks().for_each(|b| assigned(b, found));
-    }
-}
-
 /// Whether a block uses a value that a variable in `changed` had before the block: then it cannot
 /// be run twice. `known` are the variables assigned so far.
 pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> bool {
@@ -75,7 +65,7 @@ pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> b
             return true;
         }
         let mut within = known.clone();
-        if let Stmt::For { var, .. } = s {
+        if let Stmt::For { var, .. } | Stmt::Parallel { var, .. } = s {
             within.push(*var);
         }
         if s.blocks().any(|b| is_carried_in(b, changed, &within)) {

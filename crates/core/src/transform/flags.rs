@@ -9,9 +9,10 @@
 //!
 //! Loops that only sum are what later passes look for.
 
-use super::affine::{assigned, uses};
+use super::affine::uses;
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// The pass.

@@ -14,11 +14,12 @@
 //! target asks for it: compilers that optimise do the same, and people read the loop better as it
 //! was. Arithmetic is left to every backend. Loops that append to arrays gain nothing measurable.
 
-use super::affine::{assigned, exchange, uses};
+use super::affine::{exchange, uses};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{assign, lt, when};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// The pass.

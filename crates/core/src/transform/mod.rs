@@ -29,12 +29,17 @@ pub struct Target {
     pub hoists: bool,
     /// Whether hints are to be given of what will be read.
     pub prefetches: bool,
+    /// Whether threads of a GPU run it, which have no vectors.
+    pub gpu: bool,
 }
 
 impl Target {
     /// Scalar code, as the interpreter and people read it best.
     pub const SCALAR: Target =
-        Target { vector_bytes: 0, tile_registers: 0, hoists: false, prefetches: false };
+        Target { vector_bytes: 0, tile_registers: 0, hoists: false, prefetches: false, gpu: false };
+
+    /// Code for the threads of a GPU.
+    pub const GPU: Target = Target { gpu: true, ..Target::SCALAR };
 }
 
 /// A pass.
@@ -42,7 +47,7 @@ pub type Pass = fn(Function, Target) -> Function;
 
 /// All passes in order, under their names.
 ///
-/// Sums are split the same way for every target, since that decides their bits; tiles keep each
+/// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
 pub const PASSES: [(&str, Pass); 11] = [
     ("flags", |f, _| flags::set(f)),
@@ -50,7 +55,7 @@ pub const PASSES: [(&str, Pass); 11] = [
     ("unroll", |f, _| unroll::unroll(f)),
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),
-    ("sums", |f, _| sums::split(f)),
+    ("sums", sums::split),
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
     ("prefetch", prefetch::prefetch),

@@ -10,11 +10,11 @@
 //!
 //! Only what every turn appends counts, so that no more room is made than is used.
 
-use super::affine::assigned;
 use super::fresh;
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, sub};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// The pass.

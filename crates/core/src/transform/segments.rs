@@ -16,11 +16,12 @@
 //!
 //! The inner loop has nothing to track, so that what belongs to a parent can stay in registers.
 
-use super::affine::{assigned, beside, reads_inputs_only, replace, uses};
+use super::affine::{beside, reads_inputs_only, replace, uses};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{assign, binary, int, lt, sub};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// The pass.

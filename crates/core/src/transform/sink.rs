@@ -10,10 +10,10 @@
 //!
 //! Sizes are never negative. Every access in the loop must be seen to lie in its own row.
 
-use super::affine::assigned;
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int, mul};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The pass.

@@ -9,11 +9,11 @@
 //! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! ```
 //!
-//! Where all operands are contiguous, the accumulators are vectors. The split is the same for every
-//! target, so that all of them compute the same bits.
+//! Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
+//! same for every processor, so that all of them compute the same bits.
 
 use super::affine::{inlined, reads_inputs_only, replace, shifted, uses, widened};
-use super::{fresh, rewrite};
+use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 use crate::ids::Var;
@@ -27,9 +27,9 @@ const VECTORS: i64 = 2;
 const VECTOR_BYTES: i64 = 64;
 
 /// The pass.
-pub(super) fn split(mut function: Function) -> Function {
+pub(super) fn split(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
-    let body = rewrite(body, &mut |s| split_loop(&mut function, s));
+    let body = rewrite(body, &mut |s| split_loop(&mut function, target, s));
     Function { body, ..function }
 }
 
@@ -43,7 +43,7 @@ struct Sum {
     body: Vec<Stmt>,
 }
 
-fn split_loop(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let few = matches!(hi, Expr::Binary(BinaryOp::Min, _, most)
         if matches!(**most, Expr::Const(Scalar::I64(most)) if most < WAYS * 4));
@@ -65,7 +65,10 @@ fn split_loop(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     }
     let sum = Sum { var: *var, lo: lo.clone(), hi: hi.clone(), total, value, body: body.clone() };
     let lanes = VECTOR_BYTES / if register == Register::F32 { 4 } else { 8 };
-    let wide = widened_sum(function, &sum, lanes as u16);
+    let wide = match target.gpu {
+        true => None,
+        false => widened_sum(function, &sum, lanes as u16),
+    };
     Some(match wide {
         Some(value) => sum.over_vectors(function, value, lanes),
         None => sum.over_scalars(function),

@@ -14,14 +14,13 @@
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{
-    assigned, beside, exchange, inlined, is_carried_in, replace, shifted, uses, widened,
-};
+use super::affine::{beside, exchange, inlined, is_carried_in, replace, shifted, uses, widened};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// The pass.

@@ -1,6 +1,9 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
-//! `differential [--seconds N] [--count N] [--seed N] [--backend jit|c|interp] [--values any|infinite]`
+//! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
+//! [--backend jit|c|interp|cuda-emulated]`
+//!
+//! On an emulated GPU most programs have loops on its units.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not.
@@ -11,6 +14,7 @@ use tamis::Backend;
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::random::Random;
+use tamis_testing::schedules;
 use tamis_testing::share::Shares;
 use tamis_testing::shrink::shrink;
 use tamis_testing::{generate, infinite};
@@ -48,6 +52,9 @@ fn main() -> ExitCode {
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
         let mut random = random(at);
         let mut case = generate::case(&mut random);
+        if backend == Backend::CudaEmulated {
+            case.schedule = schedules::on_gpu(&mut random, &case, &case.schedule);
+        }
         if infinities {
             case = infinite::drawn(&case, &mut random);
         }

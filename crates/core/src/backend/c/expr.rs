@@ -19,7 +19,7 @@ const ATOM: u8 = 7;
 
 impl Writer<'_> {
     /// An expression as text.
-    pub(super) fn expr(&self, e: &Expr) -> String {
+    pub(in crate::backend) fn expr(&self, e: &Expr) -> String {
         self.written(e).0
     }
 
@@ -79,10 +79,10 @@ impl Writer<'_> {
 
     fn written(&self, e: &Expr) -> (String, u8) {
         if let Some(c) = self.folded(e) {
-            return constant(c);
+            return self.constant(c);
         }
         match self.bare(e) {
-            Expr::Const(c) => constant(*c),
+            Expr::Const(c) => self.constant(*c),
             Expr::Var(v) => (self.var(*v).to_owned(), ATOM),
             Expr::Load { array, index, lanes } => {
                 let (name, at) = (self.array(*array), self.expr(index));
@@ -112,9 +112,10 @@ impl Writer<'_> {
             Expr::Fma(a, b, c) => {
                 let ty = self.function.type_of(a);
                 let args = format!("({}, {}, {})", self.expr(a), self.expr(b), self.expr(c));
+                let library = if self.place.is_some() { "" } else { "__builtin_" };
                 match (ty.lanes, ty.register) {
-                    (1, Register::F32) => (format!("__builtin_fmaf{args}"), ATOM),
-                    (1, _) => (format!("__builtin_fma{args}"), ATOM),
+                    (1, Register::F32) => (format!("{library}fmaf{args}"), ATOM),
+                    (1, _) => (format!("{library}fma{args}"), ATOM),
                     _ => (format!("tamis_fma_{}{args}", suffix(ty)), ATOM),
                 }
             }
@@ -130,6 +131,10 @@ impl Writer<'_> {
             Expr::Sum(a) => self.sum(a),
             Expr::Len(array) => (self.names.array(*array).len.clone(), ATOM),
         }
+    }
+
+    pub(in crate::backend) fn constant(&self, c: Scalar) -> (String, u8) {
+        constant(c, if self.place.is_some() { "" } else { "__builtin_" })
     }
 
     /// A call of a helper of a type.
@@ -214,16 +219,17 @@ fn comparison(op: BinaryOp) -> Option<&'static str> {
     matches!(op, Eq | Ne | Lt | Le | Gt | Ge).then(|| op.name())
 }
 
-fn constant(c: Scalar) -> (String, u8) {
+/// A constant; `library` stands before functions that the compiler knows by themselves.
+fn constant(c: Scalar, library: &str) -> (String, u8) {
     let text = match c {
         Scalar::Bool(b) => b.to_string(),
         Scalar::I64(i64::MIN) => "INT64_MIN".to_owned(),
         Scalar::I64(x) => x.to_string(),
         Scalar::U64(x) => format!("{x}u"),
         Scalar::F32(x) if x.is_finite() => format!("{x:?}f"),
-        Scalar::F32(x) => special(f64::from(x), "f"),
+        Scalar::F32(x) => special(f64::from(x), "f", library),
         Scalar::F64(x) if x.is_finite() => format!("{x:?}"),
-        Scalar::F64(x) => special(x, ""),
+        Scalar::F64(x) => special(x, "", library),
         Scalar::C64(_) | Scalar::C128(_) => unreachable!("the imperative form is real"),
     };
     let level = if text.starts_with('-') { PREFIX } else { ATOM };
@@ -231,10 +237,14 @@ fn constant(c: Scalar) -> (String, u8) {
 }
 
 /// What has no digits: infinity and NaN.
-fn special(x: f64, end: &str) -> String {
+fn special(x: f64, end: &str, library: &str) -> String {
+    let infinity = match library {
+        "" => format!("tamis_inf{end}()"),
+        library => format!("{library}inf{end}()"),
+    };
     match x {
-        _ if x.is_nan() => format!("__builtin_nan{end}(\"\")"),
-        _ if x > 0.0 => format!("__builtin_inf{end}()"),
-        _ => format!("-__builtin_inf{end}()"),
+        _ if x.is_nan() => format!("{library}nan{end}(\"\")"),
+        _ if x > 0.0 => infinity,
+        _ => format!("-{infinity}"),
     }
 }

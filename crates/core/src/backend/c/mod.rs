@@ -12,14 +12,15 @@
 
 mod expr;
 mod lists;
-mod names;
-mod prelude;
+pub(in crate::backend) mod names;
+pub(in crate::backend) mod prelude;
 mod scopes;
 mod stmt;
 mod typed;
-mod types;
+pub(in crate::backend) mod types;
 mod uses;
 
+use super::cuda::Place;
 use crate::datatype::Register;
 use crate::ids::{Array, Var};
 use crate::ir::{Function, Param, Role};
@@ -32,7 +33,7 @@ pub fn emit(functions: &[&Function]) -> String {
     for (function, name) in functions.iter().zip(names::functions(functions)) {
         body.push_str(&Writer::new(function, name).function());
     }
-    prelude::before(&body) + &body
+    prelude::before(&body, None) + &body
 }
 
 /// The names of the functions' entry points in their file.
@@ -41,19 +42,21 @@ pub fn entries(functions: &[&Function]) -> Vec<String> {
 }
 
 /// One function being written.
-struct Writer<'f> {
-    function: &'f Function,
+pub(in crate::backend) struct Writer<'f> {
+    pub(in crate::backend) function: &'f Function,
     name: String,
-    names: names::Locals,
+    pub(in crate::backend) names: names::Locals,
     scopes: scopes::Scopes,
     uses: uses::Uses,
     text: String,
-    indent: usize,
+    pub(in crate::backend) indent: usize,
     fails: bool,
+    /// Where the text is on a GPU, if it is.
+    pub(in crate::backend) place: Option<Place>,
 }
 
 impl<'f> Writer<'f> {
-    fn new(function: &'f Function, name: String) -> Writer<'f> {
+    pub(in crate::backend) fn new(function: &'f Function, name: String) -> Writer<'f> {
         Writer {
             function,
             name,
@@ -63,6 +66,7 @@ impl<'f> Writer<'f> {
             text: String::new(),
             indent: 1,
             fails: false,
+            place: None,
         }
     }
 
@@ -85,11 +89,17 @@ impl<'f> Writer<'f> {
         out
     }
 
-    fn var(&self, var: Var) -> &str {
+    /// The statements of the function.
+    pub(in crate::backend) fn body(&mut self) -> String {
+        self.block(&self.function.body, &[]);
+        std::mem::take(&mut self.text)
+    }
+
+    pub(in crate::backend) fn var(&self, var: Var) -> &str {
         &self.names.var(var).name
     }
 
-    fn array(&self, array: Array) -> &str {
+    pub(in crate::backend) fn array(&self, array: Array) -> &str {
         &self.names.array(array).name
     }
 
@@ -199,7 +209,7 @@ impl<'f> Writer<'f> {
         )
     }
 
-    fn line(&mut self, text: &str) {
+    pub(in crate::backend) fn line(&mut self, text: &str) {
         let _ = writeln!(self.text, "{:width$}{text}", "", width = 2 * self.indent);
     }
 }

@@ -18,8 +18,15 @@ short signed sizeof static static_assert struct switch thread_local true typedef
 union unsigned void volatile while main offsetof unreachable linux unix i386 mips sparc sun sgi hpux \
 hppa vax m68k mc68000 pdp11 powerpc";
 
+/// What C++ and CUDA own beyond that.
+const DEVICE: &str = "and and_eq bitand bitor catch char16_t char32_t class compl concept const_cast \
+consteval constinit decltype delete dynamic_cast explicit export friend mutable namespace new noexcept \
+not not_eq operator or or_eq private protected public reinterpret_cast requires static_cast template \
+this throw try typeid typename using virtual wchar_t xor xor_eq threadIdx blockIdx blockDim gridDim \
+warpSize fma fmaf nan nanf atomicAdd atomicMax atomicCAS clock";
+
 /// A name as a C identifier that nothing else owns.
-pub(super) fn escape(name: &str) -> String {
+pub(in crate::backend) fn escape(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
         match c {
@@ -43,7 +50,7 @@ fn is_owned(name: &str) -> bool {
     is_macro
         || name.ends_with("_t")
         || name.starts_with("tamis_")
-        || WORDS.split_whitespace().any(|word| word == name)
+        || [WORDS, DEVICE].iter().any(|words| words.split_whitespace().any(|word| word == name))
         || prelude::defines(name)
 }
 
@@ -67,7 +74,7 @@ impl Taken {
 }
 
 /// The names of the functions of a file. No library has a `compute_..`; others get a `_`.
-pub(super) fn functions(functions: &[&Function]) -> Vec<String> {
+pub(in crate::backend) fn functions(functions: &[&Function]) -> Vec<String> {
     let mut taken = Taken(BTreeSet::from(["slots".to_owned()]));
     let mut named = vec![];
     for function in functions {
@@ -81,30 +88,32 @@ pub(super) fn functions(functions: &[&Function]) -> Vec<String> {
 }
 
 /// The names within a function.
-pub(super) struct Locals {
+pub(in crate::backend) struct Locals {
     vars: Vec<Variable>,
     arrays: Vec<ArrayNames>,
 }
 
 /// What a variable is called, and the bounds of its loops where they have to be held.
-pub(super) struct Variable {
-    pub(super) name: String,
-    pub(super) lo: String,
-    pub(super) hi: String,
+pub(in crate::backend) struct Variable {
+    pub(in crate::backend) name: String,
+    pub(in crate::backend) lo: String,
+    /// The value before a loop whose iterations combine it.
+    pub(in crate::backend) before: String,
+    pub(in crate::backend) hi: String,
 }
 
 /// What an array is called, and what belongs to one that is allocated.
-pub(super) struct ArrayNames {
-    pub(super) name: String,
-    pub(super) len: String,
-    pub(super) out: String,
-    pub(super) out_len: String,
-    pub(super) grown: String,
+pub(in crate::backend) struct ArrayNames {
+    pub(in crate::backend) name: String,
+    pub(in crate::backend) len: String,
+    pub(in crate::backend) out: String,
+    pub(in crate::backend) out_len: String,
+    pub(in crate::backend) grown: String,
 }
 
 impl Locals {
     /// Names for all variables and arrays: first those that were given, then those derived.
-    pub(super) fn of(function: &Function) -> Locals {
+    pub(in crate::backend) fn of(function: &Function) -> Locals {
         let mut taken = Taken(BTreeSet::from(["status".to_owned()]));
         let mut given = |name: &String| taken.fresh(&escape(name), &[]);
         let arrays: Vec<String> = function.arrays.iter().map(|a| given(&a.name)).collect();
@@ -120,17 +129,18 @@ impl Locals {
         let arrays = arrays.collect();
         let vars = vars.into_iter().map(|name| Variable {
             lo: derived(&name, "_lo"),
+            before: derived(&name, "_before"),
             hi: derived(&name, "_hi"),
             name,
         });
         Locals { vars: vars.collect(), arrays }
     }
 
-    pub(super) fn var(&self, var: Var) -> &Variable {
+    pub(in crate::backend) fn var(&self, var: Var) -> &Variable {
         &self.vars[var.index()]
     }
 
-    pub(super) fn array(&self, array: Array) -> &ArrayNames {
+    pub(in crate::backend) fn array(&self, array: Array) -> &ArrayNames {
         &self.arrays[array.index()]
     }
 }

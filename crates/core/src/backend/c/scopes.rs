@@ -1,22 +1,22 @@
 //! Where each variable is declared: in the innermost block that holds all its uses; outside of the
 //! loops around it, if one iteration may read what another left.
 
-use super::stmt::exposes;
 use crate::ids::Var;
+use crate::ir::flow::exposes;
 use crate::ir::{Expr, Function, Param, Stmt};
 use std::collections::BTreeMap;
 
 /// A block, as the places of the statements and branches that lead to it.
-pub(super) type Path = Vec<usize>;
+pub(in crate::backend) type Path = Vec<usize>;
 
 /// The declaring block of each variable.
-pub(super) struct Scopes {
+pub(in crate::backend) struct Scopes {
     home: BTreeMap<Var, Path>,
     params: Vec<Var>,
 }
 
 impl Scopes {
-    pub(super) fn of(function: &Function) -> Scopes {
+    pub(in crate::backend) fn of(function: &Function) -> Scopes {
         let mut scopes = Scopes { home: BTreeMap::new(), params: vec![] };
         for param in &function.params {
             if let Param::Scalar(v) = param {
@@ -32,7 +32,7 @@ impl Scopes {
 
     /// The variables that a block has to declare before its first statement: those that no
     /// statement directly in it assigns first.
-    pub(super) fn undeclared(&self, path: &[usize]) -> Vec<Var> {
+    pub(in crate::backend) fn undeclared(&self, path: &[usize]) -> Vec<Var> {
         self.home.iter().filter(|(_, home)| *home == path).map(|(v, _)| *v).collect()
     }
 
@@ -44,7 +44,7 @@ impl Scopes {
             }
             match s {
                 Stmt::Assign { var, .. } => self.meet(*var, path, loops),
-                Stmt::For { var, .. } => loops.push(*var),
+                Stmt::For { var, .. } | Stmt::Parallel { var, .. } => loops.push(*var),
                 _ => {}
             }
             for (b, block) in s.blocks().enumerate() {
@@ -52,7 +52,7 @@ impl Scopes {
                 self.block(block, path, loops);
                 path.pop();
             }
-            if let Stmt::For { .. } = s {
+            if let Stmt::For { .. } | Stmt::Parallel { .. } = s {
                 loops.pop();
             }
         }
@@ -84,7 +84,8 @@ fn hoist(body: &[Stmt], var: Var, home: &mut Path) {
     let mut outermost = None;
     for (depth, step) in home.iter().enumerate() {
         let s = &block[step / 2];
-        if outermost.is_none() && matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
+        let is_loop = matches!(s, Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. });
+        if outermost.is_none() && is_loop {
             outermost = Some(depth);
         }
         block = s.blocks().nth(step % 2).unwrap_or_default();

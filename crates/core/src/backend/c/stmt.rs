@@ -3,14 +3,15 @@
 use super::Writer;
 use super::names::ArrayNames;
 use super::types::{element, is_half, narrow, stored, type_name};
-use super::uses::mentions;
 use crate::ids::{Array, Var};
-use crate::ir::{Expr, Role, Status, Stmt};
+use crate::ir::flow::{assigns, exposes, mentions, uses};
+use crate::ir::parallel::on_numbers;
+use crate::ir::{Expr, Role, Status, Stmt, build};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
     /// A block, with the declarations that its first assignments cannot carry.
-    pub(super) fn block(&mut self, stmts: &[Stmt], path: &[usize]) {
+    pub(in crate::backend) fn block(&mut self, stmts: &[Stmt], path: &[usize]) {
         let mut waiting: BTreeSet<Var> = BTreeSet::new();
         for var in self.scopes.undeclared(path) {
             if assigned_first(stmts, var) {
@@ -46,6 +47,9 @@ impl Writer<'_> {
     }
 
     fn stmt(&mut self, s: &Stmt, path: &mut [usize], waiting: &mut BTreeSet<Var>) {
+        if self.place.is_some() && self.on_device(s, path) {
+            return;
+        }
         match s {
             Stmt::Assign { var, value } => {
                 let (name, value) = (self.var(*var), self.expr(value));
@@ -60,9 +64,18 @@ impl Writer<'_> {
             }
             Stmt::Store { array, index, value } => self.store(*array, index, value),
             Stmt::For { var, lo, hi, step, body } => {
-                self.for_loop(*var, lo, hi, *step, body);
+                self.for_loop(*var, (lo, ""), hi, &step.to_string(), body);
                 self.nested(body, path, 0);
                 self.line("}");
+            }
+            Stmt::Parallel { var, lo, hi, body, .. } => {
+                self.for_loop(*var, (lo, ""), hi, "1", body);
+                self.nested(body, path, 0);
+                self.line("}");
+            }
+            Stmt::Update { array, index, op, value } => {
+                let old = build::load(*array, index.clone());
+                self.store(*array, index, &build::binary(on_numbers(*op), old, value.clone()));
             }
             Stmt::While { cond, body } => {
                 let cond = self.expr(cond);
@@ -88,7 +101,7 @@ impl Writer<'_> {
         }
     }
 
-    fn nested(&mut self, stmts: &[Stmt], path: &mut [usize], branch: usize) {
+    pub(in crate::backend) fn nested(&mut self, stmts: &[Stmt], path: &mut [usize], branch: usize) {
         let mut inner = path.to_vec();
         if let Some(last) = inner.last_mut() {
             *last += branch;
@@ -98,17 +111,21 @@ impl Writer<'_> {
         self.indent -= 1;
     }
 
-    fn store(&mut self, array: Array, at: &Expr, value: &Expr) {
+    pub(in crate::backend) fn store(&mut self, array: Array, at: &Expr, value: &Expr) {
+        let line = self.stored(array, at, value);
+        self.line(&line);
+    }
+
+    pub(in crate::backend) fn stored(&self, array: Array, at: &Expr, value: &Expr) -> String {
         let elem = self.function.arrays[array].elem;
         let ty = self.function.type_of(value);
         let (at, text) = (self.expr(at), self.expr(value));
         let name = self.array(array);
-        let line = match (ty.lanes, narrow(elem, ty.lanes)) {
+        match (ty.lanes, narrow(elem, ty.lanes)) {
             (1, _) => format!("{name}[{at}] = {};", stored(elem, &text)),
             (_, Some(lanes)) => format!("tamis_store_{lanes}(&{name}[{at}], {text});"),
             (_, None) => format!("*({}_at *)&{name}[{at}] = {text};", type_name(ty)),
-        };
-        self.line(&line);
+        }
     }
 
     /// A value that the filling itself may change is taken before.
@@ -140,13 +157,28 @@ impl Writer<'_> {
         self.line("}");
     }
 
-    fn for_loop(&mut self, var: Var, lo: &Expr, hi: &Expr, step: i64, body: &[Stmt]) {
+    /// The head of a loop from `lo`, plus what is written behind it, on.
+    pub(in crate::backend) fn for_loop(
+        &mut self,
+        var: Var,
+        (lo, from): (&Expr, &str),
+        hi: &Expr,
+        step: &str,
+        body: &[Stmt],
+    ) {
         let names = self.names.var(var);
         let name = &names.name;
         let own = mentions(lo, var) || mentions(hi, var);
         let fixed = is_fixed(hi, body, self);
-        let (lo, bound) = (self.expr(lo), self.expr(hi));
-        let step = if step == 1 { format!("{name}++") } else { format!("{name} += {step}") };
+        let start = if *lo == build::int(0) { String::new() } else { self.expr(lo) };
+        let lo = match (start.as_str(), from) {
+            ("", "") => "0".to_owned(),
+            ("", from) => from.to_owned(),
+            (_, "") => start,
+            (lo, from) => format!("{lo} + {from}"),
+        };
+        let bound = self.expr(hi);
+        let step = if step == "1" { format!("{name}++") } else { format!("{name} += {step}") };
         let (start, bound) = match (own, fixed) {
             // Bounds that name the variable mean the one outside.
             (true, _) => {
@@ -244,46 +276,6 @@ fn assigned_first(stmts: &[Stmt], var: Var) -> bool {
     false
 }
 
-fn uses(s: &Stmt, var: Var) -> bool {
-    let assigned = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-    assigned || s.exprs().any(|e| mentions(e, var)) || s.blocks().flatten().any(|s| uses(s, var))
-}
-
-/// Whether some way through statements reads a variable before it assigns it.
-pub(super) fn exposes(stmts: &[Stmt], var: Var) -> bool {
-    reads_first(stmts, var, &mut false)
-}
-
-/// As [`exposes`], given and telling whether the variable is assigned on every way.
-fn reads_first(stmts: &[Stmt], var: Var, assigned: &mut bool) -> bool {
-    for s in stmts {
-        if *assigned {
-            return false;
-        }
-        if s.exprs().into_iter().any(|e| mentions(e, var)) {
-            return true;
-        }
-        match s {
-            Stmt::Assign { var: v, .. } => *assigned = *v == var,
-            // Nothing follows a failure.
-            Stmt::Fail(_) => *assigned = true,
-            Stmt::For { var: v, .. } if *v == var => {}
-            _ => {
-                let mut ways = vec![];
-                for block in s.blocks() {
-                    let mut way = false;
-                    if reads_first(block, var, &mut way) {
-                        return true;
-                    }
-                    ways.push(way);
-                }
-                *assigned = matches!(s, Stmt::If { .. }) && ways.into_iter().all(|way| way);
-            }
-        }
-    }
-    false
-}
-
 /// Whether a loop's bound cannot change while the loop runs.
 fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
     let mut fixed = true;
@@ -294,9 +286,4 @@ fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
         _ => {}
     });
     fixed
-}
-
-fn assigns(s: &Stmt, var: Var) -> bool {
-    let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-    here || s.blocks().flatten().any(|s| assigns(s, var))
 }

@@ -12,7 +12,7 @@ use crate::datatype::{DataType, Register};
 use crate::ir::Type;
 
 /// A function of one operand, other than the negative and functions of truth values.
-pub(super) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
+pub(in crate::backend) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
     let name = op.name();
     match (op, ty.lanes, ty.register) {
         (UnaryOp::Abs, 1, Register::F64 | Register::F32) => math("fabs", ty, &[x]),
@@ -32,7 +32,7 @@ fn is_library(op: UnaryOp) -> bool {
 }
 
 /// An operator of two operands as a call.
-pub(super) fn binary(op: BinaryOp, ty: Type, x: &str, y: &str) -> String {
+pub(in crate::backend) fn binary(op: BinaryOp, ty: Type, x: &str, y: &str) -> String {
     match (op, ty.lanes, ty.register) {
         (BinaryOp::Atan2, 1, Register::F64 | Register::F32) => math("atan2", ty, &[x, y]),
         (_, 1, to @ (Register::I64 | Register::U64)) if op.needs_float() => {
@@ -63,7 +63,7 @@ fn word(op: BinaryOp) -> &'static str {
 }
 
 /// The text of a helper `tamis_OP_TYPE`.
-pub(super) fn helper(name: &str) -> Option<String> {
+pub(in crate::backend) fn helper(name: &str) -> Option<String> {
     let (op, end) = name.strip_prefix("tamis_")?.rsplit_once('_')?;
     let (result, params, body) = match parse(end) {
         Some(ty) if ty.lanes == 1 => scalar(op, ty)?,

@@ -4,7 +4,7 @@ use crate::datatype::{DataType, Register};
 use crate::ir::Type;
 
 /// The C type of an array's elements.
-pub(super) fn element(elem: DataType) -> &'static str {
+pub(in crate::backend) fn element(elem: DataType) -> &'static str {
     match elem {
         DataType::Bool | DataType::U8 => "uint8_t",
         DataType::I8 => "int8_t",
@@ -20,7 +20,7 @@ pub(super) fn element(elem: DataType) -> &'static str {
 }
 
 /// The C type of a value.
-pub(super) fn type_name(ty: Type) -> String {
+pub(in crate::backend) fn type_name(ty: Type) -> String {
     match ty.lanes {
         1 => scalar(ty.register).to_owned(),
         _ => suffix(ty),
@@ -28,7 +28,7 @@ pub(super) fn type_name(ty: Type) -> String {
 }
 
 /// The C type of one lane.
-pub(super) fn scalar(register: Register) -> &'static str {
+pub(in crate::backend) fn scalar(register: Register) -> &'static str {
     match register {
         Register::Bool => "bool",
         Register::I64 => "int64_t",
@@ -39,19 +39,19 @@ pub(super) fn scalar(register: Register) -> &'static str {
 }
 
 /// The end of a helper's name: `f64`, `f64x8`.
-pub(super) fn suffix(ty: Type) -> String {
+pub(in crate::backend) fn suffix(ty: Type) -> String {
     let lane = ty.register.name();
     if ty.lanes == 1 { lane.to_owned() } else { format!("{lane}x{}", ty.lanes) }
 }
 
 /// The type that [`suffix`] writes so.
-pub(super) fn parse(suffix: &str) -> Option<Type> {
+pub(in crate::backend) fn parse(suffix: &str) -> Option<Type> {
     let (lane, lanes) = split(suffix);
     Some(Type { register: Register::parse(lane)?, lanes: lanes? })
 }
 
 /// The lanes of narrow elements in memory: `i32x8`, `u8x8`, `f16x8`.
-pub(super) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
+pub(in crate::backend) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
     match elem {
         DataType::Bool => Some(format!("u8x{lanes}")),
         _ if elem.register().datatype() != elem => Some(format!("{elem}x{lanes}")),
@@ -60,12 +60,12 @@ pub(super) fn narrow(elem: DataType, lanes: u16) -> Option<String> {
 }
 
 /// Whether elements are floats that C has no type for.
-pub(super) fn is_half(elem: DataType) -> bool {
+pub(in crate::backend) fn is_half(elem: DataType) -> bool {
     matches!(elem, DataType::F16 | DataType::Bf16)
 }
 
 /// A value as it is stored.
-pub(super) fn stored(elem: DataType, text: &str) -> String {
+pub(in crate::backend) fn stored(elem: DataType, text: &str) -> String {
     let is_atom = text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
     match narrow(elem, 1) {
         _ if is_half(elem) => format!("tamis_round_{elem}({text})"),
@@ -76,7 +76,7 @@ pub(super) fn stored(elem: DataType, text: &str) -> String {
 }
 
 /// The declaration of a vector type, or of its form in memory, `f64x8_at`.
-pub(super) fn declare(word: &str) -> Option<String> {
+pub(in crate::backend) fn declare(word: &str) -> Option<String> {
     let (lane, lanes) = split(word.strip_suffix("_at").unwrap_or(word));
     let (name, bytes) = match DataType::parse(lane)? {
         DataType::Bool => ("int64_t", 8),

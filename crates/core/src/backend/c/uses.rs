@@ -6,31 +6,31 @@ use std::collections::BTreeSet;
 
 /// The variables and arrays that statements use.
 #[derive(Default)]
-pub(super) struct Uses {
+pub(in crate::backend) struct Uses {
     read: BTreeSet<Var>,
     touched: BTreeSet<Array>,
     sized: BTreeSet<Array>,
 }
 
 impl Uses {
-    pub(super) fn of(function: &Function) -> Uses {
+    pub(in crate::backend) fn of(function: &Function) -> Uses {
         let mut uses = Uses::default();
         uses.block(&function.body);
         uses
     }
 
     /// Whether a variable is read anywhere.
-    pub(super) fn reads(&self, var: Var) -> bool {
+    pub(in crate::backend) fn reads(&self, var: Var) -> bool {
         self.read.contains(&var)
     }
 
     /// Whether an array's elements are used anywhere, or the array grown.
-    pub(super) fn touches(&self, array: Array) -> bool {
+    pub(in crate::backend) fn touches(&self, array: Array) -> bool {
         self.touched.contains(&array)
     }
 
     /// Whether an array's length is used.
-    pub(super) fn sizes(&self, array: Array) -> bool {
+    pub(in crate::backend) fn sizes(&self, array: Array) -> bool {
         self.sized.contains(&array)
     }
 
@@ -39,6 +39,7 @@ impl Uses {
             s.exprs().for_each(|e| self.expr(e));
             match s {
                 Stmt::Store { array, .. }
+                | Stmt::Update { array, .. }
                 | Stmt::Fill { array, .. }
                 | Stmt::Prefetch { array, .. } => {
                     self.touched.insert(*array);
@@ -64,11 +65,4 @@ impl Uses {
             };
         });
     }
-}
-
-/// Whether an expression reads a variable.
-pub(super) fn mentions(e: &Expr, var: Var) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
-    found
 }

@@ -10,6 +10,9 @@
 //! statement = name "=" expr
 //!           | name "[" expr [";" lanes] "]" "=" expr
 //!           | "for" name "in" expr ".." expr ["step" integer] block
+//!           | "for" name "in" expr ".." expr "on" unit
+//!             ["with" name "by" op {"," name "by" op}] block
+//!           | "update" name "[" expr "]" "by" op ":" expr
 //!           | "while" expr block
 //!           | "if" expr block ["else" block]
 //!           | "reserve" name "," expr
@@ -29,7 +32,8 @@ mod lex;
 mod tests;
 
 use super::verify::is_name;
-use super::{ArrayDecl, Expr, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use super::{ArrayDecl, Expr, Function, Param, Reduction, Role, Status, Stmt, Type, Unit, VarDecl};
+use crate::algebra::ReduceOp;
 use crate::datatype::{DataType, Register};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Array, Var};
@@ -366,6 +370,14 @@ impl<'t> Parser<'t> {
             self.at += usize::from(more);
             let carried = if more { self.arrays()? } else { vec![] };
             return Ok(Stmt::Sort { keys, carried, lo, hi });
+        } else if self.takes("update") {
+            let array = self.array()?;
+            self.take("[")?;
+            let index = self.expr()?;
+            self.take("]")?;
+            let op = self.combining()?;
+            self.take(":")?;
+            return Ok(Stmt::Update { array, index, op, value: self.expr()? });
         } else if self.takes("prefetch") {
             let array = self.array()?;
             self.take("[")?;
@@ -383,8 +395,26 @@ impl<'t> Parser<'t> {
         let var = self.var()?;
         self.take("in")?;
         let (lo, hi) = self.range()?;
+        if self.takes("on") {
+            let unit = |word: &str| Unit::ALL.into_iter().find(|u| u.name() == word);
+            let unit = self.one("a unit", unit)?;
+            let mut combined = vec![];
+            let mut more = self.takes("with");
+            while more {
+                combined.push(Reduction { var: self.var()?, op: self.combining()? });
+                more = self.takes(",");
+            }
+            return Ok(Stmt::Parallel { unit, var, lo, hi, combined, body: self.inner_block()? });
+        }
         let step = if self.takes("step") { self.integer()? } else { 1 };
         Ok(Stmt::For { var, lo, hi, step, body: self.inner_block()? })
+    }
+
+    /// `by sum`: how iterations combine values.
+    fn combining(&mut self) -> Result<ReduceOp, Diagnostic> {
+        self.take("by")?;
+        let op = |word: &str| ReduceOp::ALL.into_iter().find(|op| op.name() == word);
+        self.one("an operator", op)
     }
 
     fn range(&mut self) -> Result<(Expr, Expr), Diagnostic> {

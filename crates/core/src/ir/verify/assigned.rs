@@ -2,6 +2,7 @@
 
 use super::{Broken, Checked, check as check_that};
 use crate::ids::{Id, Var};
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Param, Stmt};
 
 /// The variables that have a value on every path to a point; `None` where no path leads, since
@@ -31,6 +32,15 @@ fn stmt(function: &Function, s: &Stmt, known: Known) -> Result<Known, Broken> {
         Stmt::Assign { var, .. } => with(known, *var, true),
         Stmt::For { var, body, .. } => {
             let known = with(without_loops(known, body), *var, false);
+            block(function, body, with(known.clone(), *var, true))?;
+            known
+        }
+        Stmt::Parallel { var, combined, body, .. } => {
+            combined.iter().try_for_each(|c| reads(function, &Expr::Var(c.var), &known))?;
+            let mut own = vec![*var];
+            assigned(body, &mut own);
+            own.retain(|v| combined.iter().all(|c| c.var != *v));
+            let known = own.iter().fold(known, |known, &v| with(known, v, false));
             block(function, body, with(known.clone(), *var, true))?;
             known
         }
@@ -76,7 +86,7 @@ fn with(known: Known, var: Var, value: bool) -> Known {
 fn without_loops(known: Known, body: &[Stmt]) -> Known {
     body.iter().fold(known, |known, s| {
         let known = match s {
-            Stmt::For { var, .. } => with(known, *var, false),
+            Stmt::For { var, .. } | Stmt::Parallel { var, .. } => with(known, *var, false),
             _ => known,
         };
         s.blocks().fold(known, without_loops)

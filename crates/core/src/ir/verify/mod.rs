@@ -24,6 +24,9 @@
 //! - `values` have the type of the variable or array that takes them.
 //! - `loops`: a loop variable is a scalar of `i64` that its body does not assign; steps are at
 //!   least 1.
+//! - `parallel`: loops over warps are in loops over blocks, those over threads in either, none in
+//!   one of its own unit. Iterations combine numbers, by no operator of the user, and update elements
+//!   that are as wide as registers. What else a body assigns has no value before and after an iteration.
 //! - `roles`: inputs are not written. Only results and local arrays are reserved.
 //! - `sorting` is by at least one array, of `i32` or `i64`; no array occurs twice in it.
 //! - `assigned`: a variable is read only where it was assigned on every path. A loop variable has
@@ -37,6 +40,7 @@
 //! read.
 
 mod assigned;
+mod parallel;
 mod reserved;
 mod types;
 
@@ -63,6 +67,7 @@ pub fn verify(function: &Function) -> Result<(), Diagnostic> {
         .and_then(|()| parameters(function))
         .and_then(|()| types::block(function, &function.body))
         .and_then(|()| assigned::check(function))
+        .and_then(|()| parallel::check(function))
         .and_then(|()| reserved::check(function));
     checked.map_err(|broken| {
         let Broken { invariant, reason, statement } = broken;

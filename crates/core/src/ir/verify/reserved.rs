@@ -24,7 +24,7 @@ fn block(function: &Function, stmts: &[Stmt], known: &mut Reserved) -> Checked {
 }
 
 fn stmt(function: &Function, s: &Stmt, known: &mut Reserved) -> Checked {
-    if matches!(s, Stmt::For { .. } | Stmt::While { .. }) {
+    if matches!(s, Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. }) {
         // An earlier run of the body may have reserved.
         s.blocks().for_each(|b| reserves(b, &mut known.maybe));
     }
@@ -38,7 +38,9 @@ fn stmt(function: &Function, s: &Stmt, known: &mut Reserved) -> Checked {
         loaded.into_iter().try_for_each(|a| element(function, a, &known.maybe))?;
     }
     match s {
-        Stmt::Store { array, .. } => element(function, *array, &known.surely)?,
+        Stmt::Store { array, .. } | Stmt::Update { array, .. } => {
+            element(function, *array, &known.surely)?
+        }
         Stmt::Reserve { array, .. } => {
             known.surely[array.index()] = true;
             known.maybe[array.index()] = true;

@@ -5,6 +5,7 @@ use super::{Broken, Checked, check, shown};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Var};
+use crate::ir::flow::assigns;
 use crate::ir::print::{expr, ty as type_text};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
@@ -29,6 +30,16 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
             index(function, lo)?;
             index(function, hi)?;
             for_loop(function, *var, *step, body)
+        }
+        Stmt::Parallel { var, lo, hi, body, .. } => {
+            index(function, lo)?;
+            index(function, hi)?;
+            for_loop(function, *var, 1, body)
+        }
+        Stmt::Update { array, index, value, .. } => {
+            writable(function, *array)?;
+            self::index(function, index)?;
+            typed(function, value, element(function, *array), "values")
         }
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => condition(function, cond),
         Stmt::Reserve { array, len } => {
@@ -73,15 +84,8 @@ fn for_loop(function: &Function, var: Var, step: i64, body: &[Stmt]) -> Checked 
     let name = &decl.name;
     check(index, "loops", || format!("the loop variable {name} is a {}", type_text(decl.ty)))?;
     check(step >= 1, "loops", || format!("the loop over {name} has step {step}"))?;
-    let constant = !assigns(body, var);
+    let constant = !body.iter().any(|s| assigns(s, var));
     check(constant, "loops", || format!("the loop variable {name} is assigned within its loop"))
-}
-
-fn assigns(block: &[Stmt], var: Var) -> bool {
-    block.iter().any(|s| {
-        let here = matches!(s, Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } if *v == var);
-        here || s.blocks().any(|b| assigns(b, var))
-    })
 }
 
 fn sort(function: &Function, keys: &[Array], carried: &[Array]) -> Checked {

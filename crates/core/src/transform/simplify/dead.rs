@@ -44,6 +44,11 @@ impl Live {
                     self.again(body);
                     self.set(*var, false);
                 }
+                Stmt::Parallel { var, body, combined, .. } => {
+                    self.again(body);
+                    self.set(*var, false);
+                    combined.iter().for_each(|c| self.set(c.var, true));
+                }
                 Stmt::While { body, .. } => self.again(body),
                 Stmt::If { then, otherwise, .. } => {
                     let mut other = self.clone();
@@ -99,6 +104,13 @@ impl Dead {
                 live.set(var, false);
                 (!body.is_empty()).then_some(())?;
                 Stmt::For { var, lo, hi, step, body }
+            }
+            Stmt::Parallel { unit, var, lo, hi, combined, body } => {
+                let body = self.repeated(body, live, None);
+                live.set(var, false);
+                combined.iter().for_each(|c| live.set(c.var, true));
+                (!body.is_empty()).then_some(())?;
+                Stmt::Parallel { unit, var, lo, hi, combined, body }
             }
             Stmt::While { cond, body } => {
                 let body = self.repeated(body, live, Some(&cond));

@@ -16,9 +16,9 @@ mod rules;
 #[cfg(test)]
 mod tests;
 
-use super::affine::assigned;
 use crate::datatype::Scalar;
 use crate::ids::Var;
+use crate::ir::flow::assigned;
 use crate::ir::number::number;
 use crate::ir::{Expr, Function, Stmt};
 
@@ -97,6 +97,17 @@ impl Forward<'_> {
                 self.forget(&[var]);
                 let body = self.inner(body);
                 out.push(Stmt::For { var, lo, hi, step, body });
+            }
+            Stmt::Parallel { unit, var, lo, hi, combined, body } => {
+                let (lo, hi) = (self.expr(lo), self.expr(hi));
+                if never_runs(&lo, &hi) {
+                    self.changed = true;
+                    return;
+                }
+                self.forget_assigned(&body);
+                self.forget(&[var]);
+                let body = self.inner(body);
+                out.push(Stmt::Parallel { unit, var, lo, hi, combined, body });
             }
             Stmt::While { cond, body } => {
                 self.forget_assigned(&body);

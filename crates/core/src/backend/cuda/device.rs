@@ -1,0 +1,256 @@
+//! Statements as threads of a GPU run them.
+//!
+//! ```text
+//! for thread in 0..n on gpu_thread with s by sum {      const double s_before = s;
+//!   ..                                                  s = 0.0;
+//! }                                                     for (int64_t thread = threadIdx.x % 32; ..
+//!                                                       s = s_before + tamis_warp_sum_f64(s, 32);
+//! y_vals[i] = s                                         if (threadIdx.x % 32 == 0) y_vals[i] = s;
+//! ```
+
+use super::plan::{Shape, arrays};
+use crate::algebra::ReduceOp;
+use crate::backend::c::Writer;
+use crate::backend::c::types::{stored, suffix, type_name};
+use crate::ids::{Array, Var};
+use crate::ir::parallel::on_numbers;
+use crate::ir::{Expr, Reduction, Stmt, Type, Unit};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Where a text is on a GPU.
+pub(in crate::backend) struct Place {
+    pub(super) shape: Shape,
+    /// Arrays that every thread has for itself.
+    pub(super) held: BTreeMap<Array, i64>,
+    /// Arrays that threads may read after others wrote them.
+    pub(super) exchanged: BTreeSet<Array>,
+    /// The innermost unit around, if there is one.
+    pub(super) unit: Option<Unit>,
+    /// Whether a loop over warps is around.
+    pub(super) in_warp: bool,
+    /// Whether threads of the unit exchanged elements before, in the same iteration.
+    pub(super) waits: bool,
+}
+
+/// Arrays that a block both reads and writes, or writes at several places: what is written there
+/// may have to wait for other threads.
+pub(super) fn exchanged(block: &[Stmt]) -> BTreeSet<Array> {
+    let mut seen = Seen::default();
+    block.iter().for_each(|s| seen.stmt(s));
+    let mixed = |a: &&Array| {
+        let stores = seen.stored.iter().filter(|b| b == a).count();
+        stores > 1 || stores > 0 && (seen.loaded.contains(a) || seen.updated.contains(a))
+    };
+    seen.stored.iter().filter(mixed).copied().collect()
+}
+
+#[derive(Default)]
+struct Seen {
+    stored: Vec<Array>,
+    updated: BTreeSet<Array>,
+    loaded: BTreeSet<Array>,
+}
+
+impl Seen {
+    fn stmt(&mut self, s: &Stmt) {
+        match s {
+            Stmt::Store { array, .. } | Stmt::Fill { array, .. } => self.stored.push(*array),
+            Stmt::Update { array, .. } => drop(self.updated.insert(*array)),
+            _ => {}
+        }
+        for e in s.exprs() {
+            e.walk(&mut |e| {
+                if let Expr::Load { array, .. } = e {
+                    self.loaded.insert(*array);
+                }
+            });
+        }
+        s.blocks().flatten().for_each(|s| self.stmt(s));
+    }
+}
+
+impl Writer<'_> {
+    fn place(&mut self) -> &mut Place {
+        self.place.as_mut().expect("statements of a device have a place")
+    }
+
+    /// Writes a statement, if threads run it in a way of their own.
+    pub(in crate::backend) fn on_device(&mut self, s: &Stmt, path: &mut [usize]) -> bool {
+        match s {
+            Stmt::Parallel { unit, var, lo, hi, combined, body } => {
+                self.barrier(s);
+                let waits = std::mem::replace(&mut self.place().waits, false);
+                self.parallel(*unit, (*var, lo, hi), combined, body, path);
+                self.place().waits = waits;
+            }
+            Stmt::Store { array, index, value } => {
+                let line = self.stored(*array, index, value);
+                self.barrier(s);
+                self.by_one(*array, &line);
+            }
+            Stmt::Update { array, index, op, value } => {
+                let ty = self.function.type_of(value);
+                let (name, at, value) = (self.array(*array), self.expr(index), self.expr(value));
+                let helper = format!("tamis_update_{}_{}", op.name(), suffix(ty));
+                let line = format!("{helper}(&{name}[{at}], {value});");
+                self.barrier(s);
+                self.by_one(*array, &line);
+            }
+            Stmt::Fill { array, lo, hi, value } if !self.place().held.contains_key(array) => {
+                self.barrier(s);
+                self.fill_together(*array, lo, hi, value);
+            }
+            Stmt::Fail(status) => {
+                self.line(&format!("atomicMax(tamis_status, {});", *status as i64));
+            }
+            Stmt::Prefetch { .. } => {}
+            Stmt::Assign { .. } => {
+                self.barrier(s);
+                return false;
+            }
+            Stmt::For { .. } | Stmt::While { .. } => {
+                // What runs again comes after itself.
+                let exchanges = self.exchanges(s);
+                self.place().waits |= exchanges;
+                return false;
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    /// Loops whose iterations units take in turn.
+    fn parallel(
+        &mut self,
+        unit: Unit,
+        (var, lo, hi): (Var, &Expr, &Expr),
+        combined: &[Reduction],
+        body: &[Stmt],
+        path: &mut [usize],
+    ) {
+        let Place { shape, unit: outer, in_warp, .. } = *self.place();
+        let Shape { threads, width } = shape;
+        let (first, step) = match unit {
+            Unit::Block => ("blockIdx.x".to_owned(), "gridDim.x".to_owned()),
+            Unit::Warp => (format!("threadIdx.x / {width}"), (threads / width).to_string()),
+            Unit::Thread if in_warp => (format!("threadIdx.x % {width}"), width.to_string()),
+            Unit::Thread => ("threadIdx.x".to_owned(), threads.to_string()),
+        };
+        if !combined.is_empty() {
+            self.line("{");
+            self.indent += 1;
+        }
+        for c in combined {
+            let ty = self.function.vars[c.var].ty;
+            let identity = c.op.identity(ty.register).expect("its iterations combine values");
+            let identity = self.constant(identity).0;
+            let names = self.names.var(c.var);
+            let (name, before) = (names.name.clone(), names.before.clone());
+            self.line(&format!("const {} {before} = {name};", type_name(ty)));
+            self.line(&format!("{name} = {identity};"));
+        }
+        self.for_loop(var, (lo, &first), hi, &step, body);
+        let place = self.place();
+        place.unit = Some(unit);
+        place.in_warp |= unit == Unit::Warp;
+        self.nested(body, path, 0);
+        self.line("}");
+        let place = self.place();
+        (place.unit, place.in_warp) = (outer, in_warp);
+        for c in combined {
+            let ty = self.function.vars[c.var].ty;
+            let names = self.names.var(c.var);
+            let (name, before) = (names.name.clone(), names.before.clone());
+            let all = self.over_threads(c.op, ty, &name);
+            let total = combination(c.op, ty, &before, &all);
+            self.line(&format!("{name} = {total};"));
+        }
+        if !combined.is_empty() {
+            self.indent -= 1;
+            self.line("}");
+        }
+    }
+
+    /// What all threads of the unit have of a variable together.
+    fn over_threads(&mut self, op: ReduceOp, ty: Type, name: &str) -> String {
+        let Place { shape: Shape { threads, width }, in_warp, .. } = *self.place();
+        let (op, ty) = (op.name(), suffix(ty));
+        match in_warp {
+            true => format!("tamis_warp_{op}_{ty}({name}, {width})"),
+            false => format!("tamis_block_{op}_{ty}({name}, {threads})"),
+        }
+    }
+
+    /// A statement that writes to an array: of those that run the same, one thread does it.
+    fn by_one(&mut self, array: Array, line: &str) {
+        let place = self.place();
+        let width = place.shape.width;
+        let all = place.held.contains_key(&array);
+        let condition = match place.unit {
+            _ if all => None,
+            None | Some(Unit::Thread) => None,
+            Some(Unit::Warp) => Some(format!("threadIdx.x % {width} == 0")),
+            Some(Unit::Block) => Some("threadIdx.x == 0".to_owned()),
+        };
+        match condition {
+            Some(condition) => self.line(&format!("if ({condition}) {line}")),
+            None => self.line(line),
+        }
+    }
+
+    /// The threads of the unit fill a part of an array together.
+    fn fill_together(&mut self, array: Array, lo: &Expr, hi: &Expr, value: &Expr) {
+        let Place { shape: Shape { threads, width }, unit, .. } = *self.place();
+        let (first, step) = match unit {
+            None => (
+                format!("(int64_t)blockIdx.x * {threads} + threadIdx.x"),
+                format!("(int64_t)gridDim.x * {threads}"),
+            ),
+            Some(Unit::Block) => ("threadIdx.x".to_owned(), threads.to_string()),
+            Some(Unit::Warp) => (format!("threadIdx.x % {width}"), width.to_string()),
+            Some(Unit::Thread) => ("0".to_owned(), "1".to_owned()),
+        };
+        let elem = self.function.arrays[array].elem;
+        let (lo, hi) = (self.expr(lo), self.expr(hi));
+        let value = stored(elem, &self.expr(value));
+        let first = if lo == "0" { first } else { format!("{lo} + {first}") };
+        let name = self.array(array).to_owned();
+        self.line(&format!(
+            "for (int64_t tamis_k = {first}; tamis_k < {hi}; tamis_k += {step}) {name}[tamis_k] = \
+             {value};"
+        ));
+    }
+
+    /// Waits for the other threads of the unit before a statement by which they exchange elements,
+    /// where they did before.
+    fn barrier(&mut self, s: &Stmt) {
+        let exchanges = self.exchanges(s);
+        let place = self.place();
+        let waits = place.waits;
+        place.waits |= exchanges;
+        let width = place.shape.width;
+        match place.unit {
+            Some(Unit::Block) if waits && exchanges => self.line("__syncthreads();"),
+            Some(Unit::Warp) if waits && exchanges => {
+                self.line(&format!("__syncwarp(tamis_mask({width}));"));
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a statement uses elements that threads exchange.
+    fn exchanges(&mut self, s: &Stmt) -> bool {
+        let mut used = vec![];
+        arrays(s, &mut used);
+        used.iter().any(|array| self.place().exchanged.contains(array))
+    }
+}
+
+/// `a op b` as text.
+pub(super) fn combination(op: ReduceOp, ty: Type, a: &str, b: &str) -> String {
+    match op {
+        ReduceOp::Add => format!("{a} + {b}"),
+        ReduceOp::Mul => format!("{a} * {b}"),
+        op => format!("tamis_{}_{}({a}, {b})", on_numbers(op).name(), suffix(ty)),
+    }
+}

@@ -1,0 +1,79 @@
+//! A kernel: its parameters, what every thread computes first, and its loops.
+
+use super::device::{Place, exchanged};
+use super::plan::{Kind, Step, fails, kernel_name};
+use crate::backend::c::Writer;
+use crate::backend::c::types::{element, type_name};
+use crate::ir::flow::exposes;
+use crate::ir::{Function, Param, Role, Stmt};
+use std::fmt::Write;
+
+/// The kernels of a function as text.
+pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
+    let mut out = String::new();
+    let status = fails(&function.body);
+    for (k, step) in steps.iter().enumerate() {
+        let own = Function { body: needed(step), ..function.clone() };
+        let blocks = if step.kind == Kind::Serial { "1 block" } else { "any number of blocks" };
+        let (threads, kernel) = (step.shape.threads, kernel_name(name, k));
+        let _ = writeln!(out, "/* {name}, {} of {}: {blocks} of {threads} */", k + 1, steps.len());
+        let mut writer = Writer::new(&own, kernel.clone());
+        writer.place = Some(Place {
+            shape: step.shape,
+            held: step.held.clone(),
+            exchanged: exchanged(&own.body)
+                .into_iter()
+                .filter(|a| !step.held.contains_key(a))
+                .collect(),
+            unit: None,
+            in_warp: false,
+            waits: false,
+        });
+        let params = params(&writer, status);
+        let _ = writeln!(
+            out,
+            "extern \"C\" __global__ void __launch_bounds__({threads}) {kernel}({params}) {{"
+        );
+        let mut used = vec![];
+        own.body.iter().for_each(|s| super::plan::arrays(s, &mut used));
+        for (array, len) in step.held.iter().filter(|(array, _)| used.contains(array)) {
+            let elem = element(own.arrays[*array].elem);
+            let _ = writeln!(out, "  {elem} {}[{}];", writer.array(*array), len.max(&1));
+        }
+        out.push_str(&writer.body());
+        out.push_str("}\n\n");
+    }
+    out
+}
+
+/// The parameters of every kernel of a function.
+fn params(writer: &Writer<'_>, status: bool) -> String {
+    let function = writer.function;
+    let mut params = vec![];
+    for param in &function.params {
+        params.push(match param {
+            Param::Scalar(v) => format!("{} {}", type_name(function.vars[*v].ty), writer.var(*v)),
+            Param::Array(a) => {
+                let array = &function.arrays[*a];
+                let fixed = if array.role == Role::Input { "const " } else { "" };
+                format!("{fixed}{} *__restrict__ {}", element(array.elem), writer.array(*a))
+            }
+        });
+    }
+    if status {
+        params.push("int *tamis_status".to_owned());
+    }
+    params.join(", ")
+}
+
+/// What a kernel runs, without what it does not need of what every thread computes.
+fn needed(step: &Step) -> Vec<Stmt> {
+    let mut kept: Vec<Stmt> = step.own.clone();
+    for s in step.common.iter().rev() {
+        let idle = matches!(s, Stmt::Assign { var, .. } if !exposes(&kept, *var));
+        if !idle {
+            kept.insert(0, s.clone());
+        }
+    }
+    kept
+}

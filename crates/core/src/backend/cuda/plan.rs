@@ -1,0 +1,356 @@
+//! Which kernels a function becomes, and how many threads run each.
+//!
+//! ```text
+//! n = A2_pos[A1_size]                        computed by every kernel that needs it
+//! fill y_vals[0..A1_size] = 0.0              kernel 1, any number of threads
+//! for block in 0..n on gpu_block { .. }      kernel 2
+//! a_vals[0] = s                              kernel 3, one thread
+//! ```
+
+use crate::algebra::BinaryOp;
+use crate::backend::c::names;
+use crate::datatype::Scalar;
+use crate::ids::{Array, Var};
+use crate::ir::flow::{assigned, exposes, mentions};
+use crate::ir::parallel::has_parallel;
+use crate::ir::{Expr, Function, Role, Stmt, Unit};
+use std::collections::BTreeMap;
+
+/// The threads of a warp.
+const WARP: i64 = 32;
+/// The most threads of a block.
+const MOST: i64 = 1024;
+/// The threads of a block where no loop says how many.
+const USUAL: i64 = 256;
+/// The most elements of an array that a thread holds for itself.
+const MOST_HELD: i64 = 64;
+
+/// The kernels of a function, in the order in which they run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kernels {
+    /// One after another.
+    pub launches: Vec<Launch>,
+    /// Whether they take the address of a status behind the parameters of the function.
+    pub fails: bool,
+}
+
+/// How a kernel is started.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Launch {
+    /// Its name in the text.
+    pub name: String,
+    /// The threads of each block.
+    pub threads: u32,
+    /// Whether any number of blocks may run it, or only one.
+    pub many: bool,
+}
+
+/// How a function runs on a GPU; or, in words, why it runs on the host.
+pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
+    let names = names::functions(functions);
+    let of = |(function, name): (&&Function, String)| {
+        let steps = steps(function)?;
+        let launches = steps.iter().enumerate().map(|(k, step)| Launch {
+            name: kernel_name(&name, k),
+            threads: step.shape.threads as u32,
+            many: !matches!(step.kind, Kind::Serial),
+        });
+        Ok(Kernels { launches: launches.collect(), fails: fails(&function.body) })
+    };
+    functions.iter().zip(names).map(of).collect()
+}
+
+/// What a kernel is called.
+pub(super) fn kernel_name(function: &str, k: usize) -> String {
+    format!("{function}_{}", k + 1)
+}
+
+/// Whether something in a block ends the call.
+pub(super) fn fails(block: &[Stmt]) -> bool {
+    block.iter().any(|s| matches!(s, Stmt::Fail(_)) || s.blocks().any(fails))
+}
+
+/// A kernel.
+pub(super) struct Step {
+    pub(super) kind: Kind,
+    pub(super) shape: Shape,
+    /// What every thread computes for itself.
+    pub(super) common: Vec<Stmt>,
+    /// What the kernel is for.
+    pub(super) own: Vec<Stmt>,
+    /// Arrays that every thread has for itself, and their sizes.
+    pub(super) held: BTreeMap<Array, i64>,
+}
+
+/// What runs a kernel.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Loops over blocks.
+    Grid,
+    /// All threads fill an array.
+    Fill,
+    /// One thread.
+    Serial,
+}
+
+/// The threads of a block.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Shape {
+    /// All.
+    pub(super) threads: i64,
+    /// Those of a warp, or of the part of one that takes an iteration of a loop over warps.
+    pub(super) width: i64,
+}
+
+/// The kernels of a function; or why it has none.
+pub(super) fn steps(function: &Function) -> Result<Vec<Step>, String> {
+    let results = function.arrays.iter().any(|a| a.role == Role::Result);
+    if results {
+        return Err("its result is assembled; only results where every element has a place, or \
+                    whose entries are known, are computed on a GPU"
+            .to_owned());
+    }
+    if !has_parallel(&function.body) {
+        return Err("no loop of it can run on blocks of a GPU".to_owned());
+    }
+    let mut planner = Planner { function, common: vec![], held: BTreeMap::new(), steps: vec![] };
+    function.body.iter().try_for_each(|s| planner.top(s))?;
+    planner.independent()?;
+    Ok(planner.steps)
+}
+
+struct Planner<'f> {
+    function: &'f Function,
+    /// What every kernel computes for itself.
+    common: Vec<Stmt>,
+    held: BTreeMap<Array, i64>,
+    steps: Vec<Step>,
+}
+
+impl Planner<'_> {
+    /// A statement outside of all parallel loops.
+    fn top(&mut self, s: &Stmt) -> Result<(), String> {
+        let name = |a: &Array| &self.function.arrays[*a].name;
+        match s {
+            Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
+            Stmt::Assign { value, .. } => {
+                if !self.reads_inputs(value) {
+                    return Err("a value outside of its loops depends on its result".to_owned());
+                }
+                self.common.push(s.clone());
+                Ok(())
+            }
+            Stmt::Reserve { array, len } => match len {
+                Expr::Const(Scalar::I64(len)) if *len <= MOST_HELD => {
+                    self.held.insert(*array, *len);
+                    Ok(())
+                }
+                Expr::Const(_) => Err(format!(
+                    "{} has more than {MOST_HELD} elements, too many for each thread",
+                    name(array)
+                )),
+                _ => Err(format!("{} has no constant size", name(array))),
+            },
+            Stmt::Fill { array, .. } if self.held.contains_key(array) => {
+                self.common.push(s.clone());
+                Ok(())
+            }
+            Stmt::Fill { .. } => self.step(Kind::Fill, s),
+            _ if has_parallel(std::slice::from_ref(s)) => {
+                self.grid(s)?;
+                self.step(Kind::Grid, s)
+            }
+            _ => self.step(Kind::Serial, s),
+        }
+    }
+
+    fn step(&mut self, kind: Kind, s: &Stmt) -> Result<(), String> {
+        self.possible(s)?;
+        let shape = match kind {
+            Kind::Grid => shape(s),
+            Kind::Fill => Shape { threads: USUAL, width: WARP },
+            Kind::Serial => Shape { threads: 1, width: 1 },
+        };
+        let last = self.steps.last_mut().filter(|last| kind == Kind::Serial && last.kind == kind);
+        if let Some(last) = last {
+            last.common.clone_from(&self.common);
+            last.own.push(s.clone());
+            return Ok(());
+        }
+        let (common, own) = (self.common.clone(), vec![s.clone()]);
+        self.steps.push(Step { kind, shape, common, own, held: self.held.clone() });
+        Ok(())
+    }
+
+    /// Around loops over blocks there are conditions at most.
+    fn grid(&self, s: &Stmt) -> Result<(), String> {
+        match s {
+            Stmt::Parallel { .. } | Stmt::Assign { .. } | Stmt::Comment(_) => Ok(()),
+            Stmt::If { cond, then, otherwise } if self.reads_inputs(cond) => {
+                then.iter().chain(otherwise).try_for_each(|s| self.grid(s))
+            }
+            _ => Err("something is to happen between its loops over blocks".to_owned()),
+        }
+    }
+
+    /// Threads cannot sort, allocate, or use arrays of the kernel that they would share.
+    fn possible(&self, s: &Stmt) -> Result<(), String> {
+        match s {
+            Stmt::Sort { .. } => return Err("it sorts".to_owned()),
+            Stmt::Reserve { array, .. } => {
+                let name = &self.function.arrays[*array].name;
+                return Err(format!("{name} grows in its loops"));
+            }
+            Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. }
+                if !s.exprs().all(|e| self.reads_own(e)) =>
+            {
+                return Err("what it does depends on its result".to_owned());
+            }
+            _ => {}
+        }
+        let mut used = vec![];
+        arrays(s, &mut used);
+        let own = |a: &&Array| self.function.arrays[**a].role == Role::Local;
+        if let Some(array) = used.iter().filter(own).find(|a| !self.held.contains_key(a)) {
+            return Err(format!("{} has no constant size", self.function.arrays[*array].name));
+        }
+        s.blocks().flatten().try_for_each(|s| self.possible(s))
+    }
+
+    /// Nothing is handed on from kernel to kernel but by arrays.
+    fn independent(&self) -> Result<(), String> {
+        let mut given = vec![];
+        let mut lent = vec![];
+        for step in &self.steps {
+            let waits = |v: &&Var| exposes(&step.own, **v) || reads(&step.common, **v);
+            if let Some(var) = given.iter().find(waits) {
+                let name = &self.function.vars[*var].name;
+                return Err(format!("{name} is handed on from one of its loops to another"));
+            }
+            assigned(&step.own, &mut given);
+            let mut used = vec![];
+            step.own.iter().for_each(|s| arrays(s, &mut used));
+            used.retain(|array| step.held.contains_key(array));
+            if used.iter().any(|array| lent.contains(array)) {
+                return Err("a workspace is handed on from one of its loops to another".to_owned());
+            }
+            lent.extend(used);
+        }
+        Ok(())
+    }
+
+    /// Whether an expression reads nothing that other threads write.
+    fn reads_own(&self, e: &Expr) -> bool {
+        let mut own = true;
+        e.walk(&mut |e| {
+            if let Expr::Load { array, .. } | Expr::Len(array) = e {
+                let input = self.function.arrays[*array].role == Role::Input;
+                own &= input || self.held.contains_key(array);
+            }
+        });
+        own
+    }
+
+    fn reads_inputs(&self, e: &Expr) -> bool {
+        let mut only = true;
+        e.walk(&mut |e| match e {
+            Expr::Load { array, .. } => {
+                only &= self.function.arrays[*array].role == Role::Input;
+            }
+            Expr::Len(_) => only = false,
+            _ => {}
+        });
+        only
+    }
+}
+
+/// Whether a variable occurs in values that a block computes.
+fn reads(block: &[Stmt], var: Var) -> bool {
+    block.iter().any(|s| s.exprs().any(|e| mentions(e, var)))
+}
+
+/// The arrays that a statement uses.
+pub(super) fn arrays(s: &Stmt, found: &mut Vec<Array>) {
+    found.extend(s.named().1);
+    for e in s.exprs() {
+        e.walk(&mut |e| {
+            if let Expr::Load { array, .. } | Expr::Len(array) = e {
+                found.push(*array);
+            }
+        });
+    }
+    s.blocks().flatten().for_each(|s| arrays(s, found));
+}
+
+/// The threads that run a loop over blocks. Loops go on by as many as there are, so these are a
+/// choice of speed.
+fn shape(s: &Stmt) -> Shape {
+    let mut most = Most::default();
+    most.of(s, false);
+    let (warps, threads) = (most.warps, most.threads);
+    let width = threads.clamp(1, WARP) as u64;
+    let width = width.next_power_of_two() as i64;
+    let shape = |threads: i64, width: i64| Shape {
+        threads: ((threads + WARP - 1) / WARP * WARP).clamp(WARP, MOST),
+        width,
+    };
+    match warps {
+        None => shape(if threads == 0 { WARP } else { threads.min(MOST) }, WARP),
+        Some(_) if threads == 0 => shape(warps.unwrap_or(1).saturating_mul(WARP), WARP),
+        Some(warps) => shape(warps.saturating_mul(width), width),
+    }
+}
+
+/// The most iterations of loops over warps, if there are any, and over threads.
+#[derive(Default)]
+struct Most {
+    warps: Option<i64>,
+    threads: i64,
+}
+
+impl Most {
+    fn of(&mut self, s: &Stmt, in_warp: bool) {
+        let mut inside = in_warp;
+        match s {
+            Stmt::Parallel { unit: Unit::Warp, lo, hi, .. } => {
+                let count = count(lo, hi).unwrap_or(USUAL / WARP);
+                self.warps = Some(self.warps.unwrap_or(0).max(count));
+                inside = true;
+            }
+            Stmt::Parallel { unit: Unit::Thread, lo, hi, .. } => {
+                let usual = if in_warp { WARP } else { USUAL };
+                self.threads = self.threads.max(count(lo, hi).unwrap_or(usual));
+            }
+            _ => {}
+        }
+        s.blocks().flatten().for_each(|s| self.of(s, inside));
+    }
+}
+
+/// How many values there are at most between bounds, where constants tell.
+fn count(lo: &Expr, hi: &Expr) -> Option<i64> {
+    let from = match lo {
+        Expr::Const(c) => c.as_i64(),
+        _ => 0,
+    };
+    Some(most(hi)?.checked_sub(from)?.max(1))
+}
+
+/// What an index is at most; what is subtracted from it counts as 0.
+fn most(e: &Expr) -> Option<i64> {
+    match e {
+        Expr::Const(c) => Some(c.as_i64()),
+        Expr::Binary(BinaryOp::Min, a, b) => match (most(a), most(b)) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (one, other) => one.or(other),
+        },
+        Expr::Binary(BinaryOp::Max, a, b) => Some(most(a)?.max(most(b)?)),
+        Expr::Binary(BinaryOp::Add, a, b) => most(a)?.checked_add(most(b)?),
+        Expr::Binary(BinaryOp::Sub, a, _) => most(a),
+        Expr::Binary(BinaryOp::Div, a, b) => match &**b {
+            Expr::Const(c) => most(a)?.checked_div(c.as_i64()),
+            _ => None,
+        },
+        _ => None,
+    }
+}

@@ -1,0 +1,79 @@
+//! What blocks of statements read and assign.
+//!
+//! ```text
+//! i = j + 1; if c { k = i }        exposes j; assigns i and k, i on every way
+//! ```
+
+use super::{Expr, Stmt};
+use crate::ids::Var;
+
+/// Whether an expression reads a variable.
+pub fn mentions(e: &Expr, var: Var) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
+    found
+}
+
+/// Whether a statement reads or assigns a variable.
+pub fn uses(s: &Stmt, var: Var) -> bool {
+    s.named().0.contains(&var)
+        || s.exprs().any(|e| mentions(e, var))
+        || s.blocks().flatten().any(|s| uses(s, var))
+}
+
+/// Whether some way through statements reads a variable before it assigns it.
+pub fn exposes(stmts: &[Stmt], var: Var) -> bool {
+    reads_first(stmts, var, &mut false)
+}
+
+/// As [`exposes`], given and telling whether the variable is assigned on every way.
+pub fn reads_first(stmts: &[Stmt], var: Var, assigned: &mut bool) -> bool {
+    for s in stmts {
+        if *assigned {
+            return false;
+        }
+        if s.exprs().into_iter().any(|e| mentions(e, var)) {
+            return true;
+        }
+        match s {
+            Stmt::Assign { var: v, .. } => *assigned = *v == var,
+            // Nothing follows a failure.
+            Stmt::Fail(_) => *assigned = true,
+            Stmt::For { var: v, .. } | Stmt::Parallel { var: v, .. } if *v == var => {}
+            _ => {
+                let mut ways = vec![];
+                for block in s.blocks() {
+                    let mut way = false;
+                    if reads_first(block, var, &mut way) {
+                        return true;
+                    }
+                    ways.push(way);
+                }
+                *assigned = matches!(s, Stmt::If { .. }) && ways.into_iter().all(|way| way);
+            }
+        }
+    }
+    false
+}
+
+/// Whether a statement assigns a variable, or is a loop over it.
+pub fn assigns(s: &Stmt, var: Var) -> bool {
+    let here = match s {
+        Stmt::Assign { var: v, .. } | Stmt::For { var: v, .. } => *v == var,
+        Stmt::Parallel { var: v, .. } => *v == var,
+        _ => false,
+    };
+    here || s.blocks().flatten().any(|s| assigns(s, var))
+}
+
+/// The variables that a block assigns, those of its loops included.
+pub fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
+    for s in block {
+        match s {
+            Stmt::Assign { var, .. } | Stmt::For { var, .. } => found.push(*var),
+            Stmt::Parallel { var, .. } => found.push(*var),
+            _ => {}
+        }
+        s.blocks().for_each(|b| assigned(b, found));
+    }
+}

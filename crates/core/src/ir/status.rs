@@ -1,0 +1,38 @@
+//! How calls end: `fail integer_overflow`.
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i64)]
+pub enum Status {
+    /// Done.
+    Ok = 0,
+    /// An array could not be allocated.
+    OutOfMemory = 1,
+    /// An integer does not fit the data type of the result.
+    IntegerOverflow = 2,
+    /// A position does not fit the index width of the result.
+    PositionOverflow = 3,
+    /// A level has room for one coordinate per parent, and the result has none or several.
+    CannotHold = 4,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Status; 5] = [
+        Status::Ok,
+        Status::OutOfMemory,
+        Status::IntegerOverflow,
+        Status::PositionOverflow,
+        Status::CannotHold,
+    ];
+    /// The name in printed text.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::OutOfMemory => "out_of_memory",
+            Status::IntegerOverflow => "integer_overflow",
+            Status::PositionOverflow => "position_overflow",
+            Status::CannotHold => "cannot_hold",
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `parallel`: how units nest, and what iterations combine.
+
+use super::{Broken, Checked, check as check_that};
+use crate::algebra::ReduceOp;
+use crate::datatype::Register;
+use crate::ir::{Function, Stmt, Unit};
+
+/// Checks every parallel loop and update of a function.
+pub(super) fn check(function: &Function) -> Checked {
+    block(function, &function.body, None)
+}
+
+/// A block inside of a loop on a unit.
+fn block(function: &Function, stmts: &[Stmt], around: Option<Unit>) -> Checked {
+    stmts.iter().try_for_each(|s| {
+        let inside = stmt(function, s, around).map_err(|broken| broken.at(function, s))?;
+        s.blocks().try_for_each(|b| block(function, b, inside))
+    })
+}
+
+fn stmt(function: &Function, s: &Stmt, around: Option<Unit>) -> Result<Option<Unit>, Broken> {
+    match s {
+        Stmt::Parallel { unit, var, combined, .. } => {
+            let nests = match around {
+                None => *unit == Unit::Block,
+                Some(around) => around < *unit,
+            };
+            check_that(nests, "parallel", || format!("{} in {around:?}", unit.name()))?;
+            for c in combined {
+                let decl = &function.vars[c.var];
+                let number = decl.ty.lanes == 1 && decl.ty.register != Register::Bool;
+                let fits = number && c.var != *var && ReduceOp::ALL.contains(&c.op);
+                check_that(fits, "parallel", || format!("{} combined by {:?}", decl.name, c.op))?;
+            }
+            Ok(Some(*unit))
+        }
+        Stmt::Update { array, op, .. } => {
+            let decl = &function.arrays[*array];
+            let wide = decl.elem.register().datatype() == decl.elem;
+            let fits = wide && ReduceOp::ALL.contains(op);
+            check_that(fits, "parallel", || format!("{} updated by {op:?}", decl.name))?;
+            Ok(around)
+        }
+        _ => Ok(around),
+    }
+}

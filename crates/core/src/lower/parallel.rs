@@ -1,0 +1,232 @@
+//! Loops that a GPU runs.
+//!
+//! ```text
+//! parallelize(i, gpu_block, no_races)      for i in 0..y1_size on gpu_block {
+//! parallelize(j, gpu_thread, atomics)        s = 0.0
+//!                                            for j in .. on gpu_thread with s by sum {
+//! parallelize(p, gpu_block, atomics)       update y_vals[i] by sum: s
+//! ```
+//!
+//! A loop becomes parallel if its iterations give each other nothing but what they combine, threads
+//! by a reduction and all units by elements of the result; another one stays as it is, and so do
+//! those inside of it if they need it around them. What runs without a loop over blocks, the host
+//! runs. (Sparse iteration space transformations, section 6.3.)
+
+use super::complex::{Vals, Value};
+use super::{Lowerer, Scope};
+use crate::algebra::{BinaryOp, ReduceOp};
+use crate::datatype::Register;
+use crate::ids::{IndexVar, TensorId, Var};
+use crate::ir::flow::{assigned, mentions, reads_first};
+use crate::ir::{self, Expr, Reduction, Stmt, Unit};
+use crate::notation::Access;
+use std::collections::BTreeMap;
+
+impl Lowerer<'_> {
+    /// Notes what runs a loop over an index variable, whose variable in code is `var`.
+    pub(super) fn on_unit(&mut self, own: IndexVar, var: Var) {
+        if let Some(unit) = self.unit(own) {
+            self.units.insert(var, unit);
+        }
+    }
+
+    /// Writes to an element that others may write to at the same time.
+    pub(super) fn written(
+        &mut self,
+        lhs: &Access,
+        position: Expr,
+        op: Option<ReduceOp>,
+        value: Value,
+        scope: &Scope,
+    ) -> Vec<ir::Stmt> {
+        let vals = self.arrays(self.kernel.result).vals;
+        match (op, self.is_raced(lhs, scope)) {
+            (Some(op), true) if self.updates(vals, op, &value) => {
+                self.updated(vals, position, op, value)
+            }
+            (op, raced) => {
+                self.raced |= raced;
+                self.write(position, op, value)
+            }
+        }
+    }
+
+    /// Whether iterations of a loop around that a GPU runs write to the same element.
+    fn is_raced(&self, lhs: &Access, scope: &Scope) -> bool {
+        let derived = &self.program.derived;
+        scope.loops.iter().enumerate().any(|(k, &var)| {
+            let known = [&lhs.indices[..], &scope.loops[..k]].concat();
+            self.unit(var).is_some() && derived.depth(var, &known) == usize::MAX
+        })
+    }
+
+    /// What of a GPU runs a loop.
+    pub(super) fn unit(&self, own: IndexVar) -> Option<Unit> {
+        self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
+    }
+
+    /// How many loops around a place a GPU runs.
+    pub(super) fn parallel_loops(&self, scope: &Scope) -> usize {
+        scope.loops.iter().filter(|&&var| self.unit(var).is_some()).count()
+    }
+
+    /// Notes what is written to a workspace that does not belong to one iteration.
+    pub(super) fn note_local(&mut self, tensor: TensorId, scope: &Scope) {
+        let own = self.own_loops.get(&tensor).copied().unwrap_or(0);
+        self.raced |= self.parallel_loops(scope) > own;
+    }
+
+    /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
+    /// of complex ones the parts by themselves.
+    fn updates(&self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
+        let arrays = &self.builder.arrays;
+        let register = self.facts.register();
+        let wide = vals.arrays().iter().all(|&a| arrays[a].elem == register.datatype());
+        let parts = vals.arrays().len() == 1 && matches!(vals, Vals::Real(_)) && value.im.is_none();
+        wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
+    }
+
+    fn updated(&mut self, vals: Vals, position: Expr, op: ReduceOp, value: Value) -> Vec<ir::Stmt> {
+        let value = self.reduced(Some(op), value);
+        let mut stmts = vec![];
+        let Value { re, im } = self.hold(value, &mut stmts);
+        let zero = Expr::Const(crate::datatype::Scalar::F64(0.0).convert(self.facts.register()));
+        for store in vals.store(&position, Value { re, im }, zero.clone()) {
+            let Stmt::Store { array, index, value } = store else { continue };
+            if op != ReduceOp::Add || value != zero {
+                stmts.push(Stmt::Update { array, index, op, value });
+            }
+        }
+        stmts
+    }
+}
+
+/// A function's body with its parallel loops.
+pub(super) fn marked(units: &BTreeMap<Var, Unit>, body: Vec<Stmt>) -> Vec<Stmt> {
+    match units.is_empty() {
+        true => body,
+        false => Marker { units }.block(body, None, &[]),
+    }
+}
+
+struct Marker<'u> {
+    units: &'u BTreeMap<Var, Unit>,
+}
+
+/// What may run after a block: first statements, and whether they surely do.
+type After<'b> = (&'b [Stmt], bool);
+
+impl Marker<'_> {
+    fn block(&self, block: Vec<Stmt>, around: Option<Unit>, after: &[After<'_>]) -> Vec<Stmt> {
+        let mut out = vec![];
+        for k in 0..block.len() {
+            let rest = [&[(&block[k + 1..], true)], after].concat();
+            out.push(self.stmt(&block[k], around, &rest));
+        }
+        out
+    }
+
+    fn stmt(&self, s: &Stmt, around: Option<Unit>, after: &[After<'_>]) -> Stmt {
+        let whole = s.clone();
+        let again: Vec<After<'_>> = match s {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                [&[(&body[..], false)], after].concat()
+            }
+            _ => after.to_vec(),
+        };
+        let Some((unit, combined)) = self.parallel(s, around, after) else {
+            return whole.map_children(&mut |e| e, &mut |b| self.block(b, around, &again));
+        };
+        let Stmt::For { var, lo, hi, body, .. } = whole else { return whole };
+        let body = self.block(body, Some(unit), &again);
+        Stmt::Parallel { unit, var, lo, hi, combined, body }
+    }
+
+    /// What runs a loop, and what its iterations combine, if it can be parallel.
+    fn parallel(
+        &self,
+        s: &Stmt,
+        around: Option<Unit>,
+        after: &[After<'_>],
+    ) -> Option<(Unit, Vec<Reduction>)> {
+        let Stmt::For { var, step: 1, body, .. } = s else { return None };
+        let unit = *self.units.get(var)?;
+        let nests = match (around, unit) {
+            (None, unit) => unit == Unit::Block,
+            (Some(around), unit) => around < unit,
+        };
+        let mut own = vec![];
+        assigned(body, &mut own);
+        own.sort();
+        own.dedup();
+        own.retain(|&v| reads_first(body, v, &mut false) || is_read(v, after));
+        let combined = own.into_iter().map(|v| reduction(body, v)).collect::<Option<Vec<_>>>()?;
+        (nests && (combined.is_empty() || unit == Unit::Thread)).then_some((unit, combined))
+    }
+}
+
+/// Whether what may run reads a variable before it assigns it.
+fn is_read(var: Var, after: &[After<'_>]) -> bool {
+    for (block, surely) in after {
+        let mut assigned = false;
+        if reads_first(block, var, &mut assigned) {
+            return true;
+        }
+        if assigned && *surely {
+            return false;
+        }
+    }
+    false
+}
+
+/// The operator, if a body does nothing with a variable but `var = var op value`.
+fn reduction(body: &[Stmt], var: Var) -> Option<Reduction> {
+    let mut ops = vec![];
+    collect(body, var, &mut ops)?;
+    let op = *ops.first()?;
+    ops.iter().all(|other| *other == op).then_some(Reduction { var, op })
+}
+
+/// The operators of a block by which it combines values with a variable; `None` if it does anything
+/// else with it.
+fn collect(body: &[Stmt], var: Var, ops: &mut Vec<ReduceOp>) -> Option<()> {
+    for s in body {
+        match s {
+            Stmt::Assign { var: v, value } if *v == var => ops.push(combining(value, var)?),
+            s if s.exprs().any(|e| mentions(e, var)) => return None,
+            _ => {}
+        }
+        s.blocks().try_for_each(|block| collect(block, var, ops))?;
+    }
+    Some(())
+}
+
+/// The operator of `var op value`.
+fn combining(e: &Expr, var: Var) -> Option<ReduceOp> {
+    let own = |e: &Expr| *e == Expr::Var(var);
+    let other = |e: &Expr| !mentions(e, var);
+    match e {
+        Expr::Fma(a, b, c) => (own(c) && other(a) && other(b)).then_some(ReduceOp::Add),
+        Expr::Binary(op, a, b) if own(a) && other(b) => {
+            let ops = [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max];
+            ops.into_iter().find(|o| o.binary() == *op)
+        }
+        // Truth values as numbers.
+        Expr::Convert(to, a) if *to != Register::Bool => match &**a {
+            Expr::Binary(op, a, b) if is_truth(a, var) && other(b) => {
+                [ReduceOp::Or, ReduceOp::And].into_iter().find(|o| o.binary() == *op)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an expression asks whether a variable is other than 0.
+fn is_truth(e: &Expr, var: Var) -> bool {
+    match e {
+        Expr::Binary(BinaryOp::Ne, a, _) => **a == Expr::Var(var),
+        Expr::Convert(Register::Bool, a) => **a == Expr::Var(var),
+        _ => false,
+    }
+}

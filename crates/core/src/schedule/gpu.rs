@@ -1,0 +1,194 @@
+//! Loops on the units of a GPU: how they nest, how many iterations run at a time, and what becomes
+//! of elements to which several add.
+//!
+//! ```text
+//! forall(block, forall(warp, forall(row, forall(thread, ..))))      blocks hold warps of 32 threads
+//! ```
+//!
+//! Checked when all commands are done, since a unit may be named before the one around it. Sparse
+//! iteration space transformations, section 6.3.
+
+use super::Schedule;
+use super::command::Command;
+use super::nest::{around, assignments_within};
+use super::scheduler::Scheduler;
+use crate::cin::{Races, Relation, Unit};
+use crate::diagnostic::Diagnostic;
+use crate::format::LevelMap;
+use crate::ids::IndexVar;
+use crate::ir;
+use crate::notation::Access;
+
+/// The most threads of a block.
+pub const MOST_THREADS: u64 = 1024;
+/// The threads of a warp.
+pub const WARP: u64 = 32;
+
+/// Refuses loops that no GPU can run as the schedule says.
+pub(super) fn check<'s>(s: &mut Scheduler<'s>, schedule: &'s Schedule) -> Result<(), Diagnostic> {
+    let tags: Vec<_> = s.kernel().tags.iter().map(|(&var, &tag)| (var, tag)).collect();
+    for (var, tag) in tags {
+        let (Some(unit), Some((_, races))) = (tag.gpu(), tag.parallel) else { continue };
+        let name = s.name(var).to_owned();
+        let named = |c: &Command| matches!(c, Command::Parallelize { var, .. } if *var == name);
+        s.stand_at(schedule, &named);
+        if tag.unroll.is_some() {
+            let message = format!("iterations of {name} run at the same time, not in a row");
+            return Err(s.refuse(0, message, "unroll a loop inside of it".to_owned()));
+        }
+        for outer in around(&s.kernel().body, var) {
+            nested(s, var, unit, &outer)?;
+            counted(s, var, unit, &outer)?;
+            shared(s, var, &outer, unit, races)?;
+        }
+    }
+    Ok(())
+}
+
+/// The unit of a loop.
+fn unit_of(s: &Scheduler<'_>, var: IndexVar) -> Option<Unit> {
+    s.kernel().tags.get(&var).and_then(|tag| tag.parallel).map(|(unit, _)| unit)
+}
+
+/// Blocks are outermost, warps in blocks, threads in either.
+fn nested(
+    s: &Scheduler<'_>,
+    var: IndexVar,
+    unit: ir::Unit,
+    outer: &[IndexVar],
+) -> Result<(), Diagnostic> {
+    let name = s.name(var);
+    if let Some(&first) = outer.first().filter(|_| unit == ir::Unit::Block) {
+        let first = s.name(first);
+        let message = format!(
+            "blocks take the iterations of the outermost loop; {name} is inside of the loop over \
+             {first}"
+        );
+        return Err(s.refuse(0, message, format!("reorder({name}, {first}) first")));
+    }
+    if unit == ir::Unit::Block {
+        return Ok(());
+    }
+    let around: Vec<(IndexVar, ir::Unit)> = outer
+        .iter()
+        .filter_map(|&v| match unit_of(s, v) {
+            Some(Unit::Gpu(unit)) => Some((v, unit)),
+            _ => None,
+        })
+        .collect();
+    if let Some((inner, other)) = around.iter().find(|(_, other)| *other >= unit) {
+        let message = format!(
+            "{} cannot run {name} inside of {}, which {} runs: blocks hold warps, and these threads",
+            unit.name(),
+            s.name(*inner),
+            other.name()
+        );
+        let help = "nest them in the order gpu_block, gpu_warp, gpu_thread, each once";
+        return Err(s.refuse(1, message, help.to_owned()));
+    }
+    if around.first().is_none_or(|(_, unit)| *unit != ir::Unit::Block) {
+        let message = format!("no loop around {name} is over blocks, which hold warps and threads");
+        let help = match outer.first() {
+            Some(&first) => format!("parallelize({}, gpu_block, no_races)", s.name(first)),
+            None => format!("split({name}, block, ..) first, and parallelize block on gpu_block"),
+        };
+        return Err(s.refuse(0, message, help));
+    }
+    Ok(())
+}
+
+/// Blocks and warps have only so many threads.
+fn counted(
+    s: &Scheduler<'_>,
+    var: IndexVar,
+    unit: ir::Unit,
+    outer: &[IndexVar],
+) -> Result<(), Diagnostic> {
+    let is_warp = |v: &&IndexVar| unit_of(s, **v) == Some(Unit::Gpu(ir::Unit::Warp));
+    let in_warp = outer.iter().any(|v| is_warp(&v));
+    let (most, holds) = match unit {
+        ir::Unit::Block => return Ok(()),
+        ir::Unit::Warp => (MOST_THREADS / WARP, "a block has at most 32 warps"),
+        ir::Unit::Thread if in_warp => (WARP, "a warp has 32 threads"),
+        ir::Unit::Thread => (MOST_THREADS, "a block has at most 1024 threads"),
+    };
+    let Some(size) = size(s, var).filter(|&size| size > most) else { return Ok(()) };
+    let name = s.name(var);
+    let message = format!("{holds}, and {name} has {size} iterations");
+    Err(s.refuse(0, message, format!("split {name} so that the inner loop has at most {most}")))
+}
+
+/// How many iterations a loop has at most, as far as the schedule alone tells.
+fn size(s: &Scheduler<'_>, var: IndexVar) -> Option<u64> {
+    let derived = &s.program.derived;
+    match (derived.relation(var), derived.map(var)) {
+        (Some(Relation::Part { parts, .. }), _) => Some(*parts),
+        (Some(Relation::Same { of, bound }), _) => {
+            bound.map(|bound| bound.size()).or_else(|| size(s, *of))
+        }
+        (Some(Relation::Fused { outer, inner }), _) => {
+            size(s, *outer)?.checked_mul(size(s, *inner)?)
+        }
+        (Some(_), _) => None,
+        (None, Some(LevelMap::Div(i, b))) => Some(size(s, i)?.div_ceil(b)),
+        (None, Some(LevelMap::Mod(i, b))) => Some(size(s, i).unwrap_or(b).min(b)),
+        (None, _) => None,
+    }
+}
+
+/// What several iterations of a loop inside of others write to: the result, or a workspace from
+/// outside.
+fn raced(s: &Scheduler<'_>, var: IndexVar, outer: &[IndexVar]) -> Option<Access> {
+    let mut found = None;
+    assignments_within(&s.kernel().body, var, &mut |lhs, inside| {
+        let known = [&lhs.indices[..], outer].concat();
+        if !inside && s.program.derived.depth(var, &known) == usize::MAX {
+            found.get_or_insert(lhs.clone());
+        }
+    });
+    found
+}
+
+/// What several iterations add to has to be shared in a way that their unit has.
+fn shared(
+    s: &Scheduler<'_>,
+    var: IndexVar,
+    outer: &[IndexVar],
+    unit: ir::Unit,
+    races: Races,
+) -> Result<(), Diagnostic> {
+    let Some(lhs) = raced(s, var, outer) else { return Ok(()) };
+    let (name, element) = (s.name(var), crate::cin::print::access(&s.program, &lhs));
+    match (races, unit) {
+        (Races::NoRaces, _) => {
+            let message = format!(
+                "several iterations of {name} may add to the same {element}: {name} does not \
+                 follow from its coordinates"
+            );
+            let help = "choose atomics, or parallel_reduction for threads that add to one element";
+            Err(s.refuse(2, message, help.to_owned()))
+        }
+        (Races::IgnoreRaces | Races::Atomics, _) => Ok(()),
+        (Races::Temporary | Races::ParallelReduction, ir::Unit::Thread) => {
+            let derived = &s.program.derived;
+            let known = |v: &IndexVar| derived.depth(*v, outer) != usize::MAX;
+            if lhs.indices.iter().all(known) {
+                return Ok(());
+            }
+            let message = format!(
+                "threads of {name} may add to different elements {element}, so that these are no \
+                 sum over threads"
+            );
+            let help = "choose atomics, or loops around that give the coordinates of the result";
+            Err(s.refuse(2, message, help.to_owned()))
+        }
+        (Races::Temporary | Races::ParallelReduction, _) => {
+            let message = format!(
+                "only threads combine what they compute; {} runs {name}, and several iterations \
+                 may add to the same {element}",
+                unit.name()
+            );
+            Err(s.refuse(2, message, "choose atomics".to_owned()))
+        }
+    }
+}

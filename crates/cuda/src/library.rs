@@ -1,0 +1,60 @@
+//! Shared libraries that are found when they are needed, and may be missing.
+
+use std::ffi::{CStr, CString, c_void};
+use std::path::Path;
+
+/// A library that stays loaded.
+pub(crate) struct Library(*mut c_void);
+
+// SAFETY: the handle is only used to look symbols up, which any thread may do.
+unsafe impl Send for Library {}
+// SAFETY: as above.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// The library at a path, or of a name that the system knows.
+    pub(crate) fn open(path: &Path) -> Option<Library> {
+        let name = CString::new(path.as_os_str().as_encoded_bytes()).ok()?;
+        // SAFETY: the name is terminated. The library is the system's or the user's own choice.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        (!handle.is_null()).then_some(Library(handle))
+    }
+
+    /// The address of a function; `None` if the library is too old to have it.
+    pub(crate) fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: the handle is open and the name is terminated.
+        let address = unsafe { libc::dlsym(self.0, name.as_ptr()) };
+        (!address.is_null()).then_some(address)
+    }
+}
+
+/// Declares a struct of functions of a library, and how it is filled.
+macro_rules! functions {
+    ($(#[$about:meta])* $name:ident { $($field:ident = $symbol:literal ($($arg:ty),*);)* }) => {
+        $(#[$about])*
+        pub(crate) struct $name {
+            $($field: unsafe extern "C" fn($($arg),*) -> std::ffi::c_int,)*
+        }
+
+        impl $name {
+            /// The functions of a library; else the name of one that it lacks.
+            fn of(library: &$crate::library::Library) -> Result<$name, &'static str> {
+                $(
+                    let name = std::ffi::CStr::from_bytes_with_nul(concat!($symbol, "\0").as_bytes());
+                    let name = name.expect("names have no zero byte");
+                    let $field = library.symbol(name).ok_or($symbol)?;
+                    // SAFETY: the library's function of this name has this type.
+                    let $field = unsafe {
+                        std::mem::transmute::<
+                            *mut std::ffi::c_void,
+                            unsafe extern "C" fn($($arg),*) -> std::ffi::c_int,
+                        >($field)
+                    };
+                )*
+                Ok($name { $($field,)* })
+            }
+        }
+    };
+}
+
+pub(crate) use functions;
