@@ -1,4 +1,5 @@
-//! What is told where there is no GPU, or where it fails: by libraries that stand for NVIDIA's.
+//! What is told where there is no GPU, or where it fails, and what is copied there and back: by a library that
+//! stands for NVIDIA's.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -71,5 +72,46 @@ fn each_failure_of_a_device_is_told() {
     );
     let ok = tamis(&[("TAMIS_CUDA_DRIVER", &*library), ("TAMIS_NVRTC", &*library)]);
     assert_eq!(ok.status.code(), Some(0), "{}", String::from_utf8_lossy(&ok.stderr));
+    run_on_the_emulator(&library);
     let _ = std::fs::remove_file(library);
+}
+
+/// Operands go to the device and results come back, kernels run in their order.
+fn run_on_the_emulator(library: &str) {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/src/emulate.h");
+    let programs: [&[&str]; 4] = [
+        &["y(i) = A(i,j) * x(j)", "-f", "A=csr", "-f", "y=dense"],
+        &["y(i) = A(i,j) * x(j)", "-f", "A=csc", "-f", "y=dense"],
+        &["y(i) = A(i,j) * x(j)", "-f", "A=csr{f32}", "-f", "x=dense{f32}", "-f", "y=dense{i16}"],
+        &["y = A(i,j) * x(j)", "-f", "A=csr"],
+    ];
+    for program in programs {
+        let written = |backend: &str| {
+            let path = folder.join(format!("gpu.{}.{backend}.tns", std::process::id()));
+            let cache = folder.join(format!("gpu-cache.{}", std::process::id()));
+            let output = Command::new(env!("CARGO_BIN_EXE_tamis"))
+                .arg("run")
+                .args(program)
+                .args(["-g", "A=20x20:0.5", "-g", "x=dense", "--backend", backend])
+                .args(["-o", &format!("y={}", path.display())])
+                .env("TAMIS_CACHE_DIR", &cache)
+                .envs([("TAMIS_CUDA_DRIVER", library), ("TAMIS_NVRTC", library), ("STUB", "run")])
+                .env("STUB_HEADER", &header)
+                .env("STUB_FOLDER", folder)
+                .output()
+                .unwrap();
+            let told = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{program:?}: {told}");
+            let _ = std::fs::remove_dir_all(cache);
+            let text = std::fs::read_to_string(&path).unwrap();
+            let _ = std::fs::remove_file(path);
+            let value = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().ok();
+            text.lines().filter_map(value).collect::<Vec<f64>>()
+        };
+        let (expected, got) = (written("jit"), written("cuda"));
+        assert!(!expected.is_empty() && expected.len() == got.len(), "{program:?}: {got:?}");
+        let near = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-5 * a.abs().max(1.0);
+        assert!(expected.iter().zip(&got).all(near), "{program:?}: {got:?}, not {expected:?}");
+    }
 }
