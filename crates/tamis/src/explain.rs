@@ -6,7 +6,7 @@ use crate::dims;
 use crate::kernel::{operand, rounded, variable};
 use std::collections::BTreeMap;
 use tamis_core::backend::{c, cuda};
-use tamis_core::cin::{self, Kind};
+use tamis_core::cin::{self, Kind, choice};
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{self, FormatSpec};
@@ -14,10 +14,10 @@ use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
 use tamis_core::kind;
-use tamis_core::legalise::Request;
+use tamis_core::legalise::{Request, legalise};
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
-use tamis_core::schedule::Schedule;
+use tamis_core::schedule::{self, Schedule};
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -151,6 +151,32 @@ impl<'p> Explanation<'p> {
         Ok(out)
     }
 
+    /// The loops that were chosen, rather than which, and commands that give the same ones.
+    fn chosen(&self) -> Result<String, Diagnostic> {
+        let choices = choice::text(&self.compiled(Backend::Interpreter.target())?.program);
+        let commands = match self.commands()? {
+            Some(none) if none.is_empty() => "# no commands are needed\n".to_owned(),
+            Some(commands) => commands.commands().map(|c| format!("{c}\n")).collect(),
+            None => "# no commands give the same loops: see cin\n".to_owned(),
+        };
+        Ok(choices + &commands)
+    }
+
+    /// Commands that give the last kernel the loops that it has without any, if there are some.
+    fn commands(&self) -> Result<Option<Schedule>, Diagnostic> {
+        let without = legalise(&self.request)?;
+        let candidates = schedule::chosen(&without);
+        let without = schedule::schedule(without, &Schedule::default())?;
+        let request = Request { scheduled: true, ..self.request.clone() };
+        let begun = legalise(&request)?;
+        let gives_the_same = |commands: &Schedule| {
+            let Ok(with) = schedule::schedule(begun.clone(), commands) else { return false };
+            let kernels = with.kernels.last().zip(without.kernels.last());
+            kernels.is_some_and(|(a, b)| schedule::have_same_loops((&with, a), (&without, b)))
+        };
+        Ok(candidates.into_iter().find(gives_the_same))
+    }
+
     /// The iteration graph in the language of Graphviz.
     pub fn graphviz(&self) -> Result<String, Diagnostic> {
         Ok(graph::dot(&self.compiled(Backend::Interpreter.target())?.program))
@@ -162,9 +188,7 @@ impl<'p> Explanation<'p> {
         Ok(match stage {
             Stage::Notation => format!("{}\n", notation::make_explicit(self.request.program)?),
             Stage::Cin => self.cin()?,
-            Stage::Schedule if self.schedule.is_empty() => {
-                "# no commands: the order of loops is chosen\n".to_owned()
-            }
+            Stage::Schedule if self.schedule.is_empty() => self.chosen()?,
             Stage::Schedule => {
                 compiled(Backend::Interpreter)?;
                 self.schedule.commands().map(|command| format!("{command}\n")).collect()

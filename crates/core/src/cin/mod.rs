@@ -7,6 +7,7 @@
 //! Values are [`notation::Expr`] without reductions; every literal has the statement's compute
 //! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
 
+pub mod choice;
 mod derived;
 pub mod print;
 mod provenance;
@@ -14,6 +15,7 @@ mod scale;
 pub mod simplify;
 mod slices;
 
+pub use choice::Choice;
 pub use derived::Derived;
 pub use provenance::{Bound, Relation};
 pub use scale::{Root, Scale};
@@ -60,6 +62,8 @@ pub struct Kernel {
     pub scatter: bool,
     /// Whether a dense array over any level of the result is small enough to gather it in.
     pub workspace: bool,
+    /// The cheapest ways to run its loops that were weighed, the chosen one first.
+    pub choices: Vec<Choice>,
     /// Whether it is called for parts of its outermost loop, where that can be cut.
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
@@ -414,6 +418,14 @@ impl Program {
     /// The storage of a tensor.
     pub fn storage(&self, tensor: TensorId) -> &Storage {
         &self.tensors[tensor].storage
+    }
+
+    /// Whether a sum of these values may be one of nothing, as far as operands decide that, and
+    /// temporaries that may themselves be `partial`.
+    pub fn may_be_nothing(&self, value: &Expr, partial: &[TensorId]) -> bool {
+        let lists =
+            |a: &Access| !self.storage(a.tensor).format.is_full() || partial.contains(&a.tensor);
+        value.accesses().into_iter().any(lists)
     }
 
     /// The index variable of each level of a use of a tensor.

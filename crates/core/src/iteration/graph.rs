@@ -1,14 +1,19 @@
 //! Iteration graphs for people: the loops of each kernel, and the path of each tensor through
-//! them, a level a step (The Tensor Algebra Compiler, section 4).
+//! them, a level a step (The Tensor Algebra Compiler, section 4); and the provenance graph, what
+//! each derived variable was made from (Sparse Iteration Space Transformations, section 5).
 //!
 //! ```text
-//! y: loops i -> j
+//! y: loops i0 -> i1 -> jp
 //!   A(i,j): i (dense) -> j (compressed)
 //!   x(j): j (dense)
 //!   result y(i): i (dense)
+//!   i0 from i: i/32
+//!   i1 from i: i%32
+//!   jp from j: positions of A(i,j)
 //! ```
 
-use crate::cin::{Kernel, Program, print};
+use crate::cin::{Bound, Kernel, Program, Relation, print};
+use crate::format::LevelMap;
 use crate::ids::{Id, IndexVar};
 use crate::notation::Access;
 use std::fmt::Write;
@@ -26,13 +31,17 @@ pub fn text(program: &Program) -> String {
             let steps: Vec<String> = steps.collect();
             let _ = writeln!(out, "  {}: {}", path.name, steps.join(" -> "));
         }
+        for Origin { var, from, how } in provenance(program, kernel) {
+            let from: Vec<&str> = from.iter().map(|&v| program.vars[v].as_str()).collect();
+            let _ = writeln!(out, "  {} from {}: {how}", program.vars[var], from.join(", "));
+        }
     }
     out
 }
 
 /// The same in the language of Graphviz: a box per kernel; index variables in the order of the
 /// loops, joined by dashed edges, and per tensor a path of solid ones from its name through its
-/// levels.
+/// levels; dotted edges go from variables to those made from them.
 ///
 /// ```text
 /// digraph iteration {
@@ -62,8 +71,11 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
     let node = |var: IndexVar| format!("v{k}_{}", var.index());
     let paths = paths(program, kernel);
     let loops = kernel.body.loops();
+    let origins = provenance(program, kernel);
     let mut seen: Vec<IndexVar> = vec![];
-    for var in loops.iter().copied().chain(paths.iter().flat_map(|p| p.steps.iter().map(|s| s.0))) {
+    let visited = paths.iter().flat_map(|p| p.steps.iter().map(|s| s.0));
+    let derived = origins.iter().flat_map(|o| o.from.iter().chain([&o.var]).copied());
+    for var in loops.iter().copied().chain(visited).chain(derived) {
         if !seen.contains(&var) {
             seen.push(var);
             let _ = writeln!(out, "    {} [label={}];", node(var), quoted(&program.vars[var]));
@@ -71,6 +83,12 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
     }
     for pair in loops.windows(2) {
         let _ = writeln!(out, "    {} -> {} [style=dashed];", node(pair[0]), node(pair[1]));
+    }
+    for Origin { var, from, how } in &origins {
+        for &origin in from {
+            let look = format!("[label={}, style=dotted]", quoted(how));
+            let _ = writeln!(out, "    {} -> {} {look};", node(origin), node(*var));
+        }
     }
     for (p, path) in paths.iter().enumerate() {
         let color = 1 + p % COLOURS;
@@ -119,6 +137,58 @@ fn paths(program: &Program, kernel: &Kernel) -> Vec<Path> {
         paths.push(path(format!("result {}", print::access(program, result)), result));
     }
     paths
+}
+
+/// What a variable was made from, and how.
+struct Origin {
+    var: IndexVar,
+    from: Vec<IndexVar>,
+    how: String,
+}
+
+/// Where the derived variables of a kernel's loops come from, those made first first.
+fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
+    let derived = &program.derived;
+    let mut vars: Vec<IndexVar> = vec![];
+    for var in kernel.body.loops() {
+        let ancestors = derived.ancestors(var).into_iter().rev();
+        for var in ancestors.chain([var]) {
+            if !vars.contains(&var) {
+                vars.push(var);
+            }
+        }
+    }
+    let origin = |var| {
+        let how = derivation(program, var)?;
+        Some(Origin { var, from: derived.origins(var), how })
+    };
+    vars.into_iter().filter_map(origin).collect()
+}
+
+/// How a variable follows from those it was made from.
+fn derivation(program: &Program, var: IndexVar) -> Option<String> {
+    let name = |v: &IndexVar| program.vars[*v].as_str();
+    let Some(relation) = program.derived.relation(var) else {
+        let map = program.derived.map(var)?;
+        return Some(match map {
+            LevelMap::Mode(_) => return None,
+            LevelMap::Div(v, b) => format!("{}/{b}", name(&v)),
+            LevelMap::Mod(v, b) => format!("{}%{b}", name(&v)),
+            LevelMap::Diff { plus, minus } => format!("{}-{}", name(&plus), name(&minus)),
+            LevelMap::Slot(v) => format!("slots of {}", name(&v)),
+        });
+    };
+    Some(match relation {
+        Relation::Part { place, parts, .. } => format!("one of {parts} parts, of {}", name(place)),
+        Relation::Place { part, .. } => format!("the place in part {}", name(part)),
+        Relation::Fused { outer, inner } => format!("all {} of each {}", name(inner), name(outer)),
+        Relation::Position { access, .. } => {
+            format!("positions of {}", print::access(program, access))
+        }
+        Relation::Same { bound: None, .. } => "the same".to_owned(),
+        Relation::Same { bound: Some(Bound::Exact(n)), .. } => format!("the same, {n} of them"),
+        Relation::Same { bound: Some(Bound::Most(n)), .. } => format!("the same, at most {n}"),
+    })
 }
 
 /// A text between quotation marks.

@@ -86,10 +86,17 @@ struct Target {
     partial: Vec<TensorId>,
 }
 
+/// The loops of a product that are better split.
+pub(super) struct Distributed {
+    pub(super) cost: f64,
+    pub(super) body: Stmt,
+    /// The temporaries that may be sums of nothing.
+    pub(super) partial: Vec<TensorId>,
+}
+
 impl Legaliser<'_> {
-    /// The loops of a task, if they are better split, and the temporaries that may be sums of
-    /// nothing.
-    pub(super) fn distributed(&mut self, task: &Task) -> Option<(Stmt, Vec<TensorId>)> {
+    /// The loops of a task, if they are better split.
+    pub(super) fn distributed(&mut self, task: &Task) -> Option<Distributed> {
         let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
         let mut accesses = vec![];
         let format = &self.program.storage(task.result).format;
@@ -120,9 +127,10 @@ impl Legaliser<'_> {
         let mut target =
             Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
         let lhs = self.access(task.result, &task.vars);
-        let stmt = self.built(plan, &lhs, false, &mut target);
+        let cost = plan.cost;
+        let body = self.built(plan, &lhs, false, &mut target);
         debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
-        Some((stmt, target.partial))
+        Some(Distributed { cost, body, partial: target.partial })
     }
 
     /// The cheapest loops of a product.
@@ -371,12 +379,13 @@ impl Legaliser<'_> {
         let value = self.value(&split.factors, target);
         let tensor = self.left_by(&value, &split.kept, target.compute);
         target.parts.push((split.number, tensor));
-        let partial = partial || target.compute.integers().is_none();
-        if partial {
+        let exact = target.compute.integers().is_some();
+        let is_partial = !exact && self.program.may_be_nothing(&value, &target.partial);
+        if is_partial {
             target.partial.push(tensor);
         }
         let part = self.built(split.part, &Access::of(tensor, split.kept.clone()), false, target);
-        let rest = self.built(split.rest, lhs, partial, target);
+        let rest = self.built(split.rest, lhs, partial || is_partial, target);
         let (consumer, producer) = (Box::new(rest), Box::new(part));
         Stmt::forall(&split.shared, Stmt::Where { consumer, producer })
     }

@@ -3,8 +3,9 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
+use super::distribute::Distributed;
 use super::{Legaliser, Task};
-use crate::cin::{Kernel, Kind, Stmt};
+use crate::cin::{Choice, Kernel, Kind, Stmt};
 use crate::datatype::DataType;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -20,45 +21,31 @@ impl Legaliser<'_> {
     /// The kernel of a task; operands to convert become kernels of their own first.
     pub(super) fn kernel(&mut self, task: Task) -> Kernel {
         let is_copy = matches!(task.value, Expr::Access(_));
-        let order = self.best_order(&task, is_copy);
+        let orders = self.best_orders(&task, is_copy);
+        let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
+        let order = orders.into_iter().next().map(|(_, order)| order).unwrap_or_default();
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
-        if let Some(gather) = self.gather(&task) {
+        let (result, compute) = (task.result, task.compute);
+        let workspace = self.has_small_dimensions(&task);
+        let (scatter, body, partial) = if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
                 let task = self.narrowed(task);
                 return self.kernel(task);
             }
-            let (result, compute) = (task.result, task.compute);
-            let workspace = self.has_small_dimensions(&task);
-            let body = self.gathering_loops(&task, &order.vars, gather);
-            let chunked = self.request.parallel;
-            return Kernel {
-                result,
-                kind: Kind::Fused,
-                compute,
-                body,
-                scatter: false,
-                workspace,
-                chunked,
-                tags: BTreeMap::new(),
-                partial: vec![],
-            };
-        }
-        let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
-        let scatter = revisited || self.ways().is_list_driven(&task);
-        if scatter && self.request.parallel && !self.holds_sums(&task) {
-            // Parts have sums of their own.
-            let vars = self.storage_order(&task);
-            let value = self.temporary("t", None, vars, task.value, task.compute);
-            return self.kernel(Task { value, ..task });
-        }
-        let (result, compute) = (task.result, task.compute);
-        let workspace = self.has_small_dimensions(&task);
-        let free = !scatter && !self.request.scheduled && order.converted.is_empty();
-        let distributed = if free { self.distributed(&task) } else { None };
-        let (body, partial) = match distributed {
-            Some(distributed) => distributed,
-            None => (self.loops(task, &order.vars, scatter), vec![]),
+            (false, self.gathering_loops(&task, &order.vars, gather), vec![])
+        } else {
+            let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
+            let scatter = revisited || self.ways().is_list_driven(&task);
+            let free = !scatter && !self.request.scheduled && order.converted.is_empty();
+            match if free { self.distributed(&task) } else { None } {
+                Some(Distributed { cost, body, partial }) => {
+                    let loops = body.loops();
+                    choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
+                    (scatter, body, partial)
+                }
+                None => (scatter, self.loops(task, &order.vars, scatter), vec![]),
+            }
         };
         Kernel {
             result,
@@ -67,6 +54,7 @@ impl Legaliser<'_> {
             body,
             scatter,
             workspace,
+            choices,
             chunked: self.request.parallel,
             tags: BTreeMap::new(),
             partial,

@@ -9,6 +9,7 @@
 use super::cost::{Estimate, Operands};
 use super::way::Way;
 use super::{Legaliser, Task};
+use crate::cin::choice::{self, Choice};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::ids::IndexVar;
 use crate::level::{COMPRESSED, DENSE};
@@ -21,7 +22,7 @@ const MAX_CANDIDATES: usize = 150;
 const MAX_SEARCHED: usize = 2;
 
 /// The loops of a task.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Order {
     /// Outermost first.
     pub(super) vars: Vec<IndexVar>,
@@ -29,24 +30,40 @@ pub(super) struct Order {
     pub(super) converted: Vec<Access>,
 }
 
+impl Order {
+    pub(super) fn choice(&self, cost: f64) -> Choice {
+        let copied = self.converted.iter().map(|a| a.tensor).collect();
+        Choice { loops: self.vars.clone(), copied, apart: false, cost }
+    }
+}
+
 impl Legaliser<'_> {
     /// The cheapest order of a task's loops; `as_stored` rules conversions out where it can.
     pub(super) fn best_order(&self, task: &Task, as_stored: bool) -> Order {
+        let best = self.best_orders(task, as_stored).into_iter().next();
+        best.map(|(_, order)| order).unwrap_or_default()
+    }
+
+    /// The cheapest orders of a task's loops with their costs, cheapest first.
+    pub(super) fn best_orders(&self, task: &Task, as_stored: bool) -> Vec<(f64, Order)> {
         let accesses = distinct(&task.value);
-        let mut best: Option<(f64, Order)> = None;
+        let mut best: Vec<(f64, Order)> = vec![];
         for basis in self.bases(task, &accesses) {
             for vars in self.candidate_orders(&accesses, &basis) {
                 for order in self.variants(task, &accesses, vars) {
                     let unwanted = as_stored && !order.converted.is_empty();
                     let penalty = if unwanted { 1e100 } else { 0.0 };
                     let cost = self.estimate(task, &order) + penalty;
-                    if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                        best = Some((cost, order));
+                    // The first of those that cost the same is the best.
+                    let at = best.partition_point(|(less, _)| *less <= cost);
+                    if at < choice::KEPT {
+                        best.truncate(choice::KEPT - 1);
+                        best.insert(at, (cost, order));
                     }
                 }
             }
         }
-        best.map_or(Order { vars: vec![], converted: vec![] }, |(_, order)| order)
+        best
     }
 
     fn candidate_orders(&self, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {

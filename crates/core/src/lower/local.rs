@@ -83,13 +83,24 @@ impl Lowerer<'_> {
             let stmts = [before, produced, consumer.stmts].concat();
             return Code { stmts, covers: consumer.covers };
         };
-        let turns = match &produced[..] {
-            [ir::Stmt::For { lo, hi, .. }] => Some(lt(lo.clone(), hi.clone())),
-            _ => None,
+        let (yes, no) = [true, false].map(|b| assign(any, Expr::Const(Scalar::Bool(b)))).into();
+        let (turns, produced) = match <[ir::Stmt; 1]>::try_from(produced) {
+            // Every turn adds to it, so turns tell as much as a flag.
+            Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
+                body.retain(|s| *s != yes);
+                let turns = lt(lo.clone(), hi.clone());
+                let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
+                let stmts = [before, produced, consumer.stmts].concat();
+                return Code { stmts: vec![when(turns, stmts)], covers: false };
+            }
+            Ok([s]) => match &s {
+                ir::Stmt::For { lo, hi, .. } => (Some(lt(lo.clone(), hi.clone())), vec![s]),
+                _ => (None, vec![s]),
+            },
+            Err(produced) => (None, produced),
         };
-        let mut stmts = vec![assign(any, Expr::Const(Scalar::Bool(false)))];
-        stmts.extend([before, produced].concat());
-        stmts.push(when(Expr::Var(any), consumer.stmts));
+        let stmts =
+            [vec![no], before, produced, vec![when(Expr::Var(any), consumer.stmts)]].concat();
         // Without a turn there is not even anything to prepare.
         let stmts = turns.map_or(stmts.clone(), |turns| vec![when(turns, stmts)]);
         Code { stmts, covers: false }

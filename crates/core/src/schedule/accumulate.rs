@@ -140,7 +140,8 @@ impl Nest<'_> {
             _ => (None, rhs),
         };
         let sum = Access::of(self.program.register(op, &rhs, self.compute), vec![]);
-        if op == ReduceOp::Add && self.knows_nothing(lhs.tensor) {
+        let partial = self.program.may_be_nothing(&rhs, &self.partial);
+        if partial && op == ReduceOp::Add && self.knows_nothing(lhs.tensor) {
             self.partial.push(sum.tensor);
         }
         let accumulate = Stmt::Assign { lhs: sum.clone(), op: Some(op), rhs };

@@ -14,6 +14,7 @@
 
 mod accumulate;
 mod bound;
+mod chosen;
 mod command;
 mod divide;
 mod expression;
@@ -35,6 +36,7 @@ mod way;
 mod workspace;
 
 pub use bound::check_dimensions;
+pub use chosen::{chosen, have_same_loops};
 pub use command::Command;
 pub use gpu::{MOST_THREADS, WARP};
 pub use parse::parse;

@@ -203,12 +203,15 @@ impl<'t> Call<'t> {
         Err(self.refuse(self.span.clone(), message))
     }
 
-    /// The argument at a place: a name, or several in parentheses.
+    /// The argument at a place: a name, or any number of them in parentheses.
     fn names(&self, k: usize) -> Result<Vec<String>, Diagnostic> {
         let span = self.args[k].clone();
         let text = &self.text[span.clone()];
         let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
         let Some(inner) = inner else { return Ok(vec![self.name(k)?]) };
+        if inner.trim().is_empty() {
+            return Ok(vec![]);
+        }
         let names: Vec<String> = inner.split(',').map(|name| name.trim().to_owned()).collect();
         match names.iter().find(|name| !is_name(name)) {
             None => Ok(names),
@@ -308,6 +311,7 @@ mod tests {
         check(" ; \n", "");
         check("reorder(j,i)", "reorder(j, i)");
         check("precompute( A(i,j)*x(j), j,jw,w )", "precompute(A(i,j)*x(j), j, jw, w)");
+        check("precompute(e, ( ), (), w)", "precompute(e, (), (), w)");
         check("precompute(e,(i, j),(iw,j),w,listed)", "precompute(e, (i, j), (iw, j), w, listed)");
         check("split(i,i0,i1,32)", "split(i, i0, i1, 32)");
         check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");

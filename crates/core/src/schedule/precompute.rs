@@ -178,7 +178,7 @@ pub(super) fn apart(
     let shared = [&outer.all, &loops(&[])[..]].concat();
     let part = (&split.part, &old[..], &new[..]);
     let w = workspace::declare(s, WORKSPACE, split.workspace, split.kind, part, &shared, over)?;
-    if over == Some(ReduceOp::Add) && is_multiplied(s, w, (lhs.tensor, op)) {
+    if is_partial(s, over, &split.part) && is_multiplied(s, w, (lhs.tensor, op)) {
         s.kernel_mut().partial.push(w);
     }
     let rhs = filled(taken.rest, &Expr::Access(Access::of(w, old)));
@@ -187,6 +187,14 @@ pub(super) fn apart(
     let producer = renamed(Element::around(of_part, part), &own);
     let (consumer, producer) = (Box::new(consumer), Box::new(producer));
     Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
+}
+
+/// Whether sums of a part may be of nothing.
+fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
+    let kernel = s.kernel();
+    over == Some(ReduceOp::Add)
+        && kernel.compute.integers().is_none()
+        && s.program.may_be_nothing(part, &kernel.partial)
 }
 
 /// Whether the zero that a sum of nothing leaves in a workspace may meet an infinite factor on its
@@ -200,8 +208,7 @@ fn is_multiplied(
         let full = s.program.storage(tensor).format.is_full();
         full || s.program.tensors[tensor].role == Role::Workspace
     };
-    let exact = s.kernel().compute.integers().is_some();
-    !exact && held(workspace) && (op.is_some() || held(to))
+    held(workspace) && (op.is_some() || held(to))
 }
 
 /// The loops named have to be loops of the part, inside all that both parts need.

@@ -1,0 +1,140 @@
+//! Commands that give a kernel the loops that legalisation chose for it, to be edited and given
+//! back.
+//!
+//! ```text
+//! forall(i, where(forall(k, forall(l, A(i,l) += w(k) * D(k,l))), forall(j, forall(k, w(k) += B(i,j) * C(j,k)))))
+//!
+//! reorder(i, j, k, l)
+//! precompute(B(i,j) * C(j,k), k, k, w)
+//! ```
+
+use super::Schedule;
+use super::command::Command;
+use crate::cin::{Kernel, Program, Stmt, print};
+use crate::ids::IndexVar;
+use crate::notation::{Access, Expr};
+
+/// Commands for the last kernel of a program to which no schedule was applied; the same without
+/// those for what legalisation computes beforehand with a schedule too; and none. Which of them give
+/// the same loops has to be seen: not all loops can be had by commands.
+pub fn chosen(program: &Program) -> Vec<Schedule> {
+    let Some(kernel) = program.kernels.last() else { return vec![] };
+    let mut commands = vec![];
+    let loops = order(&kernel.body);
+    if loops.len() > 1 {
+        let vars = loops.iter().map(|&v| program.vars[v].clone()).collect();
+        commands.push(Command::Reorder { vars });
+    }
+    let few = commands.len();
+    parts(program, &kernel.body, &mut commands);
+    let of = |commands: &[Command]| {
+        let mut schedule = Schedule::default();
+        let pushed = commands.iter().try_for_each(|c| schedule.push(c).map(|_| ()));
+        // Some names cannot be written.
+        pushed.ok().map(|()| schedule)
+    };
+    [&commands[..], &commands[..few], &[]].into_iter().filter_map(of).collect()
+}
+
+/// Whether two kernels have the same loops around the same products.
+pub fn have_same_loops(a: (&Program, &Kernel), b: (&Program, &Kernel)) -> bool {
+    shape(a.0, &a.1.body) == shape(b.0, &b.1.body)
+}
+
+/// An order of loops that agrees with that of every branch.
+fn order(body: &Stmt) -> Vec<IndexVar> {
+    let mut chains = vec![];
+    collect(body, &mut vec![], &mut chains);
+    let mut order: Vec<IndexVar> = vec![];
+    loop {
+        let open = |chain: &Vec<IndexVar>| -> Vec<IndexVar> {
+            chain.iter().copied().filter(|v| !order.contains(v)).collect()
+        };
+        let rests: Vec<Vec<IndexVar>> = chains.iter().map(open).collect();
+        let firsts = rests.iter().filter_map(|rest| rest.first().copied());
+        let ready = |v: &IndexVar| rests.iter().all(|rest| !rest.iter().skip(1).any(|w| w == v));
+        match firsts.clone().find(ready).or(firsts.clone().next()) {
+            Some(next) => order.push(next),
+            None => return order,
+        }
+    }
+}
+
+/// The loops around each assignment, those of producers first.
+fn collect(s: &Stmt, around: &mut Vec<IndexVar>, chains: &mut Vec<Vec<IndexVar>>) {
+    match s {
+        Stmt::Forall { var, body } => {
+            around.push(*var);
+            collect(body, around, chains);
+            around.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            collect(producer, around, chains);
+            collect(consumer, around, chains);
+        }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| collect(part, around, chains)),
+        Stmt::Within { body, .. } => collect(body, around, chains),
+        Stmt::Assign { .. } => chains.push(around.clone()),
+    }
+}
+
+/// A command for each part that is computed beforehand, outer ones first.
+fn parts(program: &Program, s: &Stmt, commands: &mut Vec<Command>) {
+    match s {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => parts(program, body, commands),
+        Stmt::Sequence(all) => all.iter().for_each(|part| parts(program, part, commands)),
+        Stmt::Where { consumer, producer } => {
+            if let Some((lhs, value)) = whole(producer) {
+                let vars: Vec<String> =
+                    lhs.indices.iter().map(|&v| program.vars[v].clone()).collect();
+                let own = vars.clone();
+                let workspace = program.tensors[lhs.tensor].name.clone();
+                let value = print::expr(program, &value);
+                commands.push(Command::Precompute { value, vars, own, workspace, kind: None });
+            }
+            parts(program, producer, commands);
+            parts(program, consumer, commands);
+        }
+        Stmt::Assign { .. } => {}
+    }
+}
+
+/// What a producer writes, with what was computed for it beforehand put back.
+fn whole(s: &Stmt) -> Option<(Access, Expr)> {
+    match s {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => whole(body),
+        Stmt::Sequence(_) => None,
+        Stmt::Assign { lhs, rhs, .. } => Some((lhs.clone(), rhs.clone())),
+        Stmt::Where { consumer, producer } => {
+            let (lhs, rhs) = whole(consumer)?;
+            let (part, value) = whole(producer)?;
+            Some((lhs, replaced(rhs, &part, &value)))
+        }
+    }
+}
+
+fn replaced(e: Expr, access: &Access, value: &Expr) -> Expr {
+    match e {
+        Expr::Access(a) if a == *access => value.clone(),
+        e => e.map_children(&mut |child| replaced(child, access, value)),
+    }
+}
+
+/// Assignments as they run, in their loops, with the accesses of each in no order.
+fn shape(program: &Program, s: &Stmt) -> String {
+    let name = |v: &IndexVar| program.vars[*v].as_str();
+    match s {
+        Stmt::Forall { var, body } => format!("{}({})", name(var), shape(program, body)),
+        Stmt::Where { consumer, producer } => {
+            format!("{}; {}", shape(program, producer), shape(program, consumer))
+        }
+        Stmt::Sequence(parts) => parts.iter().map(|part| shape(program, part) + "; ").collect(),
+        Stmt::Within { body, .. } => shape(program, body),
+        Stmt::Assign { lhs, rhs, .. } => {
+            let mut accesses: Vec<String> =
+                rhs.accesses().into_iter().map(|a| print::access(program, a)).collect();
+            accesses.sort();
+            format!("{} = {}", print::access(program, lhs), accesses.join(" "))
+        }
+    }
+}
