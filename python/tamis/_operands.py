@@ -82,8 +82,7 @@ def _of_pydata(operand: Any) -> Any:
         return coo.todense()
     levels: list[dict[str, Any]] = [{"crd": crd} for crd in coo.coords]
     levels[0]["pos"] = np.array([0, len(coo.data)])
-    name = "sparse" if coo.ndim == 1 else "coo"
-    storage = _storage(name, coo.dtype, coo.fill_value)
+    storage = _storage("coo", coo.dtype, coo.fill_value)
     return _native.Tensor.of_arrays(coo.shape, storage, levels, coo.data)
 
 

@@ -162,7 +162,7 @@ fn csb(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
 
 /// A list of the first modes, with dense ones below.
 fn list(order: usize, dense: usize, properties: &[Property]) -> Option<Vec<LevelSpec>> {
-    let listed = order.checked_sub(dense).filter(|&n| n >= 2)?;
+    let listed = order.checked_sub(dense).filter(|&n| n >= 1)?;
     let has = |p: Property| properties.contains(&p);
     if has(Property::Padded) {
         return None;
@@ -208,8 +208,7 @@ impl NamedFormat {
             Levels::Alike { least, .. } | Levels::Last { least, .. } => least,
             Levels::Listed(levels) => levels.len(),
             Levels::ColumnMajor | Levels::Blocks(_) | Levels::Mapped(_) => 2,
-            // Below two, a list is a compressed level.
-            Levels::List { dense } => 2 + dense,
+            Levels::List { dense } => 1 + dense,
         }
     }
 
