@@ -11,16 +11,20 @@
 //! that leaves fewer loops around each other in both kernels, if a sparse factor says which of its
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
-//! variables the one that leaves the temporary of the lowest order goes first.
+//! variables the one that leaves the temporary of the lowest order goes first, and of these the one
+//! with the fewest turns of loops. Products with more sums than are looked at together
+//! ([`super::distribute`]) have some summed beforehand even if no factor is sparse.
 //!
 //! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
 //! infinite factor that meets nothing in the product as it is written.
 
+use super::distribute::MAX_SUMS;
 use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Kernel;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use std::cmp::Ordering;
 
 /// Factors to multiply beforehand.
 struct Contraction {
@@ -30,6 +34,8 @@ struct Contraction {
     summed: Vec<IndexVar>,
     /// Those of the temporary.
     kept: Vec<IndexVar>,
+    /// How many turns the loops take, all coordinates visited.
+    turns: f64,
 }
 
 impl Legaliser<'_> {
@@ -68,12 +74,17 @@ impl Legaliser<'_> {
         task: &Task,
     ) -> Option<Expr> {
         let Contraction { summed, kept, .. } = contraction;
+        let whole = |e: &Expr| e.accesses().into_iter().all(|a| self.is_full(a));
+        let whole = factors.iter().all(whole);
         let body = Box::new(product(factors));
         let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body };
         let before = self.program.clone();
         let temporary = self.temporary("t", None, kept, sum, task.compute);
         let exact = task.compute.integers().is_some();
-        if exact || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel)) {
+        if exact
+            || whole
+            || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel))
+        {
             return Some(temporary);
         }
         self.program = before;
@@ -100,7 +111,8 @@ impl Legaliser<'_> {
         }
         let over = summed.iter().filter_map(|&v| self.over(factors, summed, v));
         let mut candidates: Vec<Contraction> = over.collect();
-        candidates.sort_by_key(|contraction| contraction.kept.len());
+        let key = |c: &Contraction| (c.kept.len(), c.turns);
+        candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         candidates
     }
 
@@ -122,8 +134,10 @@ impl Legaliser<'_> {
         let samples = |a: &&Access| kept.iter().all(|v| a.indices.contains(v));
         let sampled = kept.len() > 1 && after.iter().filter(sparse).any(samples);
         let fewer = inner.len() < all.len() && before.len() > 1 && !after.is_empty();
-        let worth = fewer && listed && !sampled;
-        worth.then_some(Contraction { factors: chosen, summed: within, kept })
+        let long = summed.len() > MAX_SUMS && !self.request.scheduled;
+        let turns = inner.iter().map(|v| self.dimension_of(*v)).product();
+        let worth = fewer && (listed || long) && !sampled;
+        worth.then_some(Contraction { factors: chosen, summed: within, kept, turns })
     }
 }
 

@@ -30,8 +30,8 @@ use crate::notation::{Access, Expr};
 const WORTH: f64 = 0.6;
 /// How many splits deep.
 const DEPTH: usize = 4;
-/// How many sums a product may have.
-const MAX_SUMS: usize = 5;
+/// How many sums a product may have; of more, some are summed beforehand.
+pub(super) const MAX_SUMS: usize = 4;
 
 /// A factor of a product.
 #[derive(Clone, PartialEq)]
@@ -312,7 +312,8 @@ impl Legaliser<'_> {
         least.max(1.0)
     }
 
-    fn dimension_of(&self, var: IndexVar) -> f64 {
+    /// The dimension of a variable, as far as it is known.
+    pub(super) fn dimension_of(&self, var: IndexVar) -> f64 {
         self.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
     }
 
