@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask ci | tidy | python | bless | bench | differential`.
+//! Project chores: `cargo xtask ci | tidy | python | bless | bench | gpu | differential`.
 
 mod python;
 mod tidy;
@@ -12,6 +12,7 @@ const HELP: &str = "cargo xtask COMMAND
   python               build the Python package and run its tests
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
+  gpu [ARGS]           check kernels on a GPU against the processor, and time them: --quick
   differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME";
 
 /// Tests and the differential run share one profile, so that Cranelift is built once.
@@ -31,6 +32,9 @@ fn main() -> ExitCode {
         ),
         Some("bench") => {
             cargo(&["run", "--release", "--manifest-path", "bench/Cargo.toml", "--"], &rest, None)
+        }
+        Some("gpu") => {
+            cargo(&["run", "--release", "-p", "tamis-testing", "--bin", "gpu", "--"], &rest, None)
         }
         Some("differential") => cargo(
             &["run", "--release", "-p", "tamis-testing", "--bin", "differential", "--"],

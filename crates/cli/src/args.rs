@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// auto, jit, c, interp or cuda
+    /// auto, jit, c, interp, cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
     #[arg(long, default_value = "auto")]
     pub backend: String,
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
@@ -106,8 +106,8 @@ pub struct ExplainArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// One or several of: notation cin schedule graph lattice ir c cuda asm; without it all, of c
-    /// and asm only how long they are
+    /// One or several of: notation cin schedule graph lattice ir c cuda asm; without it all, of c,
+    /// cuda and asm only how long they are
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,
     /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or

@@ -61,13 +61,12 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// All stages, of C and machine code only how long they are.
+/// All stages, of C, CUDA and machine code only how long they are.
 fn all(explanation: &Explanation, out: &mut dyn Write) -> Result<(), Failure> {
     for stage in Stage::ALL {
         let name = stage.name();
         let text = match stage {
-            Stage::Cuda => continue,
-            Stage::C | Stage::Asm => match explanation.stage(stage) {
+            Stage::C | Stage::Cuda | Stage::Asm => match explanation.stage(stage) {
                 Ok(text) => format!("# {} lines: --emit {name}\n", text.lines().count()),
                 Err(why) => format!("# {}\n", why.message),
             },

@@ -70,7 +70,8 @@ codes! {
     OutOfMemory "out-of-memory" Execution "An array does not fit in memory.";
     IntegerOverflow "integer-overflow" Execution "A value does not fit the result's data type.";
     PositionOverflow "position-overflow" Execution "A position does not fit its index width.";
-    CompilerFailed "compiler-failed" Execution "The system's C compiler failed.";
+    CompilerFailed "compiler-failed" Execution "The compiler of C or CUDA failed.";
+    DeviceFailed "device-failed" Execution "A GPU failed.";
     Interrupted "interrupted" Execution "The caller asked for the end of a computation.";
     Internal "internal" Execution "A mistake of Tamis itself: please report it.";
 }

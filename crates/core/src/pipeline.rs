@@ -7,7 +7,7 @@ use crate::ir::verify::assert_valid;
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
-use crate::schedule::{Schedule, schedule};
+use crate::schedule::{Schedule, schedule, schedule_on_gpu};
 use crate::transform::{Target, transform};
 
 /// A program, ready for a backend.
@@ -49,7 +49,11 @@ pub fn compile_watched(
 ) -> Result<Compiled, Diagnostic> {
     let program = legalise(request)?;
     watch(Stage::Legalised(&program));
-    let program = detached(schedule(program, commands)?);
+    let program = match target.gpu && commands.is_empty() {
+        true => schedule_on_gpu(program).0,
+        false => schedule(program, commands)?,
+    };
+    let program = detached(program);
     watch(Stage::Scheduled(&program));
     let functions = functions(&program, target, watch);
     Ok(Compiled { program, functions })

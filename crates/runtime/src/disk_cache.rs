@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tamis_core::diagnostic::{Code, Diagnostic};
 
 /// One entry's place.
-pub(crate) struct Cache {
+pub struct Cache {
     folder: PathBuf,
     name: String,
 }
 
 impl Cache {
     /// The entry for everything that a library depends on.
-    pub(crate) fn open(parts: &[&str]) -> Cache {
+    pub fn open(parts: &[&str]) -> Cache {
         let folder = folder();
         let text = parts.join("\0");
         let name = format!("{:016x}{:016x}", hash(&text, 0xCBF2_9CE4_8422_2325), hash(&text, 7));
@@ -23,14 +23,14 @@ impl Cache {
     }
 
     /// The library, if there is one of exactly this text.
-    pub(crate) fn find(&self, source: &str) -> Option<PathBuf> {
+    pub fn find(&self, source: &str) -> Option<PathBuf> {
         let kept = std::fs::read_to_string(self.folder.join(format!("{}.c", self.name))).ok()?;
         let library = self.folder.join(format!("{}.so", self.name));
         (kept == source && library.exists()).then_some(library)
     }
 
     /// Makes the library of a text by `compile(source, target)` and keeps both.
-    pub(crate) fn store(
+    pub fn store(
         &self,
         source: &str,
         compile: impl Fn(&Path, &Path) -> Result<(), Diagnostic>,

@@ -30,6 +30,11 @@ pub trait Executable: Send + Sync {
     fn is_concurrent(&self) -> bool {
         true
     }
+
+    /// Why the last call failed, where its status does not say.
+    fn failure(&self) -> Option<Diagnostic> {
+        None
+    }
 }
 
 /// Packs a list of entries.
@@ -140,7 +145,7 @@ impl Call<'_> {
         // the size of the result, the rest is empty or was left by another call.
         match unsafe { self.executable.call(&mut frame.slots) } {
             Status::Ok => Ok(()),
-            status => Err(self.failed(status)),
+            status => Err(self.executable.failure().unwrap_or_else(|| self.failed(status))),
         }
     }
 

@@ -4,7 +4,7 @@ mod ascending;
 pub mod budget;
 pub mod cc;
 pub mod coordinates;
-mod disk_cache;
+pub mod disk_cache;
 mod extent;
 pub mod interpreted;
 mod interrupt;

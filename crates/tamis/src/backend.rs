@@ -20,14 +20,22 @@ pub enum Backend {
     C,
     /// The interpreter: slow, checks everything.
     Interpreter,
+    /// Kernels for a GPU, on one; what has no kernel runs as machine code in process.
+    Cuda,
     /// Kernels for a GPU, emulated on the processor thread by thread: slow, for tests.
     CudaEmulated,
 }
 
 impl Backend {
     /// Every backend.
-    pub const ALL: [Backend; 5] =
-        [Backend::Auto, Backend::Jit, Backend::C, Backend::Interpreter, Backend::CudaEmulated];
+    pub const ALL: [Backend; 6] = [
+        Backend::Auto,
+        Backend::Jit,
+        Backend::C,
+        Backend::Interpreter,
+        Backend::Cuda,
+        Backend::CudaEmulated,
+    ];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
@@ -36,6 +44,7 @@ impl Backend {
             Backend::Jit => "jit",
             Backend::C => "c",
             Backend::Interpreter => "interp",
+            Backend::Cuda => "cuda",
             Backend::CudaEmulated => "cuda-emulated",
         }
     }
@@ -43,6 +52,17 @@ impl Backend {
     /// The backend of this name.
     pub fn parse(name: &str) -> Option<Backend> {
         Backend::ALL.into_iter().find(|b| b.name() == name)
+    }
+
+    /// Whether everything that the backend needs is there.
+    pub fn is_available(self) -> bool {
+        match self {
+            Backend::Auto | Backend::Jit | Backend::Interpreter => true,
+            Backend::C | Backend::CudaEmulated => cc::is_available(),
+            Backend::Cuda => {
+                tamis_cuda::driver::device().is_ok() && tamis_cuda::nvrtc::is_available()
+            }
+        }
     }
 
     /// What code for the backend may assume.
@@ -63,7 +83,7 @@ impl Backend {
                 gpu: false,
             },
             Backend::Interpreter => Target::SCALAR,
-            Backend::CudaEmulated => Target::GPU,
+            Backend::Cuda | Backend::CudaEmulated => Target::GPU,
         }
     }
 
@@ -85,6 +105,14 @@ impl Backend {
                 .iter()
                 .map(|f| Box::new(Interpreted::new((*f).clone())) as Box<dyn Executable>)
                 .collect()),
+            Backend::Cuda => {
+                // Without a device, programs of which no part would run on one fail as well.
+                tamis_cuda::driver::device()?;
+                on_device(functions, &|functions| {
+                    let compiled = tamis_cuda::device::compile(functions)?;
+                    Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+                })
+            }
             Backend::CudaEmulated => on_device(functions, &|functions| {
                 let compiled = tamis_cuda::emulated::compile(functions)?;
                 Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())

@@ -17,7 +17,7 @@ use tamis_core::kind;
 use tamis_core::legalise::{Request, legalise};
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
-use tamis_core::schedule::{self, Schedule};
+use tamis_core::schedule::{self, Schedule, schedule_on_gpu};
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -182,6 +182,19 @@ impl<'p> Explanation<'p> {
         Ok(graph::dot(&self.compiled(Backend::Interpreter.target())?.program))
     }
 
+    /// The schedules that kernels get on a GPU where none is given, as comments.
+    fn found_for_gpu(&self) -> Result<String, Diagnostic> {
+        if !self.schedule.is_empty() {
+            return Ok(String::new());
+        }
+        let (program, found) = schedule_on_gpu(legalise(&self.request)?);
+        let named = program.kernels.iter().zip(found);
+        let line = |(kernel, text): (&cin::Kernel, Option<String>)| {
+            Some(format!("/* {}: {} */\n", program.name(kernel), text?))
+        };
+        Ok(named.filter_map(line).collect())
+    }
+
     /// One stage as text.
     pub fn stage(&self, stage: Stage) -> Result<String, Diagnostic> {
         let compiled = |backend: Backend| self.compiled(backend.target());
@@ -211,7 +224,8 @@ impl<'p> Explanation<'p> {
             }
             Stage::Cuda => {
                 let functions = self.compiled(Target::GPU)?.functions;
-                cuda::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
+                self.found_for_gpu()?
+                    + &cuda::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
             }
         })
     }

@@ -25,7 +25,7 @@ fn values(tensor: &Tensor) -> &[f64] {
 #[test]
 fn a_result_is_assembled_once_and_computed_often() {
     let first = matrix([1.0, 2.0, 3.0, 4.0]);
-    for backend in Backend::ALL {
+    for backend in Backend::ALL.into_iter().filter(|b| b.is_available()) {
         let kernel = kernel(&first, backend);
         let (_, pattern) = kernel.assemble(&[("A", &first)]).expect("it runs").remove(0);
         assert_eq!(values(&pattern), [0.0; 5]);
@@ -48,7 +48,7 @@ fn a_pattern_is_a_mask() {
     // Nothing comes to (1,2), and what comes to (0,0), (0,2) and (1,1) has no entry.
     let pattern = Tensor::csr([3, 3], vec![0, 0, 1, 3], vec![2, 0, 2], vec![7.0; 3]);
     let pattern = pattern.expect("valid arrays");
-    for backend in Backend::ALL {
+    for backend in Backend::ALL.into_iter().filter(|b| b.is_available()) {
         let computed = kernel(&a, backend).compute(&[("A", &a)], &[("C", &pattern)]);
         let (_, computed) = computed.expect("it runs").remove(0);
         assert_eq!(values(&computed), [0.0, 4.0, 8.0], "{}", backend.name());

@@ -16,7 +16,7 @@
 //! ```
 //!
 //! A run is evaluated on every backend in every alternative and against the dense reference; one
-//! with loops for a GPU on an emulated one, too.
+//! with loops for a GPU, or CUDA C expected, on an emulated one, too.
 //! `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
@@ -136,7 +136,7 @@ fn is_name(text: &str) -> bool {
 impl Filetest {
     /// Whether a GPU is to run some loop.
     fn is_for_gpu(&self) -> bool {
-        self.schedule.contains("gpu_")
+        self.schedule.contains("gpu_") || self.sections.iter().any(|(name, _)| name == "cuda")
     }
 
     fn alternatives(&self) -> usize {

@@ -5,16 +5,18 @@
 //! costs without a clock.
 
 mod memory;
+mod races;
 
 pub use memory::{Buffer, Counts, Fault};
 
 use crate::algebra::{BinaryOp, eval};
 use crate::datatype::Scalar;
-use crate::ids::{Id, Var};
+use crate::ids::{Array, Id, Var};
 use crate::ir::flow::assigned;
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Function, Param, Reduction, Role, Status, Stmt};
 use memory::Memory;
+use races::{Races, Use};
 
 /// What a parameter is given.
 #[derive(Clone, Debug)]
@@ -46,6 +48,7 @@ pub fn run(
         function,
         vars: vec![vec![]; function.vars.len()],
         memory: Memory::new(function),
+        races: Races::default(),
         limit: limit.unwrap_or(u64::MAX),
     };
     if arguments.len() != function.params.len() {
@@ -80,6 +83,7 @@ struct Machine<'f> {
     /// The lanes of each variable; none before it is assigned.
     vars: Vec<Vec<Scalar>>,
     memory: Memory,
+    races: Races,
     limit: u64,
 }
 
@@ -100,7 +104,7 @@ impl Machine<'_> {
                 let values = self.lanes(value)?;
                 let at = self.index(index)?;
                 for (k, value) in values.into_iter().enumerate() {
-                    self.memory.store(self.function, *array, at + k as i64, value)?;
+                    self.store(*array, at + k as i64, value)?;
                 }
             }
             Stmt::For { var, lo, hi, step, body } => {
@@ -111,6 +115,7 @@ impl Machine<'_> {
             }
             Stmt::Update { array, index, op, value } => {
                 let (at, value) = (self.index(index)?, self.scalar(value)?);
+                self.races.note(self.function, *array, at, Use::Update)?;
                 let old = self.memory.load(self.function, *array, at)?;
                 same_type(old, value)?;
                 let new = eval::binary(on_numbers(*op), old, value);
@@ -137,7 +142,7 @@ impl Machine<'_> {
             Stmt::Fill { array, lo, hi, value } => {
                 let (lo, hi, value) = (self.index(lo)?, self.index(hi)?, self.scalar(value)?);
                 for k in lo..hi {
-                    self.memory.store(self.function, *array, k, value)?;
+                    self.store(*array, k, value)?;
                 }
             }
             Stmt::Sort { keys, carried, lo, hi } => {
@@ -188,16 +193,29 @@ impl Machine<'_> {
         assigned(body, &mut own);
         own.retain(|v| combined.iter().all(|c| c.var != *v));
         let (lo, hi) = (self.index(lo)?, self.index(hi)?);
+        self.races.enter();
         for i in lo..hi {
             self.iterate()?;
+            self.races.next(i);
             own.iter().for_each(|v| self.vars[v.index()].clear());
             self.vars[var.index()] = vec![Scalar::I64(i)];
             if let Flow::Ended(status) = self.block(body)? {
                 return Ok(Flow::Ended(status));
             }
         }
+        self.races.leave();
         own.iter().chain([&var]).for_each(|v| self.vars[v.index()].clear());
         Ok(Flow::Next)
+    }
+
+    fn store(&mut self, array: Array, at: i64, value: Scalar) -> Result<(), Fault> {
+        self.races.note(self.function, array, at, Use::Store)?;
+        self.memory.store(self.function, array, at, value)
+    }
+
+    fn load(&mut self, array: Array, at: i64) -> Result<Scalar, Fault> {
+        self.races.note(self.function, array, at, Use::Load)?;
+        self.memory.load(self.function, array, at)
     }
 
     fn iterate(&mut self) -> Result<(), Fault> {
@@ -232,7 +250,7 @@ impl Machine<'_> {
             },
             Expr::Load { array, index, lanes: 1 } => {
                 let at = self.index(index)?;
-                self.memory.load(self.function, *array, at)
+                self.load(*array, at)
             }
             Expr::Binary(op, a, b) => {
                 let (a, b) = (self.scalar(a)?, self.scalar(b)?);
@@ -277,7 +295,7 @@ impl Machine<'_> {
             Expr::Var(v) => Ok(self.vars[v.index()].clone()),
             Expr::Load { array, index, lanes } => {
                 let at = self.index(index)?;
-                let lane = |k| self.memory.load(self.function, *array, at + i64::from(k));
+                let lane = |k| self.load(*array, at + i64::from(k));
                 (0..*lanes).map(lane).collect()
             }
             Expr::Splat(a, lanes) => Ok(vec![self.scalar(a)?; usize::from(*lanes)]),

@@ -16,6 +16,7 @@ mod accumulate;
 mod bound;
 mod chosen;
 mod command;
+mod default;
 mod divide;
 mod expression;
 mod fuse;
@@ -81,6 +82,12 @@ pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Diagno
     let program = accumulate::accumulate(program);
     sums::check(&program, schedule)?;
     Ok(program)
+}
+
+/// The program with loops on units of a GPU, and the schedules of its kernels, where there are any.
+pub fn schedule_on_gpu(program: Program) -> (Program, Vec<Option<String>>) {
+    let (program, found) = default::on_gpu(program);
+    (accumulate::accumulate(program), found)
 }
 
 impl Schedule {

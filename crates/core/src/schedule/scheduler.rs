@@ -31,8 +31,17 @@ pub(super) struct Scheduler<'s> {
 impl<'s> Scheduler<'s> {
     /// Applies every command in turn.
     pub(super) fn run(program: Program, schedule: &'s Schedule) -> Result<Program, Diagnostic> {
-        let Some(first) = schedule.commands.first() else { return Ok(program) };
         let kernel = meant(&program, schedule);
+        Scheduler::run_at(program, schedule, kernel)
+    }
+
+    /// Applies every command in turn to a kernel.
+    pub(super) fn run_at(
+        program: Program,
+        schedule: &'s Schedule,
+        kernel: usize,
+    ) -> Result<Program, Diagnostic> {
+        let Some(first) = schedule.commands.first() else { return Ok(program) };
         let source = schedule.source.as_str();
         let mut scheduler = Scheduler { program, kernel, source, at: first };
         for placed in &schedule.commands {

@@ -3,7 +3,8 @@
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
 //! [--backend jit|c|interp|cuda-emulated]`
 //!
-//! On an emulated GPU most programs have loops on its units.
+//! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
+//! interpreter, which checks that their iterations are independent, has some as well.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not.
@@ -52,9 +53,7 @@ fn main() -> ExitCode {
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
         let mut random = random(at);
         let mut case = generate::case(&mut random);
-        if backend == Backend::CudaEmulated {
-            case.schedule = schedules::on_gpu(&mut random, &case, &case.schedule);
-        }
+        put_on_gpu(&mut random, &mut case, backend);
         if infinities {
             case = infinite::drawn(&case, &mut random);
         }
@@ -96,4 +95,16 @@ fn print_shares(seed: u64, count: u64) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Gives some cases loops on a GPU, where the backend has one, or checks what they do.
+fn put_on_gpu(random: &mut Random, case: &mut Case, backend: Backend) {
+    let wanted = match backend {
+        Backend::CudaEmulated => !random.one_in(3),
+        Backend::Interpreter => random.one_in(3),
+        _ => false,
+    };
+    if wanted {
+        case.schedule = schedules::on_gpu(random, case, &case.schedule);
+    }
 }

@@ -8,11 +8,13 @@
 //! y_vals[i] = s                                         if (threadIdx.x % 32 == 0) y_vals[i] = s;
 //! ```
 
-use super::plan::{Shape, arrays};
+use super::plan::{Shape, arrays, surely_most};
 use crate::algebra::ReduceOp;
 use crate::backend::c::Writer;
 use crate::backend::c::types::{stored, suffix, type_name};
 use crate::ids::{Array, Var};
+use crate::ir::build::int;
+use crate::ir::flow::mentions;
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Reduction, Stmt, Type, Unit};
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +30,8 @@ pub(in crate::backend) struct Place {
     pub(super) unit: Option<Unit>,
     /// Whether a loop over warps is around.
     pub(super) in_warp: bool,
+    /// The variables of the parallel loops around that count from 0.
+    pub(super) counted: Vec<Var>,
     /// Whether threads of the unit exchanged elements before, in the same iteration.
     pub(super) waits: bool,
 }
@@ -128,18 +132,62 @@ impl Writer<'_> {
         body: &[Stmt],
         path: &mut [usize],
     ) {
-        let Place { shape, unit: outer, in_warp, .. } = *self.place();
-        let Shape { threads, width } = shape;
-        let (first, step) = match unit {
-            Unit::Block => ("blockIdx.x".to_owned(), "gridDim.x".to_owned()),
-            Unit::Warp => (format!("threadIdx.x / {width}"), (threads / width).to_string()),
-            Unit::Thread if in_warp => (format!("threadIdx.x % {width}"), width.to_string()),
-            Unit::Thread => ("threadIdx.x".to_owned(), threads.to_string()),
+        let Place { shape: Shape { threads, width }, unit: outer, in_warp, .. } = *self.place();
+        let (first, several) = match unit {
+            Unit::Block => ("blockIdx.x".to_owned(), None),
+            Unit::Warp => (format!("threadIdx.x / {width}"), Some(threads / width)),
+            Unit::Thread if in_warp => (format!("threadIdx.x % {width}"), Some(width)),
+            Unit::Thread => ("threadIdx.x".to_owned(), Some(threads)),
         };
-        if !combined.is_empty() {
+        let once = several.is_some_and(|n| self.is_at_most(var, lo, hi, n));
+        let scoped = once || !combined.is_empty();
+        if scoped {
             self.line("{");
             self.indent += 1;
         }
+        self.begin(combined);
+        match (once, several) {
+            (true, Some(all)) => self.once(var, &first, hi, all),
+            (_, several) => {
+                let step = several.map_or("gridDim.x".to_owned(), |n| n.to_string());
+                self.for_loop(var, (lo, &first), hi, &step, body);
+            }
+        }
+        let place = self.place();
+        place.unit = Some(unit);
+        place.in_warp |= unit == Unit::Warp;
+        let counts = *lo == int(0);
+        place.counted.extend(counts.then_some(var));
+        self.nested(body, path, 0);
+        self.line("}");
+        let place = self.place();
+        (place.unit, place.in_warp) = (outer, in_warp);
+        place.counted.retain(|v| *v != var);
+        self.end(combined);
+        if scoped {
+            self.indent -= 1;
+            self.line("}");
+        }
+    }
+
+    /// Whether a loop has surely so few iterations, so that each of as many threads has one.
+    fn is_at_most(&mut self, var: Var, lo: &Expr, hi: &Expr, most: i64) -> bool {
+        let own = mentions(hi, var) || *lo != int(0);
+        !own && surely_most(hi, &self.place().counted).is_some_and(|count| count <= most)
+    }
+
+    /// The head of a block that each thread runs once, or not at all.
+    fn once(&mut self, var: Var, first: &str, hi: &Expr, all: i64) {
+        let (name, bound) = (self.var(var).to_owned(), self.expr(hi));
+        self.line(&format!("int64_t {name} = {first};"));
+        match *hi == int(all) {
+            true => self.line("{"),
+            false => self.line(&format!("if ({name} < {bound}) {{")),
+        }
+    }
+
+    /// Lets every thread begin with what leaves other values as they are.
+    fn begin(&mut self, combined: &[Reduction]) {
         for c in combined {
             let ty = self.function.vars[c.var].ty;
             let identity = c.op.identity(ty.register).expect("its iterations combine values");
@@ -149,14 +197,10 @@ impl Writer<'_> {
             self.line(&format!("const {} {before} = {name};", type_name(ty)));
             self.line(&format!("{name} = {identity};"));
         }
-        self.for_loop(var, (lo, &first), hi, &step, body);
-        let place = self.place();
-        place.unit = Some(unit);
-        place.in_warp |= unit == Unit::Warp;
-        self.nested(body, path, 0);
-        self.line("}");
-        let place = self.place();
-        (place.unit, place.in_warp) = (outer, in_warp);
+    }
+
+    /// Gives every thread what all have together.
+    fn end(&mut self, combined: &[Reduction]) {
         for c in combined {
             let ty = self.function.vars[c.var].ty;
             let names = self.names.var(c.var);
@@ -164,10 +208,6 @@ impl Writer<'_> {
             let all = self.over_threads(c.op, ty, &name);
             let total = combination(c.op, ty, &before, &all);
             self.line(&format!("{name} = {total};"));
-        }
-        if !combined.is_empty() {
-            self.indent -= 1;
-            self.line("}");
         }
     }
 

@@ -8,6 +8,10 @@ use crate::ir::flow::exposes;
 use crate::ir::{Function, Param, Role, Stmt};
 use std::fmt::Write;
 
+/// Blocks of so many threads can be started however many registers a thread has; compilers choose best if
+/// they are not told of them.
+const ANY: i64 = 256;
+
 /// The kernels of a function as text.
 pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     let mut out = String::new();
@@ -27,13 +31,15 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
                 .collect(),
             unit: None,
             in_warp: false,
+            counted: vec![],
             waits: false,
         });
         let params = params(&writer, status);
-        let _ = writeln!(
-            out,
-            "extern \"C\" __global__ void __launch_bounds__({threads}) {kernel}({params}) {{"
-        );
+        let bounds = match threads > ANY {
+            true => format!("__launch_bounds__({threads}) "),
+            false => String::new(),
+        };
+        let _ = writeln!(out, "extern \"C\" __global__ void {bounds}{kernel}({params}) {{");
         let mut used = vec![];
         own.body.iter().for_each(|s| super::plan::arrays(s, &mut used));
         for (array, len) in step.held.iter().filter(|(array, _)| used.contains(array)) {

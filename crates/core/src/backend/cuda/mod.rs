@@ -1,7 +1,7 @@
 //! CUDA C: the parallel loops of a function as kernels, as text that needs no headers.
 //!
 //! ```text
-//! extern "C" __global__ void __launch_bounds__(256) compute_y_1(int64_t A1_size, ..) {
+//! extern "C" __global__ void compute_y_1(int64_t A1_size, ..) {
 //!   for (int64_t block = blockIdx.x; block < (A1_size + 255) / 256; block += gridDim.x) {
 //!     for (int64_t thread = threadIdx.x; thread < ..; thread += 256) {
 //! ```

@@ -336,8 +336,19 @@ fn count(lo: &Expr, hi: &Expr) -> Option<i64> {
     Some(most(hi)?.checked_sub(from)?.max(1))
 }
 
-/// What an index is at most; what is subtracted from it counts as 0.
+/// What an index is about at most; what is subtracted from it counts as 0.
 fn most(e: &Expr) -> Option<i64> {
+    bounded(e, &|_| true)
+}
+
+/// What an index is at most, if these variables are not negative.
+pub(super) fn surely_most(e: &Expr, counted: &[Var]) -> Option<i64> {
+    bounded(e, &|e| is_counted(e, counted))
+}
+
+/// What an index is at most, where `counts` tells what is not negative.
+fn bounded(e: &Expr, counts: &dyn Fn(&Expr) -> bool) -> Option<i64> {
+    let most = |e: &Expr| bounded(e, counts);
     match e {
         Expr::Const(c) => Some(c.as_i64()),
         Expr::Binary(BinaryOp::Min, a, b) => match (most(a), most(b)) {
@@ -346,11 +357,23 @@ fn most(e: &Expr) -> Option<i64> {
         },
         Expr::Binary(BinaryOp::Max, a, b) => Some(most(a)?.max(most(b)?)),
         Expr::Binary(BinaryOp::Add, a, b) => most(a)?.checked_add(most(b)?),
-        Expr::Binary(BinaryOp::Sub, a, _) => most(a),
+        Expr::Binary(BinaryOp::Sub, a, b) if counts(b) => most(a),
         Expr::Binary(BinaryOp::Div, a, b) => match &**b {
-            Expr::Const(c) => most(a)?.checked_div(c.as_i64()),
+            Expr::Const(c) if c.as_i64() > 0 => Some(most(a)?.max(0) / c.as_i64()),
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// Whether an index is made of what is not negative.
+fn is_counted(e: &Expr, counted: &[Var]) -> bool {
+    match e {
+        Expr::Const(c) => c.as_i64() >= 0,
+        Expr::Var(v) => counted.contains(v),
+        Expr::Binary(BinaryOp::Add | BinaryOp::Mul, a, b) => {
+            is_counted(a, counted) && is_counted(b, counted)
+        }
+        _ => false,
     }
 }
