@@ -34,12 +34,18 @@ pub struct Point {
 pub struct Lattice {
     /// Never two with the same set.
     pub points: Vec<Point>,
+    /// Whether operands are terms of a sum, each of which adds to a register where it is: then each
+    /// has a point with all of the statement, and what to do where several are follows.
+    pub sums: bool,
 }
 
 impl Lattice {
     /// The lattice of a statement whose `iterators` are the accesses that are sparse at the
     /// variable in question.
     pub fn build(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Lattice {
+        if let Some(points) = terms(facts, body, iterators) {
+            return Lattice { points, sums: true };
+        }
         let all: Set = (1u64 << iterators.len()) - 1;
         let mut bodies: BTreeMap<Set, Stmt> = BTreeMap::new();
         let mut frontier: Vec<(Set, Stmt)> =
@@ -57,7 +63,7 @@ impl Lattice {
             }
             bodies.insert(present, stmt);
         }
-        Lattice { points: simplify(bodies) }
+        Lattice { points: simplify(bodies), sums: false }
     }
 
     /// Whether every coordinate of the dimension has to be visited.
@@ -69,6 +75,32 @@ impl Lattice {
     pub fn below(&self, present: Set) -> impl Iterator<Item = &Point> {
         self.points.iter().filter(move |p| p.present & !present == 0)
     }
+}
+
+/// A point for each term of a sum of several operands, in a register, with the pattern of the result
+/// if there is one: `where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), ..))`.
+fn terms(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Option<Vec<Point>> {
+    let Stmt::Where { consumer, producer } = body else { return None };
+    let Stmt::Sequence(parts) = &**producer else { return None };
+    let read_by = |s: &Stmt| -> Vec<usize> {
+        let reads = s.reads();
+        (0..iterators.len()).filter(|&k| reads.contains(&&iterators[k])).collect()
+    };
+    let pattern: Set = read_by(consumer).iter().map(|k| 1 << k).sum();
+    let mut points: Vec<Point> = vec![];
+    for part in parts {
+        let (Stmt::Assign { op: Some(_), .. }, &[k]) = (part, &read_by(part)[..]) else {
+            return None;
+        };
+        let silent = facts.without(part, &|a| *a == iterators[k]).is_none();
+        let present = 1 << k | pattern;
+        if !silent || pattern & 1 << k != 0 || points.iter().any(|p| p.present == present) {
+            return None;
+        }
+        points.push(Point { present, body: body.clone() });
+    }
+    (points.len() > 2 && points.len() + pattern.count_ones() as usize == iterators.len())
+        .then_some(points)
 }
 
 /// Drops each point that does the same as a smaller one, and sorts by size.

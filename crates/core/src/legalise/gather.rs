@@ -7,10 +7,16 @@
 //!                 sequence(forall(j, w(j) = A(i,j)), forall(j, w(j) += B(i,j)), ..)))
 //! ```
 //!
-//! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a workspace takes n loops, and
-//! at run time a look at a mask per entry and a sort per row. Merges of more cases than
-//! [`super::split`] allows are gathered if their operands meet in the innermost loop only, and are
-//! split into temporaries else.
+//! Up to sixteen operands that come in order meet in one loop instead, and add to a register:
+//!
+//! ```text
+//! forall(i, forall(j, where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), ..))))
+//! ```
+//!
+//! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a register n terms, each of which
+//! is looked at for every entry of the result, and a workspace n loops, and at run time a look at a
+//! mask per entry and a sort per row. Merges of more cases than [`super::split`] allows are summed or
+//! gathered if their operands meet in the innermost loop only, and are split into temporaries else.
 
 use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -19,6 +25,9 @@ use crate::format::{Format, Storage};
 use crate::ids::{IndexVar, TensorId};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
+
+/// More operands than this are not merged: each of them is looked at for every entry of the result.
+const MOST_MERGED: usize = 16;
 
 /// The operands of a sum of any kind, combined with the operator.
 pub(super) struct Gather {
@@ -32,10 +41,6 @@ impl Legaliser<'_> {
     /// What to gather, if a value has too many operands to merge, and gathering them helps.
     pub(super) fn gather(&self, task: &Task) -> Option<Gather> {
         if self.merges_little(&task.value) || self.ways().is_revisited_by(&task.value) {
-            return None;
-        }
-        // One loop over another leaves none around both, of which parts could run.
-        if self.request.parallel && task.vars.len() == 1 {
             return None;
         }
         let Expr::Binary(op, ..) = &task.value else { return None };
@@ -54,7 +59,29 @@ impl Legaliser<'_> {
         let gather = Gather { op, terms, var };
         // Where what is absent counts, in max(A(i,j), ..), every element would be.
         let full = self.program.storage(task.result).format.is_full();
-        (gathers && (full || self.adds_entries(task, &gather))).then_some(gather)
+        // Loops one after another leave none around all, of which parts could run.
+        let runs = !self.request.parallel || task.vars.len() > 1 || self.merges(task, &gather);
+        (gathers && runs && (full || self.adds_entries(task, &gather))).then_some(gather)
+    }
+
+    /// Whether the operands come in order and are few, so that one loop comes to all of them.
+    fn merges(&self, task: &Task, g: &Gather) -> bool {
+        let plain = |a: &&Access| {
+            let format = &self.program.storage(a.tensor).format;
+            format.is_plain() && !a.is_sliced()
+        };
+        let lists = |a: &&Access| !self.program.storage(a.tensor).format.is_full();
+        let single = |e: &Expr| {
+            let accesses = e.accesses();
+            accesses.iter().all(plain) && accesses.iter().filter(|a| lists(a)).count() == 1
+        };
+        let mut operands: Vec<&Access> = task.value.accesses();
+        operands.retain(lists);
+        operands.sort_by_key(|a| a.tensor);
+        operands.dedup_by_key(|a| a.tensor);
+        let distinct = operands.len() == g.terms.len();
+        let few = g.terms.len() <= MOST_MERGED;
+        few && distinct && g.terms.iter().all(single) && self.adds_entries(task, g)
     }
 
     /// The only variable at which operands are sparse, if there is only one.
@@ -73,6 +100,9 @@ impl Legaliser<'_> {
 
     /// The loops of a task, the innermost of which are those of the gathered operands.
     pub(super) fn gathering_loops(&mut self, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
+        if self.merges(task, &g) {
+            return self.merging_loops(task, vars, g);
+        }
         let w = self.gathered(task, &g);
         let at = |tensor| Access::of(tensor, vec![g.var]);
         let each = |leaf| Stmt::forall(&[g.var], leaf);
@@ -85,6 +115,18 @@ impl Legaliser<'_> {
         let consumer = each(Stmt::Assign { lhs, op: None, rhs: Expr::Access(at(w)) });
         let (consumer, producer) = (Box::new(consumer), Box::new(producer));
         Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
+    }
+
+    /// The loops of a task, at the coordinates of which every operand adds to a register.
+    fn merging_loops(&mut self, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
+        let register = self.program.register(g.op, &task.value, task.compute);
+        let lhs = Access::of(register, vec![]);
+        let each = |rhs| Stmt::Assign { lhs: lhs.clone(), op: Some(g.op), rhs };
+        let producer = Box::new(Stmt::Sequence(g.terms.into_iter().map(each).collect()));
+        let rhs = Expr::Access(lhs.clone());
+        let lhs = self.access(task.result, &task.vars);
+        let consumer = Box::new(Stmt::Assign { lhs, op: None, rhs });
+        Stmt::forall(vars, Stmt::Where { consumer, producer })
     }
 
     /// Whether operands count only where they have entries.

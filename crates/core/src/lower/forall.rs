@@ -174,6 +174,17 @@ impl Lowerer<'_> {
 
     /// The code of one case: the coordinate is known, and these operands have a position.
     pub(super) fn case(&mut self, nest: &Loop<'_>, present: &[At<'_>], body: &Stmt) -> Code {
+        self.case_at(nest, present, body, nest.result_level)
+    }
+
+    /// The same at a level of the result, or in between.
+    pub(super) fn case_at(
+        &mut self,
+        nest: &Loop<'_>,
+        present: &[At<'_>],
+        body: &Stmt,
+        level: Option<usize>,
+    ) -> Code {
         let mut scope = nest.scope.clone();
         scope.loops.push(nest.own);
         // A tile may reach beyond what diagonals around it leave open.
@@ -184,7 +195,7 @@ impl Lowerer<'_> {
             let position = ir::Expr::Var(*position);
             scope.reach(&it.access, Reached { levels: it.level + 1, position, end });
         }
-        let code = match nest.result_level {
+        let code = match level {
             Some(level) => self.assembled(level, nest.index, body, scope, nest.is_universal()),
             None => self.resolved(body, scope),
         };

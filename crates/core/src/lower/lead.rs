@@ -14,7 +14,7 @@
 use super::forall::{Iterator, Loop};
 use super::{Code, Lowerer};
 use crate::ids::Var;
-use crate::ir::build::{assign, lt};
+use crate::ir::build::{all, assign, lt};
 use crate::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
@@ -57,5 +57,12 @@ impl Lowerer<'_> {
             }
         };
         Code { stmts, covers: false }
+    }
+
+    /// Moves an operand past the coordinates before the first that is visited.
+    pub(super) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
+        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let before = lt(it.coordinate(it.position), first.clone());
+        Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
     }
 }

@@ -31,6 +31,9 @@ impl Lowerer<'_> {
         if let Some(leader) = self.leader(nest) {
             return self.led(nest, leader);
         }
+        if nest.lattice.sums {
+            return Code { stmts: self.sum(nest), covers: false };
+        }
         let every = nest.every();
         if every.count_ones() > 2 && nest.lattice.points.len() > 1 {
             return Code { stmts: self.any(nest, every), covers: false };
@@ -240,13 +243,6 @@ impl Lowerer<'_> {
         stmts
     }
 
-    /// Moves an operand past the coordinates before the first that is visited.
-    pub(super) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
-        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
-        let before = lt(it.coordinate(it.position), first.clone());
-        Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
-    }
-
     /// Walks several operands while all are live.
     fn together(&mut self, nest: &Loop<'_>, point: &Point) -> Stmt {
         let mut live = vec![];
@@ -432,6 +428,11 @@ impl Lowerer<'_> {
         present: Set,
         flag_of: &dyn Fn(&Iterator) -> Option<Var>,
     ) -> Code {
+        if nest.lattice.sums {
+            let at = |it: &Iterator| flag_of(it).map(Expr::Var);
+            let stmts = self.terms_at(nest, &at, &mut |_, _| vec![]);
+            return Code { stmts, covers: false };
+        }
         let mut covers = true;
         let mut arms = vec![];
         for point in nest.lattice.below(present) {
@@ -460,7 +461,7 @@ impl Lowerer<'_> {
     }
 
     /// The variable `jA` for the coordinate at an operand's position.
-    fn coordinate_var(&mut self, nest: &Loop<'_>, it: &Iterator) -> Var {
+    pub(super) fn coordinate_var(&mut self, nest: &Loop<'_>, it: &Iterator) -> Var {
         let tensor = &self.program.tensors[it.access.tensor].name;
         let name = format!("{}{tensor}", self.name_of(nest.index));
         *self.coordinates.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))

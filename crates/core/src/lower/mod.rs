@@ -41,6 +41,7 @@ mod segment;
 mod signature;
 mod slice;
 mod stage;
+mod sum;
 mod unroll;
 mod unstage;
 mod value;
