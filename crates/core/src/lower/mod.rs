@@ -95,7 +95,12 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
-    let body = if lowerer.raced { body } else { parallel::marked(&lowerer.units, body) };
+    // What is assembled, the host assembles.
+    let in_place = matches!(lowerer.plan, Plan::Full | Plan::Follow);
+    let body = match in_place && !lowerer.raced {
+        true => parallel::marked(&lowerer.units, body),
+        false => body,
+    };
     let chunks = lowerer.interval.map(|interval| interval.chunks).ok_or(lowerer.whole);
     signature::finish(lowerer.builder, body, chunks)
 }
