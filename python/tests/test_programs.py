@@ -197,7 +197,16 @@ print(end - begin, sum(begin < b < end for b in beats))
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
 def test_an_interrupt_ends_a_long_run():
-    code = LONG + "\nprint('go', flush=True)\ntamis.einsum('ij,jk,kl,lm->im', x, x, x, x)\n"
+    code = (
+        LONG
+        + """
+import signal
+# Processes in the background of a script ignore it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+print("go", flush=True)
+tamis.einsum("ij,jk,kl,lm->im", x, x, x, x)
+"""
+    )
     child = subprocess.Popen(
         [sys.executable, "-c", code],
         stdout=subprocess.PIPE,
