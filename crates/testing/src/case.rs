@@ -59,6 +59,11 @@ impl Operand {
 }
 
 impl Case {
+    /// The operands by name.
+    pub fn tensors(&self) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+        self.operands.iter().map(|o| Ok((o.name.clone(), o.tensor()?))).collect()
+    }
+
     /// Parts that are small enough for small tensors to have several; some programs have none.
     fn parts(&self) -> Parts {
         match self.text.len() % 8 {

@@ -66,11 +66,7 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     if program.tensors.enumerate().any(|(id, t)| !results.contains(&id) && !has_value(&t.name)) {
         return Ok(Outcome::Invalid);
     }
-    let tensors: Vec<(String, Tensor)> = case
-        .operands
-        .iter()
-        .map(|o| Ok((o.name.clone(), o.tensor()?)))
-        .collect::<Result<_, Diagnostic>>()?;
+    let tensors = case.tensors()?;
     let dense: BTreeMap<String, Dense> =
         tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();

@@ -247,11 +247,7 @@ impl Filetest {
         let case = self.case(&operands, 0);
         let attempt = || -> Result<(), Diagnostic> {
             let options = case.options(Backend::Jit)?;
-            let tensors: Vec<(String, Tensor)> = case
-                .operands
-                .iter()
-                .map(|o| Ok((o.name.clone(), o.tensor()?)))
-                .collect::<Result<_, Diagnostic>>()?;
+            let tensors = case.tensors()?;
             let operands: Vec<(&str, &Tensor)> =
                 tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
             Kernel::compile(&case.text, &operands, &options)?.run(&operands)?;
@@ -267,11 +263,7 @@ impl Filetest {
 
 /// What the dense reference says of a case.
 fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense>, Diagnostic> {
-    let tensors: Vec<(String, Tensor)> = case
-        .operands
-        .iter()
-        .map(|o| Ok((o.name.clone(), o.tensor()?)))
-        .collect::<Result<_, Diagnostic>>()?;
+    let tensors = case.tensors()?;
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let kernel = Kernel::compile(&case.text, &operands, &case.options(Backend::Interpreter)?)?;
     let dense = tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();

@@ -67,11 +67,7 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     if program.statements.len() > 1 || !program.statements.iter().all(|s| only_adds(&s.value)) {
         return Ok(Outcome::Invalid);
     }
-    let tensors: Vec<(String, Tensor)> = case
-        .operands
-        .iter()
-        .map(|o| Ok((o.name.clone(), o.tensor()?)))
-        .collect::<Result<_, Diagnostic>>()?;
+    let tensors = case.tensors()?;
     // Sums over dimensions of size 0 are zeros to multiply with, as they are in matrix products.
     let is_empty = |o: &Operand| o.dims.contains(&0);
     let without = case.dims.values().any(|d| *d == 0);

@@ -61,11 +61,7 @@ enum Compiled {
 fn compiled(case: &Case, schedule: &str) -> Compiled {
     let case = Case { schedule: schedule.to_owned(), ..case.clone() };
     let attempt = || {
-        let tensors: Vec<(String, Tensor)> = case
-            .operands
-            .iter()
-            .map(|o| Ok((o.name.clone(), o.tensor()?)))
-            .collect::<Result<_, tamis::Diagnostic>>()?;
+        let tensors = case.tensors()?;
         let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
         let options = case.options(Backend::Interpreter)?;
         let kernel = Kernel::compile(&case.text, &operands, &options)?;

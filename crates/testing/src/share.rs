@@ -67,11 +67,7 @@ struct Loops {
 }
 
 fn loops(case: &Case) -> Result<Loops, Diagnostic> {
-    let tensors: Vec<(String, Tensor)> = case
-        .operands
-        .iter()
-        .map(|o| Ok((o.name.clone(), o.tensor()?)))
-        .collect::<Result<_, Diagnostic>>()?;
+    let tensors = case.tensors()?;
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let mut options = case.options(Backend::Interpreter)?;
     options.parts = Parts::OfElements(1);
