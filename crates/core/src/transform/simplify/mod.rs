@@ -71,6 +71,24 @@ impl Forward<'_> {
         out
     }
 
+    /// The bounds and the body of a loop that takes turns.
+    fn turns(
+        &mut self,
+        var: Var,
+        lo: Expr,
+        hi: Expr,
+        body: Vec<Stmt>,
+    ) -> Option<(Expr, Expr, Vec<Stmt>)> {
+        let (lo, hi) = (self.expr(lo), self.expr(hi));
+        if never_runs(&lo, &hi) {
+            self.changed = true;
+            return None;
+        }
+        self.forget_assigned(&body);
+        self.forget(&[var]);
+        Some((lo, hi, self.inner(body)))
+    }
+
     fn stmt(&mut self, s: Stmt, out: &mut Vec<Stmt>) {
         match s {
             Stmt::Assign { var, value } => {
@@ -88,25 +106,11 @@ impl Forward<'_> {
                 out.push(Stmt::Assign { var, value });
             }
             Stmt::For { var, lo, hi, step, body } => {
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
-                if never_runs(&lo, &hi) {
-                    self.changed = true;
-                    return;
-                }
-                self.forget_assigned(&body);
-                self.forget(&[var]);
-                let body = self.inner(body);
+                let Some((lo, hi, body)) = self.turns(var, lo, hi, body) else { return };
                 out.push(Stmt::For { var, lo, hi, step, body });
             }
             Stmt::Parallel { unit, var, lo, hi, combined, body } => {
-                let (lo, hi) = (self.expr(lo), self.expr(hi));
-                if never_runs(&lo, &hi) {
-                    self.changed = true;
-                    return;
-                }
-                self.forget_assigned(&body);
-                self.forget(&[var]);
-                let body = self.inner(body);
+                let Some((lo, hi, body)) = self.turns(var, lo, hi, body) else { return };
                 out.push(Stmt::Parallel { unit, var, lo, hi, combined, body });
             }
             Stmt::While { cond, body } => {
