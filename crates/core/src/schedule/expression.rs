@@ -149,13 +149,9 @@ pub(super) fn take(value: &Expr, part: &Expr) -> Option<Taken> {
 
 /// The same where the part is some of the operands of a chain.
 fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
-    let Expr::Binary(op, ..) = value else { return None };
-    if !is_chain(*op) {
-        return None;
-    }
-    let (mut operands, mut wanted) = (vec![], vec![]);
-    flatten(value, *op, &mut operands);
-    flatten(part, *op, &mut wanted);
+    let (op, mut operands) = chain(value)?;
+    let mut wanted = vec![];
+    flatten(part, op, &mut wanted);
     let mut first = operands.len();
     for operand in &wanted {
         let at = operands.iter().position(|o| o == operand)?;
@@ -168,9 +164,17 @@ fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
     operands.insert(first.min(operands.len()), HOLE);
     let rest = operands
         .into_iter()
-        .reduce(|a, b| Expr::Binary(*op, Box::new(a), Box::new(b)))
+        .reduce(|a, b| Expr::Binary(op, Box::new(a), Box::new(b)))
         .unwrap_or(HOLE);
-    Some(Taken { rest, steps: vec![Step::Left(*op)] })
+    Some(Taken { rest, steps: vec![Step::Left(op)] })
+}
+
+/// The operator of a value that is a chain, and its operands.
+fn chain(value: &Expr) -> Option<(BinaryOp, Vec<Expr>)> {
+    let Expr::Binary(op, ..) = value else { return None };
+    let mut operands = vec![];
+    flatten(value, *op, &mut operands);
+    is_chain(*op).then_some((*op, operands))
 }
 
 fn flatten(e: &Expr, op: BinaryOp, into: &mut Vec<Expr>) {
@@ -191,30 +195,21 @@ fn is_chain(op: BinaryOp) -> bool {
 
 /// The operands of a chain but the last, and the last.
 pub(super) fn without_last(value: &Expr) -> Option<(Expr, Expr)> {
-    let Expr::Binary(op, ..) = value else { return None };
-    if !is_chain(*op) {
-        return None;
-    }
-    let mut operands = vec![];
-    flatten(value, *op, &mut operands);
+    let (op, mut operands) = chain(value)?;
     let last = operands.pop()?;
-    let chain = |a, b| Expr::Binary(*op, Box::new(a), Box::new(b));
-    Some((operands.into_iter().reduce(chain)?, last))
+    let joined = |a, b| Expr::Binary(op, Box::new(a), Box::new(b));
+    Some((operands.into_iter().reduce(joined)?, last))
 }
 
 /// The operands of a chain but those of another.
 pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
-    let Expr::Binary(op, ..) = value else { return None };
-    if !is_chain(*op) {
-        return None;
-    }
-    let (mut operands, mut unwanted) = (vec![], vec![]);
-    flatten(value, *op, &mut operands);
-    flatten(others, *op, &mut unwanted);
+    let (op, mut operands) = chain(value)?;
+    let mut unwanted = vec![];
+    flatten(others, op, &mut unwanted);
     for operand in &unwanted {
         operands.remove(operands.iter().position(|o| o == operand)?);
     }
-    operands.into_iter().reduce(|a, b| Expr::Binary(*op, Box::new(a), Box::new(b)))
+    operands.into_iter().reduce(|a, b| Expr::Binary(op, Box::new(a), Box::new(b)))
 }
 
 /// Whether an operator may be applied to the reduction of a part instead of to each value.
