@@ -2,8 +2,10 @@
 //!
 //! Arrays that kernels of every compiled backend, packing and conversion allocate are counted as
 //! the C library rounds them. What would go beyond the limit is not allocated, and the diagnostic
-//! says how much was needed.
+//! says how much was needed. Large arrays that are freed are kept for the next ones ([`release`]).
 
+use crate::memory::{HUGE_FROM, HUGE_PAGE};
+use crate::recycle;
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::fmt::Write;
@@ -14,6 +16,9 @@ use tamis_core::diagnostic::{Code, Diagnostic};
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// 0 until it is set: the machine's memory.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
+
+/// Kept memory is at most this part of the machine's.
+const KEPT_PART: usize = 16;
 
 thread_local! {
     /// The bytes that were refused last on this thread.
@@ -50,6 +55,12 @@ fn physical_memory() -> usize {
             _ => usize::MAX,
         }
     })
+}
+
+/// Gives memory that is kept for later arrays back to the system, and says how many bytes that
+/// were: at most a sixteenth of the machine's memory.
+pub fn release() -> usize {
+    recycle::release()
 }
 
 /// Refuses what would take more bytes than the limit leaves, before any of them is allocated;
@@ -164,12 +175,31 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     if !take(bytes) {
         return libc::ENOMEM;
     }
-    // SAFETY: as the caller promises.
+    // SAFETY: as the caller promises; a kept block is aligned to huge pages and owned by nobody.
     unsafe {
-        let failed = libc::posix_memalign(address, alignment, bytes);
+        if is_kept(alignment, bytes) {
+            let room = limit().saturating_sub(used());
+            if let Some((block, given)) = recycle::take(bytes, bytes.saturating_add(room)) {
+                *address = block;
+                settle(bytes, given);
+                return 0;
+            }
+            if recycle::kept() > room {
+                recycle::release();
+            }
+        }
+        let mut failed = libc::posix_memalign(address, alignment, bytes);
+        if failed != 0 && recycle::release() > 0 {
+            failed = libc::posix_memalign(address, alignment, bytes);
+        }
         settle(bytes, if failed == 0 { size(*address) } else { 0 });
         failed
     }
+}
+
+/// Whether blocks so aligned and so large are kept when they are freed.
+fn is_kept(alignment: usize, bytes: usize) -> bool {
+    alignment.is_multiple_of(HUGE_PAGE) && bytes >= HUGE_FROM
 }
 
 /// `free`, counted.
@@ -179,7 +209,59 @@ pub(crate) unsafe extern "C" fn posix_memalign(
 pub(crate) unsafe extern "C" fn free(address: *mut c_void) {
     // SAFETY: as the caller promises.
     unsafe {
-        settle(size(address), 0);
-        libc::free(address);
+        let bytes = size(address);
+        settle(bytes, 0);
+        let room = limit().saturating_sub(used()).min(physical_memory() / KEPT_PART);
+        if !is_kept(address.addr(), bytes) || !recycle::keep(address, bytes, room) {
+            libc::free(address);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A block of so many bytes, as kernels ask for large ones.
+    fn large(bytes: usize) -> *mut c_void {
+        let mut address = std::ptr::null_mut();
+        // SAFETY: the place may be written.
+        let failed = unsafe { posix_memalign(&mut address, HUGE_PAGE, bytes) };
+        assert_eq!((failed, address.addr() % HUGE_PAGE), (0, 0));
+        address
+    }
+
+    #[test]
+    fn freed_blocks_serve_what_nearly_fills_them() {
+        set_limit(64 << 20);
+        let (first, second) = (large(16 << 20), large(8 << 20));
+        let before = used();
+        // SAFETY: both are freed once.
+        unsafe {
+            free(first);
+            free(second);
+        }
+        assert!(before - used() >= 24 << 20, "kept memory counts as free");
+        assert_eq!(large(15 << 20), first);
+        // 5 MiB would waste the block of 8, and 12 do not fit there.
+        let others = [large(5 << 20), large(12 << 20)];
+        assert!(!others.contains(&second));
+        assert_eq!(large(8 << 20), second);
+        assert_eq!(release(), 0);
+    }
+
+    #[test]
+    fn kept_blocks_give_way_to_the_limit() {
+        set_limit(64 << 20);
+        let block = large(16 << 20);
+        // SAFETY: it is freed once.
+        unsafe { free(block) };
+        assert!(recycle::kept() >= 16 << 20);
+        let most = large(50 << 20);
+        assert_eq!(recycle::kept(), 0, "kept and used memory together stay within the limit");
+        // SAFETY: it is freed once.
+        unsafe { free(most) };
+        assert!(release() >= 50 << 20);
+        assert_eq!(recycle::kept(), 0);
     }
 }

@@ -18,6 +18,7 @@ pub mod pipes;
 mod quick;
 mod radix;
 pub mod records;
+mod recycle;
 pub mod tensor;
 pub mod threads;
 

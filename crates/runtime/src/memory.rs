@@ -2,7 +2,7 @@
 //!
 //! Results of 4 MiB and more are aligned to 2 MiB and offered to the system for huge pages: adding
 //! sparse matrices is page faults otherwise. Kernels of every backend grow their results by
-//! [`reserve`] or its like in C; all of it is the C library's memory, freed by `free`.
+//! [`reserve`] or its like in C; all of it is the C library's memory, freed by [`budget`]'s `free`.
 
 use crate::budget;
 use std::any::Any;
@@ -15,7 +15,8 @@ use tamis_core::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
 pub(crate) const HUGE_FROM: usize = 4 << 20;
-const HUGE_PAGE: usize = 2 << 20;
+/// Memory of that size and more is aligned to this.
+pub(crate) const HUGE_PAGE: usize = 2 << 20;
 
 /// A Rust type that an array can hold. Only this crate says which, since arrays trust it.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
