@@ -29,7 +29,8 @@ use super::affine::{replace, uses};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load};
-use crate::ir::{Expr, Function, Param, Role, Stmt, Type};
+use crate::ir::flow::assigns;
+use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// How far ahead, in bytes: two pages of the smallest kind.
 const AHEAD: usize = 8 << 10;
@@ -52,8 +53,8 @@ pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
 
 struct Streams<'f> {
     function: &'f mut Function,
-    /// The variable of the loop around, if it takes every value, and its end.
-    inside: Option<(Var, Expr)>,
+    /// The variable of the loop around, if it takes every value, and the one that holds its end.
+    inside: Option<(Var, Option<Var>)>,
     /// The loop around is over the positions of a stream, and these are the variable and the
     /// stream's end.
     steps: Option<(Var, Expr)>,
@@ -104,7 +105,11 @@ impl Streams<'_> {
         let follows = matches!(lo, Expr::Var(v) if self.positions.contains(v));
         let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
         if !follows || step == 1 || !is_sum {
-            return self.within((step == 1).then(|| (var, hi.clone())), steps, body);
+            let end = match hi {
+                Expr::Var(end) if !body.iter().any(|s| assigns(s, *end)) => Some(*end),
+                _ => None,
+            };
+            return self.within((step == 1).then_some((var, end)), steps, body);
         }
         let mut hinted = vec![];
         self.hints(&body, var, &Expr::Var(var), &mut hinted);
@@ -113,7 +118,7 @@ impl Streams<'_> {
 
     fn within(
         &mut self,
-        inside: Option<(Var, Expr)>,
+        inside: Option<(Var, Option<Var>)>,
         steps: Option<(Var, Expr)>,
         block: Vec<Stmt>,
     ) -> Vec<Stmt> {
@@ -127,11 +132,10 @@ impl Streams<'_> {
     /// For the beginning of this turn's segment, the variable of a loop over it and the end of the
     /// last turn's.
     fn end(&self, begin: &Expr, var: Var) -> Option<(Var, Expr)> {
-        let (Expr::Load { array, .. }, Some((_, Expr::Var(turns)))) = (begin, &self.inside) else {
+        let (Expr::Load { array, .. }, Some((_, Some(turns)))) = (begin, &self.inside) else {
             return None;
         };
-        let fixed = self.function.params.contains(&Param::Scalar(*turns));
-        fixed.then(|| (var, load(*array, Expr::Var(*turns))))
+        Some((var, load(*array, Expr::Var(*turns))))
     }
 
     /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
@@ -238,7 +242,7 @@ mod tests {
     /// Expects hints, given with the statement after each.
     fn check(body: &str, expect: &[&str]) {
         let head = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
-                    y: out [f64]) {\n  var i, j, p, q: i64\n  var s: f64\n  var v: f64x8\n";
+                    y: out [f64]) {\n  var i, j, k, p, q: i64\n  var s: f64\n  var v: f64x8\n";
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
         let text = prefetch(function, TARGET).to_string();
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -286,13 +290,19 @@ mod tests {
     #[test]
     fn rows_of_later_coordinates_are_asked_for() {
         check(
-            "for i in 0..n {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
+            "k = n - 1\n for i in 0..k {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
              for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n}",
             &[
                 "prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {",
                 "prefetch x[crd[p_next] * n + q] | prefetch x[crd[p_next] * n + q + 8]",
                 "prefetch x[crd[p_next] * n + q + 8] | v = fma(A[q; 8], x[j * n + q; 8], v)",
             ],
+        );
+        // Where the segments end must be known.
+        check(
+            "k = n\n for i in 0..k {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
+             for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n k = 0\n }",
+            &["prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {"],
         );
     }
 }
