@@ -91,6 +91,15 @@ fn results_do_not_depend_on_threads() {
     }
 }
 
+#[test]
+fn absent_zeros_have_no_sign() {
+    let a = random("csr", &[30, 30], 40, 1);
+    let options = Options { backend: Backend::Interpreter, ..Options::default() };
+    let kernel = Kernel::compile("R(i,j) = -A(i,j)", &[("A", &a)], &options);
+    let results = kernel.and_then(|k| k.run(&[("A", &a)])).unwrap_or_else(|d| panic!("{d}"));
+    assert_eq!(results[0].1.storage().fill, tamis::Scalar::F64(0.0));
+}
+
 /// A matrix of which one row has most entries, one has none, and the others have few.
 fn skewed() -> Tensor {
     let columns = (0..8000).chain((0..2000).map(|k| k * 7 % 8000));

@@ -98,7 +98,7 @@ impl Functions {
 
 /// Every element of a tensor's arrays to the bit.
 pub fn bits(tensor: &Tensor) -> Vec<Vec<Scalar>> {
-    let levels = tensor.levels().iter().flat_map(|l| [&l.pos, &l.crd]).flatten();
+    let levels = tensor.levels().iter().flat_map(|l| [&l.pos, &l.crd, &l.mask]).flatten();
     let all = |b: &tamis::Buffer| (0..b.len()).map(|k| b.get(k)).collect();
     levels.chain([tensor.vals()]).map(all).collect()
 }

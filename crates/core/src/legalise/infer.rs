@@ -24,7 +24,8 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The fill value of a result that does not say.
+    /// The fill value of a result that does not say. Zero has no sign: `csr` results of `-A` are as
+    /// those of `A`, and kernels that start sums from it store the same bits as those that pack.
     pub(super) fn inferred_fill(
         &self,
         value: &Expr,
@@ -34,7 +35,7 @@ impl Legaliser<'_> {
         let zero = Scalar::I64(0).computed(datatype);
         let Some(c) = self.constant_background(value, compute) else { return zero };
         let fill = c.stored(datatype);
-        if datatype.holds(fill) { fill } else { zero }
+        if datatype.holds(fill) && !fill.is_zero() { fill } else { zero }
     }
 
     /// The storage of a result or temporary that nobody chose.
