@@ -14,7 +14,8 @@
 //! give one each turn, since theirs may be long. Tiles read a segment several times and get none.
 //!
 //! The rows of a dense operand that a stream of coordinates chooses come in no order: where a sum
-//! goes over such a row, the row of a later coordinate is asked for.
+//! goes over such a row, or a tile takes a few lines of it, those of a later coordinate are asked
+//! for.
 //!
 //! ```text
 //! p_next = min(p + 16, pos[n] - 1)
@@ -29,7 +30,7 @@ use super::affine::{replace, uses};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load};
-use crate::ir::flow::assigns;
+use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// How far ahead, in bytes: two pages of the smallest kind.
@@ -38,6 +39,8 @@ const AHEAD: usize = 8 << 10;
 const ROWS_AHEAD: i64 = 16;
 /// Bytes that one hint fetches.
 const LINE: usize = 64;
+/// Wider tiles leave no time between hints: they read what the processor foresees.
+const NARROW: usize = 256;
 
 /// The pass.
 pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
@@ -46,20 +49,66 @@ pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
     }
     let body = std::mem::take(&mut function.body);
     let mut streams =
-        Streams { function: &mut function, inside: None, positions: vec![], steps: None };
+        Streams { function: &mut function, turns: vec![], positions: vec![], steps: None };
     let body = streams.block(body);
     Function { body, ..function }
 }
 
 struct Streams<'f> {
     function: &'f mut Function,
-    /// The variable of the loop around, if it takes every value, and the one that holds its end.
-    inside: Option<(Var, Option<Var>)>,
+    /// The loops around, outermost first.
+    turns: Vec<Turn>,
     /// The loop around is over the positions of a stream, and these are the variable and the
     /// stream's end.
     steps: Option<(Var, Expr)>,
     /// The variables that hold where a segment begins.
     positions: Vec<Var>,
+}
+
+/// A loop around.
+struct Turn {
+    var: Var,
+    /// Whether it takes every value.
+    is_every: bool,
+    /// Its end, if that stays the same inside.
+    end: Option<Expr>,
+}
+
+/// What is read of a row that a coordinate of a stream chooses.
+struct Row {
+    array: Array,
+    /// The variable that says which row it is, and the coordinate that it is set to.
+    var: Var,
+    coordinate: Expr,
+    /// Where vectors of so many lanes are read.
+    vectors: Vec<Expr>,
+    lanes: usize,
+}
+
+/// Hints for rows that later steps of a stream choose.
+struct Ahead {
+    position: Var,
+    next: Var,
+    /// Names the later step.
+    next_one: Stmt,
+    hints: Vec<Stmt>,
+}
+
+impl Ahead {
+    fn new(function: &mut Function, (position, end): (Var, Expr)) -> Ahead {
+        let next = super::fresh(function, "p_next", Type::INDEX);
+        let later = add(Expr::Var(position), int(ROWS_AHEAD));
+        let last = binary(BinaryOp::Sub, end, int(1));
+        let next_one = assign(next, binary(BinaryOp::Min, later, last));
+        Ahead { position, next, next_one, hints: vec![] }
+    }
+
+    /// Asks for the line at an index of a row, of the row that the later step chooses.
+    fn ask(&mut self, row: &Row, index: Expr) {
+        let later = replace(row.coordinate.clone(), self.position, &Expr::Var(self.next));
+        let index = replace(index, row.var, &later);
+        self.hints.push(Stmt::Prefetch { array: row.array, index });
+    }
 }
 
 impl Streams<'_> {
@@ -75,20 +124,30 @@ impl Streams<'_> {
                     self.positions.push(var);
                 }
                 Stmt::For { var, lo, hi, step, body } => {
-                    let begins = self.begins_to(&lo, &hi);
-                    if begins {
+                    if self.begins_to(&lo, &hi) {
                         self.hints(&body, var, &lo, &mut out);
                     }
-                    let rows = self.rows(&out, step, &body);
-                    let steps = if begins && step == 1 { self.end(&lo, var) } else { None };
+                    let summed = self.summed_rows(&out, step, &body);
+                    let steps = if step == 1 { self.steps_over(var, &lo, &hi) } else { None };
+                    let tiled = steps.as_ref().and_then(|steps| self.tiled_rows(steps, &body));
                     let mut body = self.body(var, (&lo, &hi, step), steps, body);
-                    if let Some((next, hints)) = rows {
-                        out.push(next);
+                    if let Some(Ahead { next_one, hints, .. }) = summed {
+                        out.push(next_one);
                         body = [hints, body].concat();
+                    }
+                    if let Some(Ahead { next_one, hints, .. }) = tiled {
+                        body = [body, vec![next_one], hints].concat();
                     }
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
-                s => out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, None, b))),
+                s => {
+                    // What not every turn does is no stream.
+                    let known = self.turns.len();
+                    let last = self.turns.last().map(|t| Turn { is_every: false, end: None, ..*t });
+                    self.turns.extend(last);
+                    out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, b)));
+                    self.turns.truncate(known);
+                }
             }
         }
         self.positions.truncate(known);
@@ -105,51 +164,73 @@ impl Streams<'_> {
         let follows = matches!(lo, Expr::Var(v) if self.positions.contains(v));
         let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
         if !follows || step == 1 || !is_sum {
-            let end = match hi {
-                Expr::Var(end) if !body.iter().any(|s| assigns(s, *end)) => Some(*end),
-                _ => None,
-            };
-            return self.within((step == 1).then_some((var, end)), steps, body);
+            let mut changed = vec![];
+            assigned(&body, &mut changed);
+            let end = (!changed.iter().any(|v| uses(hi, *v))).then(|| hi.clone());
+            self.turns.push(Turn { var, is_every: step == 1, end });
+            let body = self.within(steps, body);
+            self.turns.pop();
+            return body;
         }
         let mut hinted = vec![];
         self.hints(&body, var, &Expr::Var(var), &mut hinted);
         [hinted, body].concat()
     }
 
-    fn within(
-        &mut self,
-        inside: Option<(Var, Option<Var>)>,
-        steps: Option<(Var, Expr)>,
-        block: Vec<Stmt>,
-    ) -> Vec<Stmt> {
-        let inside = std::mem::replace(&mut self.inside, inside);
+    fn within(&mut self, steps: Option<(Var, Expr)>, block: Vec<Stmt>) -> Vec<Stmt> {
         let steps = std::mem::replace(&mut self.steps, steps);
         let block = self.block(block);
-        (self.inside, self.steps) = (inside, steps);
+        self.steps = steps;
         block
     }
 
-    /// For the beginning of this turn's segment, the variable of a loop over it and the end of the
-    /// last turn's.
-    fn end(&self, begin: &Expr, var: Var) -> Option<(Var, Expr)> {
-        let (Expr::Load { array, .. }, Some((_, Some(turns)))) = (begin, &self.inside) else {
-            return None;
-        };
-        Some((var, load(*array, Expr::Var(*turns))))
+    /// For a loop over the segment of some turn around, its variable and the end of the last turn's
+    /// segment.
+    fn steps_over(&self, var: Var, lo: &Expr, hi: &Expr) -> Option<(Var, Expr)> {
+        let segments = |turn: &&Turn| turn.is_every && self.is_segment(turn, lo, hi);
+        let turn = self.turns.iter().find(segments)?;
+        let Expr::Load { array, .. } = lo else { return None };
+        Some((var, load(*array, turn.end.clone()?)))
     }
 
     /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
-    /// sum, and what names the step; `before` is what comes before the sum in the same block.
-    fn rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Option<(Stmt, Vec<Stmt>)> {
-        let (position, end) = self.steps.clone()?;
-        let is_sum = body.iter().all(|s| matches!(s, Stmt::Assign { .. }));
-        (step > 1 && is_sum).then_some(())?;
-        let next = super::fresh(self.function, "p_next", Type::INDEX);
-        let mut rows: Vec<(Array, Expr)> = vec![];
+    /// sum; `before` is what comes before the sum in the same block.
+    fn summed_rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Option<Ahead> {
+        let steps = self.steps.clone()?;
+        (step > 1).then_some(())?;
+        let rows = self.rows(steps.0, before, body)?;
+        let mut ahead = Ahead::new(self.function, steps);
+        for row in rows {
+            // Later vectors of the same sum are on lines that are asked for already.
+            let line = LINE / self.function.arrays[row.array].elem.size();
+            let places = (0..step).step_by(line);
+            places.for_each(|k| ahead.ask(&row, add(row.vectors[0].clone(), int(k))));
+        }
+        Some(ahead)
+    }
+
+    /// Hints for what a tile takes of rows in later steps of the stream.
+    fn tiled_rows(&mut self, steps: &(Var, Expr), body: &[Stmt]) -> Option<Ahead> {
+        let rows = self.rows(steps.0, body, body)?;
+        let bytes = |row: &Row| row.lanes * self.function.arrays[row.array].elem.size();
+        rows.iter().all(|row| row.vectors.len() * bytes(row) <= NARROW).then_some(())?;
+        let on_a_line: Vec<usize> = rows.iter().map(|row| (LINE / bytes(row)).max(1)).collect();
+        let mut ahead = Ahead::new(self.function, steps.clone());
+        for (row, on_a_line) in rows.iter().zip(on_a_line) {
+            row.vectors.iter().step_by(on_a_line).for_each(|v| ahead.ask(row, v.clone()));
+        }
+        Some(ahead)
+    }
+
+    /// The rows of which statements read vectors in a step of a stream, at the position `position`;
+    /// `before` are statements that say which rows they are.
+    fn rows(&self, position: Var, before: &[Stmt], body: &[Stmt]) -> Option<Vec<Row>> {
+        body.iter().all(|s| matches!(s, Stmt::Assign { .. })).then_some(())?;
+        let mut rows: Vec<Row> = vec![];
         for e in body.iter().flat_map(Stmt::exprs) {
             e.walk(&mut |e| {
-                let Expr::Load { array, index, lanes } = e else { return };
-                let chosen = before.iter().filter_map(|s| match s {
+                let Expr::Load { array, index, lanes: lanes @ 2.. } = e else { return };
+                let chosen = before.iter().find_map(|s| match s {
                     Stmt::Assign { var: row, value: value @ Expr::Load { index: at, .. } }
                         if uses(index, *row) && **at == Expr::Var(position) =>
                     {
@@ -157,25 +238,23 @@ impl Streams<'_> {
                     }
                     _ => None,
                 });
-                for (row, coordinate) in chosen {
-                    let later = replace(coordinate, position, &Expr::Var(next));
-                    // Later vectors of the same sum are on lines that are asked for already.
-                    let known = rows.iter().any(|(a, _)| a == array);
-                    if *lanes > 1 && self.is_input(*array) && !known {
-                        rows.push((*array, replace((**index).clone(), row, &later)));
-                    }
+                let Some((var, coordinate)) = chosen.filter(|_| self.is_input(*array)) else {
+                    return;
+                };
+                let index = (**index).clone();
+                match rows.iter_mut().find(|row| row.array == *array && row.var == var) {
+                    Some(row) => row.vectors.push(index),
+                    None => rows.push(Row {
+                        array: *array,
+                        var,
+                        coordinate,
+                        vectors: vec![index],
+                        lanes: usize::from(*lanes),
+                    }),
                 }
             });
         }
-        (!rows.is_empty()).then_some(())?;
-        let later = add(Expr::Var(position), int(ROWS_AHEAD));
-        let last = binary(BinaryOp::Sub, end, int(1));
-        let hints = rows.into_iter().flat_map(|(array, first)| {
-            let line = LINE / self.function.arrays[array].elem.size();
-            let lines = (0..step).step_by(line);
-            lines.map(move |k| Stmt::Prefetch { array, index: add(first.clone(), int(k)) })
-        });
-        Some((assign(next, binary(BinaryOp::Min, later, last)), hints.collect()))
+        (!rows.is_empty()).then_some(rows)
     }
 
     /// Whether an expression is where the segment of this turn begins, of which statements that
@@ -186,11 +265,14 @@ impl Streams<'_> {
 
     /// Whether two expressions are the beginning and the end of the segment of this turn.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
-        let (Expr::Load { array, index, lanes: 1 }, Some((turn, _))) = (e, &self.inside) else {
-            return false;
-        };
-        let next = load(*array, add(Expr::Var(*turn), int(1)));
-        **index == Expr::Var(*turn) && *end == next && self.is_input(*array)
+        self.turns.last().is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
+    }
+
+    /// Whether two expressions are the beginning and the end of the segment of some turn.
+    fn is_segment(&self, turn: &Turn, e: &Expr, end: &Expr) -> bool {
+        let Expr::Load { array, index, lanes: 1 } = e else { return false };
+        let next = load(*array, add(Expr::Var(turn.var), int(1)));
+        **index == Expr::Var(turn.var) && *end == next && self.is_input(*array)
     }
 
     fn is_input(&self, array: Array) -> bool {
@@ -296,6 +378,15 @@ mod tests {
                 "prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {",
                 "prefetch x[crd[p_next] * n + q] | prefetch x[crd[p_next] * n + q + 8]",
                 "prefetch x[crd[p_next] * n + q + 8] | v = fma(A[q; 8], x[j * n + q; 8], v)",
+            ],
+        );
+        // A tile asks for its own lines of them.
+        check(
+            "for i in 0..n {\n for k in 0..n step 16 {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
+             v = fma(v, x[j * n + k; 8], v)\n v = fma(v, x[j * n + k + 8; 8], v)\n }\n }\n }",
+            &[
+                "prefetch x[crd[p_next] * n + k] | prefetch x[crd[p_next] * n + k + 8]",
+                "prefetch x[crd[p_next] * n + k + 8] | }",
             ],
         );
         // Where the segments end must be known.

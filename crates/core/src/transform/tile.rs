@@ -14,14 +14,14 @@
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{beside, exchange, inlined, is_carried_in, replace, shifted, uses, widened};
+use super::affine::{beside, exchange, inlined, is_carried_in, shifted, uses, widened};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::assigned;
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{Expr, Function, Stmt, Type};
 
 /// The pass.
 pub(super) fn tile(mut function: Function, target: Target) -> Function {
@@ -92,17 +92,13 @@ fn tile_nest(
     let start = before.and_then(|s| inner.filled_by(s));
     let mut stmts = vec![];
     let mut from = int(0);
-    for (k, registers) in cascade(registers, target).enumerate() {
+    for registers in cascade(registers, target) {
         let width = registers * lanes;
-        let narrow = width * i64::from(bytes) <= NARROW && !is_loop_itself;
         let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
         let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
         let whole = mul(binary(BinaryOp::Div, rest, int(width)), int(width));
         stmts.push(assign(to, add(from.clone(), whole)));
-        let mut body = tiled(function, s, &inner, start.as_ref(), (registers, lanes))?;
-        if target.prefetches && narrow && k == 0 {
-            body = ahead(function, body, &inner, &changed, width);
-        }
+        let body = tiled(function, s, &inner, start.as_ref(), (registers, lanes))?;
         let (lo, hi) = (from, Expr::Var(to));
         stmts.push(Stmt::For { var: inner.var, lo, hi, step: width, body });
         from = Expr::Var(to);
@@ -184,61 +180,6 @@ fn tiled(
     }
     let nest = with_inner(vec![s.clone()], inner.var, &|_| steps.clone());
     Some([before, nest, after].concat())
-}
-
-/// Tiles of fewer bytes get hints of the next one: what they read of a scattered row is a few cache
-/// lines, and the rest of it is needed soon.
-const NARROW: i64 = 256;
-const LINE: i64 = 64;
-
-/// A tile with hints of what the next one reads in each turn of the loops around the dense one.
-fn ahead(
-    function: &mut Function,
-    body: Vec<Stmt>,
-    inner: &Inner,
-    changed: &[Var],
-    width: i64,
-) -> Vec<Stmt> {
-    let mut rows: Vec<(Array, Expr)> = vec![];
-    inner.value.walk(&mut |e| {
-        if let Expr::Load { array, index, .. } = e
-            && uses(index, inner.var)
-            && changed.iter().any(|v| *v != inner.var && uses(index, *v))
-            && function.arrays[*array].role == Role::Input
-        {
-            rows.push((*array, (**index).clone()));
-        }
-    });
-    let Some(at) = body.iter().position(|s| s.blocks().next().is_some()) else { return body };
-    if rows.is_empty() {
-        return body;
-    }
-    let name = format!("{}_next", function.vars[inner.var].name);
-    let next = fresh(function, &name, Type::INDEX);
-    let hints = rows.into_iter().flat_map(|(array, index)| {
-        let size = function.arrays[array].elem.size() as i64;
-        let first = replace(index, inner.var, &Expr::Var(next));
-        let lines = (0..width).step_by((LINE / size) as usize);
-        lines.map(move |k| Stmt::Prefetch { array, index: add(first.clone(), int(k)) })
-    });
-    let hints: Vec<Stmt> = hints.collect();
-    let last = binary(BinaryOp::Sub, inner.hi.clone(), int(width));
-    let next_one = add(Expr::Var(inner.var), int(width));
-    let mut body = body;
-    let nest = body[at].clone();
-    body[at] = innermost(nest, &hints);
-    body.insert(at, assign(next, binary(BinaryOp::Min, next_one, last)));
-    body
-}
-
-/// A nest with statements added to its innermost loops.
-fn innermost(s: Stmt, more: &[Stmt]) -> Stmt {
-    let is_loop = matches!(s, Stmt::For { .. } | Stmt::While { .. });
-    let is_last = is_loop && s.blocks().flatten().all(|s| s.blocks().next().is_none());
-    s.map_children(&mut |e| e, &mut |block| match is_last {
-        true => [block, more.to_vec()].concat(),
-        false => block.into_iter().map(|s| innermost(s, more)).collect(),
-    })
 }
 
 /// The dense loop of a nest that does nothing but that loop's store and naming indices.
