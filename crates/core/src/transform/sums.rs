@@ -3,13 +3,18 @@
 //! ```text
 //! for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
 //!
-//! s0 = 0; s1 = 0; s2 = 0; s3 = 0
-//! for p in lo..mid step 4 { s0 = fma(A[p], x[crd[p]], s0); s1 = fma(A[p + 1], ..); .. }
-//! s = s + ((s0 + s2) + (s1 + s3))
+//! mid = lo + (hi - lo) / 4 * 4
+//! if hi - lo >= 8 {
+//!   s0 = 0; s1 = 0; s2 = 0; s3 = 0
+//!   for p in lo..mid step 4 { s0 = fma(A[p], x[crd[p]], s0); s1 = fma(A[p + 1], ..); .. }
+//!   s = s + ((s0 + s2) + (s1 + s3))
+//! } else if lo < mid {
+//!   s = fma(A[lo], x[crd[lo]], s); s = fma(A[lo + 1], ..); ..
+//! }
 //! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! ```
 //!
-//! Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
+//! Joining the accumulators of a short sum costs more than it waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
 //! same for every processor, so that all of them compute the same bits.
 
 use super::affine::{inlined, reads_inputs_only, replace, shifted, uses, widened};
@@ -17,11 +22,13 @@ use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, int, mul};
+use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// Accumulators of a sum over scattered operands.
 const WAYS: i64 = 4;
+/// Shorter sums over scattered operands have one accumulator.
+const SHORT: i64 = 8;
 /// Vector accumulators of a sum over contiguous operands, and the bytes of each.
 const VECTORS: i64 = 2;
 const VECTOR_BYTES: i64 = 64;
@@ -122,13 +129,13 @@ impl Sum {
         let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
         let stride = ways * lanes;
         let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
-        let whole = mul(binary(BinaryOp::Div, count, int(stride)), int(stride));
-        let mut stmts = vec![
+        let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
+        let bounds = vec![
             assign(begin, self.lo.clone()),
             assign(end, self.hi.clone()),
             assign(mid, add(Expr::Var(begin), whole)),
         ];
-        let mut body = vec![];
+        let (mut stmts, mut body) = (vec![], vec![]);
         for (k, &part) in parts.iter().enumerate() {
             stmts.push(assign(part, zero.clone()));
             let value = shifted(value.clone(), self.var, k as i64 * lanes);
@@ -147,8 +154,17 @@ impl Sum {
         let joined = if lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
         let total = binary(BinaryOp::Add, Expr::Var(self.total), joined);
         stmts.push(assign(self.total, total));
+        if lanes == 1 {
+            let one_by_one = (0..ways).map(|k| {
+                let value = shifted(value.clone(), self.var, k);
+                assign(self.total, replace(value, self.var, &Expr::Var(begin)))
+            });
+            let otherwise = vec![when(lt(Expr::Var(begin), Expr::Var(mid)), one_by_one.collect())];
+            let cond = binary(BinaryOp::Ge, count, int(SHORT));
+            stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
+        }
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
-        stmts.push(Stmt::For { var: self.var, lo, hi, step: 1, body: self.body });
-        stmts
+        let rest = Stmt::For { var: self.var, lo, hi, step: 1, body: self.body };
+        [bounds, stmts, vec![rest]].concat()
     }
 }
