@@ -3,6 +3,7 @@
 use tamis_core::backend::{c, cuda};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ir::Function;
+use tamis_core::ir::verify::verify;
 use tamis_core::transform::Target;
 use tamis_runtime::cc;
 use tamis_runtime::interpreted::Interpreted;
@@ -87,11 +88,13 @@ impl Backend {
         }
     }
 
-    /// Makes functions ready to call.
+    /// Makes functions ready to call. One that breaks an invariant of the imperative form, by a
+    /// mistake of the compiler, is refused: its machine code would write anywhere.
     pub(crate) fn load(
         self,
         functions: &[&Function],
     ) -> Result<Vec<Box<dyn Executable>>, Diagnostic> {
+        functions.iter().try_for_each(|function| verify(function))?;
         match self {
             Backend::Auto | Backend::Jit => {
                 let compiled = tamis_jit::compile_all(functions)?;

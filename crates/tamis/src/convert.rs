@@ -1,5 +1,6 @@
-//! Conversion between all formats, by generated kernels.
+//! Packing of, and conversion between, all formats, by generated kernels.
 
+use crate::scattered::{self, is_scattered};
 use crate::{Backend, Options, Parts, cache};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
@@ -25,6 +26,9 @@ pub fn pack(
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);
     let plain = Storage { format: plain, ..storage.clone() };
     let plain = tamis_runtime::pack(list, &plain, duplicates)?;
+    if is_scattered(format) {
+        return scattered::pack(plain.to_coordinates(), storage);
+    }
     plain.generated(storage)
 }
 

@@ -2,13 +2,14 @@
 
 use crate::backend::Backend;
 use crate::form::Form;
-use crate::{cache, dims};
+use crate::scattered::{self, is_scattered};
+use crate::{ToFormat, cache, dims};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tamis_core::cin::{self, Kind, Role, Root, Scale};
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::format::FormatSpec;
+use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::kind;
 use tamis_core::legalise::Request;
@@ -91,6 +92,8 @@ pub struct Kernel {
     given: BTreeMap<IndexVar, u64>,
     /// The dimensions of results that the user gave.
     shapes: BTreeMap<TensorId, Vec<u64>>,
+    /// The formats of results that no kernel writes.
+    scattered: BTreeMap<String, Format>,
     /// The operands by name, in the order of the text.
     inputs: Vec<(String, TensorId)>,
 }
@@ -147,6 +150,7 @@ impl Kernel {
         let all = dims::all(&program, &known)?;
         let request = request(&program, &tensors, &all, options)?;
         let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
+        let formats = options.results.iter().map(|(name, s)| (name.clone(), s.format.clone()));
         let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
         Ok(Kernel {
             program,
@@ -155,6 +159,7 @@ impl Kernel {
             compute: OnceLock::new(),
             given,
             shapes,
+            scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             inputs,
         })
     }
@@ -175,7 +180,7 @@ impl Kernel {
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
-        self.fused.run(values, &dims).map(|values| self.named(values))
+        self.named(self.fused.run(values, &dims)?)
     }
 
     /// Finds out which entries the results have: each has the fill value.
@@ -187,7 +192,7 @@ impl Kernel {
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
         let form = self.form(Kind::Assemble)?;
-        form.run(values, &dims).map(|values| self.named(values))
+        self.named(form.run(values, &dims)?)
     }
 
     /// Computes the values that the results have at the entries of patterns, which are tensors of
@@ -204,9 +209,14 @@ impl Kernel {
         patterns: &[(&str, &Tensor)],
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (mut values, dims) = self.bind(operands)?;
-        self.bind_patterns(patterns, &mut values, &dims)?;
+        let mut owned = vec![];
+        for (name, pattern) in patterns {
+            owned.push((*name, self.written(name, pattern)?));
+        }
+        let patterns: Vec<(&str, &Tensor)> = owned.iter().map(|(name, t)| (*name, t)).collect();
+        self.bind_patterns(&patterns, &mut values, &dims)?;
         let form = self.form(Kind::Compute)?;
-        form.run(values, &dims).map(|values| self.named(values))
+        self.named(form.run(values, &dims)?)
     }
 
     /// The kernels of a kind, compiled when they are needed first.
@@ -217,6 +227,17 @@ impl Kernel {
             Kind::Compute => &self.compute,
         };
         place.get_or_init(|| self.fused.of_kind(kind)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The pattern of a result as kernels write it.
+    fn written(&self, name: &str, pattern: &Tensor) -> Result<Tensor, Diagnostic> {
+        match self.scattered.get(name) {
+            Some(format) if pattern.storage().format == *format => {
+                let format = scattered::stand_in(format);
+                pattern.to_format(&Storage { format, ..pattern.storage().clone() })
+            }
+            _ => Ok(pattern.clone()),
+        }
     }
 
     /// Gives the last result of each name its pattern.
@@ -262,8 +283,9 @@ impl Kernel {
         }
     }
 
-    /// The last result of each name, in the order of the statements that wrote them.
-    fn named(&self, mut values: Vec<Option<Tensor>>) -> Named {
+    /// The last result of each name, in the order of the statements that wrote them, in the format
+    /// that was asked for.
+    fn named(&self, mut values: Vec<Option<Tensor>>) -> Result<Named, Diagnostic> {
         let mut results: Named = vec![];
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
@@ -272,7 +294,13 @@ impl Kernel {
                 results.push((name, value));
             }
         }
-        results
+        for (name, result) in &mut results {
+            if let Some(format) = self.scattered.get(name) {
+                let storage = Storage { format: format.clone(), ..result.storage().clone() };
+                *result = scattered::pack(result.to_coordinates(), &storage)?;
+            }
+        }
+        Ok(results)
     }
 
     /// The tensors of the compiled program that have a value before the first kernel runs, by id,
@@ -359,7 +387,11 @@ pub(crate) fn request<'p>(
             return Err(Diagnostic::new(Code::FormatOrder, message)
                 .help("choose a format with a level per mode"));
         }
-        results.insert(id, spec.clone());
+        let mut spec = spec.clone();
+        if is_scattered(&spec.format) {
+            spec.format = scattered::stand_in(&spec.format);
+        }
+        results.insert(id, spec);
     }
     let shapes = options.shapes.values().flatten();
     let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);

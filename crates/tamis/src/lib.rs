@@ -21,12 +21,14 @@ pub mod explain;
 mod footprint;
 mod form;
 mod kernel;
+mod scattered;
 mod waste;
 
 pub use backend::Backend;
 pub use convert::{ToFormat, pack};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
+pub use scattered::is_writable;
 pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};

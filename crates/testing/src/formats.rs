@@ -16,8 +16,7 @@ pub fn format(random: &mut Random, order: usize) -> String {
             1 if order == 2 => matrix(random),
             _ => composed(random, order),
         };
-        let writable = |spec: tamis::FormatSpec| spec.format.unwritable_level().is_none();
-        if parse(&text, Some(order)).is_ok_and(writable) {
+        if parse(&text, Some(order)).is_ok_and(|spec| tamis::is_writable(&spec.format)) {
             return text;
         }
     }

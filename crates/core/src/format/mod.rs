@@ -187,16 +187,22 @@ impl Format {
     /// The first level that cannot be written, if there is one: it is appended in order, below a
     /// level whose positions are in the order of a hash map.
     pub fn unwritable_level(&self) -> Option<usize> {
-        let appended = |k: &usize| {
-            let kind = self.levels[*k].kind;
-            kind.append().is_some() && (kind.insert().is_none() || self.chain_head(*k) < *k)
-        };
-        let scattered = |k: &usize| {
-            let kind = self.levels[*k].kind;
-            kind.insert().is_some() && !kind.properties().ordered && !appended(k)
-        };
-        let first = (0..self.levels.len()).find(scattered)?;
-        (first + 1..self.levels.len()).find(appended)
+        let first = self.first_scattered()?;
+        (first + 1..self.levels.len()).find(|&k| self.is_appended(k))
+    }
+
+    /// The first level whose positions are in no order, those of a hash map.
+    pub fn first_scattered(&self) -> Option<usize> {
+        (0..self.levels.len()).find(|&k| {
+            let kind = self.levels[k].kind;
+            kind.insert().is_some() && !kind.properties().ordered && !self.is_appended(k)
+        })
+    }
+
+    /// Whether a level can only be written in order.
+    fn is_appended(&self, level: usize) -> bool {
+        let kind = self.levels[level].kind;
+        kind.append().is_some() && (kind.insert().is_none() || self.chain_head(level) < level)
     }
 
     /// Where a level's coordinates are in the array of a chain that alternates them: the level

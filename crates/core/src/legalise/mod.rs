@@ -246,7 +246,7 @@ fn check_writable(name: &str, format: &Format) -> Result<(), Diagnostic> {
     let Some(level) = format.unwritable_level() else { return Ok(()) };
     let message = format!(
         "{name} cannot be written as {format}: level {} is written in order, but lies below a \
-         level that is in the order of a hash map",
+         hash map with diagonals or slots",
         level + 1
     );
     Err(Diagnostic::new(Code::FormatProperty, message)

@@ -42,10 +42,7 @@ impl Lowerer<'_> {
             let next = match self.program.derived.relation(at) {
                 Some(&Relation::Same { of, .. }) => Some((of, offset)),
                 _ => match self.tile(at, scope) {
-                    Some((of, Tile::Place, size)) => self.block_of(at).and_then(|block| {
-                        let block = Expr::Var(*scope.bound.get(&block)?);
-                        Some((of, add(mul(block, size), offset)))
-                    }),
+                    Some((_, Tile::Place, _)) => self.settled(at, offset, scope),
                     _ => None,
                 },
             };
@@ -63,6 +60,17 @@ impl Lowerer<'_> {
         match (derived.relation(place), derived.map(place)) {
             (Some(&Relation::Place { part, .. }), _) => Some(part),
             (None, Some(LevelMap::Mod(i, size))) => derived.var(LevelMap::Div(i, size)),
+            _ => None,
+        }
+    }
+
+    /// The variable of the places in a block.
+    fn place_of(&self, block: IndexVar) -> Option<IndexVar> {
+        use crate::format::LevelMap;
+        let derived = &self.program.derived;
+        match (derived.relation(block), derived.map(block)) {
+            (Some(&Relation::Part { place, .. }), _) => Some(place),
+            (None, Some(LevelMap::Div(i, size))) => derived.var(LevelMap::Mod(i, size)),
             _ => None,
         }
     }
@@ -122,14 +130,34 @@ impl Lowerer<'_> {
         first: &Expr,
         scope: &Scope,
     ) -> Vec<crate::ir::Stmt> {
-        let moving = self.in_step(var, scope);
-        let position = moving.iter().find(|(v, _)| {
-            matches!(self.program.derived.relation(*v), Some(Relation::Position { .. }))
-        });
-        match position {
-            Some((p, offset)) => self.found_first(*p, add(first.clone(), offset.clone()), scope),
-            None => vec![],
+        let (mut at, mut value) = (var, first.clone());
+        loop {
+            if let Some(Relation::Position { .. }) = self.program.derived.relation(at) {
+                return self.found_first(at, value, scope);
+            }
+            match self.settled(at, value, scope) {
+                Some((of, next)) if !scope.bound.contains_key(&of) => (at, value) = (of, next),
+                _ => return vec![],
+            }
         }
+    }
+
+    /// The variable of which a value of another one is the last part that was not known, and its
+    /// value then.
+    fn settled(&mut self, var: IndexVar, value: Expr, scope: &Scope) -> Option<(IndexVar, Expr)> {
+        if let Some(&Relation::Same { of, .. }) = self.program.derived.relation(var) {
+            return Some((of, value));
+        }
+        let (of, tile, size) = self.tile(var, scope)?;
+        let other = match tile {
+            Tile::Place => self.block_of(var),
+            Tile::Block => self.place_of(var),
+        };
+        let other = Expr::Var(*scope.bound.get(&other?)?);
+        Some(match tile {
+            Tile::Place => (of, add(mul(other, size), value)),
+            Tile::Block => (of, add(mul(value, size), other)),
+        })
     }
 
     /// Whether a loop over a variable visits positions, and what is stored there alone.
