@@ -153,22 +153,22 @@ fn on_threads<T: Send>(count: usize, run: impl FnOnce() -> T + Send) -> T {
     POOLS[count].get_or_init(|| new().expect("threads can be started")).install(run)
 }
 
-/// The element types of a program's results by name.
-pub fn result_types(kernel: &Kernel) -> BTreeMap<String, DataType> {
-    let tensors = kernel.compiled().program.tensors.iter();
-    let results = tensors.filter_map(|t| match t.role {
-        Role::Result(source) => {
-            Some((kernel.program().tensors[source].name.clone(), t.storage.datatype))
+/// The element types of a program's results by name, one for each statement that writes them.
+pub fn result_types(kernel: &Kernel) -> BTreeMap<String, Vec<DataType>> {
+    let mut types: BTreeMap<String, Vec<DataType>> = BTreeMap::new();
+    for t in kernel.compiled().program.tensors.iter() {
+        if let Role::Result(source) = t.role {
+            let name = kernel.program().tensors[source].name.clone();
+            types.entry(name).or_default().push(t.storage.datatype);
         }
-        _ => None,
-    });
-    results.collect()
+    }
+    types
 }
 
 /// Whether an element of a result does not fit its data type.
-fn overflows(types: &BTreeMap<String, DataType>, expected: &BTreeMap<String, Dense>) -> bool {
-    types.iter().any(|(name, datatype)| {
-        let Some(all) = datatype.integers() else { return false };
+fn overflows(types: &BTreeMap<String, Vec<DataType>>, expected: &BTreeMap<String, Dense>) -> bool {
+    types.iter().any(|(name, types)| {
+        let Some(all) = types.last().and_then(|t| t.integers()) else { return false };
         !expected[name].vals.iter().all(|x| all.contains(&(x.re.trunc() as i128)))
     })
 }

@@ -58,8 +58,8 @@ pub struct Sizes {
     pub dims: BTreeMap<String, u64>,
     /// Dimensions of results.
     pub shapes: BTreeMap<String, Vec<u64>>,
-    /// Element types of results.
-    pub types: BTreeMap<String, DataType>,
+    /// Element types of results, one for each statement that writes them.
+    pub types: BTreeMap<String, Vec<DataType>>,
     /// What elements of results are that nothing is written to; else 0.
     pub fills: BTreeMap<String, Number>,
 }
@@ -85,11 +85,13 @@ pub fn evaluate(
     let shapes = sizes.shapes.iter();
     let shapes = shapes.filter_map(|(name, s)| Some((program.tensor(name)?, s.clone())));
     state.learn_dims(shapes.collect());
-    for statement in &program.statements {
-        let name = &program.tensors[statement.result.tensor].name;
+    for (k, statement) in program.statements.iter().enumerate() {
+        let tensor = statement.result.tensor;
+        let name = &program.tensors[tensor].name;
+        let before = program.statements[..k].iter().filter(|s| s.result.tensor == tensor).count();
         let fill = sizes.fills.get(name).copied().unwrap_or_default();
         let mut result = state.statement(statement, sizes.shapes.get(name), fill);
-        if let Some(&datatype) = sizes.types.get(name) {
+        if let Some(&datatype) = sizes.types.get(name).and_then(|types| types.get(before)) {
             result.vals.iter_mut().for_each(|x| *x = stored(datatype, *x));
         }
         state.tensors.insert(statement.result.tensor, result);
