@@ -27,7 +27,7 @@ from ._errors import (
     TamisTypeError,
     TamisValueError,
 )
-from ._native import get_num_threads, set_memory_limit, set_num_threads
+from ._native import get_num_threads, release_memory, set_memory_limit, set_num_threads
 
 if TYPE_CHECKING:
     from ._einsum import einsum
@@ -75,6 +75,7 @@ __all__ = [
     "get_num_threads",
     "lazy",
     "read",
+    "release_memory",
     "set_memory_limit",
     "set_num_threads",
     "write",

@@ -43,7 +43,7 @@ def plain(operand: Any) -> Any:
     if pydata is not None and isinstance(operand, pydata.SparseArray):
         return _of_pydata(operand)
     if isinstance(operand, np.ma.MaskedArray):
-        raise _refused(
+        raise refused(
             "a masked array has elements without a value",
             "fill them: array.filled(0)",
         )
@@ -52,19 +52,19 @@ def plain(operand: Any) -> Any:
             return np.from_dlpack(operand)
         except (BufferError, RuntimeError, TypeError) as error:
             if not hasattr(operand, "__array__"):
-                raise _refused(
+                raise refused(
                     f"the array cannot be lent to NumPy: {error}",
                     "copy it to the processor first",
                 ) from error
     if operand is None or isinstance(operand, (str, bytes, dict, set)):
-        raise _refused(
+        raise refused(
             f"a {type(operand).__name__} is no tensor",
             "pass a NumPy or SciPy array, a tensor, or a number",
         )
     try:
         return plain_array(operand)
     except ValueError as error:
-        raise _refused(
+        raise refused(
             f"NumPy makes no array of the {type(operand).__name__}: {error}",
             "pass a NumPy or SciPy array, a tensor, or a number",
         ) from error
@@ -103,12 +103,12 @@ def index_array(operand: Any) -> np.ndarray[Any, Any]:
     if array.size == 0 and array.ndim <= 1:
         return np.zeros(0, dtype=np.int64)
     if array.dtype.kind not in "iu" or array.ndim != 1:
-        raise _refused(
+        raise refused(
             f"positions and coordinates are {array.dtype} of {array.ndim} axes",
             "give vectors of integers",
         )
     if array.dtype == np.uint64 and array.max() > np.iinfo(np.int64).max:
-        raise _refused("an index is beyond 2^63 - 1", "give indices below the dimensions")
+        raise refused("an index is beyond 2^63 - 1", "give indices below the dimensions")
     return np.array(array, dtype=np.int64, order="C", copy=True)
 
 
@@ -188,10 +188,10 @@ def type_name(dtype: Any) -> str:
     try:
         made = np.dtype(dtype)
     except TypeError as error:
-        raise _refused(f"{dtype!r} is no type of elements", "use one of NumPy's") from error
+        raise refused(f"{dtype!r} is no type of elements", "use one of NumPy's") from error
     name = _NAMES.get(made.name)
     if name is None:
-        raise _refused(
+        raise refused(
             f"tensors have no elements of type {made}",
             "convert them: array.astype(np.float64)",
         )
@@ -211,11 +211,12 @@ def number_text(value: Any) -> str:
 
 def unreadable(operand: Any) -> TamisTypeError:
     """The refusal of an array that NumPy cannot copy into a form that tensors have."""
-    return _refused(
+    return refused(
         f"the array of type {getattr(operand, 'dtype', type(operand).__name__)} cannot be read",
         "convert it: numpy.ascontiguousarray(array, dtype=numpy.float64)",
     )
 
 
-def _refused(reason: str, way_out: str) -> TamisTypeError:
+def refused(reason: str, way_out: str) -> TamisTypeError:
+    """The refusal of an argument of a wrong type."""
     return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")

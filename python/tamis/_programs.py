@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._operands import number_text, type_name
+from ._operands import number_text, refused, type_name
 
 #: The most programs that ``evaluate`` and ``einsum`` keep compiled.
 KEPT = 512
@@ -57,6 +57,12 @@ def compile(
     if isinstance(format, Mapping):
         formats = {**format, **formats}
         format = None
+    for name, value in formats.items():
+        if not isinstance(value, str):
+            raise refused(
+                f"the format of {name} is text, not {type(value).__name__}",
+                f"write {name}='csr', say, and give {name} itself to the kernel, or to evaluate",
+            )
     kernel = Kernel(
         expression,
         formats,

@@ -291,3 +291,9 @@ def test_random_programs_keep_their_meaning_in_scipys_types():
     np.testing.assert_array_equal(
         tamis.evaluate("B(i,j) = A(i,j) * D(i,j)", A=A, D=made).toarray(), A.toarray() * made
     )
+
+
+def test_a_format_that_is_no_text_is_refused() -> None:
+    with pytest.raises(tamis.TamisError, match="the format of A is text, not csr_array") as refusal:
+        tamis.compile("y(i) = A(i,j) * x(j)", A=sp.csr_array((2, 2)))
+    assert isinstance(refusal.value, TypeError)

@@ -45,5 +45,7 @@ mod _native {
     #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]
-    use crate::threads::{after_fork, get_num_threads, set_memory_limit, set_num_threads};
+    use crate::threads::{
+        after_fork, get_num_threads, release_memory, set_memory_limit, set_num_threads,
+    };
 }

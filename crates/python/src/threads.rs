@@ -94,3 +94,10 @@ pub fn get_num_threads(py: Python<'_>) -> PyResult<usize> {
 pub fn set_memory_limit(bytes: usize) {
     tamis::budget::set_limit(bytes);
 }
+
+/// Gives memory that is kept of freed arrays for the next ones back to the system; returns how many
+/// bytes that were.
+#[pyfunction]
+pub fn release_memory() -> usize {
+    tamis::budget::release()
+}

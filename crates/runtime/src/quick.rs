@@ -173,11 +173,14 @@ fn segments_hold<P: Index, C: Index>(
     let Some(descents) = scanned(&crd[begin.saturating_sub(1)..end], range, &descends) else {
         return false;
     };
+    let Some(most) = crd.len().checked_sub(1) else { return true };
     let between = ends.windows(2).map(|w| {
         let at: i64 = w[0].into();
+        let at = at as usize;
         // The end of a segment is one between two coordinates if the next has some, and counts
-        // once then.
-        w[0] < w[1] && at > 0 && descends(crd[at as usize - 1], crd[at as usize])
+        // once then. Nobody foresees which segments these are: no branches.
+        let descends = descends(crd[at.saturating_sub(1).min(most)], crd[at.min(most)]);
+        descends & (w[0] < w[1]) & (at > 0)
     });
     between.map(u64::from).sum::<u64>() == descents
 }

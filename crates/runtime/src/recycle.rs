@@ -29,12 +29,17 @@ static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
 
 /// The list, unless another thread has it: waiting would make every allocation wait, and a process
 /// that was forked meanwhile would wait for ever.
+fn all_blocks() -> Option<MutexGuard<'static, Vec<Block>>> {
+    match BLOCKS.try_lock() {
+        Ok(blocks) => Some(blocks),
+        Err(TryLockError::Poisoned(blocks)) => Some(blocks.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
+
+/// The list, without those that were not needed for long.
 fn blocks() -> Option<MutexGuard<'static, Vec<Block>>> {
-    let mut blocks = match BLOCKS.try_lock() {
-        Ok(blocks) => blocks,
-        Err(TryLockError::Poisoned(blocks)) => blocks.into_inner(),
-        Err(TryLockError::WouldBlock) => return None,
-    };
+    let mut blocks = all_blocks()?;
     let old = blocks.iter().take_while(|b| b.since.elapsed() > KEPT_FOR).count();
     blocks.drain(..old).for_each(|b| give_back(&b));
     Some(blocks)
@@ -73,7 +78,7 @@ pub(crate) unsafe fn keep(address: *mut c_void, bytes: usize, limit: usize) -> b
 
 /// Gives every kept block back to the system; says how many bytes that were.
 pub(crate) fn release() -> usize {
-    let Some(mut blocks) = blocks() else { return 0 };
+    let Some(mut blocks) = all_blocks() else { return 0 };
     let bytes = blocks.iter().map(|b| b.bytes).sum();
     blocks.drain(..).for_each(|b| give_back(&b));
     bytes

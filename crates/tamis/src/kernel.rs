@@ -5,6 +5,7 @@ use crate::form::Form;
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
 use std::collections::BTreeMap;
+use std::fmt::Display;
 use std::sync::OnceLock;
 use tamis_core::cin::{self, Kind, Role, Root, Scale};
 use tamis_core::datatype::{DataType, IndexWidth};
@@ -232,11 +233,14 @@ impl Kernel {
     /// The pattern of a result as kernels write it.
     fn written(&self, name: &str, pattern: &Tensor) -> Result<Tensor, Diagnostic> {
         match self.scattered.get(name) {
-            Some(format) if pattern.storage().format == *format => {
+            None => Ok(pattern.clone()),
+            Some(format) if pattern.storage().format != *format => {
+                Err(other_pattern(name, &pattern.storage().format, format))
+            }
+            Some(format) => {
                 let format = scattered::stand_in(format);
                 pattern.to_format(&Storage { format, ..pattern.storage().clone() })
             }
-            _ => Ok(pattern.clone()),
         }
     }
 
@@ -420,10 +424,7 @@ fn check_pattern(
     dims: &IdVec<IndexVar, u64>,
 ) -> Result<(), Diagnostic> {
     if pattern.storage() != &target.storage {
-        let (own, wanted) = (pattern.storage(), &target.storage);
-        let message = format!("the pattern of {name} is stored as {own}, {name} as {wanted}");
-        return Err(Diagnostic::new(Code::FormatProperty, message)
-            .help("compile the kernel for the format of the pattern, or convert the pattern"));
+        return Err(other_pattern(name, pattern.storage(), &target.storage));
     }
     let shape: Vec<u64> = target.modes.iter().map(|&var| dims[var]).collect();
     if pattern.dims() != shape {
@@ -433,6 +434,12 @@ fn check_pattern(
             .help("assemble the pattern for operands of these dimensions"));
     }
     Ok(())
+}
+
+fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display) -> Diagnostic {
+    let message = format!("the pattern of {name} is stored as {own}, {name} as {wanted}");
+    Diagnostic::new(Code::FormatProperty, message)
+        .help("compile the kernel for the format of the pattern, or convert the pattern")
 }
 
 fn missing(name: &str) -> Diagnostic {

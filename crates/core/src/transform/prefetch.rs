@@ -67,7 +67,8 @@ struct Streams<'f> {
 
 /// A loop around.
 struct Turn {
-    var: Var,
+    /// `None` for a block that not every turn runs.
+    var: Option<Var>,
     /// Whether it takes every value.
     is_every: bool,
     /// Its end, if that stays the same inside.
@@ -141,12 +142,9 @@ impl Streams<'_> {
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
                 s => {
-                    // What not every turn does is no stream.
-                    let known = self.turns.len();
-                    let last = self.turns.last().map(|t| Turn { is_every: false, end: None, ..*t });
-                    self.turns.extend(last);
+                    self.turns.push(Turn { var: None, is_every: false, end: None });
                     out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, b)));
-                    self.turns.truncate(known);
+                    self.turns.pop();
                 }
             }
         }
@@ -167,7 +165,7 @@ impl Streams<'_> {
             let mut changed = vec![];
             assigned(&body, &mut changed);
             let end = (!changed.iter().any(|v| uses(hi, *v))).then(|| hi.clone());
-            self.turns.push(Turn { var, is_every: step == 1, end });
+            self.turns.push(Turn { var: Some(var), is_every: step == 1, end });
             let body = self.within(steps, body);
             self.turns.pop();
             return body;
@@ -188,7 +186,8 @@ impl Streams<'_> {
     /// segment.
     fn steps_over(&self, var: Var, lo: &Expr, hi: &Expr) -> Option<(Var, Expr)> {
         let segments = |turn: &&Turn| turn.is_every && self.is_segment(turn, lo, hi);
-        let turn = self.turns.iter().find(segments)?;
+        let mut sure = self.turns.iter().rev().take_while(|turn| turn.var.is_some());
+        let turn = sure.find(segments)?;
         let Expr::Load { array, .. } = lo else { return None };
         Some((var, load(*array, turn.end.clone()?)))
     }
@@ -231,8 +230,12 @@ impl Streams<'_> {
             e.walk(&mut |e| {
                 let Expr::Load { array, index, lanes: lanes @ 2.. } = e else { return };
                 let chosen = before.iter().find_map(|s| match s {
-                    Stmt::Assign { var: row, value: value @ Expr::Load { index: at, .. } }
-                        if uses(index, *row) && **at == Expr::Var(position) =>
+                    Stmt::Assign {
+                        var: row,
+                        value: value @ Expr::Load { array, index: at, .. },
+                    } if uses(index, *row)
+                        && **at == Expr::Var(position)
+                        && self.is_input(*array) =>
                     {
                         Some((*row, value.clone()))
                     }
@@ -270,9 +273,11 @@ impl Streams<'_> {
 
     /// Whether two expressions are the beginning and the end of the segment of some turn.
     fn is_segment(&self, turn: &Turn, e: &Expr, end: &Expr) -> bool {
-        let Expr::Load { array, index, lanes: 1 } = e else { return false };
-        let next = load(*array, add(Expr::Var(turn.var), int(1)));
-        **index == Expr::Var(turn.var) && *end == next && self.is_input(*array)
+        let (Expr::Load { array, index, lanes: 1 }, Some(turn)) = (e, turn.var) else {
+            return false;
+        };
+        let next = load(*array, add(Expr::Var(turn), int(1)));
+        **index == Expr::Var(turn) && *end == next && self.is_input(*array)
     }
 
     fn is_input(&self, array: Array) -> bool {

@@ -14,7 +14,7 @@
 //! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! ```
 //!
-//! Joining the accumulators of a short sum costs more than it waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
+//! In a short sum, joining several accumulators takes longer than one waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
 //! same for every processor, so that all of them compute the same bits.
 
 use super::affine::{inlined, reads_inputs_only, replace, shifted, uses, widened};
