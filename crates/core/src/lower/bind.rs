@@ -231,9 +231,14 @@ impl Lowerer<'_> {
     /// The number of coordinates of a variable, as far as what is bound tells.
     pub(super) fn size(&mut self, var: IndexVar, scope: &Scope) -> Expr {
         let derived = &self.program.derived;
-        match derived.relation(var).is_some() || derived.map(var).is_some() {
-            true => self.range(var, scope).1,
-            false => Expr::Var(self.dim(var)),
+        match (derived.relation(var), derived.map(var)) {
+            (None, None) => Expr::Var(self.dim(var)),
+            // A variable under another name has its size, also where its coordinate is known.
+            (Some(&Relation::Same { of, bound }), _) => match bound {
+                Some(Promise::Exact(size)) => int(size as i64),
+                _ => self.size(of, scope),
+            },
+            _ => self.range(var, scope).1,
         }
     }
 
