@@ -187,6 +187,9 @@ impl Lowerer<'_> {
     ) -> Code {
         let mut scope = nest.scope.clone();
         scope.loops.push(nest.own);
+        if present.iter().any(|(it, _)| !it.kind.properties().unique && !it.segmented) {
+            scope.repeating.push(nest.own);
+        }
         // A tile may reach beyond what diagonals around it leave open.
         let exact = nest.is_universal() && nest.window.is_none();
         let bound = self.bind(nest.var, nest.index, &mut scope, exact);

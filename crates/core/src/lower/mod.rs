@@ -161,6 +161,9 @@ struct Scope {
     result: Reached,
     /// The loops around.
     loops: Vec<IndexVar>,
+    /// Those of them that may visit a coordinate again: over entries of an operand that repeats
+    /// coordinates.
+    repeating: Vec<IndexVar>,
 }
 
 /// The levels of an access that are behind, and the position at the last of them.

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Vec<ir::Stmt> {
         let vals = self.arrays(self.kernel.result).vals;
-        match (op, self.is_raced(lhs, scope)) {
+        match (op, self.is_raced(lhs, op, scope)) {
             (Some(op), true) if self.updates(vals, op, &value) => {
                 self.updated(vals, position, op, value)
             }
@@ -51,12 +51,15 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Whether iterations of a loop around that a GPU runs write to the same element.
-    fn is_raced(&self, lhs: &Access, scope: &Scope) -> bool {
+    /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
+    /// variable does not follow from the element's, or its coordinates come again and again. What
+    /// is not combined comes once for each element.
+    fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope) -> bool {
         let derived = &self.program.derived;
         scope.loops.iter().enumerate().any(|(k, &var)| {
             let known = [&lhs.indices[..], &scope.loops[..k]].concat();
-            self.unit(var).is_some() && derived.depth(var, &known) == usize::MAX
+            let again = op.is_some() && scope.repeating.contains(&var);
+            self.unit(var).is_some() && (again || derived.depth(var, &known) == usize::MAX)
         })
     }
 

@@ -53,23 +53,16 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The variable of the block that a place is in.
-    fn block_of(&self, place: IndexVar) -> Option<IndexVar> {
+    /// The variable of the places in a block, or of the block that a place is in.
+    fn other_half(&self, var: IndexVar) -> Option<IndexVar> {
         use crate::format::LevelMap;
         let derived = &self.program.derived;
-        match (derived.relation(place), derived.map(place)) {
-            (Some(&Relation::Place { part, .. }), _) => Some(part),
+        match (derived.relation(var), derived.map(var)) {
+            (
+                Some(&(Relation::Place { part: other, .. } | Relation::Part { place: other, .. })),
+                _,
+            ) => Some(other),
             (None, Some(LevelMap::Mod(i, size))) => derived.var(LevelMap::Div(i, size)),
-            _ => None,
-        }
-    }
-
-    /// The variable of the places in a block.
-    fn place_of(&self, block: IndexVar) -> Option<IndexVar> {
-        use crate::format::LevelMap;
-        let derived = &self.program.derived;
-        match (derived.relation(block), derived.map(block)) {
-            (Some(&Relation::Part { place, .. }), _) => Some(place),
             (None, Some(LevelMap::Div(i, size))) => derived.var(LevelMap::Mod(i, size)),
             _ => None,
         }
@@ -149,11 +142,8 @@ impl Lowerer<'_> {
             return Some((of, value));
         }
         let (of, tile, size) = self.tile(var, scope)?;
-        let other = match tile {
-            Tile::Place => self.block_of(var),
-            Tile::Block => self.place_of(var),
-        };
-        let other = Expr::Var(*scope.bound.get(&other?)?);
+        let other = self.other_half(var)?;
+        let other = Expr::Var(*scope.bound.get(&other)?);
         Some(match tile {
             Tile::Place => (of, add(mul(other, size), value)),
             Tile::Block => (of, add(mul(value, size), other)),
