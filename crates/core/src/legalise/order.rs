@@ -28,6 +28,8 @@ pub(super) struct Order {
     pub(super) vars: Vec<IndexVar>,
     /// Operands to replace by copies stored in this order.
     pub(super) converted: Vec<Access>,
+    /// Whether operands are searched.
+    searches: bool,
 }
 
 impl Order {
@@ -38,7 +40,8 @@ impl Order {
 }
 
 impl Legaliser<'_> {
-    /// The cheapest order of a task's loops; `as_stored` rules conversions out where it can.
+    /// The cheapest order of a task's loops; `as_stored` rules conversions and searches out where it
+    /// can: what lists an operand's entries has a place for these alone.
     pub(super) fn best_order(&self, task: &Task, as_stored: bool) -> Order {
         let best = self.best_orders(task, as_stored).into_iter().next();
         best.map(|(_, order)| order).unwrap_or_default()
@@ -51,8 +54,11 @@ impl Legaliser<'_> {
         for basis in self.bases(task, &accesses) {
             for vars in self.candidate_orders(&accesses, &basis) {
                 for order in self.variants(task, &accesses, vars) {
-                    let unwanted = as_stored && !order.converted.is_empty();
-                    let penalty = if unwanted { 1e100 } else { 0.0 };
+                    let penalty = match as_stored {
+                        true if !order.converted.is_empty() => 1e100,
+                        true if order.searches => 1e50,
+                        _ => 0.0,
+                    };
                     let cost = self.estimate(task, &order) + penalty;
                     // The first of those that cost the same is the best.
                     let at = best.partition_point(|(less, _)| *less <= cost);
@@ -127,11 +133,13 @@ impl Legaliser<'_> {
         }
         let against = those(&|way| way != Way::Direct);
         let searched = against.len() - needed.len();
-        let converted = Order { vars: vars.clone(), converted: against };
+        let converted = Order { vars: vars.clone(), converted: against, searches: false };
         // A search doubles the code where the operand may be absent.
         match searched {
             0 => vec![converted],
-            1..=MAX_SEARCHED => vec![Order { vars, converted: needed }, converted],
+            1..=MAX_SEARCHED => {
+                vec![Order { vars, converted: needed, searches: true }, converted]
+            }
             _ => vec![converted],
         }
     }
