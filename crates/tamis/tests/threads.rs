@@ -95,9 +95,12 @@ fn results_do_not_depend_on_threads() {
 fn packing_makes_places_only_for_entries() {
     let crds = vec![vec![0, 3, 10], vec![2, 2, 5], vec![1, 1, 1]];
     let list = Coordinates { dims: vec![11, 6, 8], crds, vals: Values::F64(vec![1.0; 3]) };
-    let tensor =
-        packed("(i, j, k) -> (k/2: compressed, k%2: dense, i: compressed, j: dense)", &list);
-    assert_eq!(tensor.vals().len(), 3 * 6);
+    for (format, places) in [
+        ("(i, j, k) -> (k/2: compressed, k%2: dense, i: compressed, j: dense)", 3 * 6),
+        ("(i, j, k) -> (k/1: compressed, i: compressed, j: compressed, k%1: dense)", 3),
+    ] {
+        assert_eq!(packed(format, &list).vals().len(), places, "{format}");
+    }
 }
 
 #[test]

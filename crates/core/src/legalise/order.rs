@@ -28,8 +28,6 @@ pub(super) struct Order {
     pub(super) vars: Vec<IndexVar>,
     /// Operands to replace by copies stored in this order.
     pub(super) converted: Vec<Access>,
-    /// Whether operands are searched.
-    searches: bool,
 }
 
 impl Order {
@@ -56,7 +54,7 @@ impl Legaliser<'_> {
                 for order in self.variants(task, &accesses, vars) {
                     let penalty = match as_stored {
                         true if !order.converted.is_empty() => 1e100,
-                        true if order.searches => 1e50,
+                        true if accesses.iter().any(|a| self.is_searched(a, &order)) => 1e50,
                         _ => 0.0,
                     };
                     let cost = self.estimate(task, &order) + penalty;
@@ -133,15 +131,27 @@ impl Legaliser<'_> {
         }
         let against = those(&|way| way != Way::Direct);
         let searched = against.len() - needed.len();
-        let converted = Order { vars: vars.clone(), converted: against, searches: false };
+        let converted = Order { vars: vars.clone(), converted: against };
         // A search doubles the code where the operand may be absent.
         match searched {
             0 => vec![converted],
-            1..=MAX_SEARCHED => {
-                vec![Order { vars, converted: needed, searches: true }, converted]
-            }
+            1..=MAX_SEARCHED => vec![Order { vars, converted: needed }, converted],
             _ => vec![converted],
         }
+    }
+
+    /// Whether no loop of an order walks a level of an operand, which is not computed either.
+    fn is_searched(&self, access: &Access, order: &Order) -> bool {
+        let levels = self.program.storage(access.tensor).format.levels();
+        let mut walked = 0;
+        let searched = |(level, var): (&LevelSpec, IndexVar)| {
+            let at = order.vars.iter().position(|&v| v == var).unwrap_or(0);
+            let passed = walked;
+            walked = passed.max(at);
+            !level.kind.locates() && (!order.vars.contains(&var) || at < passed)
+        };
+        !order.converted.contains(access)
+            && levels.iter().zip(self.level_vars(access)).any(searched)
     }
 
     fn estimate(&self, task: &Task, order: &Order) -> f64 {

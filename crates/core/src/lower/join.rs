@@ -16,6 +16,7 @@ use crate::cin::{Relation, Scale, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::ids::IndexVar;
 use crate::level::Part;
+use crate::notation::Access;
 
 /// How the results of parts become one.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,6 +53,10 @@ impl Lowerer<'_> {
     pub(super) fn join(&self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
         let disjoint = !repeats && self.is_told_by_result(var);
         let combined = || self.combining_parts(body);
+        let listed = || match self.writes_once(body) {
+            true => Some(self.packing(None)),
+            false => combined().map(|op| self.packing(Some(op))),
+        };
         let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
             return match (&self.plan, disjoint) {
                 (Plan::Full | Plan::Follow, true) => {
@@ -63,14 +68,27 @@ impl Lowerer<'_> {
                 }),
                 (Plan::Follow, false) => combined().map(Join::Combine),
                 (_, true) => Some(self.packing(None)),
-                (_, false) => combined().map(|op| self.packing(Some(op))),
+                (_, false) => listed(),
             };
         };
         let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
         match disjoint {
             true if ordered && self.follows() => Some(Join::Concatenate),
             true => Some(self.packing(None)),
-            false => combined().map(|op| self.packing(Some(op))),
+            false => listed(),
+        }
+    }
+
+    /// Whether no element of the result gets a value twice, in whatever order its entries come: the
+    /// loops visit it once.
+    fn writes_once(&self, body: &Stmt) -> bool {
+        let repeats = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
+        match body {
+            Stmt::Forall { var, body } => self.is_told_by_result(*var) && self.writes_once(body),
+            Stmt::Assign { op: None, rhs, .. } => {
+                !self.kernel.scatter || !rhs.accesses().into_iter().any(repeats)
+            }
+            _ => false,
         }
     }
 

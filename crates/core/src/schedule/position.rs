@@ -56,6 +56,32 @@ pub(super) fn pos(
     Ok(())
 }
 
+/// Positions are those of the operand as the kernel reads it: a command may have given the
+/// variables of levels further below other names.
+pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
+    let reads: Vec<Access> = s.kernel().body.reads().into_iter().cloned().collect();
+    let moved: Vec<(IndexVar, Relation)> = s
+        .program
+        .derived
+        .relations()
+        .filter_map(|(var, relation)| {
+            let Relation::Position { access, level, .. } = relation else { return None };
+            let known =
+                |a: &Access| s.program.level_vars(a.tensor, &a.indices).into_iter().take(level + 1);
+            let same = |a: &&Access| a.tensor == access.tensor && known(a).eq(known(access));
+            let now = reads.iter().find(same).filter(|_| !reads.contains(access))?;
+            let mut relation = relation.clone();
+            if let Relation::Position { access, .. } = &mut relation {
+                *access = now.clone();
+            }
+            Some((var, relation))
+        })
+        .collect();
+    for (var, relation) in moved {
+        s.program.derived.relate(var, relation);
+    }
+}
+
 /// The variables that a variable was fused from.
 fn flatten(s: &Scheduler<'_>, var: IndexVar, into: &mut Vec<IndexVar>) {
     match s.program.derived.relation(var) {

@@ -6,7 +6,7 @@ use super::fuse::{fuse, unfused};
 use super::loopfuse::loopfuse;
 use super::mergeby::mergeby;
 use super::parallelize::{check_threads, parallelize};
-use super::position::{coord, pos};
+use super::position::{coord, follow_operands, pos};
 use super::precompute::precompute;
 use super::reorder::reorder;
 use super::split::split;
@@ -47,6 +47,7 @@ impl<'s> Scheduler<'s> {
         for placed in &schedule.commands {
             scheduler.at = placed;
             scheduler.apply(&placed.command)?;
+            follow_operands(&mut scheduler);
             scheduler.check_positions()?;
             check_threads(&scheduler)?;
         }
