@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -158,13 +159,7 @@ def elementwise(name: str, *operands: Any) -> Expression:
     beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
     literal = name not in ("multiply", "divide")
     inputs = [number(x, beside, literal) if _is_number(x) else leaf(x) for x in operands]
-    try:
-        shape = np.broadcast_shapes(*(x.shape for x in inputs))
-    except ValueError as error:
-        shapes = " and ".join(str(x.shape) for x in inputs)
-        text = f"error[dimension-mismatch]: the shapes {shapes} do not fit\n"
-        text += "  = help: sizes are equal, or 1"
-        raise TamisValueError("dimension-mismatch", text) from error
+    shape = broadcast_shapes(*(x.shape for x in inputs))
     dtype, real = _result_type(name, inputs)
 
     def write(indices: tuple[str, ...], names: _Names) -> str:
@@ -174,11 +169,30 @@ def elementwise(name: str, *operands: Any) -> Expression:
         return f"({FUNCTIONS[name].format(*texts)})"
 
     leaves = tuple(leaf for x in inputs for leaf in x._leaves)
-    return Expression(tuple(shape), dtype, leaves, write)
+    return Expression(shape, dtype, leaves, write)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that all are broadcast to: NumPy's, which refuses more elements than memory has."""
+    longest = max(map(len, shapes), default=0)
+    found = []
+    for sizes in zip(*((1,) * (longest - len(shape)) + tuple(shape) for shape in shapes)):
+        size = next((n for n in sizes if n != 1), 1)
+        if any(n not in (1, size) for n in sizes):
+            text = f"error[dimension-mismatch]: the shapes {' and '.join(map(str, shapes))} do not"
+            text += " fit\n  = help: sizes are equal, or 1"
+            raise TamisValueError("dimension-mismatch", text)
+        found.append(size)
+    return tuple(found)
 
 
 def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
+
+
+def _is_scipy_matrix(x: Any) -> bool:
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)
 
 
 def _result_type(name: str, inputs: list[Expression]) -> tuple[np.dtype[Any], bool]:
@@ -266,12 +280,7 @@ def product(left: Any, right: Any) -> Expression:
         text += f"{max(b.ndim - 2, 0)} of the right side {other}\n  = help: make them equal"
         raise TamisValueError("dimension-mismatch", text)
     rows, columns = a.shape[-2:-1], b.shape[-1:] if b.ndim > 1 else ()
-    try:
-        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    except ValueError as error:
-        text = f"error[dimension-mismatch]: the shapes {a.shape} and {b.shape} do not fit\n"
-        text += "  = help: the axes before the last two are equal, or 1"
-        raise TamisValueError("dimension-mismatch", text) from error
+    batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     dtype = np.result_type(a.dtype, b.dtype)
 
     def write(indices: tuple[str, ...], names: _Names) -> str:
@@ -396,6 +405,11 @@ class Operators:
     def _binary(self, name: str, left: Any, right: Any) -> Any:
         if not (is_operand(left) and is_operand(right)):
             return NotImplemented
+        if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
+            # What SciPy's matrices mean by *, and nothing else does.
+            text = "error[type-mismatch]: * of a SciPy matrix may be either product\n"
+            text += "  = help: write @, or use SciPy's sparse arrays"
+            raise TamisTypeError("type-mismatch", text)
         return self._made(elementwise(name, left, right))
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:

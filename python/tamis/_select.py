@@ -64,7 +64,7 @@ def entries(tensor: Tensor, chosen: list[Any]) -> Entries:
         high = np.searchsorted(wanted, coords[axis], side="right", sorter=order)
         times = high - low
         coords = [np.repeat(c, times) for c in coords]
-        coords[axis] = order[np.repeat(low, times) + _within(times)]
+        coords[axis] = order[np.repeat(low, times) + within(times)]
         values = np.repeat(values, times)
         if np.ndim(pick):
             kept.append(axis)
@@ -77,12 +77,12 @@ def _of_rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> Entries:
     level = tensor.levels[1]
     begin, end = level["pos"][rows].astype(np.int64), level["pos"][rows + 1]
     times = end - begin
-    places = np.repeat(begin, times) + _within(times)
+    places = np.repeat(begin, times) + within(times)
     row = np.repeat(np.arange(len(rows)), times)
     return [row, level["crd"][places].astype(np.int64)], tensor.values[places]
 
 
-def _within(times: np.ndarray[Any, Any]) -> Any:
+def within(times: np.ndarray[Any, Any]) -> Any:
     """0, 1, .. for each of what is repeated so many times."""
     ends = np.cumsum(times)
     count = int(ends[-1]) if len(ends) else 0

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, Operators, compute
+from ._expressions import Expression, Operators, compute, is_operand
 from ._operands import number_text, type_name
 from ._select import entries, picks
 
@@ -67,14 +69,17 @@ class Tensor(Operators, _native.Tensor):
         name = type_name(dtype)
         if name == type_name(self.dtype):
             return self.copy() if copy else self
-        levels, values = self.levels, self.values
+        elements = canonical(self)
+        values, fill = elements.values, elements.fill_value
         if self.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
-            values = values.real
-        fill = self.fill_value if name[0] == "c" else np.real(self.fill_value)
-        fill = np.asarray(fill).astype(dtype)[()]
-        storage = f"{self.format}{{{name}, fill: {number_text(fill)}}}"
-        cast_values = values.astype(dtype)
-        return Tensor(_native.Tensor.of_arrays(self.shape, storage, levels, cast_values).copied())
+            values, fill = values.real, fill.real
+        return elements._with_values(values.astype(dtype), np.asarray(fill).astype(dtype)[()])
+
+    def _with_values(self, values: np.ndarray[Any, Any], fill: Any) -> Tensor:
+        """Other values at the same places."""
+        storage = f"{self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
+        made = _native.Tensor.of_arrays(self.shape, storage, self.levels, values)
+        return Tensor(made.copied())
 
     def copy(self) -> Tensor:
         """The same tensor in arrays of its own."""
@@ -90,6 +95,25 @@ class Tensor(Operators, _native.Tensor):
         parts = (self.shape, self.storage, self.levels, self.values)
         return _rebuilt, parts
 
+    @property
+    def mT(self) -> Any:
+        """The last two axes exchanged."""
+        from .array_api import matrix_transpose
+
+        return matrix_transpose(self)
+
+    @property
+    def device(self) -> str:
+        """Where the tensor is: in the memory of the processor, always."""
+        return "cpu"
+
+    def to_device(self, device: Any, /, *, stream: None = None) -> Tensor:
+        """The tensor itself, which is on the only device there is."""
+        if device != "cpu":
+            text = f"error[type-mismatch]: there is no device {device}"
+            raise TamisTypeError("type-mismatch", f"{text}\n  = help: the only one is 'cpu'")
+        return self
+
     def matvec(self, x: Any) -> Any:
         """``self @ x``: what SciPy's solvers ask of a linear operator."""
         return self @ np.asarray(x)
@@ -102,7 +126,7 @@ class Tensor(Operators, _native.Tensor):
         """The coordinates of the elements that are not 0, an array for each axis."""
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
-        coords, values = self.entries()
+        coords, values = canonical(self).entries()
         kept = values != 0
         order = np.lexsort([c[kept] for c in coords[::-1]]) if self.ndim else slice(None)
         return tuple(c[kept][order] for c in coords)
@@ -156,15 +180,82 @@ class Tensor(Operators, _native.Tensor):
     def __complex__(self) -> complex:
         return complex(self._only())
 
+    def __index__(self) -> int:
+        value = self._only()
+        if self.ndim or not isinstance(value, np.integer):
+            text = "error[type-mismatch]: only a tensor of no axes and of integers is an index"
+            raise TamisTypeError("type-mismatch", f"{text}\n  = help: use int()")
+        return int(value)
+
+    def __pos__(self) -> Tensor:
+        return self
+
+    def __invert__(self) -> Any:
+        return self.__array_ufunc__(np.invert, "__call__", self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.floor_divide, "__call__", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.floor_divide, "__call__", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.bitwise_and, "__call__", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.bitwise_or, "__call__", self, other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.bitwise_xor, "__call__", self, other)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.left_shift, "__call__", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.left_shift, "__call__", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.right_shift, "__call__", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self.__array_ufunc__(np.right_shift, "__call__", other, self)
+
     def _only(self) -> Any:
         if self.size != 1:
             text = f"error[order-mismatch]: a tensor of {self.size} elements is no number"
             raise TamisValueError("order-mismatch", f"{text}\n  = help: use any(), all() or [..]")
         return self.get([0] * self.ndim)
 
-    def __array__(self, *args: Any, **options: Any) -> Any:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        if dtype is None and _is_asked_by_scipy(sys._getframe(1)):
+            # An array of this one object: what SciPy leaves to the other side of the operator.
+            alone = np.empty((), dtype=object)
+            alone[()] = self
+            return alone
         text = f"error[type-mismatch]: the tensor of {self.size} elements is not made dense unasked"
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: call to_numpy()")
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        made = super().__array_ufunc__(ufunc, method, *inputs, **options)
+        is_plain = method == "__call__" and ufunc.nout == 1 and ufunc.signature is None
+        if made is not NotImplemented or options or not is_plain:
+            return made
+        if any(isinstance(x, Expression) or not is_operand(x) for x in inputs):
+            return NotImplemented
+        from ._elements import apply
+
+        return apply(ufunc, *inputs)
+
+    def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
+        from ._functions import call
+
+        return call(function, arguments, options)
 
     def __array_namespace__(self, *, api_version: str | None = None) -> Any:
         from . import array_api
@@ -181,6 +272,15 @@ class Tensor(Operators, _native.Tensor):
         from ._html import drawn
 
         return drawn(self)
+
+
+def _is_asked_by_scipy(frame: FrameType | None) -> bool:
+    """Whether an operator of SciPy's sparse arrays asks NumPy if its other side is an array: where
+    it is none, the operator is left to that side."""
+    asks = ""
+    while frame and frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
+        asks, frame = frame.f_code.co_name, frame.f_back
+    return asks.startswith("__") and asks != "__init__"
 
 
 def asarray(
@@ -217,6 +317,13 @@ def _shares(borrowed: Tensor, tensor: Tensor, object: Any) -> bool:
     if not isinstance(source, np.ndarray):
         return np.shares_memory(borrowed.values, tensor.values)
     return np.shares_memory(source, tensor.values) or not tensor.values.size
+
+
+def canonical(tensor: Tensor) -> Tensor:
+    """The tensor with each coordinate once: its values are those of elements."""
+    if "nonunique" not in tensor.format:
+        return tensor
+    return tensor.asformat({1: "sparse", 2: "csr"}.get(tensor.ndim, "csf"))
 
 
 def coo(

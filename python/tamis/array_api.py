@@ -7,6 +7,8 @@ tensor dense unasked, such as sorting, is not here.
 
 from __future__ import annotations
 
+from builtins import all as _all
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -28,6 +30,7 @@ from numpy import (
     int64,
     isdtype,
     linspace,
+    meshgrid,
     nan,
     newaxis,
     ones,
@@ -38,53 +41,154 @@ from numpy import (
     uint64,
 )
 
-from . import _expressions
-from ._errors import TamisTypeError, TamisValueError
-from ._tensor import Tensor, asarray
+from . import _expressions, _moves
+from . import _tensor as _tensors
+from ._elements import apply as _apply
+from ._elements import at as _at
+from ._errors import TamisTypeError
+from ._expressions import broadcast_shapes
+from ._moves import broadcast_to
+from ._searching import (
+    argmax,
+    argmin,
+    count_nonzero,
+    isin,
+    searchsorted,
+    std,
+    unique_counts,
+    unique_values,
+    var,
+)
+from ._searching import kept as _kept
+from ._tensor import Tensor
 from ._tensor import _of_entries as _packed
 
-__array_api_version__ = "2023.12"
+__array_api_version__ = "2024.12"
 
-
-def _function(name: str, numpy_name: str) -> Any:
-    def function(*operands: Any) -> Any:
-        return _expressions.compute(_expressions.elementwise(numpy_name, *operands))
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{name}`` of elements, as the standard has it."
-    return function
-
-
+#: The names of the standard for functions that NumPy has by other names.
 _NAMES = {
-    "abs": "absolute",
-    "acos": "arccos",
-    "acosh": "arccosh",
-    "asin": "arcsin",
-    "asinh": "arcsinh",
-    "atan": "arctan",
-    "atan2": "arctan2",
-    "atanh": "arctanh",
-    "pow": "power",
+    "absolute": "abs",
+    "arccos": "acos",
+    "arccosh": "acosh",
+    "arcsin": "asin",
+    "arcsinh": "asinh",
+    "arctan": "atan",
+    "arctan2": "atan2",
+    "arctanh": "atanh",
+    "conjugate": "conj",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "power": "pow",
+    "right_shift": "bitwise_right_shift",
 }
-for _numpy_name in _expressions.FUNCTIONS:
-    _name = {v: k for k, v in _NAMES.items()}.get(_numpy_name, _numpy_name)
+#: NumPy's functions that are computed of what is stored, since no kernel has them.
+_BY_NUMPY = (
+    "bitwise_and bitwise_or bitwise_xor conjugate copysign expm1 floor_divide hypot imag invert "
+    "isfinite isinf isnan left_shift log1p log2 logaddexp nextafter positive real reciprocal "
+    "right_shift sign signbit"
+).split()
+_ROUNDED = ("ceil", "floor", "round", "trunc")
+
+
+def _named(name: str, computed: Any, operands: int) -> None:
+    """A function of one or two arrays by its name in the standard."""
+
+    def unary(x: Any, /) -> Any:
+        return computed(x)
+
+    def binary(x1: Any, x2: Any, /) -> Any:
+        return computed(x1, x2)
+
+    function: Any = unary if operands == 1 else binary
+    function.__name__ = function.__qualname__ = _NAMES.get(name, name)
+    function.__doc__ = f"``{function.__name__}`` of elements, as the standard has it."
+    globals()[function.__name__] = function
+
+
+def _by_kernel(name: str) -> Any:
+    return lambda *x: _expressions.compute(_expressions.elementwise(name, *x))
+
+
+def _by_numpy(name: str) -> Any:
+    return lambda *x: _apply(getattr(np, name), *x)
+
+
+def _rounded(name: str) -> Any:
+    # Integers stay what they are.
+    own = getattr(np, name)
+    return lambda x: _apply(lambda v: v if np.asarray(v).dtype.kind in "iu" else own(v), x)
+
+
+for _name in _expressions.FUNCTIONS:
     if _name not in ("cbrt", "cube", "heaviside"):
-        globals()[_name] = _function(_name, _numpy_name)
+        _named(_name, _by_kernel(_name), getattr(np, _name).nin)
+for _name in _BY_NUMPY:
+    _named(_name, _by_numpy(_name), getattr(getattr(np, _name), "nin", 1))
+for _name in _ROUNDED:
+    _named(_name, _rounded(_name), 1)
 
 
-def astype(x: Any, dtype: Any, /, *, copy: Any = True) -> Any:
+def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: Any = None) -> Tensor:
+    """The tensor of an array, a matrix or a number, as ``tamis.asarray`` makes it."""
+    _on_processor(device)
+    return _tensors.asarray(obj, dtype=dtype, copy=copy)
+
+
+def from_dlpack(x: Any, /, *, device: Any = None, copy: Any = None) -> Tensor:
+    """The tensor of an array that another library lends."""
+    return asarray(np.from_dlpack(x), device=device, copy=copy)
+
+
+def astype(x: Any, dtype: Any, /, *, copy: Any = True, device: Any = None) -> Any:
     """The elements in another type."""
+    _on_processor(device)
     return x.astype(dtype, copy=copy)
 
 
-def result_type(*operands: Any) -> np.dtype[Any]:
+def _on_processor(device: Any) -> None:
+    if device not in (None, "cpu"):
+        text = f"error[type-mismatch]: tensors are in the memory of the processor, not of {device}"
+        raise TamisTypeError("type-mismatch", f"{text}\n  = help: leave out device")
+
+
+def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
     """The type that the elements of all can be converted to."""
-    return np.result_type(*(x.dtype if isinstance(x, Tensor) else x for x in operands))
+    return np.result_type(*(x.dtype if isinstance(x, Tensor) else x for x in arrays_and_dtypes))
 
 
-def matmul(left: Any, right: Any, /) -> Any:
+def can_cast(from_: Any, to: Any, /) -> Any:
+    """Whether every element of a type is one of another."""
+    return np.can_cast(from_.dtype if isinstance(from_, Tensor) else from_, to)
+
+
+def where(condition: Any, x1: Any, x2: Any, /) -> Any:
+    """The elements of ``x1`` where a condition holds, of ``x2`` elsewhere."""
+    if isinstance(condition, Tensor) and condition.fill_value == 0 and isinstance(x1, np.ndarray):
+        # Of x1 only what stands where the condition is stored is looked at.
+        x1 = broadcast_to(x1, condition.shape) if x1.ndim <= condition.ndim else x1
+        if x1.shape == condition.shape and x1.ndim:
+            x1 = _at(x1, condition)
+    return _apply(np.where, condition, x1, x2)
+
+
+def clip(x: Any, /, min: Any = None, max: Any = None) -> Any:
+    """The elements, those below ``min`` or above ``max`` replaced by these."""
+    bounds = [bound for bound in (min, max) if bound is not None]
+    if not bounds:
+        return x
+
+    def clipped(values: Any, *bounds: Any) -> Any:
+        rest = iter(bounds)
+        low = None if min is None else next(rest)
+        high = None if max is None else next(rest)
+        return np.clip(values, low, high)
+
+    return _apply(clipped, x, *bounds)
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
     """The matrix product of the last two axes."""
-    return _expressions.compute(_expressions.product(left, right))
+    return _expressions.compute(_expressions.product(x1, x2))
 
 
 def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
@@ -92,104 +196,225 @@ def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
     return _expressions.compute(_expressions.permutation(x, axes))
 
 
+def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
+    """Some axes at other places, the others in their order."""
+    taken, places = (_expressions.axes_of(k, x.ndim) for k in (source, destination))
+    if len(taken) != len(places):
+        reason = f"{len(taken)} axes go to {len(places)} places"
+        raise _moves.refused(reason, "give one place for each axis")
+    order = [k for k in range(x.ndim) if k not in taken]
+    for place, axis in sorted(zip(places, taken)):
+        order.insert(place, axis)
+    return permute_dims(x, tuple(order))
+
+
 def matrix_transpose(x: Any, /) -> Any:
     """The last two axes exchanged."""
+    if x.ndim < 2:
+        raise _moves.refused(f"an array of {x.ndim} axes is no matrix", "give it two axes")
     axes = list(range(x.ndim))
     axes[-2:] = axes[:-3:-1]
     return permute_dims(x, tuple(axes))
 
 
-def tensordot(left: Any, right: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over some axes of both."""
     from ._einsum import einsum
 
     if isinstance(axes, int):
-        axes = (tuple(range(left.ndim - axes, left.ndim)), tuple(range(axes)))
-    of_left = list(range(left.ndim))
-    of_right = list(range(left.ndim, left.ndim + right.ndim))
-    for one, other in zip(axes[0], axes[1]):
+        axes = (tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes)))
+    taken, others = (_expressions.axes_of(k, x.ndim) for k, x in zip(axes, (x1, x2)))
+    if [x1.shape[k] for k in taken] != [x2.shape[k] for k in others]:
+        reason = f"the axes {taken} of {x1.shape} are not the axes {others} of {x2.shape}"
+        raise _moves.refused(reason, "make them equal")
+    of_left = list(range(x1.ndim))
+    of_right = list(range(x1.ndim, x1.ndim + x2.ndim))
+    for one, other in zip(taken, others):
         of_right[other] = of_left[one]
     shared = set(of_left) & set(of_right)
     result = [k for k in of_left + of_right if k not in shared]
-    return einsum(left, of_left, right, of_right, result)
+    return einsum(x1, of_left, x2, of_right, result)
 
 
-def vecdot(left: Any, right: Any, /) -> Any:
-    """The sums of products over the last axis."""
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    """The sums of products over an axis, of which the first factor is conjugated."""
     from ._einsum import einsum
 
+    if axis >= 0 and x1.ndim != x2.ndim:
+        raise _moves.refused("an axis from 0 is not the same in both", "count it from -1")
+    left, right = (moveaxis(x, axis, -1) if axis != -1 else x for x in (x1, x2))
+    if x1.dtype.kind == "c":
+        left = _apply(np.conj, left)
+    if left.shape[-1] != right.shape[-1]:
+        reason = f"the axis {axis} has {left.shape[-1]} and {right.shape[-1]} elements"
+        raise _moves.refused(reason, "make them equal")
     return einsum("...i,...i->...", left, right)
 
 
-def _reduction(name: str) -> Any:
-    def function(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
-        result = _expressions.compute(_expressions.reduction(name, x, axis))
-        if not keepdims:
-            return result
-        axes = _expressions.axes_of(axis, x.ndim)
-        shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-        return result.reshape(shape)
-
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"``{name}`` over some axes, or over all."
-    return function
+def _reduced(name: str, x: Any, axis: Any, keepdims: Any, dtype: Any = None) -> Any:
+    tree = _expressions.reduction(name, x, axis)
+    if dtype is not None:
+        tree.dtype = np.dtype(dtype)
+    return _kept(_expressions.compute(tree), x, axis, keepdims)
 
 
-sum, prod, min, max, any, all = map(_reduction, ("sum", "prod", "min", "max", "any", "all"))
+def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+    """The sum over some axes, or over all."""
+    return _reduced("sum", x, axis, keepdims, dtype)
+
+
+def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
+    """The product over some axes, or over all."""
+    return _reduced("prod", x, axis, keepdims, dtype)
+
+
+def min(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """The least element over some axes, or over all."""
+    return _reduced("min", x, axis, keepdims)
+
+
+def max(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """The greatest element over some axes, or over all."""
+    return _reduced("max", x, axis, keepdims)
+
+
+def any(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """Whether some element is not 0, over some axes, or over all."""
+    return _reduced("any", x, axis, keepdims)
+
+
+def all(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
+    """Whether no element is 0, over some axes, or over all."""
+    return _reduced("all", x, axis, keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """The mean over some axes, or over all."""
-    count = np.prod([x.shape[k] for k in _expressions.axes_of(axis, x.ndim)])
-    return sum(x, axis=axis, keepdims=keepdims) / count
+    if isinstance(x, np.ndarray):
+        return np.mean(x, axis=axis, keepdims=keepdims)
+    return _kept(_tensors.asarray(x).mean(axis), x, axis, keepdims)
 
 
-def reshape(x: Any, /, shape: tuple[int, ...]) -> Any:
+def reshape(x: Any, /, shape: tuple[int, ...], *, copy: Any = None) -> Any:
     """The elements in the order of rows in axes of other sizes."""
+    if copy is False and tuple(shape) != x.shape and isinstance(x, Tensor):
+        raise _moves.refused("coordinates of other axes are made anew", "leave out copy=False")
     return x.reshape(shape)
 
 
-def expand_dims(x: Any, /, *, axis: int = 0) -> Any:
-    """One more axis, of one element."""
+def expand_dims(x: Any, /, axis: Any) -> Any:
+    """More axes, of one element."""
+    added = axis if isinstance(axis, tuple) else (axis,)
+    places = _expressions.axes_of(added, x.ndim + len(added))
     shape = list(x.shape)
-    shape.insert(axis + x.ndim + 1 if axis < 0 else axis, 1)
+    for place in sorted(places):
+        shape.insert(place, 1)
     return x.reshape(tuple(shape))
 
 
 def squeeze(x: Any, /, axis: Any) -> Any:
     """Without some axes of one element."""
     axes = _expressions.axes_of(axis, x.ndim)
+    long = [k for k in axes if x.shape[k] != 1]
+    if long:
+        reason = f"axis {long[0]} has {x.shape[long[0]]} elements"
+        raise _moves.refused(reason, "leave out axes of one element only")
     return x.reshape(tuple(n for k, n in enumerate(x.shape) if k not in axes))
 
 
-def concat(arrays: Any, /, *, axis: int = 0) -> Tensor:
-    """Tensors one behind the other along an axis."""
-    parts = [asarray(x) for x in arrays]
-    axis = _expressions.axes_of(axis, parts[0].ndim)[0]
-    shape = list(parts[0].shape)
-    shape[axis] = 0
-    coords, values = [], []
-    for part in parts:
-        others = [n for k, n in enumerate(part.shape) if k != axis]
-        if others != [n for k, n in enumerate(shape) if k != axis]:
-            shapes = " and ".join(str(x.shape) for x in parts)
-            text = f"error[dimension-mismatch]: the shapes {shapes} do not fit along axis {axis}"
-            raise TamisValueError("dimension-mismatch", f"{text}\n  = help: make others equal")
-        if part.fill_value != 0:
-            text = f"error[type-mismatch]: a part has the fill value {part.fill_value}"
-            raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of it")
-        own, own_values = part.entries()
-        own[axis] = own[axis] + shape[axis]
-        shape[axis] += part.shape[axis]
-        coords.append(own)
-        values.append(own_values)
-    joined = [np.concatenate(c) for c in zip(*coords)]
-    return _packed(tuple(shape), joined, np.concatenate(values))
+def broadcast_arrays(*arrays: Any) -> list[Any]:
+    """The arrays repeated along the axes that others have."""
+    shape = broadcast_shapes(*(x.shape for x in arrays))
+    return [broadcast_to(x, shape) for x in arrays]
 
 
-def stack(arrays: Any, /, *, axis: int = 0) -> Tensor:
-    """Tensors side by side along a new axis."""
-    return concat([expand_dims(asarray(x), axis=axis) for x in arrays], axis=axis)
+def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
+    """Arrays one behind the other along an axis, or all their elements."""
+    parts = list(arrays)
+    if _all(isinstance(x, np.ndarray) for x in parts):
+        return np.concatenate(parts, axis=axis)
+    if axis is None:
+        return concat([x.reshape(-1) for x in parts], axis=0)
+    (at,) = _expressions.axes_of(axis, parts[0].ndim)
+    dtype = result_type(*parts)
+    return _moves.concat([x.astype(dtype, copy=False) for x in parts], at)
+
+
+def stack(arrays: Any, /, *, axis: int = 0) -> Any:
+    """Arrays side by side along a new axis."""
+    parts = list(arrays)
+    if len({x.shape for x in parts}) > 1:
+        shapes = " and ".join(str(x.shape) for x in parts)
+        raise _moves.refused(f"the shapes {shapes} are not equal", "make them equal")
+    return concat([expand_dims(x, axis) for x in parts], axis=axis)
+
+
+def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+    """The parts of an array along an axis, without that axis."""
+    (at,) = _expressions.axes_of(axis, x.ndim)
+    return tuple(x[(slice(None),) * at + (k,)] for k in range(x.shape[at]))
+
+
+def flip(x: Any, /, *, axis: Any = None) -> Any:
+    """The elements in reverse order along some axes, or all."""
+    return np.flip(x, axis=axis) if isinstance(x, np.ndarray) else _moves.flip(x, axis)
+
+
+def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
+    """The elements moved along axes, those beyond the end to the begin."""
+    if isinstance(x, np.ndarray):
+        return np.roll(x, shift, axis=axis)
+    return _moves.roll(x, shift, axis)
+
+
+def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
+    """Each element so many times, one behind the other."""
+    if isinstance(x, np.ndarray) and not isinstance(repeats, Tensor):
+        return np.repeat(x, repeats, axis=axis)
+    return _moves.repeat(x, repeats, axis)
+
+
+def tile(x: Any, repetitions: tuple[int, ...], /) -> Any:
+    """The array so many times along each axis."""
+    if isinstance(x, np.ndarray):
+        return np.tile(x, repetitions)
+    return _moves.tile(x, repetitions)
+
+
+def tril(x: Any, /, *, k: int = 0) -> Any:
+    """The elements on a diagonal and below."""
+    if isinstance(x, np.ndarray):
+        return np.tril(x, k)
+    return _moves.triangle(x, lambda row, column: column - row <= k)
+
+
+def triu(x: Any, /, *, k: int = 0) -> Any:
+    """The elements on a diagonal and above."""
+    if isinstance(x, np.ndarray):
+        return np.triu(x, k)
+    return _moves.triangle(x, lambda row, column: column - row >= k)
+
+
+def take(x: Any, indices: Any, /, *, axis: int | None = None) -> Any:
+    """The elements at some coordinates of an axis, which a vector names."""
+    if axis is None and x.ndim != 1:
+        raise _moves.refused(f"the array has {x.ndim} axes", "say which: axis=0")
+    (at,) = _expressions.axes_of(0 if axis is None else axis, x.ndim)
+    places = indices.to_numpy() if isinstance(indices, Tensor) else np.asarray(indices)
+    return x[(slice(None),) * at + (places,)]
+
+
+def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: Any = None) -> Any:
+    """The differences of neighbours along an axis, so many times."""
+    (at,) = _expressions.axes_of(axis, x.ndim)
+    around = [part for part in (prepend, x, append) if part is not None]
+    whole = concat(around, axis=at) if len(around) > 1 else x
+    before = (slice(None),) * at
+    for _ in range(n):
+        later, earlier = whole[(*before, slice(1, None))], whole[(*before, slice(-1))]
+        differ = _by_kernel("not_equal") if whole.dtype == np.bool_ else _by_kernel("subtract")
+        whole = differ(later, earlier)
+    return whole
 
 
 def nonzero(x: Any, /) -> Any:
@@ -197,23 +422,82 @@ def nonzero(x: Any, /) -> Any:
     return x.nonzero()
 
 
-def zeros(shape: Any, *, dtype: Any = float64) -> Tensor:
+def zeros(shape: Any, *, dtype: Any = float64, device: Any = None) -> Tensor:
     """A tensor without entries."""
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    return _filled(shape, 0, dtype, device)
+
+
+def empty(shape: Any, *, dtype: Any = float64, device: Any = None) -> Tensor:
+    """A tensor without entries, as ``zeros``."""
+    return _filled(shape, 0, dtype, device)
+
+
+def zeros_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor without entries, of the shape and the type of another."""
+    return _filled(x.shape, 0, dtype or x.dtype, device)
+
+
+def empty_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor without entries, as ``zeros_like``."""
+    return zeros_like(x, dtype=dtype, device=device)
+
+
+def ones_like(x: Any, /, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor without entries and of fill value 1, of the shape and the type of another."""
+    return _filled(x.shape, 1, dtype or x.dtype, device)
+
+
+def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    """A tensor without entries and of this fill value, of the shape and the type of another."""
+    return _filled(x.shape, fill_value, dtype or x.dtype, device)
+
+
+def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
+    _on_processor(device)
+    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     empty = np.zeros(0, dtype=np.int64)
-    return _packed(sizes, [empty] * len(sizes), np.zeros(0, dtype=dtype))
+    value = np.asarray(fill).astype(dtype)[()]
+    if not sizes:
+        return _packed((), [], np.asarray([value]))
+    return _packed(sizes, [empty] * len(sizes), np.zeros(0, dtype=value.dtype), value)
 
 
-def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = float64) -> Tensor:
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = float64,
+    device: Any = None,
+) -> Tensor:
     """Ones on a diagonal."""
+    _on_processor(device)
     columns = n_rows if n_cols is None else n_cols
     rows = np.arange(n_rows)
     rows = rows[(rows + k >= 0) & (rows + k < columns)]
     return _packed((n_rows, columns), [rows, rows + k], np.ones(len(rows), dtype=dtype))
 
 
+def __array_namespace_info__() -> Any:
+    """What the namespace can do."""
+    numpy = np.__array_namespace_info__()
+    return SimpleNamespace(
+        capabilities=lambda: {
+            "boolean indexing": False,
+            "data-dependent shapes": True,
+            "max dimensions": None,
+        },
+        default_device=numpy.default_device,
+        default_dtypes=numpy.default_dtypes,
+        devices=numpy.devices,
+        dtypes=numpy.dtypes,
+    )
+
+
 __all__ = [
     name
     for name in globals()
-    if not name.startswith(("_", "Tamis", "Tensor")) and name not in ("np", "Any", "annotations")
+    if not name.startswith(("_", "Tamis", "Tensor"))
+    and name not in ("np", "Any", "annotations", "SimpleNamespace")
 ]

@@ -1,0 +1,150 @@
+"""NumPy's functions of tensors: ``np.concatenate([A, B])`` is ``array_api.concat([A, B])``.
+
+Those that are not here do what NumPy does with any object: call the method of their name, or ask
+for an array, which is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import array_api
+from ._einsum import einsum
+from ._elements import apply
+
+xp: Any = array_api
+
+
+def call(function: Any, arguments: Any, options: Any) -> Any:
+    """What a function of NumPy gives for arguments with tensors among them."""
+    own = _OWN.get(function)
+    if own is not None:
+        return own(*arguments, **options)
+    numpys = getattr(function, "_implementation", None)
+    return NotImplemented if numpys is None else numpys(*arguments, **options)
+
+
+def _reduction(reduce: Callable[..., Any], typed: bool = False) -> Callable[..., Any]:
+    """A reduction with the parameters of NumPy's."""
+
+    def untyped(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
+        return reduce(a, axis=axis, keepdims=keepdims)
+
+    def reduction(
+        a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
+    ) -> Any:
+        return reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return reduction if typed else untyped
+
+
+def _spread(measure: Callable[..., Any]) -> Callable[..., Any]:
+    def spread(
+        a: Any,
+        axis: Any = None,
+        dtype: None = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: Any = False,
+    ) -> Any:
+        return measure(a, axis=axis, correction=ddof, keepdims=keepdims)
+
+    return spread
+
+
+def _mean(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    return xp.mean(a if dtype is None else a.astype(dtype), axis=axis, keepdims=keepdims)
+
+
+def _dot(a: Any, b: Any, out: None = None) -> Any:
+    if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
+        return a * b
+    return xp.tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else -1,)))
+
+
+def _where(condition: Any, *choices: Any) -> Any:
+    return xp.where(condition, *choices) if choices else condition.nonzero()
+
+
+def _einsum(*operands: Any, out: None = None, optimize: Any = False, **options: Any) -> Any:
+    return einsum(*operands, **options)
+
+
+def _squeeze(a: Any, axis: Any = None) -> Any:
+    ones = tuple(k for k, n in enumerate(a.shape) if n == 1)
+    return xp.squeeze(a, ones if axis is None else axis)
+
+
+def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
+    return apply(lambda values: np.round(values, decimals), a)
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if ord not in (None, "fro") or (axis is None and ord is not None and x.ndim != 2):
+        return NotImplemented
+    return np.sqrt(xp.sum(xp.square(abs(x)), axis=axis, keepdims=keepdims))
+
+
+#: What NumPy's functions are for tensors.
+_OWN: dict[Any, Callable[..., Any]] = {
+    np.all: _reduction(xp.all),
+    np.amax: _reduction(xp.max),
+    np.amin: _reduction(xp.min),
+    np.any: _reduction(xp.any),
+    np.argmax: _reduction(xp.argmax),
+    np.argmin: _reduction(xp.argmin),
+    np.around: _round,
+    np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
+    np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
+    np.clip: lambda a, a_min=None, a_max=None: xp.clip(a, a_min, a_max),
+    np.concatenate: lambda arrays, axis=0: xp.concat(arrays, axis=axis),
+    np.copy: lambda a: a.copy(),
+    np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
+        a, axis=axis, keepdims=keepdims
+    ),
+    np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
+    np.dot: _dot,
+    np.einsum: _einsum,
+    np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
+    np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
+    np.full_like: lambda a, fill_value, dtype=None: xp.full_like(a, fill_value, dtype=dtype),
+    np.imag: lambda val: apply(np.imag, val),
+    np.isin: lambda element, test_elements, *, invert=False: xp.isin(
+        element, test_elements, invert=invert
+    ),
+    np.linalg.norm: _norm,
+    np.max: _reduction(xp.max),
+    np.mean: _mean,
+    np.min: _reduction(xp.min),
+    np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
+    np.nan_to_num: lambda x: apply(np.nan_to_num, x),
+    np.ones_like: lambda a, dtype=None: xp.ones_like(a, dtype=dtype),
+    np.prod: _reduction(xp.prod, typed=True),
+    np.ravel: lambda a: a.reshape(-1),
+    np.real: lambda val: apply(np.real, val),
+    np.repeat: lambda a, repeats, axis=None: xp.repeat(a, repeats, axis=axis),
+    np.reshape: lambda a, shape: xp.reshape(a, shape),
+    np.result_type: xp.result_type,
+    np.roll: lambda a, shift, axis=None: xp.roll(a, shift, axis=axis),
+    np.round: _round,
+    np.squeeze: _squeeze,
+    np.stack: lambda arrays, axis=0: xp.stack(arrays, axis=axis),
+    np.std: _spread(xp.std),
+    np.sum: _reduction(xp.sum, typed=True),
+    np.take: lambda a, indices, axis=None: xp.take(a, indices, axis=axis),
+    np.tensordot: lambda a, b, axes=2: xp.tensordot(a, b, axes=axes),
+    np.tile: lambda A, reps: xp.tile(A, reps if isinstance(reps, tuple) else (reps,)),
+    np.trace: lambda a: einsum("ii->", a),
+    np.tril: lambda m, k=0: xp.tril(m, k=k),
+    np.triu: lambda m, k=0: xp.triu(m, k=k),
+    np.unique: lambda ar: xp.unique_values(ar),
+    np.var: _spread(xp.var),
+    np.vdot: lambda a, b: xp.vecdot(a.reshape(-1), b.reshape(-1)),
+    np.where: _where,
+    np.zeros_like: lambda a, dtype=None: xp.zeros_like(a, dtype=dtype),
+}

@@ -1,0 +1,180 @@
+"""Tensors whose entries move to other coordinates: a few operations of NumPy per axis.
+
+flip(A, axis=1)          (i, j) goes to (i, n - 1 - j)
+broadcast_to(x, (3, 4))  (j) goes to (0, j), (1, j), (2, j)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._errors import TamisTypeError, TamisValueError
+from ._expressions import axes_of
+from ._select import within
+from ._tensor import Tensor, _of_entries, asarray, canonical
+
+Arrays = list[np.ndarray[Any, Any]]
+
+
+def moved(
+    x: Any,
+    shape: Sequence[int],
+    move: Callable[[Arrays], tuple[Arrays, Any]],
+) -> Tensor:
+    """The tensor of a shape whose entries are those of ``x`` where ``move`` puts them: it gives
+    coordinates, and which of the entries they are of, or none for all in their order."""
+    tensor = canonical(asarray(x))
+    coords, values = tensor.entries()
+    made, which = move(coords)
+    return _of_entries(
+        tuple(shape), made, values if which is None else values[which], tensor.fill_value
+    )
+
+
+def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
+    """The elements repeated along new axes, and along those of one element."""
+    wanted = tuple(int(n) for n in shape)
+    if isinstance(x, np.ndarray):
+        return np.broadcast_to(x, wanted)
+    tensor = asarray(x)
+    if tensor.shape == wanted:
+        return tensor
+    new = len(wanted) - tensor.ndim
+    sizes = (1,) * max(new, 0) + tensor.shape
+    if new < 0 or any(n not in (1, size) for n, size in zip(sizes, wanted)):
+        reason = f"the shape {tensor.shape} is not broadcast to {wanted}"
+        raise refused(reason, "make sizes equal, or 1")
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        which = np.arange(len(coords[0]) if coords else 1)
+        zeros = np.zeros(len(which), dtype=np.int64)
+        full = [zeros] * new + list(coords)
+        for axis, (size, n) in enumerate(zip(wanted, sizes)):
+            if size != n:
+                times = len(which)
+                which = np.repeat(which, size)
+                full = [np.repeat(c, size) for c in full]
+                full[axis] = np.tile(np.arange(size), times)
+        return full, which
+
+    return moved(tensor, wanted, move)
+
+
+def concat(parts: Sequence[Any], axis: int) -> Tensor:
+    """Tensors one behind the other along an axis; their fill values are the same."""
+    tensors = [canonical(asarray(x)) for x in parts]
+    shape = list(tensors[0].shape)
+    fill = tensors[0].fill_value
+    coords, values, end = [], [], 0
+    for part in tensors:
+        others = [n for k, n in enumerate(part.shape) if k != axis]
+        if others != [n for k, n in enumerate(shape) if k != axis]:
+            shapes = " and ".join(str(x.shape) for x in tensors)
+            raise refused(f"the shapes {shapes} do not fit along axis {axis}", "make others equal")
+        if not np.array_equal(part.fill_value, fill, equal_nan=True):
+            text = f"error[type-mismatch]: the parts have fill values {fill} and {part.fill_value}"
+            raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
+        own, own_values = part.entries()
+        own[axis] = own[axis] + end
+        end += part.shape[axis]
+        coords.append(own)
+        values.append(own_values)
+    shape[axis] = end
+    joined = [np.concatenate(c) for c in zip(*coords)]
+    return _of_entries(tuple(shape), joined, np.concatenate(values), fill)
+
+
+def flip(x: Any, axis: Any) -> Tensor:
+    """The elements in reverse order along some axes, or all."""
+    axes = axes_of(axis, x.ndim)
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        return [x.shape[k] - 1 - c if k in axes else c for k, c in enumerate(coords)], None
+
+    return moved(x, x.shape, move)
+
+
+def roll(x: Any, shift: Any, axis: Any) -> Tensor:
+    """The elements moved along axes, those beyond the end to the begin."""
+    if axis is None:
+        return roll(x.reshape(-1), shift, 0).reshape(x.shape)
+    axes = axis if isinstance(axis, tuple) else (axis,)
+    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
+    if len(axes) != len(shifts):
+        raise refused(f"{len(shifts)} shifts for {len(axes)} axes", "give one for each axis")
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        made = list(coords)
+        for k, steps in zip(axes, shifts):
+            (at,) = axes_of(k, x.ndim)
+            made[at] = (made[at] + steps) % x.shape[at] if x.shape[at] else made[at]
+        return made, None
+
+    return moved(x, x.shape, move)
+
+
+def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
+    """Each element so many times, one behind the other."""
+    if axis is None:
+        return repeat(x.reshape(-1), repeats, 0)
+    (at,) = axes_of(axis, x.ndim)
+    counts = np.asarray(repeats.to_numpy() if isinstance(repeats, Tensor) else repeats)
+    if counts.dtype.kind not in "iu" or counts.ndim > 1 or counts.size and counts.min() < 0:
+        raise refused("elements are repeated other than a number of times", "give numbers from 0")
+    if counts.ndim and counts.shape not in ((1,), (x.shape[at],)):
+        raise refused(f"{counts.size} repeats for {x.shape[at]} elements", "give one, or one each")
+    counts = np.broadcast_to(counts.astype(np.int64), (x.shape[at],))
+    begins = np.cumsum(counts) - counts
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        times = counts[coords[at]]
+        which = np.repeat(np.arange(len(times)), times)
+        made = [c[which] for c in coords]
+        made[at] = begins[made[at]] + within(times)
+        return made, which
+
+    return moved(x, (*x.shape[:at], int(counts.sum()), *x.shape[at + 1 :]), move)
+
+
+def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
+    """The tensor so many times along each axis, the last for the last."""
+    times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
+    sizes = (1,) * (len(times) - x.ndim) + tuple(x.shape)
+    tensor = x.reshape(sizes)
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        which = np.arange(len(coords[0]) if coords else 1)
+        made = list(coords)
+        for axis, n in enumerate(times):
+            count = len(which)
+            which = np.tile(which, n)
+            made = [np.tile(c, n) for c in made]
+            made[axis] = made[axis] + np.repeat(np.arange(n) * sizes[axis], count)
+        return made, which
+
+    return moved(tensor, [n * size for n, size in zip(times, sizes)], move)
+
+
+def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:
+    """The elements of matrices whose row and column ``keeps``; all others are 0."""
+    tensor = canonical(asarray(x))
+    if tensor.ndim < 2:
+        raise refused(f"a tensor of {tensor.ndim} axes has no triangle", "give it two axes")
+    if tensor.fill_value != 0:
+        text = f"error[type-mismatch]: the fill value is {tensor.fill_value}, not 0"
+        raise TamisTypeError("type-mismatch", f"{text}\n  = help: use to_numpy()")
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        kept = keeps(coords[-2], coords[-1])
+        return [c[kept] for c in coords], kept
+
+    return moved(tensor, tensor.shape, move)
+
+
+def refused(reason: str, way_out: str) -> TamisValueError:
+    """The refusal of shapes that do not fit."""
+    text = f"error[dimension-mismatch]: {reason}\n  = help: {way_out}"
+    return TamisValueError("dimension-mismatch", text)

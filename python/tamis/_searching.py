@@ -1,0 +1,188 @@
+"""Where elements are, how often, and how they spread: by NumPy, of the entries of tensors.
+
+argmax(A, axis=1)   of each row the first of its greatest entries, or of its absent elements
+unique_counts(A)    the values that occur, the fill value among them
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _expressions
+from ._elements import apply
+from ._expressions import axes_of
+from ._moves import refused
+from ._tensor import Tensor, _of_entries, asarray, canonical
+
+
+class Counted(NamedTuple):
+    """What ``unique_counts`` gives: values in ascending order, and how often each occurs."""
+
+    values: np.ndarray[Any, Any]
+    counts: np.ndarray[Any, Any]
+
+
+def unique_counts(x: Any, /) -> Counted:
+    """The values that occur, in ascending order, and how often; each NaN by itself."""
+    tensor = canonical(asarray(x))
+    _, values = tensor.entries()
+    found, counts = np.unique(values, return_counts=True, equal_nan=False)
+    absent = tensor.size - len(values)
+    if not absent:
+        return Counted(found, counts)
+    fill = np.asarray(tensor.fill_value, dtype=values.dtype)[()]
+    at = np.flatnonzero(found == fill)
+    if len(at):
+        counts[at] += absent
+        return Counted(found, counts)
+    # Absent elements that are NaN are one each, like all others.
+    times = absent if fill != fill else 1
+    place = int(np.searchsorted(found, fill))
+    found = np.insert(found, place, np.repeat(fill, times))
+    return Counted(found, np.insert(counts, place, np.repeat(absent // times, times)))
+
+
+def unique_values(x: Any, /) -> Any:
+    """The values that occur, in ascending order; each NaN by itself."""
+    return unique_counts(x).values
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Which elements of ``x1`` are among those of ``x2``."""
+    among = np.atleast_1d(x2) if _is_plain(x2) else unique_values(x2)
+    return apply(lambda values: np.isin(values, among, invert=invert), x1)
+
+
+def searchsorted(x1: Any, x2: Any, /, *, side: str = "left", sorter: Any = None) -> Any:
+    """Where elements of ``x2`` belong in the vector ``x1``, which ascends."""
+    known: Any = x1 if _is_plain(x1) else asarray(x1).to_numpy()
+    options: Any = {"side": side, "sorter": sorter}
+    return apply(lambda values: np.searchsorted(known, values, **options), x2)
+
+
+def _is_plain(x: Any) -> bool:
+    return isinstance(x, (bool, int, float, complex, np.ndarray, np.generic))
+
+
+def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
+    """How many elements are not 0, over some axes, or over all."""
+    tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
+    tree.dtype = np.dtype(np.int64)
+    return kept(_expressions.compute(tree), x, axis, keepdims)
+
+
+def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """The result of a reduction of ``x``, with the reduced axes of one element if asked for."""
+    if not keepdims:
+        return result
+    axes = axes_of(axis, x.ndim)
+    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+    return result.reshape(shape) if hasattr(result, "reshape") else np.reshape(result, shape)
+
+
+def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Where the first of the greatest elements is, along an axis, or among all in the order of
+    rows. NaN is greater than any number."""
+    return _extreme(x, axis, keepdims, np.argmax, -1)
+
+
+def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
+    """Where the first of the least elements is, along an axis, or among all in the order of rows.
+    NaN is less than any number."""
+    return _extreme(x, axis, keepdims, np.argmin, 1)
+
+
+def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, sign: int) -> Any:
+    if isinstance(x, np.ndarray):
+        return numpy(x, axis=axis, keepdims=keepdims)
+    tensor = canonical(asarray(x))
+    if tensor.dtype.kind == "c":
+        raise refused("complex numbers have no order", "search in their absolute values")
+    shape = tensor.shape
+    flat = tensor.reshape(-1) if axis is None else tensor
+    (at,) = axes_of(0 if axis is None else axis, flat.ndim)
+    rest = (*flat.shape[:at], *flat.shape[at + 1 :])
+    if not flat.shape[at]:
+        raise refused("no elements have no greatest, and no least", "leave out axes of size 0")
+    coords, values = flat.entries()
+    others = [c for k, c in enumerate(coords) if k != at]
+    groups = np.ravel_multi_index(tuple(others), rest) if others else np.zeros_like(coords[0])
+    ranks = _ranks(np.append(values, np.asarray(flat.fill_value, dtype=values.dtype)), sign)
+    found = _first(groups, coords[at], ranks, math.prod(rest), flat.shape[at])
+    result = found.reshape(rest)[()]
+    if keepdims:
+        result = result.reshape([1] * len(shape) if axis is None else (*rest[:at], 1, *rest[at:]))
+    return result
+
+
+def _ranks(values: np.ndarray[Any, Any], sign: int) -> np.ndarray[Any, Any]:
+    """Numbers that order values, the least first: NaN before all others."""
+    _, ranks = np.unique(values, return_inverse=True)
+    ranks = sign * ranks.reshape(-1).astype(np.int64)
+    ranks[values != values] = -len(values)
+    return ranks
+
+
+def _first(
+    groups: np.ndarray[Any, Any], at: np.ndarray[Any, Any], ranks: Any, count: int, size: int
+) -> np.ndarray[Any, Any]:
+    """In each group the first place of least rank, where places without an entry have the last."""
+    order = np.lexsort((at, groups))
+    groups, at, (ranks, fill) = groups[order], at[order], (ranks[:-1][order], ranks[-1])
+    lengths = np.bincount(groups, minlength=count)
+    begins = np.cumsum(lengths) - lengths
+    # The first place that is absent: entries before it are at their own number.
+    absent = lengths.copy()
+    numbers = np.arange(len(at)) - np.repeat(begins, lengths)
+    apart = at != numbers
+    np.minimum.at(absent, groups[apart], numbers[apart])
+    best = np.full(count, fill)
+    place = absent.copy()
+    whole = absent == size
+    by_rank = np.lexsort((at, ranks, groups))
+    some = np.flatnonzero(lengths)
+    first = by_rank[begins[some]]
+    wins = (ranks[first] < best[some]) | whole[some]
+    wins |= (ranks[first] == best[some]) & (at[first] < absent[some])
+    place[some[wins]] = at[first][wins]
+    return place
+
+
+def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The mean square of the distance from the mean, over some axes, or over all; ``correction``
+    is what is taken off the number of elements that the sum is divided by."""
+    if isinstance(x, np.ndarray):
+        return np.var(x, axis=axis, ddof=correction, keepdims=keepdims)
+    tensor = canonical(asarray(x))
+    axes = axes_of(axis, tensor.ndim)
+    number = math.prod(tensor.shape[k] for k in axes)
+    if not number:
+        raise refused("no elements have no mean", "leave out axes of size 0")
+    mean = kept(tensor.mean(axis), tensor, axis, True)
+    mean = mean.to_numpy() if isinstance(mean, Tensor) else np.asarray(mean)
+    coords, values = tensor.entries()
+    own = mean[tuple(0 if k in axes else c for k, c in enumerate(coords))]
+    squares = _of_entries(tensor.shape, coords, np.abs(values - own) ** 2)
+    ones = _of_entries(tensor.shape, coords, np.ones(len(values)))
+    total = kept(_sum(squares, axes), tensor, axes, True)
+    absent = number - kept(_sum(ones, axes), tensor, axes, True)
+    total = total + absent * np.abs(tensor.fill_value - mean) ** 2
+    dtype = np.abs(mean).dtype
+    with np.errstate(all="ignore"):
+        result = (total / np.maximum(number - correction, 0.0)).astype(dtype)
+    if keepdims:
+        return result
+    return result.reshape([n for k, n in enumerate(tensor.shape) if k not in axes])[()]
+
+
+def _sum(x: Tensor, axes: tuple[int, ...]) -> np.ndarray[Any, Any]:
+    total = x.sum(axes)
+    return total.to_numpy() if isinstance(total, Tensor) else np.asarray(total)
+
+
+def std(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Any:
+    """The square root of ``var``."""
+    return np.sqrt(var(x, axis=axis, correction=correction, keepdims=keepdims))
