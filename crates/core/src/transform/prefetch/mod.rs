@@ -24,6 +24,11 @@
 //!   s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); ..
 //! }
 //! ```
+//!
+//! The same for entries that are put at the next place of the row, or column, of their coordinate.
+
+mod places;
+mod rows;
 
 use super::Target;
 use super::affine::{replace, uses};
@@ -35,12 +40,8 @@ use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// How far ahead, in bytes: two pages of the smallest kind.
 const AHEAD: usize = 8 << 10;
-/// How many coordinates ahead rows are asked for.
-const ROWS_AHEAD: i64 = 16;
 /// Bytes that one hint fetches.
 const LINE: usize = 64;
-/// Wider tiles leave no time between hints: they read what the processor foresees.
-const NARROW: usize = 256;
 
 /// The pass.
 pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
@@ -75,18 +76,14 @@ struct Turn {
     end: Option<Expr>,
 }
 
-/// What is read of a row that a coordinate of a stream chooses.
-struct Row {
-    array: Array,
-    /// The variable that says which row it is, and the coordinate that it is set to.
+/// A coordinate that a stream has at each step, and the variable that is set to it.
+#[derive(Clone, PartialEq)]
+struct Chosen {
     var: Var,
     coordinate: Expr,
-    /// Where vectors of so many lanes are read.
-    vectors: Vec<Expr>,
-    lanes: usize,
 }
 
-/// Hints for rows that later steps of a stream choose.
+/// Hints for what later steps of a stream choose.
 struct Ahead {
     position: Var,
     next: Var,
@@ -96,19 +93,19 @@ struct Ahead {
 }
 
 impl Ahead {
-    fn new(function: &mut Function, (position, end): (Var, Expr)) -> Ahead {
+    fn new(function: &mut Function, (position, end): (Var, Expr), steps: i64) -> Ahead {
         let next = super::fresh(function, "p_next", Type::INDEX);
-        let later = add(Expr::Var(position), int(ROWS_AHEAD));
+        let later = add(Expr::Var(position), int(steps));
         let last = binary(BinaryOp::Sub, end, int(1));
         let next_one = assign(next, binary(BinaryOp::Min, later, last));
         Ahead { position, next, next_one, hints: vec![] }
     }
 
-    /// Asks for the line at an index of a row, of the row that the later step chooses.
-    fn ask(&mut self, row: &Row, index: Expr) {
-        let later = replace(row.coordinate.clone(), self.position, &Expr::Var(self.next));
-        let index = replace(index, row.var, &later);
-        self.hints.push(Stmt::Prefetch { array: row.array, index });
+    /// Asks for the line at an index of an array, for the coordinate that the later step chooses.
+    fn ask(&mut self, array: Array, index: Expr, chosen: &Chosen) {
+        let later = replace(chosen.coordinate.clone(), self.position, &Expr::Var(self.next));
+        let index = replace(index, chosen.var, &later);
+        self.hints.push(Stmt::Prefetch { array, index });
     }
 }
 
@@ -131,12 +128,13 @@ impl Streams<'_> {
                     let summed = self.summed_rows(&out, step, &body);
                     let steps = if step == 1 { self.steps_over(var, &lo, &hi) } else { None };
                     let tiled = steps.as_ref().and_then(|steps| self.tiled_rows(steps, &body));
+                    let placed = steps.as_ref().and_then(|steps| self.places(steps, &body));
                     let mut body = self.body(var, (&lo, &hi, step), steps, body);
                     if let Some(Ahead { next_one, hints, .. }) = summed {
                         out.push(next_one);
                         body = [hints, body].concat();
                     }
-                    if let Some(Ahead { next_one, hints, .. }) = tiled {
+                    for Ahead { next_one, hints, .. } in tiled.into_iter().chain(placed) {
                         body = [body, vec![next_one], hints].concat();
                     }
                     out.push(Stmt::For { var, lo, hi, step, body });
@@ -192,74 +190,6 @@ impl Streams<'_> {
         Some((var, load(*array, turn.end.clone()?)))
     }
 
-    /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
-    /// sum; `before` is what comes before the sum in the same block.
-    fn summed_rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Option<Ahead> {
-        let steps = self.steps.clone()?;
-        (step > 1).then_some(())?;
-        let rows = self.rows(steps.0, before, body)?;
-        let mut ahead = Ahead::new(self.function, steps);
-        for row in rows {
-            // Later vectors of the same sum are on lines that are asked for already.
-            let line = LINE / self.function.arrays[row.array].elem.size();
-            let places = (0..step).step_by(line);
-            places.for_each(|k| ahead.ask(&row, add(row.vectors[0].clone(), int(k))));
-        }
-        Some(ahead)
-    }
-
-    /// Hints for what a tile takes of rows in later steps of the stream.
-    fn tiled_rows(&mut self, steps: &(Var, Expr), body: &[Stmt]) -> Option<Ahead> {
-        let rows = self.rows(steps.0, body, body)?;
-        let bytes = |row: &Row| row.lanes * self.function.arrays[row.array].elem.size();
-        rows.iter().all(|row| row.vectors.len() * bytes(row) <= NARROW).then_some(())?;
-        let on_a_line: Vec<usize> = rows.iter().map(|row| (LINE / bytes(row)).max(1)).collect();
-        let mut ahead = Ahead::new(self.function, steps.clone());
-        for (row, on_a_line) in rows.iter().zip(on_a_line) {
-            row.vectors.iter().step_by(on_a_line).for_each(|v| ahead.ask(row, v.clone()));
-        }
-        Some(ahead)
-    }
-
-    /// The rows of which statements read vectors in a step of a stream, at the position `position`;
-    /// `before` are statements that say which rows they are.
-    fn rows(&self, position: Var, before: &[Stmt], body: &[Stmt]) -> Option<Vec<Row>> {
-        body.iter().all(|s| matches!(s, Stmt::Assign { .. })).then_some(())?;
-        let mut rows: Vec<Row> = vec![];
-        for e in body.iter().flat_map(Stmt::exprs) {
-            e.walk(&mut |e| {
-                let Expr::Load { array, index, lanes: lanes @ 2.. } = e else { return };
-                let chosen = before.iter().find_map(|s| match s {
-                    Stmt::Assign {
-                        var: row,
-                        value: value @ Expr::Load { array, index: at, .. },
-                    } if uses(index, *row)
-                        && **at == Expr::Var(position)
-                        && self.is_input(*array) =>
-                    {
-                        Some((*row, value.clone()))
-                    }
-                    _ => None,
-                });
-                let Some((var, coordinate)) = chosen.filter(|_| self.is_input(*array)) else {
-                    return;
-                };
-                let index = (**index).clone();
-                match rows.iter_mut().find(|row| row.array == *array && row.var == var) {
-                    Some(row) => row.vectors.push(index),
-                    None => rows.push(Row {
-                        array: *array,
-                        var,
-                        coordinate,
-                        vectors: vec![index],
-                        lanes: usize::from(*lanes),
-                    }),
-                }
-            });
-        }
-        (!rows.is_empty()).then_some(rows)
-    }
-
     /// Whether an expression is where the segment of this turn begins, of which statements that
     /// follow read the end.
     fn begins(&self, e: &Expr, rest: &[Stmt]) -> bool {
@@ -278,6 +208,19 @@ impl Streams<'_> {
         };
         let next = load(*array, add(Expr::Var(turn), int(1)));
         **index == Expr::Var(turn) && *end == next && self.is_input(*array)
+    }
+
+    /// The coordinate that a variable is set to by one of these statements, as a stream has it at a
+    /// position.
+    fn chosen(&self, statements: &[Stmt], position: Var, by: &Expr) -> Option<Chosen> {
+        statements.iter().find_map(|s| match s {
+            Stmt::Assign { var, value: coordinate @ Expr::Load { array, index, .. } }
+                if uses(by, *var) && **index == Expr::Var(position) && self.is_input(*array) =>
+            {
+                Some(Chosen { var: *var, coordinate: coordinate.clone() })
+            }
+            _ => None,
+        })
     }
 
     fn is_input(&self, array: Array) -> bool {
@@ -329,7 +272,7 @@ mod tests {
     /// Expects hints, given with the statement after each.
     fn check(body: &str, expect: &[&str]) {
         let head = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
-                    y: out [f64]) {\n  var i, j, k, p, q: i64\n  var s: f64\n  var v: f64x8\n";
+                    next: out [i32], y: out [f64]) {\n  var i, j, k, p, q: i64\n  var s: f64\n  var v: f64x8\n";
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
         let text = prefetch(function, TARGET).to_string();
         let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -372,6 +315,23 @@ mod tests {
         ] {
             check(body, &[]);
         }
+    }
+
+    #[test]
+    fn places_of_later_entries_are_asked_for() {
+        let with = |more: &str| {
+            format!(
+                "for i in 0..n {{\n for p in pos[i]..pos[i + 1] {{\n j = crd[p]\n \
+                 k = next[j + 1]\n next[j + 1] = k + 1\n y[k] = A[p]\n{more} }}\n}}"
+            )
+        };
+        let streams = [
+            "prefetch crd[pos[i] + 2048] | prefetch A[pos[i] + 1024]",
+            "prefetch A[pos[i] + 1024] | for p in pos[i]..pos[i + 1] {",
+        ];
+        check(&with(""), &[streams[0], streams[1], "prefetch y[next[crd[p_next] + 1]] | }"]);
+        // Not every step may have a place.
+        check(&with("if j > 2 {\n y[k] = 0.0\n }\n"), &streams);
     }
 
     #[test]
