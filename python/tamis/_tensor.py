@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -321,9 +322,16 @@ def _shares(borrowed: Tensor, tensor: Tensor, object: Any) -> bool:
 
 def canonical(tensor: Tensor) -> Tensor:
     """The tensor with each coordinate once: its values are those of elements."""
-    if "nonunique" not in tensor.format:
-        return tensor
-    return tensor.asformat({1: "sparse", 2: "csr"}.get(tensor.ndim, "csf"))
+    levels = split_levels(tensor.format.partition(" -> ")[2][1:-1] or tensor.format)
+    after = [*levels[1:], ""]
+    if any("nonunique" in one and "singleton" not in next for one, next in zip(levels, after)):
+        return tensor.asformat({1: "sparse", 2: "csr"}.get(tensor.ndim, "csf"))
+    return tensor
+
+
+def split_levels(text: str) -> list[str]:
+    """The levels of a format that is written out."""
+    return re.split(r", (?![^(]*\))", text)
 
 
 def coo(
@@ -362,9 +370,15 @@ def _rebuilt(shape: Any, storage: str, levels: Any, values: Any) -> Tensor:
 
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Tensor:
     """The tensor of a file: Matrix Market ``.mtx``, Rutherford-Boeing ``.rb``, FROSTT ``.tns``,
-    each also ``.gz``, or SciPy's ``.npz``. Without ``format`` a matrix is csr, a tensor of more
-    axes csf, a vector dense; SciPy's are as they were saved."""
+    each also ``.gz``, SciPy's ``.npz``, or binsparse in HDF5, ``.bsp.h5``, for which h5py is
+    needed. Without ``format`` a matrix is csr, a tensor of more axes csf, a vector dense; those of
+    SciPy and binsparse are as they were saved."""
     name = os.fspath(path)
+    if name.endswith((".h5", ".hdf5")):
+        from . import _binsparse
+
+        made = _binsparse.read(name)
+        return made if format is None else made.asformat(format)
     if name.endswith(".npz"):
         import scipy.sparse
 
@@ -381,6 +395,11 @@ def write(path: str | os.PathLike[str], tensor: Any, *, comments: Sequence[str] 
         import scipy.sparse
 
         scipy.sparse.save_npz(name, asarray(tensor).to_scipy())
+        return
+    if name.endswith((".h5", ".hdf5")):
+        from . import _binsparse
+
+        _binsparse.write(name, asarray(tensor), comments)
         return
     _native.write(name, asarray(tensor), list(comments))
 
