@@ -63,6 +63,9 @@ pub struct RunArgs {
     /// Run so many times and report each
     #[arg(long, value_name = "N", default_value_t = 1)]
     pub time: usize,
+    /// Time the ways to run the loops that the compiler weighed, keep the fastest, and remember it
+    #[arg(long)]
+    pub tune: bool,
     /// Print one JSON object instead of a summary
     #[arg(long)]
     pub json: bool,

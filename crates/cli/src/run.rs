@@ -6,7 +6,9 @@ use crate::{inputs, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Tensor, Values};
+use tamis::{
+    Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned, Values,
+};
 
 /// Runs the command.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -31,42 +33,76 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let results = program.results();
     let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
     let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
-    let options = Options {
+    let mut options = Options {
         results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
-        schedule: schedule.clone(),
+        schedule,
         backend,
         ..Options::default()
     };
+    if args.tune {
+        let _tuning = progress::stage("tuning");
+        let tuned = tamis::tune(&program, &operands, &options)?;
+        if !args.json {
+            show(out, &tuned)?;
+        }
+        options.schedule = tuned.schedule;
+    }
     let start = Instant::now();
     let compiling = progress::stage("compiling");
     let kernel = Kernel::of_program(program, &operands, &options)?;
     drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
-    let mut seconds = vec![];
-    let mut results = vec![];
-    for run in 1..=args.time {
-        let _computing = progress::stage(match args.time {
-            1 => "computing".to_owned(),
-            runs => format!("computing, run {run} of {runs}"),
-        });
-        drop(std::mem::take(&mut results));
-        let start = Instant::now();
-        results = kernel.run(&operands)?;
-        seconds.push(start.elapsed().as_secs_f64());
-    }
+    let (results, seconds) = runs(&kernel, &operands, args.time)?;
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
         progress::write(path, &entries(tensor)?)?;
     }
-    let report = Report { compile_ms, seconds, backend, threads, schedule: schedule.to_string() };
+    let report =
+        Report { compile_ms, seconds, backend, threads, schedule: options.schedule.to_string() };
     match args.json {
         true => report.json(out, &results)?,
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
+}
+
+/// The results of the last of some runs, and how long each took, in seconds.
+fn runs(
+    kernel: &Kernel,
+    operands: &[(&str, &Tensor)],
+    count: usize,
+) -> Result<(Vec<(String, Tensor)>, Vec<f64>), Failure> {
+    let mut seconds = vec![];
+    let mut results = vec![];
+    for run in 1..=count {
+        let _computing = progress::stage(match count {
+            1 => "computing".to_owned(),
+            runs => format!("computing, run {run} of {runs}"),
+        });
+        drop(std::mem::take(&mut results));
+        let start = Instant::now();
+        results = kernel.run(operands)?;
+        seconds.push(start.elapsed().as_secs_f64());
+    }
+    Ok((results, seconds))
+}
+
+/// The schedules that were tried, fastest first.
+fn show(out: &mut dyn Write, tuned: &Tuned) -> io::Result<()> {
+    let text = |schedule: &Schedule| match schedule.is_empty() {
+        true => "no commands".to_owned(),
+        false => schedule.to_string(),
+    };
+    match &tuned.tried[..] {
+        [] => writeln!(out, "tuned before: {}", text(&tuned.schedule)),
+        tried => {
+            writeln!(out, "tuned:")?;
+            tried.iter().try_for_each(|(s, t)| writeln!(out, "  {:9.3} ms  {}", t * 1e3, text(s)))
+        }
+    }
 }
 
 /// What a file holds of a tensor: the stored entries, or all of them where the fill value is not

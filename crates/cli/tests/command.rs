@@ -321,6 +321,28 @@ fn a_broken_compiler_is_told() {
     assert!(text.contains("error[compiler-failed]"), "{text}");
 }
 
+/// The schedule that was fastest is remembered, for operands of like size.
+#[test]
+fn schedules_are_tuned_once() {
+    let tuned = |density: &str, expected: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.env("TAMIS_CACHE_DIR", scratch("tuned"));
+        let program = "C(i,j) = A(i,j) * B(i,j)";
+        command.args(["run", program, "-f", "A=csr", "-f", "B=csr", "-f", "C=csr", "--tune"]);
+        command.args(["-g", &format!("A=50x60:{density}:1"), "-g", "B=50x60:0.2:2"]);
+        let output = command.output().expect("the command starts");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{text}");
+        assert!(text.starts_with(expected) && text.contains("C: 50 x 60"), "{text}");
+        text.into_owned()
+    };
+    let first = tuned("0.2", "tuned:\n");
+    assert!(first.contains("ms  no commands\n"), "{first}");
+    assert!(first.contains("ms  mergeby(j, gallop)\n"), "{first}");
+    tuned("0.2", "tuned before: ");
+    tuned("0.02", "tuned:\n");
+}
+
 /// `explain` takes the operands of `run`, and shows what that would compile.
 #[test]
 fn operands_are_explained() {

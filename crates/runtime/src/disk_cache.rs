@@ -1,4 +1,4 @@
-//! Compiled libraries on disk, safe with concurrent processes.
+//! Compiled libraries, and notes, on disk, safe with concurrent processes.
 //!
 //! An entry is a library and the text it was made of. It is written under a temporary name and
 //! renamed; a text that differs (a collision, or damage) makes the entry one to build again.
@@ -27,6 +27,21 @@ impl Cache {
         let kept = std::fs::read_to_string(self.folder.join(format!("{}.c", self.name))).ok()?;
         let library = self.folder.join(format!("{}.so", self.name));
         (kept == source && library.exists()).then_some(library)
+    }
+
+    /// What was noted of exactly this subject.
+    pub fn note(&self, subject: &str) -> Option<String> {
+        let kept = std::fs::read_to_string(self.folder.join(format!("{}.note", self.name))).ok()?;
+        let (note, about) = kept.split_once('\n')?;
+        (about == subject).then(|| note.to_owned())
+    }
+
+    /// Keeps a note, of one line, of a subject. Where that cannot be done, it will be found out again.
+    pub fn keep_note(&self, subject: &str, note: &str) {
+        let written = self.folder.join(format!(".{}.{}.note", self.name, std::process::id()));
+        if std::fs::write(&written, format!("{note}\n{subject}")).is_ok() {
+            let _ = std::fs::rename(&written, self.folder.join(format!("{}.note", self.name)));
+        }
     }
 
     /// Makes the library of a text by `compile(source, target)` and keeps both.

@@ -15,15 +15,20 @@ pub fn set(wanted: Option<usize>) -> Result<usize, Diagnostic> {
         (Some(n), _) => (n.to_string(), Some(n)),
         (None, Ok(text)) => (format!("{VARIABLE}={text}"), text.trim().parse().ok()),
         (None, Err(VarError::NotUnicode(text))) => (format!("{VARIABLE}={}", text.display()), None),
-        (None, Err(VarError::NotPresent)) => return Ok(rayon::current_num_threads()),
+        (None, Err(VarError::NotPresent)) => return Ok(count()),
     };
     let Some(threads) = wanted.filter(|n| (1..=MOST).contains(n)) else { return Err(wrong(&text)) };
     // Fails where there is a pool already.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
-    Ok(rayon::current_num_threads())
+    Ok(count())
 }
 
 fn wrong(text: &str) -> Diagnostic {
     Diagnostic::new(Code::InvalidOption, format!("{text} is not a number of threads"))
         .help(format!("give a number from 1 to {MOST}"))
+}
+
+/// How many threads compute.
+pub fn count() -> usize {
+    rayon::current_num_threads()
 }

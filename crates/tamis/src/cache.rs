@@ -44,7 +44,7 @@ pub(crate) fn kernel(
 }
 
 /// Everything that a compilation depends on.
-fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -> String {
+pub(crate) fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -> String {
     let mut key = format!("{text}\n{options:?}\n");
     for (name, tensor) in operands {
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);

@@ -22,6 +22,7 @@ mod footprint;
 mod form;
 mod kernel;
 mod scattered;
+mod tune;
 mod waste;
 
 pub use backend::Backend;
@@ -43,6 +44,7 @@ pub use tamis_runtime::{
     Truth, Values, is_list,
 };
 pub use tamis_runtime::{HugePages, budget, pipes, threads};
+pub use tune::{Tuned, tune};
 
 /// The examples of the README, run as tests.
 #[cfg(doctest)]

@@ -1,0 +1,154 @@
+//! The fastest of several schedules for some operands, found by running them, and remembered.
+//!
+//! ```text
+//! C(i,j) = A(i,j) * B(i,j)      no commands           4.1 ms
+//!                               mergeby(j, gallop)    0.9 ms
+//!                               reorder(j, i)         9.8 ms
+//! ```
+//!
+//! Tried are the schedule that was asked for, and the same followed by each order of loops that the
+//! compiler weighed and by another way to merge each loop. What is as fast as it can be on one
+//! machine is kept on its disk: by program, formats, threads, and sizes to a factor of two.
+
+use crate::kernel::rounded;
+use crate::{Backend, Kernel, Options, cache};
+use std::time::{Duration, Instant};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::notation;
+use tamis_core::schedule::{self, Schedule};
+use tamis_runtime::disk_cache::Cache;
+use tamis_runtime::{Tensor, threads};
+
+/// Orders whose cost is thought to be more than so many times that of the best are not tried.
+const HOPELESS: f64 = 20.0;
+/// How often each schedule is run, at most, one after the other; and for how long altogether.
+const ROUNDS: usize = 7;
+const LONG: Duration = Duration::from_secs(5);
+/// A schedule that takes so many times as long as the best is not run again.
+const SLOW: f64 = 2.0;
+/// Another schedule has to be so many times as fast as the one that was asked for.
+const WORTH: f64 = 1.05;
+
+/// What was found out.
+pub struct Tuned {
+    /// The fastest schedule.
+    pub schedule: Schedule,
+    /// What was tried, fastest first, with the least time that a run took, in seconds; nothing if
+    /// it was known from an earlier time.
+    pub tried: Vec<(Schedule, f64)>,
+}
+
+/// Finds the fastest of the schedules that continue the one in the options. Sums may be added up in
+/// another order by each, so results may differ by rounding.
+pub fn tune(
+    program: &notation::Program,
+    operands: &[(&str, &Tensor)],
+    options: &Options,
+) -> Result<Tuned, Diagnostic> {
+    let subject = subject(program, operands, options);
+    let notes = Cache::open(&["tuned", &subject]);
+    let known = notes.note(&subject).and_then(|text| schedule::parse(&text).ok());
+    if let Some(schedule) = known {
+        return Ok(Tuned { schedule, tried: vec![] });
+    }
+    let mut ways = vec![Way::new(program, operands, options, options.schedule.clone())?];
+    for commands in continuations(&ways[0].kernel) {
+        let longer = match options.schedule.is_empty() {
+            true => commands,
+            false => format!("{}; {commands}", options.schedule),
+        };
+        // What the program or its formats do not allow is not a way, and the same code is no other.
+        let Ok(schedule) = schedule::parse(&longer) else { continue };
+        let Ok(way) = Way::new(program, operands, options, schedule) else { continue };
+        if !ways.iter().any(|known| known.is_like(&way)) {
+            ways.push(way);
+        }
+    }
+    time(&mut ways, operands)?;
+    let asked = ways[0].seconds;
+    ways.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+    let fastest = &ways[0];
+    let schedule = match fastest.seconds * WORTH < asked {
+        true => fastest.schedule.clone(),
+        false => options.schedule.clone(),
+    };
+    notes.keep_note(&subject, &schedule.to_string());
+    Ok(Tuned { schedule, tried: ways.into_iter().map(|w| (w.schedule, w.seconds)).collect() })
+}
+
+/// A schedule with its kernel, and the least time that this took, in seconds.
+struct Way {
+    schedule: Schedule,
+    kernel: Kernel,
+    seconds: f64,
+}
+
+impl Way {
+    fn new(
+        program: &notation::Program,
+        operands: &[(&str, &Tensor)],
+        options: &Options,
+        schedule: Schedule,
+    ) -> Result<Way, Diagnostic> {
+        let backend = match options.backend {
+            // Which tier a kernel of `auto` runs on is told by how long it takes.
+            Backend::Auto => Backend::Jit,
+            pinned => pinned,
+        };
+        let options = Options { schedule: schedule.clone(), backend, ..options.clone() };
+        let kernel = Kernel::of_program(program.clone(), operands, &options)?;
+        Ok(Way { schedule, kernel, seconds: f64::INFINITY })
+    }
+
+    /// Whether another is the same code.
+    fn is_like(&self, other: &Way) -> bool {
+        let code = |way: &Way| {
+            let functions = way.kernel.compiled().functions.iter();
+            functions.map(|f| f.function.to_string()).collect::<Vec<_>>()
+        };
+        code(self) == code(other)
+    }
+}
+
+/// Runs all in turns, so that what else the machine does in the meantime harms each of them alike.
+fn time(ways: &mut [Way], operands: &[(&str, &Tensor)]) -> Result<(), Diagnostic> {
+    let begin = Instant::now();
+    let mut best = f64::INFINITY;
+    for _ in 0..ROUNDS {
+        for way in ways.iter_mut() {
+            let is_new = way.seconds == f64::INFINITY;
+            if is_new || (way.seconds < SLOW * best && begin.elapsed() < LONG) {
+                let start = Instant::now();
+                way.kernel.run(operands)?;
+                way.seconds = way.seconds.min(start.elapsed().as_secs_f64());
+                best = best.min(way.seconds);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Everything that the choice depends on.
+fn subject(program: &notation::Program, operands: &[(&str, &Tensor)], options: &Options) -> String {
+    let sizes: Vec<u64> = operands.iter().map(|(_, t)| rounded(t.nnz() as u64)).collect();
+    let key = cache::key(&program.to_string(), operands, options);
+    let threads = threads::count();
+    format!("{key}entries {sizes:?} on {threads} threads by {}", env!("CARGO_PKG_VERSION"))
+}
+
+/// Commands that give the last kernel of a program other loops.
+fn continuations(kernel: &Kernel) -> Vec<String> {
+    let program = &kernel.compiled().program;
+    let Some(last) = program.kernels.last() else { return vec![] };
+    let name = |v: &tamis_core::ids::IndexVar| program.vars[*v].as_str();
+    let hoped_for = last.choices.first().map_or(0.0, |c| c.cost * HOPELESS);
+    let others = last.choices.iter().filter(|c| c.cost <= hoped_for && c.loops.len() > 1);
+    let orders = others.map(|choice| {
+        let loops: Vec<&str> = choice.loops.iter().map(name).collect();
+        format!("reorder({})", loops.join(", "))
+    });
+    let mut loops = last.body.loops();
+    loops.dedup();
+    let merges = loops.iter().map(|v| format!("mergeby({}, gallop)", name(v)));
+    orders.chain(merges).collect()
+}
