@@ -34,7 +34,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             &format!("use one of {}", known.join(", ")),
         )
     })?;
-    let (formats, known) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
+    let (formats, known, entries) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
     let options = Options {
         datatype: dtype,
         dims: known.vars,
@@ -42,7 +42,8 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         schedule,
         ..Options::default()
     };
-    let explanation = Explanation::of(&program, &formats, &options)?.of_kind(kind);
+    let explanation = Explanation::of(&program, &formats, &options)?;
+    let explanation = explanation.of_entries(&entries).of_kind(kind);
     if is_dot(&forms, &stages)? {
         write!(out, "{}", explanation.graphviz()?)?;
         return Ok(());

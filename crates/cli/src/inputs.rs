@@ -105,19 +105,21 @@ fn of_operand(
     }
 }
 
-/// How the operands of files and generators would be stored, by name, and the dimensions that are
-/// known with them. Nothing is generated or packed.
+/// How the operands of files and generators would be stored, by name, with the dimensions that are
+/// known with them and how many entries they have. Nothing is generated or packed.
 pub fn storages(
     program: &Program,
     args: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
-) -> Result<(BTreeMap<String, FormatSpec>, Dimensions), Failure> {
+) -> Result<(BTreeMap<String, FormatSpec>, Dimensions, BTreeMap<String, u64>), Failure> {
     let lists = files(program, args)?;
     let sizes = sizes(program, args, &lists)?;
     let mut specs = formats.clone();
     let mut given = dimensions(program, &args.dimensions)?;
+    let mut counts = BTreeMap::new();
     for (name, list) in &lists {
+        counts.insert(name.clone(), list.about().entries);
         specs.insert(name.clone(), spec(list.about().storage(formats.get(name), dtype)?));
         given.tensors.insert(name.clone(), list.list.dims.clone());
     }
@@ -127,12 +129,13 @@ pub fn storages(
             return Err(twice("-g", &name));
         }
         let entries = generator.entries(&dims);
+        counts.insert(name.clone(), entries);
         let datatype = DataType::F64;
         let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
         specs.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
         given.tensors.insert(name, dims);
     }
-    Ok((specs, given))
+    Ok((specs, given, counts))
 }
 
 /// A storage as the format that says all of it.

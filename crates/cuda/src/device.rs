@@ -2,17 +2,21 @@
 //!
 //! ```text
 //! inputs to the device, kernels one after another, outputs back      unless they stay: see `resident`
+//! results: a kernel finds out how long their arrays are, these are allocated, others fill them
 //! ```
 
 use crate::driver::{self, Device, Function, Memory, Module};
 use crate::{nvrtc, resident};
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 use tamis_core::backend::cuda;
 use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::Array;
 use tamis_core::ir::{self, Param, Role, Status};
 use tamis_runtime::disk_cache::Cache;
 use tamis_runtime::kernel::Executable;
+use tamis_runtime::{budget, memory};
 
 /// So many times as many blocks are started as run at the same time, so that some may take longer.
 const WAVES: u32 = 8;
@@ -20,12 +24,24 @@ const WAVES: u32 = 8;
 /// A function on a device.
 pub struct OnDevice {
     device: &'static Device,
-    launches: Vec<(Function, u32, u32)>,
-    /// Of each parameter the role and the bytes of an element, if it is an array.
+    launches: Vec<Start>,
+    /// Of each parameter the role and the bytes of an element, if it is an array; behind them arrays
+    /// that kernels share.
     params: Vec<Option<(Role, usize)>>,
     fails: bool,
+    reserves: bool,
     failure: Mutex<Option<Diagnostic>>,
     _module: Arc<Module>,
+}
+
+/// How a kernel is started.
+struct Start {
+    kernel: Function,
+    blocks: u32,
+    threads: u32,
+    /// Arrays that are allocated after it, by their places among the parameters, and the bytes of
+    /// their elements.
+    reserves: Vec<(usize, usize)>,
 }
 
 /// The milliseconds that kernels of the last call took on the device.
@@ -49,6 +65,10 @@ pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic>
     let mut compiled = vec![];
     for (function, kernels) in functions.iter().zip(cuda::kernels(functions)) {
         let Ok(kernels) = kernels else { continue };
+        let size = |array: Array| function.arrays[array].elem.size();
+        let mut arrays: Vec<Option<Array>> = function.params.iter().map(array_of).collect();
+        arrays.extend(kernels.common.iter().copied().map(Some));
+        let place = |array: Array| arrays.iter().position(|a| *a == Some(array)).unwrap_or(0);
         let mut launches = vec![];
         for launch in &kernels.launches {
             let kernel = module.function(&launch.name)?;
@@ -56,25 +76,28 @@ pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic>
                 true => device.blocks(kernel, launch.threads)?.saturating_mul(WAVES),
                 false => 1,
             };
-            launches.push((kernel, blocks, launch.threads));
+            let reserves = launch.reserves.iter().map(|&a| (place(a), size(a))).collect();
+            launches.push(Start { kernel, blocks, threads: launch.threads, reserves });
         }
-        let param = |param: &Param| match param {
-            Param::Scalar(_) => None,
-            Param::Array(a) => {
-                let array = &function.arrays[*a];
-                Some((array.role, array.elem.size()))
-            }
-        };
+        let param = |array: &Option<Array>| array.map(|a| (function.arrays[a].role, size(a)));
         compiled.push(OnDevice {
             device,
             launches,
-            params: function.params.iter().map(param).collect(),
+            params: arrays.iter().map(param).collect(),
             fails: kernels.fails,
+            reserves: kernels.reserves,
             failure: Mutex::new(None),
             _module: Arc::clone(&module),
         });
     }
     Ok(compiled)
+}
+
+fn array_of(param: &Param) -> Option<Array> {
+    match param {
+        Param::Scalar(_) => None,
+        Param::Array(array) => Some(*array),
+    }
 }
 
 /// Machine code of a text, from the disk if it was compiled before.
@@ -99,15 +122,29 @@ fn binary(text: &str, architecture: &str) -> Result<Vec<u8>, Diagnostic> {
 enum Place {
     Own(Memory),
     Resident(Arc<Memory>),
+    /// Its length is found out on the device.
+    Later,
 }
 
 impl Place {
-    fn memory(&self) -> &Memory {
+    fn address(&self) -> u64 {
         match self {
-            Place::Own(memory) => memory,
-            Place::Resident(memory) => memory,
+            Place::Own(memory) => memory.address(),
+            Place::Resident(memory) => memory.address(),
+            Place::Later => 0,
         }
     }
+}
+
+/// What a call has on the device.
+struct Call {
+    /// Of each parameter its place, if it is an array, and of the arrays that kernels share.
+    places: Vec<Option<Place>>,
+    /// How many elements the arrays have that were allocated meanwhile.
+    lengths: BTreeMap<usize, usize>,
+    status: Memory,
+    /// Lengths of arrays, as kernels leave them.
+    wanted: Memory,
 }
 
 impl OnDevice {
@@ -118,35 +155,76 @@ impl OnDevice {
         // SAFETY: as the caller promises.
         let places = unsafe { self.places(slots) }?;
         let status = self.device.allocate(4)?;
-        let mut ended = 0i32;
+        let wanted = self.device.allocate(8 * places.len().max(1))?;
+        let mut call = Call { places, lengths: BTreeMap::new(), status, wanted };
+        let ended = 0i32;
         // SAFETY: the status has four bytes.
-        unsafe { self.device.copy_in(&status, (&raw const ended).cast(), 4) }?;
-        let mut values: Vec<u64> = vec![];
-        let mut slot = 0;
-        for place in &places {
-            values.push(place.as_ref().map_or(slots[slot], |p| p.memory().address()));
-            slot += if place.is_some() { 2 } else { 1 };
-        }
-        if self.fails {
-            values.push(status.address());
-        }
-        let mut arguments: Vec<*mut c_void> =
-            values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
-        self.device.start_clock()?;
-        for &(function, blocks, threads) in &self.launches {
+        unsafe { self.device.copy_in(&call.status, (&raw const ended).cast(), 4) }?;
+        let mut elapsed = 0.0;
+        for launch in &self.launches {
+            let mut values = self.values(slots, &call);
+            let mut arguments: Vec<*mut c_void> =
+                values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
+            self.device.start_clock()?;
             // SAFETY: the arguments are those of the function, arrays by their addresses.
-            unsafe { self.device.launch(function, blocks, threads, &mut arguments) }?;
+            unsafe {
+                self.device.launch(launch.kernel, launch.blocks, launch.threads, &mut arguments)
+            }?;
+            elapsed += self.device.stop_clock()?;
+            if launch.reserves.is_empty() {
+                continue;
+            }
+            let status = self.status(&call)?;
+            if status != Status::Ok || !self.allocate(launch, &mut call)? {
+                return Ok(if status == Status::Ok { Status::OutOfMemory } else { status });
+            }
         }
-        let elapsed = self.device.stop_clock()?;
         if let Ok(mut last) = LAST.lock() {
             *last = Some(elapsed);
         }
+        let status = self.status(&call)?;
+        if status == Status::Ok {
+            // SAFETY: as the caller promises.
+            unsafe { self.copy_back(slots, &call) }?;
+        }
+        Ok(status)
+    }
+
+    /// The arguments of a kernel.
+    fn values(&self, slots: &[u64], call: &Call) -> Vec<u64> {
+        let mut values: Vec<u64> = vec![];
+        let mut slot = 0;
+        for place in &call.places {
+            values.push(place.as_ref().map_or_else(|| slots[slot], Place::address));
+            slot += if place.is_some() { 2 } else { 1 };
+        }
+        values.extend(self.fails.then(|| call.status.address()));
+        values.extend(self.reserves.then(|| call.wanted.address()));
+        values
+    }
+
+    fn status(&self, call: &Call) -> Result<Status, Diagnostic> {
+        let mut ended = 0i32;
         // SAFETY: there is room for the status.
-        unsafe { self.device.copy_out((&raw mut ended).cast(), &status, 4) }?;
-        // SAFETY: as the caller promises.
-        unsafe { self.copy_back(slots, &places) }?;
+        unsafe { self.device.copy_out((&raw mut ended).cast(), &call.status, 4) }?;
         let known = Status::ALL.into_iter().find(|s| *s as i64 == i64::from(ended));
         Ok(known.unwrap_or(Status::OutOfMemory))
+    }
+
+    /// Arrays whose lengths a kernel found out; false if one of these is none.
+    fn allocate(&self, launch: &Start, call: &mut Call) -> Result<bool, Diagnostic> {
+        let mut wanted = vec![0i64; launch.reserves.len()];
+        // SAFETY: the kernel has left so many lengths, for which there is room.
+        unsafe {
+            self.device.copy_out(wanted.as_mut_ptr().cast(), &call.wanted, 8 * wanted.len())
+        }?;
+        for (&(place, size), wanted) in launch.reserves.iter().zip(wanted) {
+            let length = usize::try_from(wanted).ok();
+            let Some(bytes) = length.and_then(|n| n.checked_mul(size)) else { return Ok(false) };
+            call.places[place] = Some(Place::Own(self.device.allocate(bytes)?));
+            call.lengths.insert(place, bytes / size);
+        }
+        Ok(true)
     }
 
     /// The arrays of a call on the device.
@@ -162,7 +240,14 @@ impl OnDevice {
                 slot += 1;
                 continue;
             };
-            let (address, bytes) = (slots[slot], slots[slot + 1] as usize * size);
+            let (address, bytes) = match role {
+                Role::Result | Role::Local | Role::Common => {
+                    places.push(Some(Place::Later));
+                    slot += 2;
+                    continue;
+                }
+                _ => (slots[slot], slots[slot + 1] as usize * size),
+            };
             slot += 2;
             let kept = resident::find(address, bytes).filter(|_| role == Role::Input);
             if let Some(memory) = kept {
@@ -181,19 +266,36 @@ impl OnDevice {
 
     /// # Safety
     /// As for `places`.
-    unsafe fn copy_back(&self, slots: &[u64], places: &[Option<Place>]) -> Result<(), Diagnostic> {
+    unsafe fn copy_back(&self, slots: &mut [u64], call: &Call) -> Result<(), Diagnostic> {
         let mut slot = 0;
-        for (param, place) in self.params.iter().zip(places) {
+        for (k, (param, place)) in self.params.iter().zip(&call.places).enumerate() {
             let (Some((role, size)), Some(place)) = (*param, place) else {
                 slot += 1;
                 continue;
             };
-            let (address, bytes) = (slots[slot], slots[slot + 1] as usize * size);
+            let own = slot;
             slot += 2;
-            if role != Role::Input {
-                // SAFETY: the slot holds the address of room for so many bytes.
-                unsafe { self.device.copy_out(address as *mut u8, place.memory(), bytes) }?;
-            }
+            let Place::Own(memory) = place else { continue };
+            let bytes = match role {
+                Role::Input | Role::Local | Role::Common => continue,
+                Role::Output | Role::Shared => slots[own + 1] as usize * size,
+                Role::Result => {
+                    let len = call.lengths.get(&k).copied().unwrap_or(0);
+                    // SAFETY: null, or what an earlier call left, of which nothing is kept.
+                    let fresh = unsafe { memory::reserve(slots[own] as *mut u8, 0, len * size) };
+                    if fresh.is_null() && len > 0 {
+                        return Err(budget::refusal(
+                            "a result",
+                            Some((len * size) as f64),
+                            budget::SMALLER_RESULT,
+                        ));
+                    }
+                    (slots[own], slots[own + 1]) = (fresh as u64, len as u64);
+                    len * size
+                }
+            };
+            // SAFETY: the slot holds the address of room for so many bytes.
+            unsafe { self.device.copy_out(slots[own] as *mut u8, memory, bytes) }?;
         }
         Ok(())
     }

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -195,6 +196,20 @@ static int tamis_launch(int blocks, int threads, void (*kernel)(void)) {
     tamis_block();
   }
   return tamis_faulty ? TAMIS_FAULT : 0;
+}
+
+/* Puts the address and the length of a new array into slots, whoever has them frees it; 0, or a
+   status. Its elements are nothing to rely on. */
+static inline int tamis_allocate(unsigned long long *slots, long long length, size_t size) {
+  free((void *)slots[0]);
+  slots[0] = slots[1] = 0;
+  if (length < 0 || (unsigned long long)length > SIZE_MAX / 2 / size) return 1;
+  void *fresh = malloc((size_t)length * size + 1);
+  if (!fresh) return 1;
+  memset(fresh, 0xa5, (size_t)length * size);
+  slots[0] = (unsigned long long)fresh;
+  slots[1] = (unsigned long long)length;
+  return 0;
 }
 
 /* The text brings its own types. */

@@ -8,12 +8,14 @@
 //! Slow, and meant for tests: a barrier that is missing shows as a wrong number, a collective that
 //! not all of its threads meet as a fault.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 use tamis_core::backend::c;
 use tamis_core::backend::cuda::{self, Kernels};
 use tamis_core::datatype::Register;
 use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::Array;
 use tamis_core::ir::{Function, Param, Status};
 use tamis_runtime::cc::{self, CFunction};
 use tamis_runtime::kernel::Executable;
@@ -41,7 +43,7 @@ pub fn compile_text(functions: &[&Function], text: &str) -> Result<Vec<Emulated>
     source.push_str(&with_pauses(&text.replace("extern \"C\" ", "")));
     for ((function, kernels), entry) in functions.iter().zip(cuda::kernels(functions)).zip(&entries)
     {
-        let empty = Kernels { launches: vec![], fails: false };
+        let empty = Kernels { launches: vec![], common: vec![], fails: false, reserves: false };
         source.push_str(&glue(function, &kernels.unwrap_or(empty), entry));
     }
     let compiled = cc::compile(&source, &entries)?;
@@ -78,31 +80,17 @@ fn with_pauses(text: &str) -> String {
 
 /// A function that takes slots and starts the kernels.
 fn glue(function: &Function, kernels: &Kernels, entry: &str) -> String {
-    let mut args = vec![];
-    let mut slot = 0;
-    for param in &function.params {
-        match param {
-            Param::Scalar(v) => {
-                let at = format!("{entry}_slots[{slot}]");
-                args.push(match function.vars[*v].ty.register {
-                    Register::F32 => format!("__int_as_float((int){at})"),
-                    Register::F64 => format!("__longlong_as_double((long long){at})"),
-                    _ => at,
-                });
-                slot += 1;
-            }
-            Param::Array(_) => {
-                args.push(format!("(void *){entry}_slots[{slot}]"));
-                slot += 2;
-            }
-        }
-    }
-    let mut out =
-        format!("\nstatic unsigned long long *{entry}_slots;\nstatic int {entry}_status;\n");
-    if kernels.fails {
-        args.push(format!("&{entry}_status"));
-    }
+    let (mut args, places) = arguments(function, entry);
+    let at = |array| format!("(void *){entry}_slots[{}]", places[array]);
+    args.extend(kernels.common.iter().map(at));
+    args.extend(kernels.fails.then(|| format!("&{entry}_status")));
+    args.extend(kernels.reserves.then(|| format!("{entry}_lengths")));
     let args = args.join(", ");
+    let mut out = format!(
+        "\nstatic unsigned long long *{entry}_slots;\nstatic int {entry}_status;\n\
+         static int64_t {entry}_lengths[{}];\n",
+        function.arrays.len() + 1
+    );
     for launch in &kernels.launches {
         let name = &launch.name;
         let _ = writeln!(out, "static void {name}_thread(void) {{ {name}({args}); }}");
@@ -114,11 +102,50 @@ fn glue(function: &Function, kernels: &Kernels, entry: &str) -> String {
         let (name, threads) = (&launch.name, launch.threads);
         let _ = writeln!(
             out,
-            "  if (!failed) failed = tamis_launch({blocks}, {threads}, {name}_thread);"
+            "  if (!failed) failed = tamis_launch({blocks}, {threads}, {name}_thread);\n  \
+             if (!failed) failed = {entry}_status;"
         );
+        for (k, array) in launch.reserves.iter().enumerate() {
+            let (slot, size) = (places[array], function.arrays[*array].elem.size());
+            let _ = writeln!(
+                out,
+                "  if (!failed) failed = tamis_allocate(slots + {slot}, {entry}_lengths[{k}], \
+                 {size});"
+            );
+        }
     }
-    let _ = writeln!(out, "  return failed ? failed : {entry}_status;\n}}");
+    let _ = writeln!(out, "  return failed;\n}}");
     out
+}
+
+/// The arguments for the parameters of a function, and of each array the slot with its address.
+fn arguments(function: &Function, entry: &str) -> (Vec<String>, BTreeMap<Array, usize>) {
+    let mut args = vec![];
+    let mut places = BTreeMap::new();
+    let mut slot = 0;
+    for param in &function.params {
+        let at = format!("{entry}_slots[{slot}]");
+        match param {
+            Param::Scalar(v) => {
+                args.push(match function.vars[*v].ty.register {
+                    Register::F32 => format!("__int_as_float((int){at})"),
+                    Register::F64 => format!("__longlong_as_double((long long){at})"),
+                    _ => at,
+                });
+                slot += 1;
+            }
+            Param::Array(array) => {
+                places.insert(*array, slot);
+                args.push(format!("(void *){at}"));
+                slot += 2;
+            }
+        }
+    }
+    for local in function.locals() {
+        places.insert(local, slot);
+        slot += 2;
+    }
+    (args, places)
 }
 
 impl Executable for Emulated {

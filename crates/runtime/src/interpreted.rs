@@ -79,7 +79,7 @@ unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
                     // SAFETY: the slot holds the address of `len` elements.
                     Role::Input | Role::Shared => unsafe { copied(array.elem, slots[place], len) },
                     Role::Output => Buffer::of(array.elem, len),
-                    Role::Result | Role::Local => Buffer::of(array.elem, 0),
+                    Role::Result | Role::Local | Role::Common => Buffer::of(array.elem, 0),
                 };
                 arguments.push(Argument::Array(buffer));
                 place += 2;
@@ -127,7 +127,7 @@ unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -
                 slots[place + 1] = buffer.len() as u64;
                 fresh
             }
-            Role::Input | Role::Local => std::ptr::null_mut(),
+            Role::Input | Role::Local | Role::Common => std::ptr::null_mut(),
         };
         if !address.is_null() {
             // SAFETY: the address has room for the array: it was allocated for it, or is the

@@ -226,7 +226,7 @@ impl Call<'_> {
                 };
                 frame.slots.extend([address as u64, (size * parts(datatype)) as u64]);
             }
-            ir::Role::Result | ir::Role::Local => {
+            ir::Role::Result | ir::Role::Local | ir::Role::Common => {
                 frame.owned.push(frame.slots.len());
                 frame.slots.extend([0, 0]);
             }

@@ -33,7 +33,7 @@
 //! load or store lies within the array: lowering guarantees it, the interpreter checks it.
 //! A [`Role::Output`] array has a size fixed by the caller and undefined contents on entry.
 //! A [`Role::Shared`] array is an output whose elements have a value on entry.
-//! A [`Role::Result`] or [`Role::Local`] array is empty on entry, or what an earlier call left, and
+//! A [`Role::Result`], [`Role::Local`] or [`Role::Common`] array is empty on entry, or what an earlier call left, and
 //! is allocated by [`Stmt::Reserve`]; the caller owns a result afterwards, a local one is the
 //! caller's to give to another call or to free.
 //!
@@ -83,7 +83,7 @@ pub struct Function {
 ///
 /// In the calling convention a kernel receives a pointer to 8-byte slots: a scalar takes one slot
 /// (its bits), an array two (the address, and its length in elements; for a [`Role::Result`] the
-/// kernel updates both). Each [`Role::Local`] array takes two slots behind the parameters, in
+/// kernel updates both). Each array of its own ([`Role::is_own`]) takes two slots behind the parameters, in
 /// order of declaration; the caller zeroes them before and frees them after the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Param {
@@ -145,8 +145,18 @@ pub enum Role {
     Shared,
     /// Allocated and grown by the kernel, handed to the caller.
     Result,
-    /// Allocated and grown by the kernel, gone after the call.
+    /// Allocated and grown by the kernel, gone after the call. In a parallel loop, every iteration
+    /// has its own.
     Local,
+    /// The same, but reserved outside of parallel loops, and shared by their iterations.
+    Common,
+}
+
+impl Role {
+    /// Whether nobody but the kernel knows of the array.
+    pub fn is_own(self) -> bool {
+        matches!(self, Role::Local | Role::Common)
+    }
 }
 
 /// A statement.
@@ -473,8 +483,8 @@ impl Function {
         }
     }
 
-    /// The local arrays in the order of their slots.
+    /// The kernel's own arrays in the order of their slots.
     pub fn locals(&self) -> impl Iterator<Item = Array> {
-        self.arrays.enumerate().filter(|(_, a)| a.role == Role::Local).map(|(id, _)| id)
+        self.arrays.enumerate().filter(|(_, a)| a.role.is_own()).map(|(id, _)| id)
     }
 }

@@ -23,7 +23,8 @@ impl fmt::Display for Function {
         let params: Vec<String> = self.params.iter().map(|p| param(self, *p)).collect();
         writeln!(f, "fn {}({}) {{", self.name, params.join(", "))?;
         for local in self.locals() {
-            writeln!(f, "  local {}: [{}]", self.arrays[local].name, self.arrays[local].elem)?;
+            let array = &self.arrays[local];
+            writeln!(f, "  {} {}: [{}]", role(array.role), array.name, array.elem)?;
         }
         let scalars = self.params.iter().filter(|p| matches!(p, Param::Scalar(_))).count();
         let vars = self.vars.as_slice().get(scalars..).unwrap_or_default();
@@ -42,15 +43,19 @@ fn param(function: &Function, param: Param) -> String {
         Param::Scalar(v) => format!("{}: {}", function.vars[v].name, ty(function.vars[v].ty)),
         Param::Array(a) => {
             let array = &function.arrays[a];
-            let role = match array.role {
-                Role::Input => "in",
-                Role::Output => "out",
-                Role::Shared => "shared",
-                Role::Result => "result",
-                Role::Local => "local",
-            };
-            format!("{}: {role} [{}]", array.name, array.elem)
+            format!("{}: {} [{}]", array.name, role(array.role), array.elem)
         }
+    }
+}
+
+fn role(role: Role) -> &'static str {
+    match role {
+        Role::Input => "in",
+        Role::Output => "out",
+        Role::Shared => "shared",
+        Role::Result => "result",
+        Role::Local => "local",
+        Role::Common => "common",
     }
 }
 

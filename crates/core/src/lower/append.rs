@@ -72,6 +72,7 @@ impl Lowerer<'_> {
             let name = format!("{}_touched", self.name_of(next));
             self.temp(&name)
         });
+        self.tentative |= touched.is_some();
         self.set_touched(touched);
         let mut stmts = self.open_below(k, position.clone(), add(position.clone(), int(1)));
         let below = self.below(k, position, body, scope);

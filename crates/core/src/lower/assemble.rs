@@ -82,16 +82,16 @@ fn not(cond: Expr) -> Expr {
     }
 }
 
-/// What has to run for the levels of a result.
+/// What has to run for some variables and arrays.
 #[derive(Default)]
-struct Needed {
-    vars: BTreeSet<Var>,
-    arrays: BTreeSet<Array>,
+pub(super) struct Needed {
+    pub(super) vars: BTreeSet<Var>,
+    pub(super) arrays: BTreeSet<Array>,
 }
 
 impl Needed {
     /// Adds what statements that have to run read; whether that was anything new.
-    fn more(&mut self, block: &[Stmt]) -> bool {
+    pub(super) fn more(&mut self, block: &[Stmt]) -> bool {
         let mut found = false;
         for s in block {
             if !self.runs(s) {
@@ -142,7 +142,7 @@ impl Needed {
     }
 
     /// The statements that have to run.
-    fn of(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+    pub(super) fn of(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         let kept = block.into_iter().filter(|s| self.runs(s));
         kept.map(|s| match s.map_children(&mut |e| e, &mut |block| self.of(block)) {
             Stmt::Sort { keys, mut carried, lo, hi } => {

@@ -54,13 +54,14 @@ pub(super) struct Loop<'s> {
 impl Lowerer<'_> {
     pub(super) fn forall(&mut self, var: IndexVar, body: &Stmt, scope: &Scope) -> Code {
         let own = var;
-        let window = match self.result_level(var, body, scope) {
-            Some(_) => None,
-            None => self.window(var, body, scope),
+        let level = self.result_level(own, body, scope);
+        let window = match level {
+            Some(_) if !self.is_in_tiles(own) => None,
+            _ => self.window(var, body, scope),
         };
         let var = window.as_ref().map_or(var, |w| w.var);
         let window = window.and_then(|w| Some((w.bounds.clone()?.0, w.bounds?.1)));
-        let result_level = self.result_level(var, body, scope);
+        let result_level = level.or_else(|| self.result_level(var, body, scope));
         let mut iterators = self.iterators(var, body, scope, result_level.is_some());
         iterators.iter_mut().for_each(|it| it.window.clone_from(&window));
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
@@ -199,7 +200,11 @@ impl Lowerer<'_> {
             scope.reach(&it.access, Reached { levels: it.level + 1, position, end });
         }
         let code = match level {
-            Some(level) => self.assembled(level, nest.index, body, scope, nest.is_universal()),
+            Some(level) => {
+                let own = self.level_vars(self.kernel.result)[level];
+                let index = scope.bound.get(&own).copied().unwrap_or(nest.index);
+                self.assembled(level, index, body, scope, nest.is_universal())
+            }
             None => self.resolved(body, scope),
         };
         if bound.stmts.is_empty() || code.stmts.is_empty() {
@@ -219,8 +224,16 @@ impl Lowerer<'_> {
             return None;
         }
         let level = scope.result.levels;
-        let (in_order, modes) = self.plan.in_order()?;
-        (level < in_order && modes[level] == var).then_some(level)
+        let Plan::Assemble(Assembly { in_order, loops, .. }) = &self.plan else { return None };
+        (level < *in_order && loops[level] == var).then_some(level)
+    }
+
+    /// Whether a loop goes through the places of tiles of the result's first level.
+    fn is_in_tiles(&self, var: IndexVar) -> bool {
+        match &self.plan {
+            Plan::Assemble(Assembly { vars, loops, .. }) => loops[0] == var && vars[0] != var,
+            Plan::Full | Plan::Placed | Plan::Follow => false,
+        }
     }
 }
 

@@ -44,6 +44,12 @@ impl Builder {
         self.arrays.push(ArrayDecl { name, elem, role: Role::Local })
     }
 
+    /// A new array of the kernel's own that iterations of its loops share.
+    pub(super) fn common(&mut self, name: &str, elem: DataType) -> Array {
+        let name = self.unique(name);
+        self.arrays.push(ArrayDecl { name, elem, role: Role::Common })
+    }
+
     /// The parameter with the dimension of an index variable.
     pub(super) fn size(&mut self, name: &str, var: IndexVar) -> Var {
         let size = self.var(name, Type::INDEX);

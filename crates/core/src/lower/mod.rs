@@ -34,9 +34,11 @@ mod local;
 mod merge;
 mod parallel;
 mod peel;
+mod phases;
 mod position;
 mod resolve;
 mod result;
+mod scan;
 mod segment;
 mod signature;
 mod slice;
@@ -87,6 +89,8 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         units: BTreeMap::new(),
         own_loops: BTreeMap::new(),
         raced: false,
+        phased: false,
+        tentative: false,
         params: vec![],
         prologue: vec![],
         pass: Pass::Look,
@@ -95,8 +99,8 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         plan: Plan::Full,
     };
     let body = lowerer.kernel();
-    // What is assembled, the host assembles.
-    let in_place = matches!(lowerer.plan, Plan::Full | Plan::Follow);
+    // What is assembled in one phase, the host assembles.
+    let in_place = lowerer.phased || matches!(lowerer.plan, Plan::Full | Plan::Follow);
     let body = match in_place && !lowerer.raced {
         true => parallel::marked(&lowerer.units, body),
         false => body,
@@ -130,6 +134,10 @@ struct Lowerer<'p> {
     own_loops: BTreeMap<TensorId, usize>,
     /// Whether several iterations of these loops would write to what they cannot share.
     raced: bool,
+    /// Whether entries of the result are counted before they are written.
+    phased: bool,
+    /// Whether blocks of values are written before it is known that they stay.
+    tentative: bool,
     /// What the parameters of the user operator being inlined are.
     params: Vec<Value>,
     /// Sizes of levels that follow from dimensions.
@@ -222,9 +230,17 @@ impl Lowerer<'_> {
             (None, _) => Code::nothing(),
         };
         let mut stmts = self.scalar_operands(body.as_ref());
-        stmts.extend(self.before_result(code.covers));
-        stmts.extend(code.stmts);
-        stmts.extend(self.after_result());
+        match self.in_phases(&code.stmts) {
+            Some(phases) => {
+                self.phased = true;
+                stmts.extend(phases);
+            }
+            None => {
+                stmts.extend(self.before_result(code.covers));
+                stmts.extend(code.stmts);
+                stmts.extend(self.after_result());
+            }
+        }
         let code = [std::mem::take(&mut self.prologue), stmts].concat();
         match self.kernel.kind {
             Kind::Assemble => self.assembled_only(code),

@@ -32,6 +32,8 @@ pub(super) enum Plan {
 pub(super) struct Assembly {
     /// The index variable of each level.
     pub(super) vars: Vec<IndexVar>,
+    /// The loop that gives each its value: of the first level, perhaps one over places in tiles.
+    pub(super) loops: Vec<IndexVar>,
     /// So many leading levels are written in order by the outermost loops.
     pub(super) in_order: usize,
     /// Whether the remaining levels are located within a block of values, or staged.
@@ -98,10 +100,12 @@ impl Lowerer<'_> {
         let last = (0..levels.len()).rposition(|k| !matches!(self.assembler(k), Assembler::Place));
         let last = last.unwrap_or(0);
         let inserts = (0..levels.len()).any(|k| matches!(self.assembler(k), Assembler::Insert(_)));
+        let mut own_loops = vars.clone();
         let in_order = match inserts {
             true => 0,
             false => {
-                let loops = outer_loops(&self.kernel.body);
+                let mut loops = outer_loops(&self.kernel.body);
+                own_loops[0] = self.join_tiles(&mut loops, vars[0]).unwrap_or(vars[0]);
                 let ordered = vars.iter().zip(&loops).take_while(|(a, b)| a == b);
                 ordered.take_while(|(v, _)| !self.is_unordered(**v)).count()
             }
@@ -120,7 +124,26 @@ impl Lowerer<'_> {
             }
         };
         let next = vec![None; levels.len()];
-        Plan::Assemble(Assembly { vars, in_order, rest, next, touched: None })
+        Plan::Assemble(Assembly { vars, loops: own_loops, in_order, rest, next, touched: None })
+    }
+
+    /// Puts a variable in the place of the outermost loops if these are over its tiles, and over the
+    /// places in each, so that it ascends; the loop that gives it its value.
+    fn join_tiles(&self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
+        let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
+        let most = (2..=loops.len()).find(whole)?;
+        let innermost = loops[most - 1];
+        loops.splice(..most, [var]);
+        Some(innermost)
+    }
+
+    /// The variable that several loops visit in order, as tiles and places in them.
+    fn joined(&self, loops: &[IndexVar]) -> Option<IndexVar> {
+        let (&outer, inner) = loops.split_first()?;
+        match inner.is_empty() {
+            true => Some(outer),
+            false => self.tiled(outer, self.joined(inner)?),
+        }
     }
 
     /// Whether the kernel combines values with what its result holds.

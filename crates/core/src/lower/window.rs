@@ -17,6 +17,7 @@ use super::resolve::distinct;
 use super::{Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::{Relation, Stmt, Walk};
+use crate::format::LevelMap;
 use crate::ids::IndexVar;
 use crate::ir::Expr;
 use crate::ir::build::{add, binary, int, mul};
@@ -55,7 +56,6 @@ impl Lowerer<'_> {
 
     /// The variable of the places in a block, or of the block that a place is in.
     fn other_half(&self, var: IndexVar) -> Option<IndexVar> {
-        use crate::format::LevelMap;
         let derived = &self.program.derived;
         match (derived.relation(var), derived.map(var)) {
             (
@@ -66,6 +66,17 @@ impl Lowerer<'_> {
             (None, Some(LevelMap::Div(i, size))) => derived.var(LevelMap::Mod(i, size)),
             _ => None,
         }
+    }
+
+    /// The variable that a loop over tiles and one over the places in each visit together.
+    pub(super) fn tiled(&self, tile: IndexVar, place: IndexVar) -> Option<IndexVar> {
+        let derived = &self.program.derived;
+        let of = match (derived.relation(tile), derived.map(tile)) {
+            (Some(&Relation::Part { of, .. }), _) => of,
+            (None, Some(LevelMap::Div(of, _))) => of,
+            _ => return None,
+        };
+        (derived.is_scheduled(tile) && self.other_half(tile) == Some(place)).then_some(of)
     }
 
     /// The variable over which operands are walked in a loop over another, and between which

@@ -5,6 +5,8 @@
 //! C(i,k) = A(i,j) * B(j,k)      a warp per row, columns on its threads
 //! y(j) = A(i,j) * x(i)          a thread per entry, which adds to an element of y
 //! a = A(i,j) * B(i,j)           a part of a warp per row, each of which adds to the result
+//! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
+//! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
 //! ```
 //!
 //! What there is of a rule is tried from the best down; the first schedule that can be applied is
@@ -126,6 +128,9 @@ impl Nest<'_> {
         let plain = |v: &IndexVar| derived.map(*v).is_none() && derived.relation(*v).is_none();
         let mut found = vec![];
         if self.loops.iter().all(plain) {
+            if self.appends_rows() {
+                found.extend(self.appending());
+            }
             match &self.inside {
                 Inside::Assignment => found.extend(self.of_assignment()),
                 Inside::Sum(vars) => found.extend(vars.last().map(|&k| self.inner_sum(k))),
@@ -135,6 +140,44 @@ impl Nest<'_> {
         }
         found.push(self.as_they_are());
         found
+    }
+
+    /// Whether the result stores entries row by row, in the order of the loops: then rows are counted
+    /// before they are written, and have one writer.
+    fn appends_rows(&self) -> bool {
+        let levels = self.program.storage(self.lhs.tensor).format.levels();
+        let vars = self.program.level_vars(self.lhs.tensor, &self.lhs.indices);
+        let listed = |k: usize| !levels[k].kind.properties().full;
+        let more = matches!(self.inside, Inside::More);
+        vars.len() > 1 && vars == self.loops && !listed(0) && (1..vars.len()).any(listed) && !more
+    }
+
+    /// Schedules for results whose entries come in order.
+    fn appending(&self) -> Vec<String> {
+        let alone = |var: IndexVar| {
+            let stores = |access: &&Access| {
+                let vars = self.program.level_vars(access.tensor, &access.indices);
+                let levels = self.program.storage(access.tensor).format.levels();
+                levels.iter().zip(vars).any(|(l, v)| v == var && !l.kind.properties().full)
+            };
+            self.reads.iter().filter(stores).count() == 1
+        };
+        match (&self.inside, &self.loops[..]) {
+            (Inside::Sum(sums), _) if !sums.is_empty() => {
+                sums.last().map(|&k| self.inner_sum(k)).into_iter().collect()
+            }
+            (_, &[_, j]) if alone(j) => vec![self.entries_of_rows(j), self.rows()],
+            _ => vec![self.rows()],
+        }
+    }
+
+    /// A warp per row, entries on its threads.
+    fn entries_of_rows(&self, entry: IndexVar) -> String {
+        let Names { block, warp, .. } = &self.names;
+        let [warps, _] = COLUMNS;
+        let rows = self.split_rows(block, warp, warps);
+        let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (self.name(entry), "gpu_thread")];
+        format!("{rows}{}", self.on_units("no_races", &units))
     }
 
     /// Schedules for loops around an assignment.

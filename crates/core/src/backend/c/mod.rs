@@ -120,7 +120,7 @@ impl<'f> Writer<'f> {
                         Role::Output | Role::Shared => {
                             params.push(format!("{ty} *restrict {}", names.name))
                         }
-                        Role::Result | Role::Local => {
+                        Role::Result | Role::Local | Role::Common => {
                             params.push(format!("{ty} **{}", names.out));
                             params.push(format!("int64_t *{}", names.out_len));
                         }
@@ -149,7 +149,7 @@ impl<'f> Writer<'f> {
             let (touched, sized) = (self.uses.touches(id), self.uses.sizes(id));
             let (start, len) = match array.role {
                 Role::Result => (format!("*{}", names.out), format!("*{}", names.out_len)),
-                Role::Local => ("NULL".to_owned(), "0".to_owned()),
+                Role::Local | Role::Common => ("NULL".to_owned(), "0".to_owned()),
                 Role::Input | Role::Output | Role::Shared if touched => continue,
                 Role::Input | Role::Output | Role::Shared => {
                     unused.push(&names.name);
@@ -192,7 +192,7 @@ impl<'f> Writer<'f> {
                     match array.role {
                         Role::Input => args.push(format!("(const {ty} *)slots[{slot}]")),
                         Role::Output | Role::Shared => args.push(format!("({ty} *)slots[{slot}]")),
-                        Role::Result | Role::Local => {
+                        Role::Result | Role::Local | Role::Common => {
                             args.push(format!("({ty} **)&slots[{slot}]"));
                             args.push(format!("(int64_t *)&slots[{}]", slot + 1));
                         }

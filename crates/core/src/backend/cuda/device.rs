@@ -34,6 +34,8 @@ pub(in crate::backend) struct Place {
     pub(super) counted: Vec<Var>,
     /// Whether threads of the unit exchanged elements before, in the same iteration.
     pub(super) waits: bool,
+    /// Arrays whose lengths the kernel finds out.
+    pub(super) reserves: Vec<Array>,
 }
 
 /// Arrays that a block both reads and writes, or writes at several places: what is written there
@@ -103,6 +105,12 @@ impl Writer<'_> {
             Stmt::Fill { array, lo, hi, value } if !self.place().held.contains_key(array) => {
                 self.barrier(s);
                 self.fill_together(*array, lo, hi, value);
+            }
+            Stmt::Reserve { array, len } => {
+                let at = self.place().reserves.iter().position(|a| a == array);
+                let at = at.expect("kernels allocate what their steps name");
+                let len = self.expr(len);
+                self.line(&format!("tamis_lengths[{at}] = {len};"));
             }
             Stmt::Fail(status) => {
                 self.line(&format!("atomicMax(tamis_status, {});", *status as i64));

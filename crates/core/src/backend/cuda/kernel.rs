@@ -1,7 +1,7 @@
 //! A kernel: its parameters, what every thread computes first, and its loops.
 
 use super::device::{Place, exchanged};
-use super::plan::{Kind, Step, fails, kernel_name};
+use super::plan::{Kind, Step, common, fails, kernel_name};
 use crate::backend::c::Writer;
 use crate::backend::c::types::{element, type_name};
 use crate::ir::flow::exposes;
@@ -15,10 +15,14 @@ const ANY: i64 = 256;
 /// The kernels of a function as text.
 pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     let mut out = String::new();
-    let status = fails(&function.body);
+    let hidden = Hidden {
+        status: fails(&function.body),
+        lengths: steps.iter().any(|step| step.kind == Kind::Lengths),
+    };
     for (k, step) in steps.iter().enumerate() {
         let own = Function { body: needed(step), ..function.clone() };
-        let blocks = if step.kind == Kind::Serial { "1 block" } else { "any number of blocks" };
+        let alone = matches!(step.kind, Kind::Serial | Kind::Lengths);
+        let blocks = if alone { "1 block" } else { "any number of blocks" };
         let (threads, kernel) = (step.shape.threads, kernel_name(name, k));
         let _ = writeln!(out, "/* {name}, {} of {}: {blocks} of {threads} */", k + 1, steps.len());
         let mut writer = Writer::new(&own, kernel.clone());
@@ -33,8 +37,9 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
             in_warp: false,
             counted: vec![],
             waits: false,
+            reserves: step.reserves(),
         });
-        let params = params(&writer, status);
+        let params = params(&writer, hidden);
         let bounds = match threads > ANY {
             true => format!("__launch_bounds__({threads}) "),
             false => String::new(),
@@ -52,8 +57,15 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     out
 }
 
+/// What every kernel of a function takes behind the parameters of the function and shared arrays.
+#[derive(Clone, Copy)]
+struct Hidden {
+    status: bool,
+    lengths: bool,
+}
+
 /// The parameters of every kernel of a function.
-fn params(writer: &Writer<'_>, status: bool) -> String {
+fn params(writer: &Writer<'_>, hidden: Hidden) -> String {
     let function = writer.function;
     let mut params = vec![];
     for param in &function.params {
@@ -66,8 +78,15 @@ fn params(writer: &Writer<'_>, status: bool) -> String {
             }
         });
     }
-    if status {
+    for array in common(function) {
+        let elem = element(function.arrays[array].elem);
+        params.push(format!("{elem} *__restrict__ {}", writer.array(array)));
+    }
+    if hidden.status {
         params.push("int *tamis_status".to_owned());
+    }
+    if hidden.lengths {
+        params.push("int64_t *tamis_lengths".to_owned());
     }
     params.join(", ")
 }

@@ -8,8 +8,10 @@
 //!
 //! A function becomes kernels that run one after another: one per parallel loop at the top, one
 //! that fills what is filled before, and one of a single thread for what is left between. Every
-//! kernel takes all parameters of the function, arrays by their addresses, and the address of an
-//! `int` that gets the status if one fails. Loops go on by the number of blocks and threads there
+//! kernel takes all parameters of the function, arrays by their addresses, arrays that kernels share
+//! ([`Kernels::common`]), and the address of an `int` that gets the status if one fails. How long
+//! arrays of the function have to be is found out by a kernel of one thread, which leaves the lengths
+//! for the host ([`Launch::reserves`]). Loops go on by the number of blocks and threads there
 //! are, so any number of blocks is right ([`Launch`]).
 //!
 //! All threads of a block compute what is outside of its loops over threads, and one of them stores

@@ -30,8 +30,12 @@ const MOST_HELD: i64 = 64;
 pub struct Kernels {
     /// One after another.
     pub launches: Vec<Launch>,
-    /// Whether they take the address of a status behind the parameters of the function.
+    /// Arrays that they share, in the order of their addresses behind the parameters of the function.
+    pub common: Vec<Array>,
+    /// Whether they take the address of a status behind these.
     pub fails: bool,
+    /// Whether they take the address of the lengths of arrays behind that.
+    pub reserves: bool,
 }
 
 /// How a kernel is started.
@@ -43,6 +47,8 @@ pub struct Launch {
     pub threads: u32,
     /// Whether any number of blocks may run it, or only one.
     pub many: bool,
+    /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
+    pub reserves: Vec<Array>,
 }
 
 /// How a function runs on a GPU; or, in words, why it runs on the host.
@@ -53,9 +59,13 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
         let launches = steps.iter().enumerate().map(|(k, step)| Launch {
             name: kernel_name(&name, k),
             threads: step.shape.threads as u32,
-            many: !matches!(step.kind, Kind::Serial),
+            many: matches!(step.kind, Kind::Grid | Kind::Fill),
+            reserves: step.reserves(),
         });
-        Ok(Kernels { launches: launches.collect(), fails: fails(&function.body) })
+        let launches: Vec<Launch> = launches.collect();
+        let reserves = launches.iter().any(|launch| !launch.reserves.is_empty());
+        let fails = fails(&function.body);
+        Ok(Kernels { launches, common: common(function), fails, reserves })
     };
     functions.iter().zip(names).map(of).collect()
 }
@@ -63,6 +73,12 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
 /// What a kernel is called.
 pub(super) fn kernel_name(function: &str, k: usize) -> String {
     format!("{function}_{}", k + 1)
+}
+
+/// The arrays that kernels of a function share.
+pub(super) fn common(function: &Function) -> Vec<Array> {
+    let arrays = function.arrays.enumerate();
+    arrays.filter(|(_, a)| a.role == Role::Common).map(|(id, _)| id).collect()
 }
 
 /// Whether something in a block ends the call.
@@ -82,6 +98,17 @@ pub(super) struct Step {
     pub(super) held: BTreeMap<Array, i64>,
 }
 
+impl Step {
+    /// Arrays that are allocated after the kernel.
+    pub(super) fn reserves(&self) -> Vec<Array> {
+        let reserved = |s: &Stmt| match s {
+            Stmt::Reserve { array, .. } => Some(*array),
+            _ => None,
+        };
+        self.own.iter().filter_map(reserved).collect()
+    }
+}
+
 /// What runs a kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -91,6 +118,8 @@ pub(super) enum Kind {
     Fill,
     /// One thread.
     Serial,
+    /// One thread, which finds out how long arrays have to be.
+    Lengths,
 }
 
 /// The threads of a block.
@@ -104,18 +133,24 @@ pub(super) struct Shape {
 
 /// The kernels of a function; or why it has none.
 pub(super) fn steps(function: &Function) -> Result<Vec<Step>, String> {
-    let results = function.arrays.iter().any(|a| a.role == Role::Result);
-    if results {
-        return Err("its result is assembled; only results where every element has a place, or \
-                    whose entries are known, are computed on a GPU"
-            .to_owned());
-    }
     if !has_parallel(&function.body) {
-        return Err("no loop of it can run on blocks of a GPU".to_owned());
+        let results = function.arrays.iter().any(|a| a.role == Role::Result);
+        return Err(match results {
+            true => "its result is assembled, and not by loops whose rows are counted first",
+            false => "no loop of it can run on blocks of a GPU",
+        }
+        .to_owned());
     }
-    let mut planner = Planner { function, common: vec![], held: BTreeMap::new(), steps: vec![] };
+    let mut planner = Planner {
+        function,
+        common: vec![],
+        held: BTreeMap::new(),
+        lent: vec![],
+        given: vec![],
+        known: vec![],
+        steps: vec![],
+    };
     function.body.iter().try_for_each(|s| planner.top(s))?;
-    planner.independent()?;
     Ok(planner.steps)
 }
 
@@ -124,33 +159,24 @@ struct Planner<'f> {
     /// What every kernel computes for itself.
     common: Vec<Stmt>,
     held: BTreeMap<Array, i64>,
+    /// Those of them that kernels used.
+    lent: Vec<Array>,
+    /// What kernels leave in variables, for nobody.
+    given: Vec<Var>,
+    /// Arrays whose elements every kernel may ask for from now on.
+    known: Vec<Array>,
     steps: Vec<Step>,
 }
 
 impl Planner<'_> {
     /// A statement outside of all parallel loops.
     fn top(&mut self, s: &Stmt) -> Result<(), String> {
-        let name = |a: &Array| &self.function.arrays[*a].name;
+        let role = |a: &Array| self.function.arrays[*a].role;
         match s {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
-            Stmt::Assign { value, .. } => {
-                if !self.reads_inputs(value) {
-                    return Err("a value outside of its loops depends on its result".to_owned());
-                }
-                self.common.push(s.clone());
-                Ok(())
-            }
-            Stmt::Reserve { array, len } => match len {
-                Expr::Const(Scalar::I64(len)) if *len <= MOST_HELD => {
-                    self.held.insert(*array, *len);
-                    Ok(())
-                }
-                Expr::Const(_) => Err(format!(
-                    "{} has more than {MOST_HELD} elements, too many for each thread",
-                    name(array)
-                )),
-                _ => Err(format!("{} has no constant size", name(array))),
-            },
+            Stmt::Assign { var, value } => self.computed_by_all(*var, value, s),
+            Stmt::Reserve { array, len } if role(array) == Role::Local => self.hold(*array, len),
+            Stmt::Reserve { .. } => self.step(Kind::Lengths, s),
             Stmt::Fill { array, .. } if self.held.contains_key(array) => {
                 self.common.push(s.clone());
                 Ok(())
@@ -164,15 +190,56 @@ impl Planner<'_> {
         }
     }
 
+    /// A value outside of all loops: of what no kernel changes any more.
+    fn computed_by_all(&mut self, var: Var, value: &Expr, s: &Stmt) -> Result<(), String> {
+        let mut loaded = vec![];
+        arrays(s, &mut loaded);
+        let is = |role: Role| loaded.iter().any(|a| self.function.arrays[*a].role == role);
+        let mut length = false;
+        value.walk(&mut |e| length |= matches!(e, Expr::Len(_)));
+        if length || is(Role::Local) || is(Role::Output) || is(Role::Shared) {
+            return Err("a value outside of its loops depends on its result".to_owned());
+        }
+        self.given_away(|v| mentions(value, v))?;
+        self.given.retain(|v| *v != var);
+        self.known.extend(loaded);
+        self.common.push(s.clone());
+        Ok(())
+    }
+
+    /// An array that every thread has for itself.
+    fn hold(&mut self, array: Array, len: &Expr) -> Result<(), String> {
+        let name = &self.function.arrays[array].name;
+        match len {
+            Expr::Const(Scalar::I64(len)) if *len <= MOST_HELD => {
+                self.held.insert(array, *len);
+                Ok(())
+            }
+            Expr::Const(_) => {
+                Err(format!("{name} has more than {MOST_HELD} elements, too many for each thread"))
+            }
+            _ => Err(format!("{name} has no constant size")),
+        }
+    }
+
     fn step(&mut self, kind: Kind, s: &Stmt) -> Result<(), String> {
-        self.possible(s)?;
+        if kind != Kind::Lengths {
+            self.possible(s, &changed(s))?;
+        }
+        self.independent(s)?;
         let shape = match kind {
             Kind::Grid => shape(s),
             Kind::Fill => Shape { threads: USUAL, width: WARP },
-            Kind::Serial => Shape { threads: 1, width: 1 },
+            Kind::Serial | Kind::Lengths => Shape { threads: 1, width: 1 },
         };
-        let last = self.steps.last_mut().filter(|last| kind == Kind::Serial && last.kind == kind);
-        if let Some(last) = last {
+        let alone = matches!(kind, Kind::Serial | Kind::Lengths);
+        let goes_on = |last: &Step| {
+            let mut fresh = self.common.iter().skip(last.common.len());
+            alone && last.kind == kind && fresh.all(|s| s.exprs().all(|e| self.reads_inputs(e)))
+        };
+        if self.steps.last().is_some_and(goes_on)
+            && let Some(last) = self.steps.last_mut()
+        {
             last.common.clone_from(&self.common);
             last.own.push(s.clone());
             return Ok(());
@@ -194,7 +261,7 @@ impl Planner<'_> {
     }
 
     /// Threads cannot sort, allocate, or use arrays of the kernel that they would share.
-    fn possible(&self, s: &Stmt) -> Result<(), String> {
+    fn possible(&self, s: &Stmt, changed: &[Array]) -> Result<(), String> {
         match s {
             Stmt::Sort { .. } => return Err("it sorts".to_owned()),
             Stmt::Reserve { array, .. } => {
@@ -202,7 +269,7 @@ impl Planner<'_> {
                 return Err(format!("{name} grows in its loops"));
             }
             Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. }
-                if !s.exprs().all(|e| self.reads_own(e)) =>
+                if !s.exprs().all(|e| self.reads_own(e, changed)) =>
             {
                 return Err("what it does depends on its result".to_owned());
             }
@@ -214,38 +281,46 @@ impl Planner<'_> {
         if let Some(array) = used.iter().filter(own).find(|a| !self.held.contains_key(a)) {
             return Err(format!("{} has no constant size", self.function.arrays[*array].name));
         }
-        s.blocks().flatten().try_for_each(|s| self.possible(s))
+        s.blocks().flatten().try_for_each(|s| self.possible(s, changed))
     }
 
     /// Nothing is handed on from kernel to kernel but by arrays.
-    fn independent(&self) -> Result<(), String> {
-        let mut given = vec![];
-        let mut lent = vec![];
-        for step in &self.steps {
-            let waits = |v: &&Var| exposes(&step.own, **v) || reads(&step.common, **v);
-            if let Some(var) = given.iter().find(waits) {
-                let name = &self.function.vars[*var].name;
-                return Err(format!("{name} is handed on from one of its loops to another"));
-            }
-            assigned(&step.own, &mut given);
-            let mut used = vec![];
-            step.own.iter().for_each(|s| arrays(s, &mut used));
-            used.retain(|array| step.held.contains_key(array));
-            if used.iter().any(|array| lent.contains(array)) {
-                return Err("a workspace is handed on from one of its loops to another".to_owned());
-            }
-            lent.extend(used);
+    fn independent(&mut self, s: &Stmt) -> Result<(), String> {
+        let own = std::slice::from_ref(s);
+        self.given_away(|v| exposes(own, v))?;
+        assigned(own, &mut self.given);
+        let mut used = vec![];
+        arrays(s, &mut used);
+        let lengths = |step: &Step| step.reserves().iter().any(|a| changed(s).contains(a));
+        let again = matches!(s, Stmt::Reserve { .. }) && self.steps.iter().any(lengths);
+        if again || changed(s).iter().any(|array| self.known.contains(array)) {
+            return Err("what every kernel knows changes".to_owned());
         }
+        used.retain(|array| self.held.contains_key(array));
+        if used.iter().any(|array| self.lent.contains(array)) {
+            return Err("a workspace is handed on from one of its loops to another".to_owned());
+        }
+        self.lent.extend(used);
         Ok(())
     }
 
+    /// Fails if a variable that a kernel leaves is wanted.
+    fn given_away(&self, wanted: impl Fn(Var) -> bool) -> Result<(), String> {
+        match self.given.iter().find(|v| wanted(**v)) {
+            Some(var) => {
+                let name = &self.function.vars[*var].name;
+                Err(format!("{name} is handed on from one of its loops to another"))
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Whether an expression reads nothing that other threads write.
-    fn reads_own(&self, e: &Expr) -> bool {
+    fn reads_own(&self, e: &Expr, changed: &[Array]) -> bool {
         let mut own = true;
         e.walk(&mut |e| {
             if let Expr::Load { array, .. } | Expr::Len(array) = e {
-                let input = self.function.arrays[*array].role == Role::Input;
-                own &= input || self.held.contains_key(array);
+                own &= !changed.contains(array) || self.held.contains_key(array);
             }
         });
         own
@@ -264,9 +339,13 @@ impl Planner<'_> {
     }
 }
 
-/// Whether a variable occurs in values that a block computes.
-fn reads(block: &[Stmt], var: Var) -> bool {
-    block.iter().any(|s| s.exprs().any(|e| mentions(e, var)))
+/// The arrays that a statement writes to.
+fn changed(s: &Stmt) -> Vec<Array> {
+    let named = match s {
+        Stmt::Prefetch { .. } => vec![],
+        s => s.named().1,
+    };
+    s.blocks().flatten().flat_map(changed).chain(named).collect()
 }
 
 /// The arrays that a statement uses.
@@ -296,7 +375,8 @@ fn shape(s: &Stmt) -> Shape {
     };
     match warps {
         None => shape(if threads == 0 { WARP } else { threads.min(MOST) }, WARP),
-        Some(_) if threads == 0 => shape(warps.unwrap_or(1).saturating_mul(WARP), WARP),
+        // Nothing for the other threads of a warp to do.
+        Some(warps) if threads == 0 => shape(warps, 1),
         Some(warps) => shape(warps.saturating_mul(width), width),
     }
 }

@@ -210,11 +210,12 @@ impl<'t> Parser<'t> {
         let declares = |p: &Self, word: &str| {
             p.word() == word && p.tokens.get(p.at + 1).is_some_and(|t| t.kind == Kind::Name)
         };
-        while declares(self, "local") {
+        let own = [("local", Role::Local), ("common", Role::Common)];
+        while let Some((_, role)) = own.into_iter().find(|(word, _)| declares(self, word)) {
             self.at += 1;
             let name = self.new_name()?;
             self.take(":")?;
-            self.declare_array(name, Role::Local)?;
+            self.declare_array(name, role)?;
         }
         while declares(self, "var") {
             self.at += 1;

@@ -48,7 +48,7 @@ mod types;
 mod tests;
 
 use super::print;
-use super::{Expr, Function, Param, Role, Stmt, Type};
+use super::{Expr, Function, Param, Stmt, Type};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Array, Id, Var};
 use std::collections::BTreeSet;
@@ -199,13 +199,13 @@ fn parameters(function: &Function) -> Checked {
                 let decl = &function.arrays[a];
                 check(a.index() == arrays, "parameters", || order(&decl.name))?;
                 let local = || format!("the local array {} is a parameter", decl.name);
-                check(decl.role != Role::Local, "parameters", local)?;
+                check(!decl.role.is_own(), "parameters", local)?;
                 arrays += 1;
             }
         }
     }
     let mut others = function.arrays.iter().skip(arrays);
-    let unowned = others.find(|a| a.role != Role::Local);
+    let unowned = others.find(|a| !a.role.is_own());
     let name = || unowned.map_or("", |a| &a.name);
     check(unowned.is_none(), "parameters", || {
         format!("{} is neither local nor a parameter", name())

@@ -6,7 +6,7 @@ use crate::ir::{Expr, Function, Role, Stmt};
 
 /// Checks every element that a function loads or stores.
 pub(super) fn check(function: &Function) -> Checked {
-    let own = |role| matches!(role, Role::Result | Role::Local);
+    let own = |role: Role| role == Role::Result || role.is_own();
     let known: Vec<bool> = function.arrays.iter().map(|a| !own(a.role)).collect();
     let mut reserved = Reserved { surely: known.clone(), maybe: known };
     block(function, &function.body, &mut reserved)

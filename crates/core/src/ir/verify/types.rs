@@ -44,7 +44,7 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => condition(function, cond),
         Stmt::Reserve { array, len } => {
             let decl = &function.arrays[*array];
-            let grows = matches!(decl.role, Role::Result | Role::Local);
+            let grows = decl.role == Role::Result || decl.role.is_own();
             let fixed = || format!("{} is reserved, but has a fixed size", decl.name);
             check(grows, "roles", fixed)?;
             index(function, len)
