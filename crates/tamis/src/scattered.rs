@@ -7,23 +7,27 @@
 //! i: hashed                       7 -> slot 3, 2 -> slot 6: the numbers 1 and 2 are its values
 //! slot: dense, j: compressed      (3,0) (6,3) (3,5): its levels but the first lie below
 //! ```
+//!
+//! Diagonals are counted from the least one in the meantime.
 
 use std::collections::HashMap;
-use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::format::{Format, LevelMap, Storage};
+use tamis_core::format::{Format, LevelMap, LevelSpec, Storage};
 use tamis_core::ids::Id;
-use tamis_core::level::{COMPRESSED, DENSE};
+use tamis_core::level::{COMPRESSED, DENSE, OFFSET, RANGE};
 use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values};
 
 /// Whether a format is one of these, and its levels follow from coordinates one by one.
 pub(crate) fn is_scattered(format: &Format) -> bool {
-    let own = |map: &LevelMap| !map.spreads();
-    format.unwritable_level().is_some() && format.levels().iter().all(|level| own(&level.map))
+    let follows = |level: &LevelSpec| {
+        !matches!(level.map, LevelMap::Slot(_)) && ![RANGE, OFFSET].contains(&level.kind)
+    };
+    format.unwritable_level().is_some() && format.levels().iter().all(follows)
 }
 
-/// Whether tensors can be stored in a format: not where levels in order lie below a hash map of
-/// diagonals or slots.
+/// Whether tensors can be stored in a format: not where levels in order lie below a hash map beside
+/// slots, or places in diagonals.
 pub fn is_writable(format: &Format) -> bool {
     format.unwritable_level().is_none() || is_scattered(format)
 }
@@ -42,15 +46,31 @@ pub(crate) fn pack(list: Coordinates, storage: &Storage) -> Result<Tensor, Diagn
             (dims[m.index()].div_ceil(size), crds)
         }
         LevelMap::Mod(m, size) => (size, crds[m.index()].iter().map(|c| c % size).collect()),
-        LevelMap::Mode(m) | LevelMap::Slot(m) | LevelMap::Diff { plus: m, .. } => {
-            (dims[m.index()], crds[m.index()].clone())
+        LevelMap::Diff { plus, minus } => {
+            let (plus, minus) = (plus.index(), minus.index());
+            let pairs = crds[plus].iter().zip(&crds[minus]);
+            let crds = pairs.map(|(p, m)| p + (dims[minus] - 1 - m)).collect();
+            ((dims[plus] + dims[minus]).saturating_sub(1), crds)
         }
+        LevelMap::Mode(m) | LevelMap::Slot(m) => (dims[m.index()], crds[m.index()].clone()),
     };
     let by_level = storage.format.levels().iter().map(|level| of_level(level.map));
     let (sizes, columns) = by_level.unzip();
     let kinds: Vec<_> = storage.format.levels().iter().map(|level| level.kind).collect();
     let plain = Storage { format: Format::in_order(kinds), ..storage.clone() };
-    let (levels, vals) = levels(Coordinates { dims: sizes, crds: columns, vals }, &plain)?;
+    let (mut levels, vals) = levels(Coordinates { dims: sizes, crds: columns, vals }, &plain)?;
+    for (level, spec) in levels.iter_mut().zip(storage.format.levels()) {
+        let LevelMap::Diff { minus, .. } = spec.map else { continue };
+        // Levels that are listed in order hold diagonals as they are.
+        if let Some(crd) = level.crd.as_mut().filter(|_| spec.kind.append().is_some()) {
+            let least = dims[minus.index()] as i64 - 1;
+            let raw = (0..crd.len()).map(|k| crd.index(k) - least);
+            *crd = match storage.crd {
+                IndexWidth::I32 => Buffer::from_vec(raw.map(|c| c as i32).collect()),
+                IndexWidth::I64 => Buffer::from_vec(raw.collect()),
+            };
+        }
+    }
     Tensor::try_from_parts(dims, storage.clone(), levels, vals)
 }
 

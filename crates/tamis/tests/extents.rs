@@ -73,3 +73,24 @@ fn dimensions_beyond_numbers_are_refused() {
         assert!(named.contains(&code), "{to}: {code:?}");
     }
 }
+
+/// Blocks of rows of a diagonal reach beyond the tensor: what lies there is no entry of it.
+#[test]
+fn places_outside_of_a_tensor_are_no_entries() {
+    let list = vec![vec![0, 0, 2], vec![0, 2, 1]];
+    for format in [
+        "(i, j) -> (j-i: compressed, i/2: compressed, i%2: dense)",
+        "(i, j) -> (j-i: hashed, i/2: compressed, i%2: dense)",
+        "(i, j) -> (i: hashed, j-i: compressed)",
+        "(i, j) -> (j-i: hashed, j: compressed)",
+    ] {
+        let tensor = packed(format, &[3, 3], &list).unwrap_or_else(|d| panic!("{d}"));
+        let entries = tensor.to_coordinates();
+        assert!(entries.crds.iter().flatten().all(|&c| c < 3), "{format}: {entries:?}");
+        let y = tamis::evaluate("y(i) = A(i,j) * (j + 1)", &[("A", &tensor)]);
+        let y = y.unwrap_or_else(|d| panic!("{format}: {d}")).to_coordinates();
+        let entries: Vec<_> = (0..y.vals.len()).map(|k| (y.crds[0][k], y.vals.get(k))).collect();
+        let value = |i: u64| entries.iter().find(|(c, _)| *c == i).map_or(0.0, |(_, v)| v.as_f64());
+        assert_eq!([0, 1, 2].map(value), [7.0, 0.0, 6.0], "{format}");
+    }
+}

@@ -86,15 +86,19 @@ impl<'t> Walk<'t> {
         Walk { format, dims, views, recovered }
     }
 
-    /// Calls `visit` with the coordinates and the position of each entry, in storage order.
+    /// Calls `visit` with the coordinates and the position of each entry, in storage order. Places
+    /// that lie outside, where a diagonal leaves the tensor within a block, are none.
     pub fn entries(&self, visit: &mut dyn FnMut(&[u64], u64)) {
         let mut modes = vec![0; self.dims.len()];
         let mut path = self.root();
         self.descend(0, 0, &mut path, &mut |path, position| {
             for (mode, c) in modes.iter_mut().zip(&path.modes) {
+                // What is negative is larger than any dimension.
                 *mode = c.unwrap_or(0) as u64;
             }
-            visit(&modes, position);
+            if modes.iter().zip(self.dims).all(|(c, dimension)| c < dimension) {
+                visit(&modes, position);
+            }
         });
     }
 

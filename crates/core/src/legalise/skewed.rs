@@ -42,8 +42,8 @@ impl Legaliser<'_> {
                 true => cells,
                 false => cells * -(-entries / cells).exp_m1(),
             };
-            if of == var && !level.kind.properties().full {
-                return Some((filled / positions).max(1.0));
+            if of == var {
+                return (!level.kind.locates()).then(|| (filled / positions).max(1.0));
             }
             positions = filled;
         }
