@@ -34,15 +34,16 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             &format!("use one of {}", known.join(", ")),
         )
     })?;
-    let (formats, known) = inputs::storages(&program, &args.tensors, &formats, dtype)?;
+    let known = inputs::storages(&program, &args.tensors, &formats, dtype)?;
     let options = Options {
         datatype: dtype,
-        dims: known.vars,
-        shapes: known.tensors,
+        dims: known.dimensions.vars,
+        shapes: known.dimensions.tensors,
         schedule,
         ..Options::default()
     };
-    let explanation = Explanation::of(&program, &formats, &options)?.of_kind(kind);
+    let explanation = Explanation::of(&program, &known.formats, &options)?;
+    let explanation = explanation.of_entries(&known.entries).of_kind(kind);
     if is_dot(&forms, &stages)? {
         write!(out, "{}", explanation.graphviz()?)?;
         return Ok(());

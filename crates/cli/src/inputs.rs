@@ -105,21 +105,31 @@ fn of_operand(
     }
 }
 
-/// How the operands of files and generators would be stored, by name, and the dimensions that are
-/// known with them. Nothing is generated or packed.
+/// What is known of operands of files and generators before they are stored.
+pub struct Known {
+    /// How they would be stored, by name.
+    pub formats: BTreeMap<String, FormatSpec>,
+    /// The dimensions that are known with them.
+    pub dimensions: Dimensions,
+    /// How many entries they have, by name.
+    pub entries: BTreeMap<String, u64>,
+}
+
+/// What is known of operands. Nothing is generated or packed.
 pub fn storages(
     program: &Program,
     args: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
-) -> Result<(BTreeMap<String, FormatSpec>, Dimensions), Failure> {
+) -> Result<Known, Failure> {
     let lists = files(program, args)?;
     let sizes = sizes(program, args, &lists)?;
-    let mut specs = formats.clone();
-    let mut given = dimensions(program, &args.dimensions)?;
+    let dimensions = dimensions(program, &args.dimensions)?;
+    let mut known = Known { formats: formats.clone(), dimensions, entries: BTreeMap::new() };
     for (name, list) in &lists {
-        specs.insert(name.clone(), spec(list.about().storage(formats.get(name), dtype)?));
-        given.tensors.insert(name.clone(), list.list.dims.clone());
+        known.entries.insert(name.clone(), list.about().entries);
+        known.formats.insert(name.clone(), spec(list.about().storage(formats.get(name), dtype)?));
+        known.dimensions.tensors.insert(name.clone(), list.list.dims.clone());
     }
     for text in &args.generators {
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
@@ -127,12 +137,13 @@ pub fn storages(
             return Err(twice("-g", &name));
         }
         let entries = generator.entries(&dims);
+        known.entries.insert(name.clone(), entries);
         let datatype = DataType::F64;
         let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
-        specs.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
-        given.tensors.insert(name, dims);
+        known.formats.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
+        known.dimensions.tensors.insert(name, dims);
     }
-    Ok((specs, given))
+    Ok(known)
 }
 
 /// A storage as the format that says all of it.

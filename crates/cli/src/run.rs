@@ -69,12 +69,15 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Results by name.
+type Named = Vec<(String, Tensor)>;
+
 /// The results of the last of some runs, and how long each took, in seconds.
 fn runs(
     kernel: &Kernel,
     operands: &[(&str, &Tensor)],
     count: usize,
-) -> Result<(Vec<(String, Tensor)>, Vec<f64>), Failure> {
+) -> Result<(Named, Vec<f64>), Failure> {
     let mut seconds = vec![];
     let mut results = vec![];
     for run in 1..=count {

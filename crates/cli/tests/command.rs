@@ -356,6 +356,15 @@ fn operands_are_explained() {
     explain(&["-d", "k=8"], 2, "error[unknown-variable]");
     explain(&["--format", "dot"], 2, "write --emit graph");
     explain(&["--format", "csr"], 2, "write -f A=csr for a tensor");
+    // A row of 300 entries is searched for the two of another.
+    let few_and_many = |a: &str, expected: &str| {
+        let a = format!("A=30000x30000:{a}");
+        let skewed = ["C(i,j) = A(i,j) * B(i,j)", "-g", &a, "-g", "B=30000x30000:0.01"];
+        let formats = ["-f", "A=csr", "-f", "B=csr", "-f", "C=csr", "--emit", "schedule"];
+        check(&[&["explain"], &skewed[..], &formats[..]].concat(), 0, expected);
+    };
+    few_and_many("0.0001", "reorder(i, j)\nmergeby(j, gallop)\n");
+    few_and_many("0.01", "6e5 steps\nreorder(i, j)\n");
 }
 
 #[test]

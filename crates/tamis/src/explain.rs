@@ -120,9 +120,29 @@ impl<'p> Explanation<'p> {
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
         let (parallel, scheduled) = (false, !schedule.is_empty());
-        let request =
-            Request { program, inputs, results, datatype, dims, width, parallel, scheduled };
+        let entries = BTreeMap::new();
+        let request = Request {
+            program,
+            inputs,
+            results,
+            datatype,
+            dims,
+            entries,
+            width,
+            parallel,
+            scheduled,
+        };
         Ok(Explanation { request, schedule, kind: Kind::Fused })
+    }
+
+    /// The same with operands, by name, that store so many entries.
+    #[must_use]
+    pub fn of_entries(mut self, entries: &BTreeMap<String, u64>) -> Explanation<'p> {
+        let known = entries
+            .iter()
+            .filter_map(|(name, &n)| self.request.program.tensor(name).map(|id| (id, rounded(n))));
+        self.request.entries = known.collect();
+        self
     }
 
     /// The same with kernels of a kind.

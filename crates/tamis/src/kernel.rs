@@ -405,6 +405,7 @@ pub(crate) fn request<'p>(
         results,
         datatype: options.datatype,
         dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
+        entries: operands.iter().map(|(&id, t)| (id, rounded(t.nnz() as u64))).collect(),
         width: IndexWidth::for_max(largest),
         parallel: options.parts != Parts::Whole,
         scheduled: !options.schedule.is_empty(),

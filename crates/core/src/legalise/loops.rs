@@ -27,6 +27,10 @@ impl Legaliser<'_> {
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
         let (result, compute) = (task.result, task.compute);
+        let tags = match self.request.scheduled {
+            true => BTreeMap::new(),
+            false => self.searches(&task, &order.vars),
+        };
         let workspace = self.has_small_dimensions(&task);
         let (scatter, body, partial) = if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
@@ -56,7 +60,7 @@ impl Legaliser<'_> {
             workspace,
             choices,
             chunked: self.request.parallel,
-            tags: BTreeMap::new(),
+            tags,
             partial,
         }
     }

@@ -22,6 +22,7 @@ mod infer;
 mod loops;
 mod order;
 mod readable;
+mod skewed;
 mod slices;
 mod split;
 mod types;
@@ -51,6 +52,8 @@ pub struct Request<'p> {
     pub datatype: Option<DataType>,
     /// Dimensions, as far as known; they only guide choices and may be rounded.
     pub dims: BTreeMap<IndexVar, u64>,
+    /// How many entries operands store, as far as known; they only guide choices and may be rounded.
+    pub entries: BTreeMap<TensorId, u64>,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run

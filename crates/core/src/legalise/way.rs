@@ -152,7 +152,7 @@ impl Ways<'_> {
     }
 
     /// Whether nothing is to be done where an operand has no entry.
-    fn decides(self, access: &Access, task: &Task) -> bool {
+    pub(super) fn decides(self, access: &Access, task: &Task) -> bool {
         let body = match &task.value {
             Expr::Reduce { body, .. } => body,
             value => value,

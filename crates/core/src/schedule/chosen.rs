@@ -27,6 +27,10 @@ pub fn chosen(program: &Program) -> Vec<Schedule> {
     }
     let few = commands.len();
     parts(program, &kernel.body, &mut commands);
+    commands.extend(kernel.tags.iter().filter_map(|(&var, tag)| {
+        let merge = tag.merge?;
+        Some(Command::Mergeby { var: program.vars[var].clone(), merge })
+    }));
     let of = |commands: &[Command]| {
         let mut schedule = Schedule::default();
         let pushed = commands.iter().try_for_each(|c| schedule.push(c).map(|_| ()));

@@ -1,0 +1,52 @@
+//! How a loop finds the coordinates that several operands have, where some have far fewer than others.
+//!
+//! ```text
+//! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
+//! ```
+
+use super::{Legaliser, Task};
+use crate::cin::{Merge, Role, Tag};
+use crate::ids::IndexVar;
+use crate::notation::Access;
+use std::collections::BTreeMap;
+
+/// From how many times as many coordinates on a search is faster than a look at each.
+const SKEWED: f64 = 64.0;
+
+impl Legaliser<'_> {
+    /// The loops that search, among those over these variables.
+    pub(super) fn searches(&self, task: &Task, vars: &[IndexVar]) -> BTreeMap<IndexVar, Tag> {
+        let operands = super::order::distinct(&task.value);
+        let needed = |a: &&Access| self.ways().decides(a, task);
+        let needed: Vec<&Access> = operands.iter().filter(needed).collect();
+        let gallops = |var: &IndexVar| {
+            let counts = || needed.iter().filter_map(|a| self.fan_out(a, *var));
+            let few = counts().fold(f64::INFINITY, f64::min);
+            counts().any(|many| many >= SKEWED * few)
+        };
+        let tag = Tag { merge: Some(Merge::Gallop), ..Tag::default() };
+        vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
+    }
+
+    /// How many coordinates of a variable an operand lists below a position, on average, if its
+    /// entries are known: as many as entries in any places would have, and at least one.
+    fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
+        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
+        let entries = *self.request.entries.get(&id)? as f64;
+        let levels = self.program.storage(access.tensor).format.levels();
+        let mut positions = 1.0;
+        for (level, of) in levels.iter().zip(self.level_vars(access)) {
+            let dimension = *self.request.dims.get(&of)? as f64;
+            let cells = positions * dimension;
+            let filled = match level.kind.properties().full {
+                true => cells,
+                false => cells * -(-entries / cells).exp_m1(),
+            };
+            if of == var && !level.kind.properties().full {
+                return Some((filled / positions).max(1.0));
+            }
+            positions = filled;
+        }
+        None
+    }
+}
