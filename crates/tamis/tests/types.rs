@@ -97,3 +97,29 @@ fn floats_of_16_bits_sum_in_32_and_round_where_they_are_stored() {
         "684.0 0.33398438 0.33398438 0.033203125",
     );
 }
+
+/// Functions of complex numbers, as code and of constants.
+#[test]
+fn complex_numbers_have_elementary_functions() {
+    let z = [[0.5f64, -1.25], [-4.0, 0.0], [0.0, 0.0], [3.0, 2.0]];
+    let tensor = Tensor::dense(&[4], z.to_vec()).expect("valid arrays");
+    let one = Tensor::dense(&[1], vec![z[0]]).expect("valid arrays");
+    for f in ["exp", "log", "log10", "sqrt", "sin", "cos", "sinh", "cosh"] {
+        let text = format!("r(i) = abs({f}(0.5 - 1.25j) - {f}(z(i))) < 1e-15");
+        check(&text, &[("z", &one)], None, "1.0");
+    }
+    // Identities with operators that are checked elsewhere.
+    for text in [
+        "r(i) = abs(square(sqrt(z(i))) - z(i)) < 1e-14",
+        "r(i) = abs(exp(z(i)) - (cosh(z(i)) + sinh(z(i)))) < 1e-13",
+        "r(i) = abs(exp(1j * z(i)) - (cos(z(i)) + 1j * sin(z(i)))) < 1e-13",
+        "r(i) = or(abs(exp(log(z(i))) - z(i)) < 1e-14, z(i) == 0)",
+        "r(i) = or(abs(log10(z(i)) * log(10) - log(z(i))) < 1e-14, z(i) == 0)",
+        "r(i) = real(sqrt(z(i))) >= 0",
+        "r(i) = abs(exp(z(i)) / exp(conj(z(i))) - exp(2j * imag(z(i)))) < 1e-14",
+    ] {
+        for values in run(text, &[("z", &tensor)], None) {
+            assert_eq!(values, ["1.0"; 4], "{text}");
+        }
+    }
+}

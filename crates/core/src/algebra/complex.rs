@@ -1,7 +1,8 @@
-//! What operators mean on complex constants: what [`crate::lower`] makes of them, computed.
+//! What operators mean on complex numbers, part by part: on constants, and as what [`crate::lower`]
+//! makes code of.
 
 use super::{BinaryOp, UnaryOp, eval};
-use crate::datatype::Scalar;
+use crate::datatype::{Register, Scalar};
 
 /// A function of a complex number; one that only real numbers have is that of the real part.
 pub(super) fn unary(op: UnaryOp, z: Scalar) -> Scalar {
@@ -13,11 +14,14 @@ pub(super) fn unary(op: UnaryOp, z: Scalar) -> Scalar {
         UnaryOp::Conj => Scalar::complex(re, negative(im)),
         UnaryOp::Real => real(re),
         UnaryOp::Imag => real(im),
-        UnaryOp::Abs => real(absolute(re, im)),
+        UnaryOp::Abs => real(absolute(&mut Numbers(re.register()), [re, im])),
         UnaryOp::Square => product(z, z),
         UnaryOp::Cube => product(product(z, z), z),
         UnaryOp::Not => real(Scalar::Bool(z.is_zero()).convert(re.register())),
-        op => real(eval::unary(op, re)),
+        op => match elementary(&mut Numbers(re.register()), op, [re, im]) {
+            Some([re, im]) => Scalar::complex(re, im),
+            None => real(eval::unary(op, re)),
+        },
     }
 }
 
@@ -30,7 +34,10 @@ pub(super) fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     match op {
         BinaryOp::Add | BinaryOp::Sub => Scalar::complex(part(x, c), part(y, d)),
         BinaryOp::Mul => product(a, b),
-        BinaryOp::Div => quotient(a, b),
+        BinaryOp::Div => {
+            let [re, im] = quotient(&mut Numbers(x.register()), [x, y], [c, d]);
+            Scalar::complex(re, im)
+        }
         BinaryOp::Eq => Scalar::Bool(same(x, c) && same(y, d)),
         BinaryOp::Ne => Scalar::Bool(!(same(x, c) && same(y, d))),
         BinaryOp::And => truth(!a.is_zero() && !b.is_zero(), a),
@@ -57,31 +64,160 @@ fn product(a: Scalar, b: Scalar) -> Scalar {
     Scalar::complex(op(Sub, op(Mul, x, c), op(Mul, y, d)), op(Add, op(Mul, x, d), op(Mul, y, c)))
 }
 
-fn quotient(a: Scalar, b: Scalar) -> Scalar {
-    use BinaryOp::{Add, Div, Ge, Mul, Sub};
-    let ([x, y], [c, d]) = (a.parts(), b.parts());
-    let size = |x| eval::unary(UnaryOp::Abs, x);
-    let wide = op(Ge, size(c), size(d)) == Scalar::Bool(true);
-    let (large, small) = if wide { (c, d) } else { (d, c) };
-    let r = if large.is_zero() { large } else { op(Div, small, large) };
-    let below = op(Add, large, op(Mul, small, r));
-    let (re, im) = match wide {
-        true => (op(Add, x, op(Mul, y, r)), op(Sub, y, op(Mul, x, r))),
-        false => (op(Add, op(Mul, x, r), y), op(Sub, op(Mul, y, r), x)),
-    };
-    Scalar::complex(op(Div, re, below), op(Div, im, below))
+/// Arithmetic on the parts of complex numbers: on numbers, or as code.
+pub trait Parts {
+    /// A real number, or a truth value.
+    type Part: Clone;
+    /// A constant.
+    fn constant(&mut self, x: f64) -> Self::Part;
+    /// A function.
+    fn unary(&mut self, op: UnaryOp, x: Self::Part) -> Self::Part;
+    /// An operator.
+    fn binary(&mut self, op: BinaryOp, x: Self::Part, y: Self::Part) -> Self::Part;
+    /// One of two numbers.
+    fn select(&mut self, when: Self::Part, then: Self::Part, otherwise: Self::Part) -> Self::Part;
 }
 
-fn absolute(re: Scalar, im: Scalar) -> Scalar {
-    use BinaryOp::{Add, Div, Max, Min, Mul};
-    let (re, im) = (eval::unary(UnaryOp::Abs, re), eval::unary(UnaryOp::Abs, im));
-    let large = op(Max, re, im);
-    if large.is_zero() || large.as_f64() == f64::INFINITY {
-        return large;
+/// The parts of a quotient, scaled by the larger part of the divisor (Smith, "Algorithm 116: Complex
+/// division").
+pub fn quotient<P: Parts>(on: &mut P, [x, y]: [P::Part; 2], [c, d]: [P::Part; 2]) -> [P::Part; 2] {
+    use BinaryOp::{Add, Div, Eq, Ge, Mul, Sub};
+    let sizes = [on.unary(UnaryOp::Abs, c.clone()), on.unary(UnaryOp::Abs, d.clone())];
+    let [size_c, size_d] = sizes;
+    let wide = on.binary(Ge, size_c, size_d);
+    let large = on.select(wide.clone(), c.clone(), d.clone());
+    let small = on.select(wide.clone(), d, c);
+    let zero = on.constant(0.0);
+    let none = on.binary(Eq, large.clone(), zero.clone());
+    let ratio = on.binary(Div, small.clone(), large.clone());
+    let r = on.select(none, zero, ratio);
+    let part = on.binary(Mul, small, r.clone());
+    let below = on.binary(Add, large, part);
+    let [xr, yr] = [&x, &y].map(|part| on.binary(Mul, part.clone(), r.clone()));
+    let re = [on.binary(Add, x.clone(), yr.clone()), on.binary(Add, xr.clone(), y.clone())];
+    let im = [on.binary(Sub, y, xr), on.binary(Sub, yr, x)];
+    [re, im].map(|[wider, other]| {
+        let part = on.select(wide.clone(), wider, other);
+        on.binary(Div, part, below.clone())
+    })
+}
+
+/// The absolute value, scaled by the larger part.
+pub fn absolute<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> P::Part {
+    use BinaryOp::{Add, Div, Eq, Max, Min, Mul, Or};
+    let (x, y) = (on.unary(UnaryOp::Abs, x), on.unary(UnaryOp::Abs, y));
+    let large = on.binary(Max, x.clone(), y.clone());
+    let small = on.binary(Min, x, y);
+    let r = on.binary(Div, small, large.clone());
+    let square = on.binary(Mul, r.clone(), r);
+    let one = on.constant(1.0);
+    let sum = on.binary(Add, one, square);
+    let root = on.unary(UnaryOp::Sqrt, sum);
+    let scaled = on.binary(Mul, large.clone(), root);
+    let [none, infinite] = [0.0, f64::INFINITY].map(|x| {
+        let x = on.constant(x);
+        on.binary(Eq, large.clone(), x)
+    });
+    let itself = on.binary(Or, none, infinite);
+    on.select(itself, large, scaled)
+}
+
+/// The parts of an elementary function; `None` for one that is none, or that only real numbers have.
+/// Branches are cut along the negative real axis, as in C and NumPy.
+pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Option<[P::Part; 2]> {
+    use BinaryOp::{Atan2, Mul};
+    use UnaryOp::{Cos, Cosh, Exp, Log, Log10, Neg, Sin, Sinh, Sqrt};
+    Some(match op {
+        Exp => {
+            let (size, cos, sin) = (on.unary(Exp, x), on.unary(Cos, y.clone()), on.unary(Sin, y));
+            [on.binary(Mul, size.clone(), cos), times(on, sin, size)]
+        }
+        Log | Log10 => {
+            let size = absolute(on, [x.clone(), y.clone()]);
+            let angle = on.binary(Atan2, y, x);
+            let base = if op == Log { 1.0 } else { std::f64::consts::LN_10 };
+            let base = on.constant(base);
+            [on.unary(op, size), on.binary(BinaryOp::Div, angle, base)]
+        }
+        Sqrt => root(on, [x, y]),
+        Sin | Cos => {
+            let (sin, cos) = (on.unary(Sin, x.clone()), on.unary(Cos, x));
+            let (sinh, cosh) = (on.unary(Sinh, y.clone()), on.unary(Cosh, y));
+            if op == Sin {
+                [times(on, sin, cosh), times(on, sinh, cos)]
+            } else {
+                let im = times(on, sin, sinh);
+                [on.binary(Mul, cos, cosh), on.unary(Neg, im)]
+            }
+        }
+        Sinh | Cosh => {
+            let (sin, cos) = (on.unary(Sin, y.clone()), on.unary(Cos, y));
+            let (sinh, cosh) = (on.unary(Sinh, x.clone()), on.unary(Cosh, x));
+            if op == Sinh {
+                [times(on, sinh, cos), times(on, sin, cosh)]
+            } else {
+                [on.binary(Mul, cosh, cos), times(on, sin, sinh)]
+            }
+        }
+        _ => return None,
+    })
+}
+
+/// A product that is zero if the first factor is, whatever the other.
+fn times<P: Parts>(on: &mut P, x: P::Part, y: P::Part) -> P::Part {
+    let zero = on.constant(0.0);
+    let none = on.binary(BinaryOp::Eq, x.clone(), zero);
+    let product = on.binary(BinaryOp::Mul, x.clone(), y);
+    on.select(none, x, product)
+}
+
+/// The square root whose real part is not negative, without cancellation.
+fn root<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
+    use BinaryOp::{Add, Div, Eq, Lt, Mul, Or};
+    let size = absolute(on, [x.clone(), y.clone()]);
+    let [zero, half, one] = [0.0, 0.5, 1.0].map(|c| on.constant(c));
+    let width = on.unary(UnaryOp::Abs, x.clone());
+    let [size_half, width_half] =
+        [size.clone(), width].map(|part| on.binary(Mul, part, half.clone()));
+    let sum = on.binary(Add, size_half, width_half);
+    let large = on.unary(UnaryOp::Sqrt, sum);
+    let part = on.binary(Mul, y.clone(), half);
+    let small = on.binary(Div, part, large.clone());
+    // The sign of a zero tells the side of the cut.
+    let slope = on.binary(Div, one, y.clone());
+    let [below, beneath] = [y.clone(), slope].map(|part| on.binary(Lt, part, zero.clone()));
+    let below = on.binary(Or, below, beneath);
+    let negative = on.unary(UnaryOp::Neg, large.clone());
+    let signed = on.select(below, negative, large.clone());
+    let left = on.binary(Lt, x, zero.clone());
+    let narrow = on.unary(UnaryOp::Abs, small.clone());
+    let re = on.select(left.clone(), narrow, large);
+    let im = on.select(left, signed, small);
+    let none = on.binary(Eq, size, zero.clone());
+    [on.select(none.clone(), zero, re), on.select(none, y, im)]
+}
+
+/// Parts that are numbers of a type.
+struct Numbers(Register);
+
+impl Parts for Numbers {
+    type Part = Scalar;
+
+    fn constant(&mut self, x: f64) -> Scalar {
+        Scalar::F64(x).convert(self.0)
     }
-    let r = op(Div, op(Min, re, im), large);
-    let one = Scalar::F64(1.0).convert(re.register());
-    op(Mul, large, eval::unary(UnaryOp::Sqrt, op(Add, one, op(Mul, r, r))))
+
+    fn unary(&mut self, op: UnaryOp, x: Scalar) -> Scalar {
+        eval::unary(op, x)
+    }
+
+    fn binary(&mut self, op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
+        eval::binary(op, x, y)
+    }
+
+    fn select(&mut self, when: Scalar, then: Scalar, otherwise: Scalar) -> Scalar {
+        if when == Scalar::Bool(true) { then } else { otherwise }
+    }
 }
 
 #[cfg(test)]
@@ -107,5 +243,34 @@ mod tests {
         check(eval::binary(BinaryOp::Div, large, large), "1.0+0.0j");
         check(eval::unary(UnaryOp::Abs, Scalar::C128([3e300, 4e300])), "5e300+0.0j");
         check(eval::binary(BinaryOp::Div, a, Scalar::C128([0.0, 0.0])), "inf+infj");
+    }
+
+    #[test]
+    fn functions_are_those_of_complex_numbers() {
+        let check = |op, z: [f64; 2], expected: [f64; 2]| {
+            let Scalar::C128(got) = eval::unary(op, Scalar::C128(z)) else { panic!("{op:?}") };
+            for (got, expected) in got.into_iter().zip(expected) {
+                let near = (got - expected).abs() <= 1e-15 * expected.abs().max(1.0);
+                assert!(near || got == expected, "{op:?} of {z:?}: {got} and not {expected}");
+                assert_eq!(got.is_sign_negative(), expected.is_sign_negative(), "{op:?} of {z:?}");
+            }
+        };
+        let z = [0.5, -1.25];
+        check(UnaryOp::Exp, z, [0.5198786860084937, -1.5646111274988195]);
+        check(UnaryOp::Log, z, [0.2973535538733464, -1.1902899496825317]);
+        check(UnaryOp::Log10, z, [0.12913900762151564, -0.5169363570120227]);
+        check(UnaryOp::Sqrt, z, [0.9608046632337985, -0.6504964265019547]);
+        check(UnaryOp::Sin, z, [0.9053586344209573, -1.4058162504314684]);
+        check(UnaryOp::Cos, z, [1.6572478640539148, 0.7680009178735728]);
+        check(UnaryOp::Sinh, z, [0.16431300276137265, -1.0700996973668526]);
+        check(UnaryOp::Cosh, z, [0.355565683247121, -0.49451143013196674]);
+        check(UnaryOp::Sqrt, [-4.0, 0.0], [0.0, 2.0]);
+        check(UnaryOp::Sqrt, [-4.0, -0.0], [0.0, -2.0]);
+        check(UnaryOp::Sqrt, [0.0, -0.0], [0.0, -0.0]);
+        check(UnaryOp::Sqrt, [f64::NEG_INFINITY, 1.0], [0.0, f64::INFINITY]);
+        check(UnaryOp::Sqrt, [1e300, 1e300], [1.09868411346781e150, 4.550898605622274e149]);
+        check(UnaryOp::Exp, [f64::INFINITY, 0.0], [f64::INFINITY, 0.0]);
+        check(UnaryOp::Log, [0.0, 0.0], [f64::NEG_INFINITY, 0.0]);
+        check(UnaryOp::Log, [-1.0, 0.0], [0.0, std::f64::consts::PI]);
     }
 }

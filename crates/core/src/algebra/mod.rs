@@ -3,7 +3,7 @@
 //! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
 //! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
 
-mod complex;
+pub mod complex;
 pub mod eval;
 
 use crate::datatype::{Register, Scalar};
@@ -184,7 +184,9 @@ impl UnaryOp {
     /// Whether complex numbers have the function.
     pub fn is_complex(self) -> bool {
         use UnaryOp::*;
-        self.is_of_parts() || matches!(self, Neg | Not | Abs | Square | Cube)
+        self.is_of_parts()
+            || matches!(self, Neg | Not | Abs | Square | Cube | Sqrt | Exp | Log | Log10)
+            || matches!(self, Sin | Cos | Sinh | Cosh)
     }
 }
 

@@ -7,10 +7,11 @@
 //! s = fma(A_vals[pA2 * 2], x_vals[j * 2], s)  ..  s_im = ..
 //! ```
 //!
-//! Real values have no imaginary part and stay single. Division scales by the larger part of the
-//! divisor (Smith, "Algorithm 116: Complex division"), absolute values by the larger part.
+//! Real values have no imaginary part and stay single. What functions and quotients are,
+//! [`crate::algebra::complex`] says.
 
 use super::Lowerer;
+use crate::algebra::complex::{self, Parts};
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, Var};
@@ -40,6 +41,37 @@ pub(super) enum Vals {
     Pairs(Array),
     /// One number per position in each array.
     Split(Array, Array),
+}
+
+/// Parts that are computed by statements.
+struct Code<'c, 'p> {
+    lowerer: &'c mut Lowerer<'p>,
+    prefix: &'c mut Vec<Stmt>,
+}
+
+impl Parts for Code<'_, '_> {
+    type Part = Expr;
+
+    fn constant(&mut self, x: f64) -> Expr {
+        Expr::Const(Scalar::F64(x).convert(self.lowerer.facts.register()))
+    }
+
+    fn unary(&mut self, op: UnaryOp, x: Expr) -> Expr {
+        self.lowerer.hold_part(Expr::Unary(op, Box::new(x)), self.prefix)
+    }
+
+    fn binary(&mut self, op: BinaryOp, x: Expr, y: Expr) -> Expr {
+        let e = binary(op, x, y);
+        match op.is_logical() {
+            true => e,
+            false => self.lowerer.hold_part(e, self.prefix),
+        }
+    }
+
+    fn select(&mut self, when: Expr, then: Expr, otherwise: Expr) -> Expr {
+        let e = Expr::Select(Box::new(when), Box::new(then), Box::new(otherwise));
+        self.lowerer.hold_part(e, self.prefix)
+    }
 }
 
 impl From<Expr> for Value {
@@ -194,7 +226,17 @@ impl Lowerer<'_> {
                 let square = self.product(a.clone(), a.clone(), prefix);
                 self.product(square, a, prefix)
             }
-            (_, Some(im)) => self.absolute(a.re, im.clone(), prefix).into(),
+            (UnaryOp::Abs, Some(im)) => {
+                let z = [a.re, im.clone()];
+                complex::absolute(&mut Code { lowerer: self, prefix }, z).into()
+            }
+            (_, Some(im)) => {
+                let z = self.hold(Value { re: a.re, im: Some(im.clone()) }, prefix).parts();
+                let z = [z[0].clone(), z[1].clone()];
+                let parts = complex::elementary(&mut Code { lowerer: self, prefix }, op, z);
+                let [re, im] = parts.unwrap_or_else(|| unreachable!("{} of complex", op.name()));
+                Value { re, im: Some(im) }
+            }
         }
     }
 
@@ -243,54 +285,17 @@ impl Lowerer<'_> {
         }
     }
 
-    /// As [`crate::algebra::complex`] divides.
     fn quotient(&mut self, a: Value, b: Value, prefix: &mut Vec<Stmt>) -> Value {
-        use BinaryOp::{Add, Div, Eq, Ge, Mul, Sub};
         let Some(d) = b.im else {
             let b = self.hold_part(b.re, prefix);
-            let over = |x: Expr| binary(Div, x, b.clone());
+            let over = |x: Expr| binary(BinaryOp::Div, x, b.clone());
             return Value { re: over(a.re), im: a.im.map(over) };
         };
-        let zero = self.zero();
-        let (c, d) = (self.hold_part(b.re, prefix), self.hold_part(d, prefix));
+        let divisor = [self.hold_part(b.re, prefix), self.hold_part(d, prefix)];
         let x = self.hold_part(a.re, prefix);
-        let y = a.im.map_or(zero.clone(), |y| self.hold_part(y, prefix));
-        let size = |e: &Expr| Expr::Unary(UnaryOp::Abs, Box::new(e.clone()));
-        let wide = self.builder.var("wide", Type::BOOL);
-        prefix.push(assign(wide, binary(Ge, size(&c), size(&d))));
-        let select =
-            |a: Expr, b: Expr| Expr::Select(Box::new(Expr::Var(wide)), Box::new(a), Box::new(b));
-        let op = |op, a: &Expr, b: &Expr| binary(op, a.clone(), b.clone());
-        let large = self.hold_part(select(c.clone(), d.clone()), prefix);
-        let small = self.hold_part(select(d, c), prefix);
-        let ratio = Expr::Select(
-            Box::new(op(Eq, &large, &zero)),
-            Box::new(zero),
-            Box::new(op(Div, &small, &large)),
-        );
-        let r = self.hold_part(ratio, prefix);
-        let below = self.hold_part(op(Add, &large, &op(Mul, &small, &r)), prefix);
-        let re = select(op(Add, &x, &op(Mul, &y, &r)), op(Add, &op(Mul, &x, &r), &y));
-        let im = select(op(Sub, &y, &op(Mul, &x, &r)), op(Sub, &op(Mul, &y, &r), &x));
-        Value { re: op(Div, &re, &below), im: Some(op(Div, &im, &below)) }
-    }
-
-    fn absolute(&mut self, re: Expr, im: Expr, prefix: &mut Vec<Stmt>) -> Expr {
-        use BinaryOp::{Add, Div, Eq, Max, Min, Mul, Or};
-        let size = |e: Expr| Expr::Unary(UnaryOp::Abs, Box::new(e));
-        let re = self.hold_part(size(re), prefix);
-        let im = self.hold_part(size(im), prefix);
-        let large = self.hold_part(binary(Max, re.clone(), im.clone()), prefix);
-        let r = self.hold_part(binary(Div, binary(Min, re, im), large.clone()), prefix);
-        let constant = |x: f64| Expr::Const(Scalar::F64(x).convert(self.facts.register()));
-        let root = binary(Add, constant(1.0), binary(Mul, r.clone(), r));
-        let root = Expr::Unary(UnaryOp::Sqrt, Box::new(root));
-        let is = |x: f64| binary(Eq, large.clone(), constant(x));
-        Expr::Select(
-            Box::new(binary(Or, is(0.0), is(f64::INFINITY))),
-            Box::new(large.clone()),
-            Box::new(binary(Mul, large.clone(), root)),
-        )
+        let y = self.hold_part(a.im.unwrap_or_else(|| self.zero()), prefix);
+        let [re, im] = complex::quotient(&mut Code { lowerer: self, prefix }, [x, y], divisor);
+        Value { re, im: Some(im) }
     }
 
     /// Whether two values are equal, or different.
