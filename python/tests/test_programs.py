@@ -297,3 +297,22 @@ def test_a_format_that_is_no_text_is_refused() -> None:
     with pytest.raises(tamis.TamisError, match="the format of A is text, not csr_array") as refusal:
         tamis.compile("y(i) = A(i,j) * x(j)", A=sp.csr_array((2, 2)))
     assert isinstance(refusal.value, TypeError)
+
+
+def test_large_arrays_that_are_refused_are_given_back_by_their_thread():
+    code = """
+import numpy as np, scipy.sparse as sp, tamis
+tamis.set_num_threads(2)
+a = sp.random_array((1000, 1000), density=0.1, format="csr", random_state=1)
+x = np.ones(1000)
+expected = a @ x
+a.indices[:2] = a.indices[1::-1].copy()
+a.data[:2] = a.data[1::-1].copy()
+assert np.allclose(tamis.einsum("ij,j->i", a, x), expected)
+a.indices[0] = 1000
+try:
+    tamis.einsum("ij,j->i", a, x)
+except ValueError:
+    print("refused")
+"""
+    assert run(code, timeout=60).stdout.strip() == "refused"

@@ -56,7 +56,13 @@ pub(crate) fn valid(
     levels: Vec<LevelData>,
     vals: Buffer,
 ) -> Result<tamis::Tensor, Diagnostic> {
-    on_threads(vals.len(), || tamis::Tensor::try_from_parts(dims, storage, levels, vals))
+    // Arrays of others are given back to Python, which waits for the caller of this: not by another
+    // thread, then, that drops arrays which are refused.
+    let arrays = (levels.clone(), vals.clone());
+    let made =
+        on_threads(vals.len(), || tamis::Tensor::try_from_parts(dims, storage, levels, vals));
+    drop(arrays);
+    made
 }
 
 /// A format as a user wrote it, for tensors of an order.

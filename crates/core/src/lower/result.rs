@@ -5,7 +5,7 @@ use super::resolve::distinct;
 use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::cin::{Kind, Role, Stmt, Walk};
+use crate::cin::{Kind, Relation, Role, Stmt, Walk};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::format::LevelMap;
 use crate::ids::{Array, IndexVar, Var};
@@ -127,11 +127,12 @@ impl Lowerer<'_> {
         Plan::Assemble(Assembly { vars, loops: own_loops, in_order, rest, next, touched: None })
     }
 
-    /// Puts a variable in the place of the outermost loops if these are over its tiles, and over the
-    /// places in each, so that it ascends; the loop that gives it its value.
+    /// Puts a variable in the place of the outermost loops if it ascends in these: they are over
+    /// positions of its coordinates, or over tiles and the places in each; the loop that gives it its
+    /// value.
     fn join_tiles(&self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
         let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
-        let most = (2..=loops.len()).find(whole)?;
+        let most = (1..=loops.len()).find(whole)?;
         let innermost = loops[most - 1];
         loops.splice(..most, [var]);
         Some(innermost)
@@ -140,10 +141,24 @@ impl Lowerer<'_> {
     /// The variable that several loops visit in order, as tiles and places in them.
     fn joined(&self, loops: &[IndexVar]) -> Option<IndexVar> {
         let (&outer, inner) = loops.split_first()?;
-        match inner.is_empty() {
-            true => Some(outer),
-            false => self.tiled(outer, self.joined(inner)?),
-        }
+        let var = match inner.is_empty() {
+            true => outer,
+            false => self.tiled(outer, self.joined(inner)?)?,
+        };
+        Some(self.told_by_position(var).unwrap_or(var))
+    }
+
+    /// The variable whose coordinates ascend with the positions that another counts.
+    fn told_by_position(&self, var: IndexVar) -> Option<IndexVar> {
+        let Some(Relation::Position { of, access, level, .. }) = self.program.derived.relation(var)
+        else {
+            return None;
+        };
+        let kind = self.program.storage(access.tensor).format.levels()[*level].kind;
+        let p = kind.properties();
+        let ascends = p.ordered && p.unique && self.program.walk(access, *level) == Walk::AsStored;
+        let [of] = of[..] else { return None };
+        ascends.then_some(of)
     }
 
     /// Whether the kernel combines values with what its result holds.

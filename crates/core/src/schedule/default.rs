@@ -13,6 +13,7 @@
 //! taken. A kernel for which there is none runs on the host.
 
 use super::accumulate::accumulate;
+use super::gpu::repeating;
 use super::parse::parse;
 use super::scheduler::Scheduler;
 use super::sums;
@@ -55,6 +56,7 @@ pub fn on_gpu(mut program: Program) -> (Program, Vec<Option<String>>) {
 /// Loops around everything else.
 struct Nest<'p> {
     program: &'p Program,
+    kernel: &'p Kernel,
     loops: Vec<IndexVar>,
     lhs: Access,
     inside: Inside,
@@ -82,7 +84,7 @@ struct Names {
     fused: String,
 }
 
-fn nest<'p>(program: &'p Program, kernel: &Kernel) -> Option<Nest<'p>> {
+fn nest<'p>(program: &'p Program, kernel: &'p Kernel) -> Option<Nest<'p>> {
     let mut loops = vec![];
     let mut at = &kernel.body;
     while let Stmt::Forall { var, body } = at {
@@ -118,7 +120,7 @@ fn nest<'p>(program: &'p Program, kernel: &Kernel) -> Option<Nest<'p>> {
         fused: fresh("fused"),
     };
     let reads = kernel.body.reads().into_iter().cloned().collect();
-    Some(Nest { program, loops, lhs, inside, reads, names })
+    Some(Nest { program, kernel, loops, lhs, inside, reads, names })
 }
 
 impl Nest<'_> {
@@ -236,7 +238,11 @@ impl Nest<'_> {
 
     /// What several rows of the outermost loop add to.
     fn races(&self) -> &'static str {
-        if self.is_told(self.loops[0]) { "no_races" } else { "atomics" }
+        let outermost = self.loops[0];
+        match self.is_told(outermost) && repeating(self.program, self.kernel, outermost).is_none() {
+            true => "no_races",
+            false => "atomics",
+        }
     }
 
     /// A warp per row, columns on its threads.

@@ -12,7 +12,7 @@ use super::Schedule;
 use super::command::Command;
 use super::nest::{around, assignments_within};
 use super::scheduler::Scheduler;
-use crate::cin::{Races, Relation, Unit};
+use crate::cin::{Kernel, Program, Races, Relation, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
@@ -137,13 +137,30 @@ fn size(s: &Scheduler<'_>, var: IndexVar) -> Option<u64> {
     }
 }
 
+/// The operand of which a loop takes every entry by itself, though several may have the same
+/// coordinate.
+pub(super) fn repeating<'k>(
+    program: &Program,
+    kernel: &'k Kernel,
+    var: IndexVar,
+) -> Option<&'k Access> {
+    let same = |v: IndexVar| program.derived.alias(v) == program.derived.alias(var);
+    let repeats = |access: &&Access| {
+        let vars = program.level_vars(access.tensor, &access.indices);
+        let levels = program.storage(access.tensor).format.levels();
+        vars.iter().zip(levels).any(|(&v, l)| same(v) && !l.kind.properties().unique)
+    };
+    kernel.body.reads().into_iter().filter(|_| kernel.scatter).find(repeats)
+}
+
 /// What several iterations of a loop inside of others write to: the result, or a workspace from
 /// outside.
 fn raced(s: &Scheduler<'_>, var: IndexVar, outer: &[IndexVar]) -> Option<Access> {
     let mut found = None;
+    let again = repeating(&s.program, s.kernel(), var).is_some();
     assignments_within(&s.kernel().body, var, &mut |lhs, inside| {
         let known = [&lhs.indices[..], outer].concat();
-        if !inside && s.program.derived.depth(var, &known) == usize::MAX {
+        if !inside && (again || s.program.derived.depth(var, &known) == usize::MAX) {
             found.get_or_insert(lhs.clone());
         }
     });
@@ -162,11 +179,19 @@ fn shared(
     let (name, element) = (s.name(var), crate::cin::print::access(&s.program, &lhs));
     match (races, unit) {
         (Races::NoRaces, _) => {
-            let message = format!(
-                "several iterations of {name} may add to the same {element}: {name} does not \
-                 follow from its coordinates"
-            );
-            let help = "choose atomics, or parallel_reduction for threads that add to one element";
+            let (why, help) = match repeating(&s.program, s.kernel(), var) {
+                Some(access) => {
+                    let operand = &s.program.tensors[access.tensor].name;
+                    let why = format!("several entries of {operand} may have the same {name}");
+                    (why, "choose atomics")
+                }
+                None => (
+                    format!("{name} does not follow from its coordinates"),
+                    "choose atomics, or parallel_reduction for threads that add to one element",
+                ),
+            };
+            let message =
+                format!("several iterations of {name} may add to the same {element}: {why}");
             Err(s.refuse(2, message, help.to_owned()))
         }
         (Races::IgnoreRaces | Races::Atomics, _) => Ok(()),

@@ -143,6 +143,7 @@ impl Writer<'_> {
         let Place { shape: Shape { threads, width }, unit: outer, in_warp, .. } = *self.place();
         let (first, several) = match unit {
             Unit::Block => ("blockIdx.x".to_owned(), None),
+            Unit::Warp if width == 1 => ("threadIdx.x".to_owned(), Some(threads)),
             Unit::Warp => (format!("threadIdx.x / {width}"), Some(threads / width)),
             Unit::Thread if in_warp => (format!("threadIdx.x % {width}"), Some(width)),
             Unit::Thread => ("threadIdx.x".to_owned(), Some(threads)),
@@ -237,6 +238,7 @@ impl Writer<'_> {
         let condition = match place.unit {
             _ if all => None,
             None | Some(Unit::Thread) => None,
+            Some(Unit::Warp) if width == 1 => None,
             Some(Unit::Warp) => Some(format!("threadIdx.x % {width} == 0")),
             Some(Unit::Block) => Some("threadIdx.x == 0".to_owned()),
         };
@@ -279,7 +281,7 @@ impl Writer<'_> {
         let width = place.shape.width;
         match place.unit {
             Some(Unit::Block) if waits && exchanges => self.line("__syncthreads();"),
-            Some(Unit::Warp) if waits && exchanges => {
+            Some(Unit::Warp) if waits && exchanges && width > 1 => {
                 self.line(&format!("__syncwarp(tamis_mask({width}));"));
             }
             _ => {}
