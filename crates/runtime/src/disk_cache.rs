@@ -38,10 +38,17 @@ impl Cache {
 
     /// Keeps a note, of one line, of a subject. Where that cannot be done, it will be found out again.
     pub fn keep_note(&self, subject: &str, note: &str) {
-        let written = self.folder.join(format!(".{}.{}.note", self.name, std::process::id()));
+        let written = self.folder.join(format!("{}.note", self.unique()));
         if std::fs::write(&written, format!("{note}\n{subject}")).is_ok() {
             let _ = std::fs::rename(&written, self.folder.join(format!("{}.note", self.name)));
         }
+    }
+
+    /// A name that nobody else writes to.
+    fn unique(&self) -> String {
+        static SERIAL: AtomicU64 = AtomicU64::new(0);
+        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
+        format!(".{}.{}.{serial}", self.name, std::process::id())
     }
 
     /// Makes the library of a text by `compile(source, target)` and keeps both.
@@ -50,9 +57,7 @@ impl Cache {
         source: &str,
         compile: impl Fn(&Path, &Path) -> Result<(), Diagnostic>,
     ) -> Result<PathBuf, Diagnostic> {
-        static SERIAL: AtomicU64 = AtomicU64::new(0);
-        let serial = SERIAL.fetch_add(1, Ordering::Relaxed);
-        let unique = format!(".{}.{}.{serial}", self.name, std::process::id());
+        let unique = self.unique();
         let text = self.folder.join(format!("{unique}.c"));
         let built = self.folder.join(format!("{unique}.so"));
         std::fs::write(&text, source).map_err(|e| unwritable(&text, &e))?;

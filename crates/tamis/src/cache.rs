@@ -6,7 +6,7 @@
 //! ```
 //!
 //! A kernel is found by its text, by how its operands are stored, and by what the compiler knows of
-//! dimensions. Those that came first go when there are too many.
+//! dimensions and entries. Those that came first go when there are too many.
 
 use crate::kernel::rounded;
 use crate::{Kernel, Options};
@@ -49,9 +49,9 @@ pub(crate) fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -
     for (name, tensor) in operands {
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);
         let dims: Vec<u64> = tensor.dims().iter().map(|&d| rounded(d)).collect();
-        let width = IndexWidth::for_max(largest);
+        let (width, entries) = (IndexWidth::for_max(largest), rounded(tensor.nnz() as u64));
         // Writing to a string cannot fail.
-        let _ = writeln!(key, "{name} {:?} {dims:?} {width:?}", tensor.storage());
+        let _ = writeln!(key, "{name} {:?} {dims:?} {width:?} {entries}", tensor.storage());
     }
     key
 }

@@ -107,19 +107,40 @@ pub fn absolute<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> P::Part {
     use BinaryOp::{Add, Div, Eq, Max, Min, Mul, Or};
     let (x, y) = (on.unary(UnaryOp::Abs, x), on.unary(UnaryOp::Abs, y));
     let large = on.binary(Max, x.clone(), y.clone());
-    let small = on.binary(Min, x, y);
+    let small = on.binary(Min, x.clone(), y.clone());
     let r = on.binary(Div, small, large.clone());
     let square = on.binary(Mul, r.clone(), r);
-    let one = on.constant(1.0);
+    let [zero, one, infinity] = [0.0, 1.0, f64::INFINITY].map(|c| on.constant(c));
     let sum = on.binary(Add, one, square);
     let root = on.unary(UnaryOp::Sqrt, sum);
     let scaled = on.binary(Mul, large.clone(), root);
-    let [none, infinite] = [0.0, f64::INFINITY].map(|x| {
-        let x = on.constant(x);
-        on.binary(Eq, large.clone(), x)
-    });
-    let itself = on.binary(Or, none, infinite);
-    on.select(itself, large, scaled)
+    let none = on.binary(Eq, large, zero.clone());
+    let some = on.select(none, zero, scaled);
+    // Infinite is infinite, also beside what is no number.
+    let [wide, high] = [x, y].map(|part| on.binary(Eq, part, infinity.clone()));
+    let infinite = on.binary(Or, wide, high);
+    on.select(infinite, infinity, some)
+}
+
+/// Parts brought near to 1 by a power of two where squares or halves of them might be no numbers:
+/// these, and what `back` makes of the exponents of that power, 64, -64 and 0.
+fn scaled<P: Parts>(
+    on: &mut P,
+    z: [P::Part; 2],
+    back: impl Fn(f64) -> f64,
+) -> ([P::Part; 2], P::Part) {
+    use BinaryOp::{Gt, Lt, Max, Mul};
+    let [x, y] = z.clone().map(|part| on.unary(UnaryOp::Abs, part));
+    let large = on.binary(Max, x, y);
+    let [up, down, one] = [64f64, -64.0, 0.0].map(|e| on.constant(e.exp2()));
+    let [back_up, back_down, back_one] = [64.0, -64.0, 0.0].map(|e| on.constant(back(e)));
+    let huge = on.binary(Gt, large.clone(), up.clone());
+    let tiny = on.binary(Lt, large, down.clone());
+    let factor = on.select(tiny.clone(), up, one);
+    let factor = on.select(huge.clone(), down, factor);
+    let rest = on.select(tiny, back_down, back_one);
+    let rest = on.select(huge, back_up, rest);
+    (z.map(|part| on.binary(Mul, part, factor.clone())), rest)
 }
 
 /// The parts of an elementary function; `None` for one that is none, or that only real numbers have.
@@ -128,16 +149,15 @@ pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Op
     use BinaryOp::{Atan2, Mul};
     use UnaryOp::{Cos, Cosh, Exp, Log, Log10, Neg, Sin, Sinh, Sqrt};
     Some(match op {
-        Exp => {
-            let (size, cos, sin) = (on.unary(Exp, x), on.unary(Cos, y.clone()), on.unary(Sin, y));
-            [on.binary(Mul, size.clone(), cos), times(on, sin, size)]
-        }
+        Exp => exponential(on, [x, y]),
         Log | Log10 => {
-            let size = absolute(on, [x.clone(), y.clone()]);
-            let angle = on.binary(Atan2, y, x);
+            let angle = on.binary(Atan2, y.clone(), x.clone());
+            let size = log_of_size(on, [x, y]);
             let base = if op == Log { 1.0 } else { std::f64::consts::LN_10 };
-            let base = on.constant(base);
-            [on.unary(op, size), on.binary(BinaryOp::Div, angle, base)]
+            [size, angle].map(|part| {
+                let base = on.constant(base);
+                on.binary(BinaryOp::Div, part, base)
+            })
         }
         Sqrt => root(on, [x, y]),
         Sin | Cos => {
@@ -165,15 +185,67 @@ pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Op
 
 /// A product that is zero if the first factor is, whatever the other.
 fn times<P: Parts>(on: &mut P, x: P::Part, y: P::Part) -> P::Part {
-    let zero = on.constant(0.0);
-    let none = on.binary(BinaryOp::Eq, x.clone(), zero);
-    let product = on.binary(BinaryOp::Mul, x.clone(), y);
-    on.select(none, x, product)
+    use BinaryOp::{Eq, Max, Min, Mul};
+    let [zero, one, negative] = [0.0, 1.0, -1.0].map(|c| on.constant(c));
+    let none = on.binary(Eq, x.clone(), zero);
+    // It has the sign of both.
+    let few = on.binary(Min, y.clone(), one);
+    let few = on.binary(Max, few, negative);
+    let [nothing, product] = [few, y].map(|y| on.binary(Mul, x.clone(), y));
+    on.select(none, nothing, product)
+}
+
+/// An exponential; where that of the real part is no number, it is taken in two steps.
+fn exponential<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
+    use BinaryOp::{Eq, Mul};
+    use UnaryOp::{Cos, Exp, Sin};
+    let [zero, half, one, infinity] = [0.0, 0.5, 1.0, f64::INFINITY].map(|c| on.constant(c));
+    let size = on.unary(Exp, x.clone());
+    let half = on.binary(Mul, x, half);
+    let root = on.unary(Exp, half);
+    [on.unary(Cos, y.clone()), on.unary(Sin, y)].map(|turn| {
+        let by_steps = times(on, turn.clone(), root.clone());
+        let by_steps = times(on, by_steps, root.clone());
+        let at_once = times(on, turn.clone(), size.clone());
+        // Nothing has any direction.
+        let known = on.binary(Eq, turn.clone(), turn.clone());
+        let turn = on.select(known, turn, one.clone());
+        let nothing = on.binary(Mul, turn, zero.clone());
+        let none = on.binary(Eq, size.clone(), zero.clone());
+        let beyond = on.binary(Eq, size.clone(), infinity.clone());
+        let some = on.select(beyond, by_steps, at_once);
+        on.select(none, nothing, some)
+    })
+}
+
+/// The natural logarithm of the absolute value; near 1 by the distance of its square from 1.
+fn log_of_size<P: Parts>(on: &mut P, z: [P::Part; 2]) -> P::Part {
+    use BinaryOp::{Add, And, Div, Gt, Lt, Max, Min, Mul, Sub};
+    let (near, power) = scaled(on, z.clone(), |exponent| exponent * std::f64::consts::LN_2);
+    let size = absolute(on, near);
+    let log = on.unary(UnaryOp::Log, size);
+    let log = on.binary(Add, log, power);
+    let [x, y] = z.clone().map(|part| on.unary(UnaryOp::Abs, part));
+    let (large, small) = (on.binary(Max, x.clone(), y.clone()), on.binary(Min, x, y));
+    let [low, high, one, two] = [0.7, 1.4, 1.0, 2.0].map(|c| on.constant(c));
+    let (less, more) = (on.binary(Sub, large.clone(), one.clone()), on.binary(Add, large, one));
+    let (product, square) = (on.binary(Mul, less, more), on.binary(Mul, small.clone(), small));
+    let distance = on.binary(Add, product, square);
+    let sum = on.binary(Add, two, distance.clone());
+    let ratio = on.binary(Div, distance, sum);
+    let by_distance = on.unary(UnaryOp::Atanh, ratio);
+    let size = absolute(on, z);
+    let (above, below) = (on.binary(Gt, size.clone(), low), on.binary(Lt, size, high));
+    let around = on.binary(And, above, below);
+    on.select(around, by_distance, log)
 }
 
 /// The square root whose real part is not negative, without cancellation.
-fn root<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
+fn root<P: Parts>(on: &mut P, z: [P::Part; 2]) -> [P::Part; 2] {
     use BinaryOp::{Add, Div, Eq, Lt, Mul, Or};
+    let height = on.unary(UnaryOp::Abs, z[1].clone());
+    let imaginary = z[1].clone();
+    let ([x, y], back) = scaled(on, z, |exponent| (exponent / 2.0).exp2());
     let size = absolute(on, [x.clone(), y.clone()]);
     let [zero, half, one] = [0.0, 0.5, 1.0].map(|c| on.constant(c));
     let width = on.unary(UnaryOp::Abs, x.clone());
@@ -194,7 +266,11 @@ fn root<P: Parts>(on: &mut P, [x, y]: [P::Part; 2]) -> [P::Part; 2] {
     let re = on.select(left.clone(), narrow, large);
     let im = on.select(left, signed, small);
     let none = on.binary(Eq, size, zero.clone());
-    [on.select(none.clone(), zero, re), on.select(none, y, im)]
+    let root = [on.select(none.clone(), zero, re), on.select(none, y, im)];
+    let [re, im] = root.map(|part| on.binary(Mul, part, back.clone()));
+    let infinity = on.constant(f64::INFINITY);
+    let infinite = on.binary(Eq, height.clone(), infinity);
+    [on.select(infinite.clone(), height, re), on.select(infinite, imaginary, im)]
 }
 
 /// Parts that are numbers of a type.
@@ -270,6 +346,14 @@ mod tests {
         check(UnaryOp::Sqrt, [f64::NEG_INFINITY, 1.0], [0.0, f64::INFINITY]);
         check(UnaryOp::Sqrt, [1e300, 1e300], [1.09868411346781e150, 4.550898605622274e149]);
         check(UnaryOp::Exp, [f64::INFINITY, 0.0], [f64::INFINITY, 0.0]);
+        check(UnaryOp::Exp, [710.0, 1e-10], [f64::INFINITY, 2.2339947661617116e+298]);
+        check(UnaryOp::Exp, [f64::NEG_INFINITY, f64::INFINITY], [0.0, 0.0]);
+        check(UnaryOp::Sin, [4.0, 0.0], [4f64.sin(), -0.0]);
+        check(UnaryOp::Sqrt, [5e-324, 0.0], [2.2227587494850775e-162, 0.0]);
+        check(UnaryOp::Sqrt, [1.5, f64::NEG_INFINITY], [f64::INFINITY, f64::NEG_INFINITY]);
+        check(UnaryOp::Sqrt, [1.7e308, 1.7e308], [1.4325088230154573e+154, 5.933645827121221e+153]);
+        check(UnaryOp::Log, [1.7e308, 1.7e308], [710.0734104835082, std::f64::consts::FRAC_PI_4]);
+        check(UnaryOp::Log, [f64::INFINITY, 1.0], [f64::INFINITY, 0.0]);
         check(UnaryOp::Log, [0.0, 0.0], [f64::NEG_INFINITY, 0.0]);
         check(UnaryOp::Log, [-1.0, 0.0], [0.0, std::f64::consts::PI]);
     }

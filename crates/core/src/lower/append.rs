@@ -13,7 +13,6 @@ use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
-use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId, Var};
 use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
 use crate::ir::{self, Expr, Status};
@@ -99,12 +98,10 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// Whether every coordinate of a level is visited that stores blocks or diagonals, of which
-    /// those without entries are not to be stored.
+    /// Whether every coordinate of a level is visited that has rows, blocks or diagonals below, of
+    /// which those without entries are not to be stored.
     fn may_stay_empty(&mut self, k: usize, universal: bool) -> bool {
-        let format = &self.program.storage(self.kernel.result).format;
-        let mapped = !matches!(format.levels()[k].map, LevelMap::Mode(_));
-        universal && mapped && self.appended_below(k).is_none()
+        universal && self.appended_below(k).is_none()
     }
 
     fn set_touched(&mut self, var: Option<Var>) {
