@@ -4,6 +4,7 @@ use crate::Options;
 use crate::backend::Backend;
 use crate::dims;
 use crate::kernel::{operand, rounded, variable};
+use crate::scattered;
 use std::collections::BTreeMap;
 use tamis_core::backend::{c, cuda};
 use tamis_core::cin::{self, Kind, choice};
@@ -110,7 +111,7 @@ impl<'p> Explanation<'p> {
         }
         for (name, spec) in formats {
             if let Some(id) = program.tensor(name).filter(|id| written.contains(id)) {
-                results.insert(id, spec.clone());
+                results.insert(id, scattered::written(spec));
             }
         }
         let known = known_dims(program, options)?;

@@ -391,11 +391,7 @@ pub(crate) fn request<'p>(
             return Err(Diagnostic::new(Code::FormatOrder, message)
                 .help("choose a format with a level per mode"));
         }
-        let mut spec = spec.clone();
-        if is_scattered(&spec.format) {
-            spec.format = scattered::stand_in(&spec.format);
-        }
-        results.insert(id, spec);
+        results.insert(id, scattered::written(spec));
     }
     let shapes = options.shapes.values().flatten();
     let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);

@@ -13,7 +13,7 @@
 use std::collections::HashMap;
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::format::{Format, LevelMap, LevelSpec, Storage};
+use tamis_core::format::{Format, FormatSpec, LevelMap, LevelSpec, Storage};
 use tamis_core::ids::Id;
 use tamis_core::level::{COMPRESSED, DENSE, OFFSET, RANGE};
 use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values};
@@ -35,6 +35,14 @@ pub fn is_writable(format: &Format) -> bool {
 /// What kernels write instead.
 pub(crate) fn stand_in(format: &Format) -> Format {
     Format::in_order(vec![COMPRESSED; format.order()])
+}
+
+/// What kernels write of a result of a format.
+pub(crate) fn written(spec: &FormatSpec) -> FormatSpec {
+    match is_scattered(&spec.format) {
+        true => FormatSpec { format: stand_in(&spec.format), ..spec.clone() },
+        false => spec.clone(),
+    }
 }
 
 /// A tensor of entries at different coordinates.
