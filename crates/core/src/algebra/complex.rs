@@ -160,23 +160,16 @@ pub fn elementary<P: Parts>(on: &mut P, op: UnaryOp, [x, y]: [P::Part; 2]) -> Op
             })
         }
         Sqrt => root(on, [x, y]),
-        Sin | Cos => {
-            let (sin, cos) = (on.unary(Sin, x.clone()), on.unary(Cos, x));
-            let (sinh, cosh) = (on.unary(Sinh, y.clone()), on.unary(Cosh, y));
-            if op == Sin {
-                [times(on, sin, cosh), times(on, sinh, cos)]
+        Sin | Cos | Sinh | Cosh => {
+            let (angle, length) = if matches!(op, Sin | Cos) { (x, y) } else { (y, x) };
+            let (sin, cos) = (on.unary(Sin, angle.clone()), on.unary(Cos, angle));
+            let (sinh, cosh) = (on.unary(Sinh, length.clone()), on.unary(Cosh, length));
+            if matches!(op, Sin | Sinh) {
+                let [along, across] = [times(on, sin, cosh), times(on, sinh, cos)];
+                if op == Sin { [along, across] } else { [across, along] }
             } else {
-                let im = times(on, sin, sinh);
-                [on.binary(Mul, cos, cosh), on.unary(Neg, im)]
-            }
-        }
-        Sinh | Cosh => {
-            let (sin, cos) = (on.unary(Sin, y.clone()), on.unary(Cos, y));
-            let (sinh, cosh) = (on.unary(Sinh, x.clone()), on.unary(Cosh, x));
-            if op == Sinh {
-                [times(on, sinh, cos), times(on, sin, cosh)]
-            } else {
-                [on.binary(Mul, cosh, cos), times(on, sin, sinh)]
+                let (re, im) = (on.binary(Mul, cos, cosh), times(on, sin, sinh));
+                [re, if op == Cos { on.unary(Neg, im) } else { im }]
             }
         }
         _ => return None,
