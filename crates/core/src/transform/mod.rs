@@ -11,6 +11,7 @@ mod room;
 mod segments;
 mod simplify;
 mod sink;
+mod strips;
 mod sums;
 mod tile;
 mod unroll;
@@ -49,9 +50,10 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 11] = [
+pub const PASSES: [(&str, Pass); 12] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
+    ("strips", strips::cut),
     ("unroll", |f, _| unroll::unroll(f)),
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),

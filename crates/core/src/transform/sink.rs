@@ -65,7 +65,8 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     Some(Stmt::For { var: *var, lo: int(0), hi: hi.clone(), step: 1, body })
 }
 
-fn factors(e: &Expr) -> Vec<Expr> {
+/// The factors of a product.
+pub(super) fn factors(e: &Expr) -> Vec<Expr> {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => [factors(a), factors(b)].concat(),
         e => vec![e.clone()],
@@ -75,19 +76,20 @@ fn factors(e: &Expr) -> Vec<Expr> {
 /// A loop variable and, if it starts from 0, what it stays below.
 type Range<'s> = (Var, Option<&'s Expr>);
 
-struct Rows<'f> {
-    function: &'f Function,
-    array: Array,
+/// The rows of a full array, one for each value of a loop variable.
+pub(super) struct Rows<'f> {
+    pub(super) function: &'f Function,
+    pub(super) array: Array,
     /// The number of the row.
-    var: Var,
+    pub(super) var: Var,
     /// The factors of a row's size.
-    row: Vec<Expr>,
+    pub(super) row: Vec<Expr>,
 }
 
 impl Rows<'_> {
     /// Whether every access of a block is to the row at hand; `ranges` are those of the loops
     /// around, outermost first.
-    fn own(&self, block: &[Stmt], ranges: &[Range<'_>]) -> bool {
+    pub(super) fn own(&self, block: &[Stmt], ranges: &[Range<'_>]) -> bool {
         block.iter().all(|s| {
             let place = match s {
                 Stmt::Store { array, index, value } if *array == self.array => {

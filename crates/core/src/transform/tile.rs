@@ -60,6 +60,7 @@ struct Tiled {
 /// The dense loop inside a nest.
 struct Inner {
     var: Var,
+    lo: Expr,
     hi: Expr,
     array: Array,
     /// The index of the element for `var` = 0.
@@ -81,7 +82,8 @@ fn tile_nest(
     assigned(std::slice::from_ref(s), &mut changed);
     let fixed = |e: &Expr| changed.iter().all(|v| !uses(e, *v)) && !loads(e);
     let repeatable = !is_carried_in(std::slice::from_ref(s), &changed, &[]);
-    if !repeatable || !fixed(&inner.base) || !fixed(&inner.hi) {
+    let bounded = fixed(&inner.lo) && fixed(&inner.hi);
+    if !repeatable || !fixed(&inner.base) || !bounded {
         return None;
     }
     let bytes = function.arrays[inner.array].elem.size() as u16;
@@ -91,11 +93,18 @@ fn tile_nest(
     let name = function.vars[inner.var].name.clone();
     let start = before.and_then(|s| inner.filled_by(s));
     let mut stmts = vec![];
-    let mut from = int(0);
+    let mut from = inner.lo.clone();
+    if !matches!(from, Expr::Const(_)) {
+        let first = fresh(function, &format!("{name}_first"), Type::INDEX);
+        stmts.push(assign(first, from));
+        from = Expr::Var(first);
+    }
     for registers in cascade(registers, target) {
         let width = registers * lanes;
         let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
         let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
+        // A loop may end before it begins.
+        let rest = if inner.lo == int(0) { rest } else { binary(BinaryOp::Max, rest, int(0)) };
         let whole = mul(binary(BinaryOp::Div, rest, int(width)), int(width));
         stmts.push(assign(to, add(from.clone(), whole)));
         let body = tiled(function, s, &inner, start.as_ref(), (registers, lanes))?;
@@ -123,6 +132,7 @@ fn tile_nest(
 impl Inner {
     /// The value of every element, if the statement before the nest gives them one.
     fn filled_by(&self, before: &Stmt) -> Option<Expr> {
+        (self.lo == int(0)).then_some(())?;
         let Stmt::Fill { array, lo, hi, value: value @ Expr::Const(_) } = before else {
             return None;
         };
@@ -222,9 +232,6 @@ fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
 /// A dense loop whose only store is to consecutive elements.
 fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-    if *lo != int(0) {
-        return None;
-    }
     let (_, last) = inlined(body)?;
     let Stmt::Store { array, index, value } = last else { return None };
     if !matches!(function.arrays[array].elem, DataType::F32 | DataType::F64) {
@@ -240,6 +247,7 @@ fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
     });
     alone.then(|| Inner {
         var: *var,
+        lo: lo.clone(),
         hi: hi.clone(),
         array,
         value: exchange(
