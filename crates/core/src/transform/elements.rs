@@ -1,4 +1,4 @@
-//! An element that an innermost loop updates in every turn stays in a register.
+//! Elements that a loop reads and writes in every turn stay in registers.
 //!
 //! ```text
 //! for p in lo..hi { y[q] = fma(A[p], x[crd[p]], y[q]) }
@@ -8,6 +8,23 @@
 //!   for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
 //!   y[q] = s
 //! }
+//! ```
+//!
+//! There may be several, as the rows of a block. Where some turns take another way to the same
+//! elements, through a loop over them, they are put back before and fetched after:
+//!
+//! ```text
+//! for p in lo..hi {
+//!   if m - crd[p] < 3 { for k in 0..2 { y[q + k] = y[q + k] + .. } }
+//!   else { y[q] = y[q] + ..; y[q + 1] = y[q + 1] + .. }
+//! }
+//!
+//! s = y[q]; s_2 = y[q + 1]
+//! for p in lo..hi {
+//!   if m - crd[p] < 3 { y[q] = s; y[q + 1] = s_2; for k in 0..2 { .. } s = y[q]; s_2 = y[q + 1] }
+//!   else { s = s + ..; s_2 = s_2 + .. }
+//! }
+//! y[q] = s; y[q + 1] = s_2
 //! ```
 //!
 //! The operations and their order stay the same; what is stored has the type of the register. An
@@ -24,14 +41,21 @@
 //! }
 //! ```
 
-use super::affine::{exchange, inlined, reads_inputs_only, uses};
+use super::affine::{inlined, reads_inputs_only, uses};
+use super::names::{Names, beside_constant};
 use super::{fresh, rewrite};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::ids::Array;
-use crate::ir::build::{assign, binary, lt, store, when};
+use crate::datatype::Scalar;
+use crate::ids::{Array, Var};
+use crate::ir::build::{assign, binary, int, load, lt, store, when};
 use crate::ir::flow::assigned;
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Function, Stmt};
+
+/// The most elements that are kept at the same time.
+const MOST: usize = 8;
+/// The most turns of a loop over elements.
+const TURNS: i64 = 8;
 
 /// The pass.
 pub(super) fn keep(mut function: Function) -> Function {
@@ -41,46 +65,269 @@ pub(super) fn keep(mut function: Function) -> Function {
 }
 
 fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
-    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-    let (array, index, value) = match inlined(body)?.1 {
-        Stmt::Store { array, index, value } => (array, index, value),
-        Stmt::Update { array, index, .. } => return combined(function, s, array, index),
-        _ => return None,
+    let Stmt::For { var, lo, hi, step, body } = s else { return None };
+    if let Some(Stmt::Update { array, index, .. }) = inlined(body).map(|(_, last)| last) {
+        return combined(function, s, array, index);
+    }
+    let (mut before, mut body, mut after) = (vec![], body.clone(), vec![]);
+    for array in stored(&body) {
+        let Some(elements) = Elements::of(function, array, *var, &body) else { continue };
+        before.extend(elements.fetched());
+        after.extend(elements.put_back());
+        body = elements.in_registers(&body);
+    }
+    if after.is_empty() {
+        return None;
+    }
+    let body = rewrite(body, &mut |s| kept(function, s));
+    let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: *step, body };
+    Some(vec![when(lt(lo.clone(), hi.clone()), [before, vec![nest], after].concat())])
+}
+
+/// The arrays that a block stores to, each once.
+fn stored(block: &[Stmt]) -> Vec<Array> {
+    let mut found = vec![];
+    for s in block {
+        found.extend(match s {
+            Stmt::Store { array, .. } => vec![*array],
+            s => s.blocks().flat_map(stored).collect(),
+        });
+    }
+    found.dedup();
+    found
+}
+
+/// Elements of an array that every turn of a loop reads before it writes them, and no others.
+struct Elements {
+    array: Array,
+    /// The index of each, and the register that it stays in.
+    kept: Vec<(Expr, Var)>,
+}
+
+impl Elements {
+    fn of(function: &mut Function, array: Array, var: Var, body: &[Stmt]) -> Option<Elements> {
+        let element = load(array, int(0));
+        let ty = function.type_of(&element);
+        let wide = ty.register.datatype() == function.arrays[array].elem;
+        let mut changed = vec![var];
+        assigned(body, &mut changed);
+        let mut seen =
+            Seen { function, array, changed, read: vec![], all: vec![], written: vec![] };
+        let straight = seen.block(body, &mut Names::default()).is_some() && seen.is_direct(body);
+        let Seen { read, mut all, written, .. } = seen;
+        all.retain(|index| !read.contains(index));
+        let apart =
+            read.iter().all(|index| beside_constant(index).0 == beside_constant(&read[0]).0);
+        if !wide
+            || !straight
+            || !apart
+            || !all.is_empty()
+            || read.len() > MOST
+            || written.is_empty()
+        {
+            return None;
+        }
+        let kept = read.into_iter().map(|index| (index, fresh(function, "s", ty))).collect();
+        Some(Elements { array, kept })
+    }
+
+    fn fetched(&self) -> Vec<Stmt> {
+        let fetch =
+            |(index, register): &(Expr, Var)| assign(*register, load(self.array, index.clone()));
+        self.kept.iter().map(fetch).collect()
+    }
+
+    fn put_back(&self) -> Vec<Stmt> {
+        let put = |(index, register): &(Expr, Var)| {
+            store(self.array, index.clone(), Expr::Var(*register))
+        };
+        self.kept.iter().map(put).collect()
+    }
+
+    fn in_registers(&self, body: &[Stmt]) -> Vec<Stmt> {
+        self.block(body, &mut Names::default())
+    }
+
+    fn block(&self, block: &[Stmt], names: &mut Names) -> Vec<Stmt> {
+        let mut out = vec![];
+        for s in block {
+            if turns(s).is_some() && touches(s, self.array) {
+                out.extend(self.put_back());
+                out.push(s.clone());
+                out.extend(self.fetched());
+                names.forget(std::slice::from_ref(s));
+                continue;
+            }
+            let at = names.clone();
+            let inside = |b: Vec<Stmt>| {
+                let mut names = at.clone();
+                names.forget(std::slice::from_ref(s));
+                let names = if matches!(s, Stmt::If { .. }) { &mut at.clone() } else { &mut names };
+                self.block(&b, names)
+            };
+            let new = s.clone().map_children(&mut |e| self.expr(e, &at), &mut |b| inside(b));
+            out.push(match new {
+                Stmt::Store { array, index, value } if array == self.array => {
+                    self.register(&index, &at).map_or_else(
+                        || store(array, index.clone(), value.clone()),
+                        |register| assign(register, value.clone()),
+                    )
+                }
+                new => new,
+            });
+            match s {
+                Stmt::Assign { var, value } => names.assign(*var, value),
+                s => names.forget(std::slice::from_ref(s)),
+            }
+        }
+        out
+    }
+
+    fn expr(&self, e: Expr, names: &Names) -> Expr {
+        match &e {
+            Expr::Load { array, index, .. } if *array == self.array => {
+                self.register(index, names).map_or_else(|| e.clone(), Expr::Var)
+            }
+            _ => e.map_children(&mut |e| self.expr(e, names)),
+        }
+    }
+
+    fn register(&self, index: &Expr, names: &Names) -> Option<Var> {
+        let index = settled(names.resolved(index));
+        self.kept.iter().find(|(at, _)| *at == index).map(|(_, register)| *register)
+    }
+}
+
+/// What a way through a block does with an array.
+struct Seen<'f> {
+    function: &'f Function,
+    array: Array,
+    /// The variables that have other values in other turns.
+    changed: Vec<Var>,
+    /// The elements that every way reads before it may write them.
+    read: Vec<Expr>,
+    /// All elements.
+    all: Vec<Expr>,
+    /// The elements that some way writes.
+    written: Vec<Expr>,
+}
+
+impl Seen<'_> {
+    /// Nothing if elements cannot be told apart.
+    fn block(&mut self, block: &[Stmt], names: &mut Names) -> Option<()> {
+        for s in block {
+            for e in s.exprs() {
+                self.expr(e, names)?;
+            }
+            match s {
+                Stmt::Assign { var, value } => names.assign(*var, value),
+                Stmt::Store { array, index, value } if *array == self.array => {
+                    (self.function.type_of(value).lanes == 1).then_some(())?;
+                    let index = self.fixed(index, names)?;
+                    self.all.push(index.clone());
+                    self.written.push(index);
+                }
+                s if !touches(s, self.array) => names.forget(std::slice::from_ref(s)),
+                Stmt::If { then, otherwise, .. } => {
+                    let before = (self.read.clone(), self.written.clone());
+                    self.block(then, &mut names.clone())?;
+                    let (read, written) = (self.read.clone(), self.written.clone());
+                    (self.read, self.written) = before;
+                    self.block(otherwise, &mut names.clone())?;
+                    self.read.retain(|index| read.contains(index));
+                    self.written.extend(written);
+                    names.forget(std::slice::from_ref(s));
+                }
+                Stmt::For { var, body, .. } => {
+                    names.forget(std::slice::from_ref(s));
+                    let before = self.read.clone();
+                    for turn in turns(s).map_or(vec![None], |k| k.map(Some).collect()) {
+                        let mut names = names.clone();
+                        if let Some(k) = turn {
+                            names.assign(*var, &int(k));
+                        }
+                        self.block(body, &mut names)?;
+                    }
+                    if turns(s).is_none() {
+                        self.read = before;
+                    }
+                }
+                _ => return None,
+            }
+        }
+        Some(())
+    }
+
+    fn expr(&mut self, e: &Expr, names: &Names) -> Option<()> {
+        let mut known = Some(());
+        e.walk(&mut |e| match e {
+            Expr::Len(array) if *array == self.array => known = None,
+            Expr::Load { array, index, lanes } if *array == self.array => {
+                match self.fixed(index, names).filter(|_| *lanes == 1) {
+                    Some(index) => {
+                        if !self.written.contains(&index) && !self.read.contains(&index) {
+                            self.read.push(index.clone());
+                        }
+                        self.all.push(index);
+                    }
+                    None => known = None,
+                }
+            }
+            _ => {}
+        });
+        known
+    }
+
+    /// An index in terms of what is the same in every turn.
+    fn fixed(&self, index: &Expr, names: &Names) -> Option<Expr> {
+        let index = settled(names.resolved(index));
+        let same = !self.changed.iter().any(|v| uses(&index, *v));
+        (same && reads_inputs_only(self.function, &index)).then_some(index)
+    }
+
+    /// Whether some way goes through no loop over elements.
+    fn is_direct(&self, body: &[Stmt]) -> bool {
+        body.iter().all(|s| match s {
+            s if !touches(s, self.array) => true,
+            Stmt::If { then, otherwise, .. } => self.is_direct(then) || self.is_direct(otherwise),
+            s => turns(s).is_none() && s.blocks().all(|b| self.is_direct(b)),
+        })
+    }
+}
+
+/// The values of the variable of a short loop.
+fn turns(s: &Stmt) -> Option<std::ops::Range<i64>> {
+    let Stmt::For { lo: Expr::Const(lo), hi: Expr::Const(hi), step: 1, .. } = s else {
+        return None;
     };
-    let element = Expr::Load { array, index: Box::new(index.clone()), lanes: 1 };
-    let ty = function.type_of(&element);
-    let wide = ty.register.datatype() == function.arrays[array].elem;
-    let mut changed = vec![*var];
-    assigned(body, &mut changed);
-    let fixed = !changed.iter().any(|v| uses(&index, *v)) && reads_inputs_only(function, &index);
-    let (value, before) = (exchange(value.clone(), &element, &Expr::Var(*var)), value);
-    // Every use of the array is of the element.
-    if !wide || !fixed || value == before || touches(&value, array) {
-        return None;
+    let (Scalar::I64(lo), Scalar::I64(hi)) = (lo, hi) else { return None };
+    (lo < hi && hi.saturating_sub(*lo) <= TURNS).then_some(*lo..*hi)
+}
+
+/// An index of which the constant part is one number.
+fn settled(index: Expr) -> Expr {
+    match beside_constant(&index) {
+        (rest, 0) => rest,
+        (rest, c) => crate::ir::build::add(rest, int(c)),
     }
-    let register = fresh(function, "s", ty);
-    let (names, last) = body.split_at(body.len() - 1);
-    let [Stmt::Store { index: own_index, value: own, .. }] = last else { return None };
-    let own_element = Expr::Load { array, index: Box::new(own_index.clone()), lanes: 1 };
-    let own = exchange(own.clone(), &own_element, &Expr::Var(register));
-    if touches(&own, array) {
-        return None;
-    }
-    let body = [names, &[assign(register, own)]].concat();
-    let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body };
-    let kept = vec![assign(register, element), nest, store(array, index, Expr::Var(register))];
-    Some(vec![when(lt(lo.clone(), hi.clone()), kept)])
+}
+
+/// Whether a statement reads or writes an array.
+fn touches(s: &Stmt, array: Array) -> bool {
+    s.named().1.contains(&array)
+        || s.exprs().into_iter().any(|e| reads(e, array))
+        || s.blocks().flatten().any(|s| touches(s, array))
 }
 
 /// The same of an element that a loop updates in every turn.
 fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Option<Vec<Stmt>> {
-    let Stmt::For { var, lo, hi, body, .. } = s else { return None };
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (last, names) = body.split_last()?;
     let Stmt::Update { op, value, .. } = last else { return None };
     let mut changed = vec![*var];
     assigned(body, &mut changed);
     let fixed = !changed.iter().any(|v| uses(&index, *v)) && reads_inputs_only(function, &index);
-    if !fixed || touches(value, array) {
+    if !fixed || reads(value, array) {
         return None;
     }
     let ty = function.type_of(value);
@@ -99,8 +346,68 @@ fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Opt
 }
 
 /// Whether an expression reads an array.
-fn touches(e: &Expr, array: Array) -> bool {
+fn reads(e: &Expr, array: Array) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    fn check(body: &str, expect: &str) {
+        let head = "fn f(n: i64, crd: in [i32], A: in [f64], y: out [f64]) {\n";
+        let text = |vars: &str, body: &str| {
+            format!("{head}  var i, j, k, p: i64\n  var {vars}: f64\n{body}\n}}\n")
+        };
+        let read =
+            |vars: &str, body: &str| parse(&text(vars, body)).unwrap_or_else(|d| panic!("{d}"));
+        let kept = keep(read("t", body)).to_string();
+        let lines = |text: &str| {
+            let lines = text.lines().map(str::trim).filter(|l| !l.starts_with("var"));
+            lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
+        };
+        let expect = read("t, s, s_2", expect).to_string();
+        assert_eq!(lines(&kept), lines(&expect));
+        assert_eq!(keep(parse(&kept).unwrap_or_else(|d| panic!("{d}"))).to_string(), kept);
+    }
+
+    #[test]
+    fn the_rows_of_a_block_stay_in_registers() {
+        check(
+            "for p in 0..n { k = 2 * i y[k] = y[k] + A[p] k = 2 * i + 1 y[k] = y[k] + A[p] }",
+            "if 0 < n { s = y[2 * i] s_2 = y[2 * i + 1] \
+             for p in 0..n { k = 2 * i s = s + A[p] k = 2 * i + 1 s_2 = s_2 + A[p] } \
+             y[2 * i] = s y[2 * i + 1] = s_2 }",
+        );
+        // Another way to them, through a loop.
+        check(
+            "for p in 0..n { if n < i64(crd[p]) { for k in 0..2 { t = 0.0 \
+             for j in 0..n { t = t + A[j] } y[i + k] = y[i + k] + t } } else { y[i] = y[i] + A[p] y[i + 1] = y[i + 1] * A[p] } }",
+            "if 0 < n { s = y[i] s_2 = y[i + 1] for p in 0..n { if n < i64(crd[p]) { \
+             y[i] = s y[i + 1] = s_2 \
+             for k in 0..2 { t = 0.0 for j in 0..n { t = t + A[j] } y[i + k] = y[i + k] + t } \
+             s = y[i] s_2 = y[i + 1] } else { s = s + A[p] s_2 = s_2 * A[p] } } \
+             y[i] = s y[i + 1] = s_2 }",
+        );
+    }
+
+    #[test]
+    fn what_may_be_elsewhere_stays() {
+        for body in [
+            // Not every turn reads it.
+            "for p in 0..n { if A[p] > 0.0 { y[i] = y[i] + A[p] } }",
+            "for p in 0..n { y[i] = A[p] }",
+            "for p in 0..n { y[i] = A[p] y[i] = y[i] + A[p] }",
+            // Other elements may be the same.
+            "for p in 0..n { y[i] = y[i] + A[p] y[j] = y[j] + A[p] }",
+            "for p in 0..n { y[i] = y[i] + y[p] }",
+            "for p in 0..n { j = j + p y[j] = y[j] + A[p] }",
+            "for p in 0..n { for k in 0..2 { y[i + k] = y[i + k] + A[p] } }",
+        ] {
+            check(body, body);
+        }
+    }
 }

@@ -4,6 +4,7 @@ mod affine;
 mod elements;
 mod flags;
 mod hoist;
+mod names;
 mod prefetch;
 #[cfg(test)]
 mod random;
@@ -15,6 +16,7 @@ mod strips;
 mod sums;
 mod tile;
 mod unroll;
+mod unswitch;
 
 use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
@@ -50,11 +52,12 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 12] = [
+pub const PASSES: [(&str, Pass); 13] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("strips", strips::cut),
     ("unroll", |f, _| unroll::unroll(f)),
+    ("unswitch", |f, _| unswitch::unswitch(f)),
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),
     ("sums", sums::split),

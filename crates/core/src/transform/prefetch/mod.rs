@@ -25,8 +25,11 @@
 //! }
 //! ```
 //!
+//! Where each step of a stream has a block of values, each step asks for one.
+//!
 //! The same for entries that are put at the next place of the row, or column, of their coordinate.
 
+mod blocks;
 mod places;
 mod rows;
 
@@ -129,11 +132,16 @@ impl Streams<'_> {
                     let steps = if step == 1 { self.steps_over(var, &lo, &hi) } else { None };
                     let tiled = steps.as_ref().and_then(|steps| self.tiled_rows(steps, &body));
                     let placed = steps.as_ref().and_then(|steps| self.places(steps, &body));
+                    let blocks = match step == 1 && self.begins_to(&lo, &hi) {
+                        true => self.blocks(var, &body),
+                        false => vec![],
+                    };
                     let mut body = self.body(var, (&lo, &hi, step), steps, body);
                     if let Some(Ahead { next_one, hints, .. }) = summed {
                         out.push(next_one);
                         body = [hints, body].concat();
                     }
+                    body = [blocks, body].concat();
                     for Ahead { next_one, hints, .. } in tiled.into_iter().chain(placed) {
                         body = [body, vec![next_one], hints].concat();
                     }
@@ -196,9 +204,11 @@ impl Streams<'_> {
         rest.iter().flat_map(Stmt::exprs).any(|end| self.begins_to(e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of this turn.
+    /// Whether two expressions are the beginning and the end of the segment of this turn, also
+    /// where not every turn has one.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
-        self.turns.last().is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
+        let turn = self.turns.iter().rfind(|turn| turn.var.is_some());
+        turn.is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
     }
 
     /// Whether two expressions are the beginning and the end of the segment of some turn.
