@@ -5,6 +5,7 @@ mod elements;
 mod flags;
 mod hoist;
 mod names;
+mod pairs;
 mod prefetch;
 #[cfg(test)]
 mod random;
@@ -52,7 +53,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 13] = [
+pub const PASSES: [(&str, Pass); 14] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("strips", strips::cut),
@@ -64,6 +65,7 @@ pub const PASSES: [(&str, Pass); 13] = [
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
     ("prefetch", prefetch::prefetch),
+    ("pairs", pairs::pair),
     ("simplify", |f, _| simplify::simplify(f)),
     ("hoist", hoist::hoist),
 ];

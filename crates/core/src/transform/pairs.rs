@@ -1,0 +1,101 @@
+//! Loops that add to vectors in registers take two turns at once.
+//!
+//! ```text
+//! for p in lo..hi { k = crd[p]; t0 = fma(splat(A[p]), B[k * n; 2], t0); t1 = .. }
+//!
+//! mid = lo + (hi - lo) / 2 * 2
+//! for p in lo..mid step 2 {
+//!   k = crd[p]; t0 = fma(splat(A[p]), B[k * n; 2], t0); t1 = ..
+//!   k = crd[p + 1]; t0 = fma(splat(A[p + 1]), B[k * n; 2], t0); t1 = ..
+//! }
+//! for p in mid..hi { k = crd[p]; t0 = .. }
+//! ```
+//!
+//! An accumulator ends a turn in another register than it began, and is copied. Only where vectors
+//! are narrow, so that there are many of them, and where nobody does this later. More turns gain
+//! nothing.
+
+use super::affine::shifted;
+use super::{Target, fresh, rewrite};
+use crate::algebra::BinaryOp;
+use crate::ir::build::{add, assign, binary, int, mul, sub};
+use crate::ir::{Expr, Function, Stmt, Type};
+
+/// The fewest accumulators that are worth the code.
+const FEW: usize = 4;
+
+/// The pass.
+pub(super) fn pair(mut function: Function, target: Target) -> Function {
+    if !target.hoists {
+        return function;
+    }
+    let body = std::mem::take(&mut function.body);
+    let body = rewrite(body, &mut |s| paired(&mut function, s));
+    Function { body, ..function }
+}
+
+fn paired(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let accumulates = |s: &&Stmt| match s {
+        Stmt::Assign { var, value: Expr::Fma(_, _, total) } => {
+            **total == Expr::Var(*var) && function.vars[*var].ty.lanes > 1
+        }
+        _ => false,
+    };
+    let straight = body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Prefetch { .. }));
+    if !straight || body.iter().filter(accumulates).count() < FEW {
+        return None;
+    }
+    let name = function.vars[*var].name.clone();
+    let [begin, end, mid] = ["first", "hi", "mid"]
+        .map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
+    let (from, to, middle) = (Expr::Var(begin), Expr::Var(end), Expr::Var(mid));
+    let pairs = binary(BinaryOp::Div, sub(to.clone(), from.clone()), int(2));
+    let next = |s: &Stmt| s.clone().map_children(&mut |e| shifted(e, *var, 1), &mut |b| b);
+    let both = body.iter().cloned().chain(body.iter().map(next)).collect();
+    Some(vec![
+        assign(begin, lo.clone()),
+        assign(end, hi.clone()),
+        assign(mid, add(from.clone(), mul(pairs, int(2)))),
+        Stmt::For { var: *var, lo: from, hi: middle.clone(), step: 2, body: both },
+        Stmt::For { var: *var, lo: middle, hi: to, step: 1, body: body.clone() },
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse::parse;
+
+    const TARGET: Target = Target { vector_bytes: 16, hoists: true, ..Target::SCALAR };
+
+    fn paired(body: &str) -> String {
+        let head = "fn f(n: i64, crd: in [i32], A: in [f64], y: out [f64]) {\n  \
+                    var k, p: i64\n  var t, u, v, w: f64x2\n";
+        let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
+        let text = pair(function, TARGET).to_string();
+        let lines = text.lines().map(str::trim).filter(|l| !l.starts_with("var"));
+        lines.skip(1).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn two_turns_are_taken_at_once() {
+        let sums = |p: &str| {
+            let sum = |t: &str| format!("{t} = fma(splat(A[{p}], 2), A[k; 2], {t})");
+            format!("k = crd[{p}] {} {} {} {}", sum("t"), sum("u"), sum("v"), sum("w"))
+        };
+        assert_eq!(
+            paired(&format!("for p in 3..n {{ {} }}", sums("p"))),
+            format!(
+                "p_first = 3 p_hi = n p_mid = p_first + (p_hi - p_first) / 2 * 2 \
+                 for p in p_first..p_mid step 2 {{ {} {} }} for p in p_mid..p_hi {{ {} }} }}",
+                sums("p"),
+                sums("p + 1"),
+                sums("p")
+            )
+        );
+        // A turn that does more than to add.
+        let more = format!("for p in 3..n {{ {} y[p] = 0.0 }}", sums("p"));
+        assert_eq!(paired(&more), format!("{more} }}"));
+    }
+}
