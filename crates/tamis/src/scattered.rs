@@ -8,7 +8,8 @@
 //! slot: dense, j: compressed      (3,0) (6,3) (3,5): its levels but the first lie below
 //! ```
 //!
-//! Diagonals are counted from the least one in the meantime.
+//! Diagonals are counted from the least one in the meantime, and the places in them are all there;
+//! coordinates that follow from others are left out.
 
 use std::collections::HashMap;
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
@@ -20,14 +21,12 @@ use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values};
 
 /// Whether a format is one of these, and its levels follow from coordinates one by one.
 pub(crate) fn is_scattered(format: &Format) -> bool {
-    let follows = |level: &LevelSpec| {
-        !matches!(level.map, LevelMap::Slot(_)) && ![RANGE, OFFSET].contains(&level.kind)
-    };
+    let follows = |level: &LevelSpec| !matches!(level.map, LevelMap::Slot(_));
     format.unwritable_level().is_some() && format.levels().iter().all(follows)
 }
 
 /// Whether tensors can be stored in a format: not where levels in order lie below a hash map beside
-/// slots, or places in diagonals.
+/// slots.
 pub fn is_writable(format: &Format) -> bool {
     format.unwritable_level().is_none() || is_scattered(format)
 }
@@ -62,11 +61,17 @@ pub(crate) fn pack(list: Coordinates, storage: &Storage) -> Result<Tensor, Diagn
         }
         LevelMap::Mode(m) | LevelMap::Slot(m) => (dims[m.index()], crds[m.index()].clone()),
     };
-    let by_level = storage.format.levels().iter().map(|level| of_level(level.map));
-    let (sizes, columns) = by_level.unzip();
-    let kinds: Vec<_> = storage.format.levels().iter().map(|level| level.kind).collect();
+    let stored = || storage.format.levels().iter().filter(|level| level.kind != OFFSET);
+    let (sizes, columns) = stored().map(|level| of_level(level.map)).unzip();
+    let kinds: Vec<_> =
+        stored().map(|level| if level.kind == RANGE { DENSE } else { level.kind }).collect();
     let plain = Storage { format: Format::in_order(kinds), ..storage.clone() };
     let (mut levels, vals) = levels(Coordinates { dims: sizes, crds: columns, vals }, &plain)?;
+    for (k, spec) in storage.format.levels().iter().enumerate() {
+        if spec.kind == OFFSET {
+            levels.insert(k, LevelData::default());
+        }
+    }
     for (level, spec) in levels.iter_mut().zip(storage.format.levels()) {
         let LevelMap::Diff { minus, .. } = spec.map else { continue };
         // Levels that are listed in order hold diagonals as they are.

@@ -249,7 +249,7 @@ fn check_writable(name: &str, format: &Format) -> Result<(), Diagnostic> {
     let Some(level) = format.unwritable_level() else { return Ok(()) };
     let message = format!(
         "{name} cannot be written as {format}: level {} is written in order, but lies below a \
-         hash map beside slots, or places in diagonals",
+         hash map beside slots",
         level + 1
     );
     Err(Diagnostic::new(Code::FormatProperty, message)
