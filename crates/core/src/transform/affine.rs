@@ -3,6 +3,7 @@
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Var;
 use crate::ir::build::{add, int};
+use crate::ir::flow::exposes;
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// Whether an expression uses a variable.
@@ -86,7 +87,7 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     let mut vars = vec![];
     for s in names.iter().rev() {
         let Stmt::Assign { var, value } = s else { return None };
-        if uses(value, *var) {
+        if exposes(block, *var) {
             // What the last turn left is more than a name.
             return None;
         }
