@@ -281,6 +281,11 @@ impl Planner<'_> {
         if let Some(array) = used.iter().filter(own).find(|a| !self.held.contains_key(a)) {
             return Err(format!("{} has no constant size", self.function.arrays[*array].name));
         }
+        // A thread for itself may go where it likes: there is nothing to wait for.
+        let changed = match s {
+            Stmt::Parallel { unit: Unit::Thread, .. } => &[],
+            _ => changed,
+        };
         s.blocks().flatten().try_for_each(|s| self.possible(s, changed))
     }
 
