@@ -40,6 +40,21 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     cuts
 }
 
+/// How many entries the coordinate of a tensor's first level has that has most.
+pub fn longest_row(tensor: &Tensor) -> u64 {
+    let Some(last) = tensor.levels().len().checked_sub(1) else { return 1 };
+    let lead = Lead::down_to(tensor, last);
+    let coordinate = |p: u64| lead.views[0].crd.map_or(p as i64, |_| lead.views[0].coordinate(p));
+    let (mut longest, mut begin) = (0, 0);
+    for p in 1..=lead.positions() {
+        if p == lead.positions() || coordinate(p) != coordinate(p - 1) {
+            longest = longest.max(lead.before(p) - lead.before(begin));
+            begin = p;
+        }
+    }
+    u64::try_from(longest).unwrap_or(u64::MAX)
+}
+
 /// The iteration that a coordinate or a position belongs to.
 fn iteration(call: &Call<'_>, scale: &Scale, at: i64) -> i64 {
     let steps = scale.is_ordered() && !scale.is_plain();
