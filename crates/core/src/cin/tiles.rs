@@ -9,11 +9,13 @@
 //!        ^-- tiles of 16 positions --^
 //! ```
 //!
+//! A result of one element has all of it in every tile, of whatever loops.
+//!
 //! Rows lie one behind the other, so a tile has the end of a row, whole rows, and the beginning of a
 //! row. Only the first of these has to do with other tiles. (Sparse iteration space transformations,
 //! section 6.3: temporaries of the loops that race.)
 
-use super::{Kernel, Program, Races, Relation};
+use super::{Derived, Kernel, Program, Races, Relation};
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
 use crate::ir::Unit;
@@ -63,6 +65,9 @@ pub fn tiles(
     if raced.iter().any(|&k| !asks(kernel, loops[k])) {
         return Err(NoTiles::Unasked);
     }
+    if lhs.indices.is_empty() {
+        return of_one_element(program, kernel, &loops[..=last]);
+    }
     let position = derived.position(loops[first]).ok_or(NoTiles::Positions)?;
     let Some(Relation::Position { of, above, access, .. }) = derived.relation(position) else {
         return Err(NoTiles::Positions);
@@ -79,9 +84,8 @@ pub fn tiles(
     let inside = &loops[last + 1..=at];
     let (tiles, beside): (Vec<IndexVar>, Vec<IndexVar>) =
         loops[..=at].iter().copied().partition(is_part);
-    let plain =
-        |v: &IndexVar| !matches!(derived.map(*v), Some(LevelMap::Diff { .. } | LevelMap::Slot(_)));
-    if inside.iter().any(is_part) || !beside.iter().all(|v| told(*v) && plain(v)) {
+    let counted = |v: &IndexVar| told(*v) && is_plain(derived, *v);
+    if inside.iter().any(is_part) || !beside.iter().all(counted) {
         return Err(NoTiles::Beside);
     }
     let known = [&beside[..], &lhs.indices].concat();
@@ -94,6 +98,35 @@ pub fn tiles(
         true => Ok(Tiles { at, tiles, beside }),
         false => Err(NoTiles::Rows),
     }
+}
+
+/// Tiles of which each adds to the only element: any loops that do not visit an iteration again.
+fn of_one_element(
+    program: &Program,
+    kernel: &Kernel,
+    loops: &[IndexVar],
+) -> Result<Tiles, NoTiles> {
+    let derived = &program.derived;
+    let again = |v: IndexVar| {
+        kernel.body.reads().into_iter().any(|access| {
+            let vars = program.level_vars(access.tensor, &access.indices);
+            let levels = program.storage(access.tensor).format.levels();
+            levels.iter().zip(vars).any(|(l, own)| own == v && !l.kind.properties().unique)
+        })
+    };
+    let counted = |v: &IndexVar| match derived.relation(*v) {
+        Some(Relation::Position { above, .. }) => above.is_empty(),
+        _ => is_plain(derived, *v) && !again(*v),
+    };
+    match loops.iter().all(|v| counted(v) && derived.position(*v).is_none_or(|p| counted(&p))) {
+        true => Ok(Tiles { at: loops.len() - 1, tiles: loops.to_vec(), beside: vec![] }),
+        false => Err(NoTiles::Positions),
+    }
+}
+
+/// Whether iterations are counted from 0, whatever the loops around.
+fn is_plain(derived: &Derived, var: IndexVar) -> bool {
+    !matches!(derived.map(var), Some(LevelMap::Diff { .. } | LevelMap::Slot(_)))
 }
 
 /// Whether a loop, the last of these, races to elements, and does not combine what its threads have

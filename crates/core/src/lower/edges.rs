@@ -74,7 +74,7 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Vec<Stmt> {
         let var = scope.loops[tiles.at];
-        let known = self.edges.iter().position(|e| e.var == var && e.op == op);
+        let known = self.edges.iter().position(|e| e.open && e.var == var && e.op == op);
         let k = known.unwrap_or_else(|| self.new_edges(var, op, tiles.clone()));
         self.edges[k].open = true;
         let own = self.edges[k].clone();

@@ -5,7 +5,7 @@
 //! C(i,k) = A(i,j) * B(j,k)      a warp per row, columns on its threads
 //!                               where a row has far more entries than others: tiles of positions
 //! y(j) = A(i,j) * x(i)          a thread per entry, which adds to an element of y
-//! a = A(i,j) * B(i,j)           a part of a warp per row, each of which adds to the result
+//! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
 //! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
 //! ```
@@ -163,6 +163,11 @@ impl Nest<'_> {
             found.push(self.rows());
         }
         found.push(self.as_they_are());
+        // Where sums have no order, any order will do.
+        let in_order = found.iter().filter(|text| text.contains(", temporary)"));
+        let atomic: Vec<String> =
+            in_order.map(|text| text.replace(", temporary)", ", atomics)")).collect();
+        found.extend(atomic);
         found
     }
 
@@ -261,8 +266,10 @@ impl Nest<'_> {
     /// What several rows of the outermost loop add to.
     fn races(&self) -> &'static str {
         let outermost = self.loops[0];
-        match self.is_told(outermost) && repeating(self.program, self.kernel, outermost).is_none() {
+        let alone = repeating(self.program, self.kernel, outermost).is_none();
+        match self.is_told(outermost) && alone {
             true => "no_races",
+            false if self.lhs.indices.is_empty() => "temporary",
             false => "atomics",
         }
     }
