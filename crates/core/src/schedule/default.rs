@@ -30,6 +30,8 @@ const LANES: u64 = 8;
 /// So many threads add up a row at least, and at most.
 const FEW_LANES: u64 = 2;
 const MOST_LANES: u64 = 32;
+/// Rows of a block where several threads have one.
+const MOST_ROWS: u64 = 32;
 /// The threads of a block that have a row each, or an entry, or parts of rows.
 const THREADS: u64 = 256;
 /// Rows of so many entries, and so many times as many as there are on average, are not left to a part of
@@ -294,7 +296,7 @@ impl Nest<'_> {
     fn sums(&self, sum: IndexVar, by_position: bool) -> String {
         let Names { block, warp, thread, rest, fused, .. } = &self.names;
         let threads = self.lanes(sum);
-        let rows = self.split_rows(block, warp, THREADS / threads);
+        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let j = self.name(sum);
         let split = match self.sparse(sum).filter(|_| by_position) {
             Some(access) => {
@@ -326,7 +328,7 @@ impl Nest<'_> {
     fn inner_sum(&self, sum: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let threads = self.lanes(sum);
-        let rows = self.split_rows(block, warp, THREADS / threads);
+        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
         format!(
             "{rows}; split({}, {rest}, {thread}, {threads}); reorder({thread}, {rest}){}; \
