@@ -167,8 +167,13 @@ impl Call {
     fn keep(&mut self, key: Key, table: &Table) {
         let mut arrays = vec![];
         for &place in &table.arrays {
-            let Some(Place::Own(memory)) = self.places[place].take() else { return };
-            let memory = Arc::new(memory);
+            let memory = match self.places[place].take() {
+                Some(Place::Own(memory)) => Arc::new(memory),
+                other => {
+                    self.places[place] = other;
+                    return;
+                }
+            };
             self.places[place] = Some(Place::Resident(Arc::clone(&memory)));
             arrays.push(memory);
         }

@@ -1,7 +1,7 @@
 //! A tensor as a list of coordinates and values.
 
 use crate::memory::{Buffer, Element, Truth};
-use std::collections::BTreeMap;
+use std::collections::HashMap;
 use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::half::{Bf16, F16};
@@ -24,7 +24,7 @@ impl Coordinates {
     /// stores a mode.
     pub fn longest_row(&self, format: &Format) -> Option<u64> {
         let LevelMap::Mode(mode) = format.levels().first()?.map else { return None };
-        let mut counts: BTreeMap<u64, u64> = BTreeMap::new();
+        let mut counts: HashMap<u64, u64> = HashMap::new();
         for &at in self.crds.get(mode.index())? {
             *counts.entry(at).or_default() += 1;
         }

@@ -216,22 +216,27 @@ fn shared(
                  may add to the same {element}",
                 unit.name()
             );
-            let help = match tiled(s, var).err().unwrap_or(NoTiles::Unasked) {
-                NoTiles::Unasked => "choose atomics, or temporary for all loops over tiles",
-                NoTiles::Positions => {
-                    "choose atomics, or loops over all positions of an operand: fuse and pos first"
-                }
-                NoTiles::Order => {
-                    "choose atomics, or reorder the loops so that parts of positions are one behind \
-                     the other"
-                }
-                NoTiles::Rows => "choose atomics: its positions do not come element by element",
-                NoTiles::Beside => {
-                    "choose atomics, or reorder so that loops over coordinates of the result are \
-                     around the innermost loop over positions"
-                }
-            };
+            let help = instead(tiled(s, var).err().unwrap_or(NoTiles::Unasked));
             Err(s.refuse(2, message, help.to_owned()))
+        }
+    }
+}
+
+/// What to do where loops make no tiles.
+fn instead(why: NoTiles) -> &'static str {
+    match why {
+        NoTiles::Unasked => "choose atomics, or temporary for all loops over tiles",
+        NoTiles::Positions => {
+            "choose atomics, or loops over all positions of an operand: fuse and pos first"
+        }
+        NoTiles::Order => {
+            "choose atomics, or reorder the loops so that parts of positions are one behind \
+             the other"
+        }
+        NoTiles::Rows => "choose atomics: its positions do not come element by element",
+        NoTiles::Beside => {
+            "choose atomics, or reorder so that loops over coordinates of the result are \
+             around the innermost loop over positions"
         }
     }
 }

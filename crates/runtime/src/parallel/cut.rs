@@ -231,3 +231,26 @@ impl<'t> Lead<'t> {
         (position..self.positions()).find(begins)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::longest_row;
+    use crate::{Coordinates, Duplicates, Values, pack};
+    use tamis_core::datatype::DataType;
+    use tamis_core::format;
+
+    /// Tensors have the longest rows of the lists that they were packed from.
+    #[test]
+    fn longest_rows() {
+        let crds = vec![vec![0, 2, 2, 2, 2, 3], vec![1, 0, 1, 3, 4, 1]];
+        let list = Coordinates { dims: vec![5, 6], crds, vals: Values::F64(vec![1.0; 6]) };
+        let formats = [("csr", 4), ("coo", 4), ("dcsr", 4), ("csc", 3), ("dcsc", 3)];
+        for (name, expected) in formats {
+            let storage = format::parse(name, Some(2)).and_then(|f| f.resolve(DataType::F64));
+            let storage = storage.unwrap_or_else(|d| panic!("{d}"));
+            assert_eq!(list.longest_row(&storage.format), Some(expected), "{name}");
+            let tensor = pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
+            assert_eq!(longest_row(&tensor), expected, "{name}");
+        }
+    }
+}
