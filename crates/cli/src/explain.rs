@@ -43,7 +43,8 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         ..Options::default()
     };
     let explanation = Explanation::of(&program, &known.formats, &options)?;
-    let explanation = explanation.of_entries(&known.entries).of_kind(kind);
+    let explanation = explanation.of_entries(&known.entries).of_longest(&known.longest);
+    let explanation = explanation.of_kind(kind);
     if is_dot(&forms, &stages)? {
         write!(out, "{}", explanation.graphviz()?)?;
         return Ok(());

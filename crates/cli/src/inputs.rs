@@ -113,6 +113,8 @@ pub struct Known {
     pub dimensions: Dimensions,
     /// How many entries they have, by name.
     pub entries: BTreeMap<String, u64>,
+    /// How many entries the longest row has of those of files, by name.
+    pub longest: BTreeMap<String, u64>,
 }
 
 /// What is known of operands. Nothing is generated or packed.
@@ -125,10 +127,14 @@ pub fn storages(
     let lists = files(program, args)?;
     let sizes = sizes(program, args, &lists)?;
     let dimensions = dimensions(program, &args.dimensions)?;
-    let mut known = Known { formats: formats.clone(), dimensions, entries: BTreeMap::new() };
+    let (entries, longest) = (BTreeMap::new(), BTreeMap::new());
+    let mut known = Known { formats: formats.clone(), dimensions, entries, longest };
     for (name, list) in &lists {
         known.entries.insert(name.clone(), list.about().entries);
-        known.formats.insert(name.clone(), spec(list.about().storage(formats.get(name), dtype)?));
+        let storage = list.about().storage(formats.get(name), dtype)?;
+        let longest = list.list.longest_row(&storage.format);
+        known.longest.extend(longest.map(|n| (name.clone(), n)));
+        known.formats.insert(name.clone(), spec(storage));
         known.dimensions.tensors.insert(name.clone(), list.list.dims.clone());
     }
     for text in &args.generators {

@@ -50,7 +50,7 @@ pub fn compile_watched(
     let program = legalise(request)?;
     watch(Stage::Legalised(&program));
     let program = match target.gpu && commands.is_empty() {
-        true => schedule_on_gpu(program).0,
+        true => schedule_on_gpu(program, request).0,
         false => schedule(program, commands)?,
     };
     let program = detached(program);

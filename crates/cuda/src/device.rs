@@ -6,6 +6,7 @@
 //! ```
 
 use crate::driver::{self, Device, Function, Memory, Module};
+use crate::kept::{self, Key};
 use crate::{nvrtc, resident};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -30,6 +31,8 @@ pub struct OnDevice {
     params: Vec<Option<(Role, usize)>>,
     fails: bool,
     reserves: bool,
+    /// What tells its tables from those of others.
+    number: u64,
     failure: Mutex<Option<Diagnostic>>,
     _module: Arc<Module>,
 }
@@ -42,6 +45,13 @@ struct Start {
     /// Arrays that are allocated after it, by their places among the parameters, and the bytes of
     /// their elements.
     reserves: Vec<(usize, usize)>,
+    table: Option<Table>,
+}
+
+/// What a kernel leaves by operands alone, and these, by their places among the parameters.
+struct Table {
+    arrays: Vec<usize>,
+    inputs: Vec<usize>,
 }
 
 /// The milliseconds that kernels of the last call took on the device.
@@ -77,7 +87,11 @@ pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic>
                 false => 1,
             };
             let reserves = launch.reserves.iter().map(|&a| (place(a), size(a))).collect();
-            launches.push(Start { kernel, blocks, threads: launch.threads, reserves });
+            let table = launch.table.as_ref().map(|table| Table {
+                arrays: table.arrays.iter().map(|&a| place(a)).collect(),
+                inputs: table.inputs.iter().map(|&a| place(a)).collect(),
+            });
+            launches.push(Start { kernel, blocks, threads: launch.threads, reserves, table });
         }
         let param = |array: &Option<Array>| array.map(|a| (function.arrays[a].role, size(a)));
         compiled.push(OnDevice {
@@ -86,6 +100,7 @@ pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic>
             params: arrays.iter().map(param).collect(),
             fails: kernels.fails,
             reserves: kernels.reserves,
+            number: kept::function(),
             failure: Mutex::new(None),
             _module: Arc::clone(&module),
         });
@@ -147,6 +162,25 @@ struct Call {
     wanted: Memory,
 }
 
+impl Call {
+    /// Keeps what a kernel has left.
+    fn keep(&mut self, key: Key, table: &Table) {
+        let mut arrays = vec![];
+        for &place in &table.arrays {
+            let memory = match self.places[place].take() {
+                Some(Place::Own(memory)) => Arc::new(memory),
+                other => {
+                    self.places[place] = other;
+                    return;
+                }
+            };
+            self.places[place] = Some(Place::Resident(Arc::clone(&memory)));
+            arrays.push(memory);
+        }
+        kept::keep(key, Arc::new(arrays));
+    }
+}
+
 impl OnDevice {
     /// # Safety
     /// The slots follow the function's calling convention.
@@ -161,7 +195,12 @@ impl OnDevice {
         // SAFETY: the status has four bytes.
         unsafe { self.device.copy_in(&call.status, (&raw const ended).cast(), 4) }?;
         let mut elapsed = 0.0;
-        for launch in &self.launches {
+        let keys = self.tables(slots, &mut call);
+        for (k, launch) in self.launches.iter().enumerate() {
+            let own = |&place: &usize| matches!(call.places[place], Some(Place::Resident(_)));
+            if launch.table.as_ref().is_some_and(|table| table.arrays.iter().all(own)) {
+                continue;
+            }
             let mut values = self.values(slots, &call);
             let mut arguments: Vec<*mut c_void> =
                 values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
@@ -171,6 +210,9 @@ impl OnDevice {
                 self.device.launch(launch.kernel, launch.blocks, launch.threads, &mut arguments)
             }?;
             elapsed += self.device.stop_clock()?;
+            if let (Some(key), Some(table)) = (&keys[k], &launch.table) {
+                call.keep(key.clone(), table);
+            }
             if launch.reserves.is_empty() {
                 continue;
             }
@@ -188,6 +230,41 @@ impl OnDevice {
             unsafe { self.copy_back(slots, &call) }?;
         }
         Ok(status)
+    }
+
+    /// What decides the table of each kernel that leaves one, if it may be kept; those that are
+    /// kept get their places.
+    fn tables(&self, slots: &[u64], call: &mut Call) -> Vec<Option<Key>> {
+        let mut found = vec![];
+        for (launch, start) in self.launches.iter().enumerate() {
+            let key = start.table.as_ref().and_then(|table| self.key(slots, launch, table));
+            let kept = key.as_ref().and_then(kept::find);
+            let kept = kept.and_then(|arrays| arrays.downcast::<Vec<Arc<Memory>>>().ok());
+            if let (Some(table), Some(arrays)) = (&start.table, kept) {
+                for (&place, memory) in table.arrays.iter().zip(arrays.iter()) {
+                    call.places[place] = Some(Place::Resident(Arc::clone(memory)));
+                }
+            }
+            found.push(key);
+        }
+        found
+    }
+
+    /// What decides a table, if it is tensors that stay where they are.
+    fn key(&self, slots: &[u64], launch: usize, table: &Table) -> Option<Key> {
+        let (mut scalars, mut inputs, mut slot) = (vec![], vec![], 0);
+        for (place, param) in self.params.iter().enumerate() {
+            match *param {
+                None => scalars.push(slots[slot]),
+                Some((Role::Input, size)) if table.inputs.contains(&place) => {
+                    inputs.push((slots[slot], slots[slot + 1] as usize * size));
+                }
+                Some(_) => {}
+            }
+            slot += if param.is_some() { 2 } else { 1 };
+        }
+        let held = inputs.iter().all(|&place| resident::is_held(place));
+        held.then_some(Key { function: self.number, launch, scalars, inputs })
     }
 
     /// The arguments of a kernel.
@@ -219,6 +296,9 @@ impl OnDevice {
             self.device.copy_out(wanted.as_mut_ptr().cast(), &call.wanted, 8 * wanted.len())
         }?;
         for (&(place, size), wanted) in launch.reserves.iter().zip(wanted) {
+            if matches!(call.places[place], Some(Place::Resident(_))) {
+                continue;
+            }
             let length = usize::try_from(wanted).ok();
             let Some(bytes) = length.and_then(|n| n.checked_mul(size)) else { return Ok(false) };
             call.places[place] = Some(Place::Own(self.device.allocate(bytes)?));

@@ -8,14 +8,16 @@
 //! Slow, and meant for tests: a barrier that is missing shows as a wrong number, a collective that
 //! not all of its threads meet as a fault.
 
+use crate::kept::{self, Key};
+use crate::resident;
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use tamis_core::backend::c;
 use tamis_core::backend::cuda::{self, Kernels};
 use tamis_core::datatype::Register;
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::Array;
+use tamis_core::ids::{Array, Var};
 use tamis_core::ir::{Function, Param, Status};
 use tamis_runtime::cc::{self, CFunction};
 use tamis_runtime::kernel::Executable;
@@ -26,8 +28,23 @@ const BLOCKS: u32 = 3;
 /// A function whose kernels run on fibers.
 pub struct Emulated {
     function: CFunction,
+    /// The slots of the calling convention, behind which each table has one that says whether it is
+    /// there.
+    slots: usize,
+    /// The slots of numbers.
+    scalars: Vec<usize>,
+    tables: Vec<Table>,
+    /// What tells its tables from those of others.
+    number: u64,
     /// Fibers share what stands for a block's memory.
     alone: Mutex<()>,
+}
+
+/// What a kernel leaves by operands alone, and these, by their slots and the bytes of elements.
+struct Table {
+    launch: usize,
+    arrays: Vec<(usize, usize)>,
+    inputs: Vec<(usize, usize)>,
 }
 
 /// Compiles the kernels of functions that have some; see [`cuda::kernels`].
@@ -41,13 +58,33 @@ pub fn compile_text(functions: &[&Function], text: &str) -> Result<Vec<Emulated>
     let mut source = String::from("#pragma GCC optimize (\"O0\")\n");
     source.push_str(include_str!("emulate.h"));
     source.push_str(&with_pauses(&text.replace("extern \"C\" ", "")));
-    for ((function, kernels), entry) in functions.iter().zip(cuda::kernels(functions)).zip(&entries)
-    {
-        let empty = Kernels { launches: vec![], common: vec![], fails: false, reserves: false };
-        source.push_str(&glue(function, &kernels.unwrap_or(empty), entry));
+    let empty = Kernels { launches: vec![], common: vec![], fails: false, reserves: false };
+    let kernels = cuda::kernels(functions).into_iter().map(|found| found.unwrap_or(empty.clone()));
+    let kernels: Vec<Kernels> = kernels.collect();
+    for ((function, kernels), entry) in functions.iter().zip(&kernels).zip(&entries) {
+        source.push_str(&glue(function, kernels, entry));
     }
     let compiled = cc::compile(&source, &entries)?;
-    Ok(compiled.into_iter().map(|function| Emulated { function, alone: Mutex::new(()) }).collect())
+    let all = functions.iter().zip(&kernels).zip(compiled);
+    Ok(all.map(|((function, kernels), compiled)| emulated(function, kernels, compiled)).collect())
+}
+
+fn emulated(function: &Function, kernels: &Kernels, compiled: CFunction) -> Emulated {
+    let layout = Layout::of(function);
+    let slot = |&array: &Array| (layout.places[&array], function.arrays[array].elem.size());
+    let slots = |arrays: &[Array]| arrays.iter().map(slot).collect();
+    let tables = kernels.launches.iter().enumerate().filter_map(|(launch, start)| {
+        let table = start.table.as_ref()?;
+        Some(Table { launch, arrays: slots(&table.arrays), inputs: slots(&table.inputs) })
+    });
+    Emulated {
+        function: compiled,
+        slots: layout.slots,
+        scalars: layout.scalars.values().copied().collect(),
+        tables: tables.collect(),
+        number: kept::function(),
+        alone: Mutex::new(()),
+    }
 }
 
 /// A text in which other threads may run between what a store reads and what it writes.
@@ -80,7 +117,23 @@ fn with_pauses(text: &str) -> String {
 
 /// A function that takes slots and starts the kernels.
 fn glue(function: &Function, kernels: &Kernels, entry: &str) -> String {
-    let (mut args, places) = arguments(function, entry);
+    let layout = Layout::of(function);
+    let mut args = arguments(function, &layout, entry);
+    let places = &layout.places;
+    // The slot that says that a table is there, by the kernel or by an array.
+    let mut tables = BTreeMap::new();
+    let mut kept = BTreeMap::new();
+    for (k, launch) in kernels.launches.iter().enumerate() {
+        if let Some(table) = &launch.table {
+            let slot = layout.slots + tables.len();
+            tables.insert(k, slot);
+            kept.extend(table.arrays.iter().map(|&array| (array, slot)));
+        }
+    }
+    let unless = |slot: Option<&usize>| match slot {
+        Some(slot) => format!(" && !slots[{slot}]"),
+        None => String::new(),
+    };
     let at = |array| format!("(void *){entry}_slots[{}]", places[array]);
     args.extend(kernels.common.iter().map(at));
     args.extend(kernels.fails.then(|| format!("&{entry}_status")));
@@ -97,19 +150,21 @@ fn glue(function: &Function, kernels: &Kernels, entry: &str) -> String {
     }
     let _ = writeln!(out, "long {entry}(unsigned long long *slots) {{");
     let _ = writeln!(out, "  int failed = 0;\n  {entry}_slots = slots;\n  {entry}_status = 0;");
-    for launch in &kernels.launches {
+    for (k, launch) in kernels.launches.iter().enumerate() {
+        let there = unless(tables.get(&k));
         let blocks = if launch.many { BLOCKS } else { 1 };
         let (name, threads) = (&launch.name, launch.threads);
         let _ = writeln!(
             out,
-            "  if (!failed) failed = tamis_launch({blocks}, {threads}, {name}_thread);\n  \
+            "  if (!failed{there}) failed = tamis_launch({blocks}, {threads}, {name}_thread);\n  \
              if (!failed) failed = {entry}_status;"
         );
         for (k, array) in launch.reserves.iter().enumerate() {
             let (slot, size) = (places[array], function.arrays[*array].elem.size());
+            let there = unless(kept.get(array));
             let _ = writeln!(
                 out,
-                "  if (!failed) failed = tamis_allocate(slots + {slot}, {entry}_lengths[{k}], \
+                "  if (!failed{there}) failed = tamis_allocate(slots + {slot}, {entry}_lengths[{k}], \
                  {size});"
             );
         }
@@ -118,35 +173,79 @@ fn glue(function: &Function, kernels: &Kernels, entry: &str) -> String {
     out
 }
 
-/// The arguments for the parameters of a function, and of each array the slot with its address.
-fn arguments(function: &Function, entry: &str) -> (Vec<String>, BTreeMap<Array, usize>) {
-    let mut args = vec![];
-    let mut places = BTreeMap::new();
-    let mut slot = 0;
-    for param in &function.params {
-        let at = format!("{entry}_slots[{slot}]");
-        match param {
-            Param::Scalar(v) => {
-                args.push(match function.vars[*v].ty.register {
-                    Register::F32 => format!("__int_as_float((int){at})"),
-                    Register::F64 => format!("__longlong_as_double((long long){at})"),
-                    _ => at,
-                });
-                slot += 1;
+/// The slots of a function.
+struct Layout {
+    /// Of each array the slot with its address.
+    places: BTreeMap<Array, usize>,
+    scalars: BTreeMap<Var, usize>,
+    /// How many there are.
+    slots: usize,
+}
+
+impl Layout {
+    fn of(function: &Function) -> Layout {
+        let (mut places, mut scalars) = (BTreeMap::new(), BTreeMap::new());
+        let mut slots = 0;
+        for param in &function.params {
+            match param {
+                Param::Scalar(v) => drop(scalars.insert(*v, slots)),
+                Param::Array(array) => drop(places.insert(*array, slots)),
             }
-            Param::Array(array) => {
-                places.insert(*array, slot);
-                args.push(format!("(void *){at}"));
-                slot += 2;
+            slots += if matches!(param, Param::Scalar(_)) { 1 } else { 2 };
+        }
+        for local in function.locals() {
+            places.insert(local, slots);
+            slots += 2;
+        }
+        Layout { places, scalars, slots }
+    }
+}
+
+/// The arguments for the parameters of a function.
+fn arguments(function: &Function, layout: &Layout, entry: &str) -> Vec<String> {
+    let argument = |param: &Param| match param {
+        Param::Scalar(v) => {
+            let at = format!("{entry}_slots[{}]", layout.scalars[v]);
+            match function.vars[*v].ty.register {
+                Register::F32 => format!("__int_as_float((int){at})"),
+                Register::F64 => format!("__longlong_as_double((long long){at})"),
+                _ => at,
             }
         }
-    }
-    for local in function.locals() {
-        places.insert(local, slot);
-        slot += 2;
-    }
-    (args, places)
+        Param::Array(array) => format!("(void *){entry}_slots[{}]", layout.places[array]),
+    };
+    function.params.iter().map(argument).collect()
 }
+
+impl Emulated {
+    /// What decides a table, if it is tensors that stay where they are.
+    fn key(&self, slots: &[u64], table: &Table) -> Option<Key> {
+        let place = |&(slot, size): &(usize, usize)| (slots[slot], slots[slot + 1] as usize * size);
+        let inputs: Vec<_> = table.inputs.iter().map(place).collect();
+        let scalars = self.scalars.iter().map(|&slot| slots[slot]).collect();
+        let held = inputs.iter().all(|&place| resident::is_held(place));
+        held.then_some(Key { function: self.number, launch: table.launch, scalars, inputs })
+    }
+
+    /// Keeps what a kernel has left in arrays.
+    ///
+    /// # Safety
+    /// The slots are those of a call that has ended well.
+    unsafe fn keep(&self, slots: &[u64], table: &Table, key: Key) {
+        let copy = |&(slot, size): &(usize, usize)| {
+            let (address, len) = (slots[slot] as *const u8, slots[slot + 1] as usize);
+            let mut copy = vec![0u64; (len * size).div_ceil(8)];
+            // SAFETY: the call left an array of so many elements, and the copy has room for them.
+            unsafe { address.copy_to_nonoverlapping(copy.as_mut_ptr().cast(), len * size) };
+            (copy, len)
+        };
+        let arrays: Kept = table.arrays.iter().map(copy).collect();
+        kept::keep(key, Arc::new(arrays));
+    }
+}
+
+/// The arrays of a table, and their lengths.
+type Kept = Vec<(Vec<u64>, usize)>;
 
 impl Executable for Emulated {
     fn is_concurrent(&self) -> bool {
@@ -155,7 +254,34 @@ impl Executable for Emulated {
 
     unsafe fn call(&self, slots: &mut [u64]) -> Status {
         let _alone = self.alone.lock();
+        let mut all = slots[..self.slots].to_vec();
+        let mut there = vec![];
+        for table in &self.tables {
+            let key = self.key(slots, table);
+            let found = key.as_ref().and_then(kept::find);
+            let found = found.and_then(|arrays| arrays.downcast::<Kept>().ok());
+            for (&(slot, _), (array, len)) in
+                table.arrays.iter().zip(found.iter().flat_map(|f| f.iter()))
+            {
+                (all[slot], all[slot + 1]) = (array.as_ptr() as u64, *len as u64);
+            }
+            there.push((key, found));
+        }
+        all.extend(there.iter().map(|(_, found)| u64::from(found.is_some())));
         // SAFETY: the caller passes slots of the function's calling convention.
-        unsafe { self.function.call(slots) }
+        let status = unsafe { self.function.call(&mut all) };
+        for (table, (key, found)) in self.tables.iter().zip(there) {
+            match (key, found) {
+                // What is kept is nobody's to free.
+                (_, Some(_)) => {
+                    table.arrays.iter().for_each(|&(slot, _)| (all[slot], all[slot + 1]) = (0, 0));
+                }
+                // SAFETY: the call has ended well.
+                (Some(key), None) if status == Status::Ok => unsafe { self.keep(&all, table, key) },
+                _ => {}
+            }
+        }
+        slots[..self.slots].copy_from_slice(&all[..self.slots]);
+        status
     }
 }

@@ -1,8 +1,11 @@
 //! A tensor as a list of coordinates and values.
 
 use crate::memory::{Buffer, Element, Truth};
+use std::collections::HashMap;
 use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::format::{Format, LevelMap};
 use tamis_core::half::{Bf16, F16};
+use tamis_core::ids::Id;
 
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.
@@ -14,6 +17,19 @@ pub struct Coordinates {
     pub crds: Vec<Vec<u64>>,
     /// The values.
     pub vals: Values,
+}
+
+impl Coordinates {
+    /// How many entries the coordinate of a format's first level has that has most, if that level
+    /// stores a mode.
+    pub fn longest_row(&self, format: &Format) -> Option<u64> {
+        let LevelMap::Mode(mode) = format.levels().first()?.map else { return None };
+        let mut counts: HashMap<u64, u64> = HashMap::new();
+        for &at in self.crds.get(mode.index())? {
+            *counts.entry(at).or_default() += 1;
+        }
+        counts.into_values().max()
+    }
 }
 
 /// The values of a tensor, in their own type.

@@ -28,6 +28,7 @@ pub use interrupt::Interrupt;
 pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
 pub use pages::HugePages;
+pub use parallel::longest_row;
 pub use tamis_core::datatype::{DataType, Scalar};
 pub use tamis_core::half::{Bf16, F16};
 pub use tensor::{LevelData, Tensor};

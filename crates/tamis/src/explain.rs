@@ -121,7 +121,7 @@ impl<'p> Explanation<'p> {
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
         let (parallel, scheduled) = (false, !schedule.is_empty());
-        let entries = BTreeMap::new();
+        let (entries, longest) = (BTreeMap::new(), BTreeMap::new());
         let request = Request {
             program,
             inputs,
@@ -129,6 +129,7 @@ impl<'p> Explanation<'p> {
             datatype,
             dims,
             entries,
+            longest,
             width,
             parallel,
             scheduled,
@@ -139,11 +140,22 @@ impl<'p> Explanation<'p> {
     /// The same with operands, by name, that store so many entries.
     #[must_use]
     pub fn of_entries(mut self, entries: &BTreeMap<String, u64>) -> Explanation<'p> {
-        let known = entries
-            .iter()
-            .filter_map(|(name, &n)| self.request.program.tensor(name).map(|id| (id, rounded(n))));
-        self.request.entries = known.collect();
+        self.request.entries = self.of_operands(entries);
         self
+    }
+
+    /// The same with operands, by name, one of whose rows has so many entries and none has more.
+    #[must_use]
+    pub fn of_longest(mut self, longest: &BTreeMap<String, u64>) -> Explanation<'p> {
+        self.request.longest = self.of_operands(longest);
+        self
+    }
+
+    fn of_operands(&self, numbers: &BTreeMap<String, u64>) -> BTreeMap<TensorId, u64> {
+        let known = |(name, &n): (&String, &u64)| {
+            self.request.program.tensor(name).map(|id| (id, rounded(n)))
+        };
+        numbers.iter().filter_map(known).collect()
     }
 
     /// The same with kernels of a kind.
@@ -208,7 +220,7 @@ impl<'p> Explanation<'p> {
         if !self.schedule.is_empty() {
             return Ok(String::new());
         }
-        let (program, found) = schedule_on_gpu(legalise(&self.request)?);
+        let (program, found) = schedule_on_gpu(legalise(&self.request)?, &self.request);
         let named = program.kernels.iter().zip(found);
         let line = |(kernel, text): (&cin::Kernel, Option<String>)| {
             Some(format!("/* {}: {} */\n", program.name(kernel), text?))

@@ -17,7 +17,7 @@ use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
-use tamis_runtime::{Tensor, check_dims};
+use tamis_runtime::{Tensor, check_dims, longest_row};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -402,10 +402,17 @@ pub(crate) fn request<'p>(
         datatype: options.datatype,
         dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
         entries: operands.iter().map(|(&id, t)| (id, rounded(t.nnz() as u64))).collect(),
+        longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(t, options)?))).collect(),
         width: IndexWidth::for_max(largest),
         parallel: options.parts != Parts::Whole,
         scheduled: !options.schedule.is_empty(),
     })
+}
+
+/// How many entries the longest row of an operand has, where schedules are chosen by that.
+pub(crate) fn longest(tensor: &Tensor, options: &Options) -> Option<u64> {
+    let chosen = options.backend.target().gpu && options.schedule.is_empty();
+    chosen.then(|| rounded(longest_row(tensor)))
 }
 
 /// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.

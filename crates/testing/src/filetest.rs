@@ -6,6 +6,7 @@
 //! y(i) = A(i,j) * x(j)
 //! schedule: reorder(j, i)                may be left out
 //! kind: compute                          of the kernels in the stages; may be left out
+//! stored: A 9x9 60 8                     of an operand in the stages: dimensions, entries, the longest row
 //! ---- ir                                a stage of `tamis explain`
 //! ...
 //! ---- run                               entries of operands, then of results
@@ -34,10 +35,36 @@ struct Filetest {
     formats: Vec<(String, Vec<String>)>,
     dims: BTreeMap<String, u64>,
     shapes: BTreeMap<String, Vec<u64>>,
+    about: Vec<About>,
     text: String,
     schedule: String,
     kind: KernelKind,
     sections: Vec<(String, String)>,
+}
+
+/// What the stages know of an operand.
+struct About {
+    name: String,
+    dims: Vec<u64>,
+    entries: u64,
+    longest: u64,
+}
+
+impl About {
+    /// Reads `A 9x9 60 8`.
+    fn parse(text: &str) -> Result<About, String> {
+        let wrong = || format!("expected NAME DIMS ENTRIES LONGEST, not {text}");
+        let [name, dims, entries, longest] = text.split_whitespace().collect::<Vec<_>>()[..] else {
+            return Err(wrong());
+        };
+        let number = |text: &str| text.parse::<u64>().map_err(|_| wrong());
+        Ok(About {
+            name: name.to_owned(),
+            dims: dims.split('x').map(number).collect::<Result<_, _>>()?,
+            entries: number(entries)?,
+            longest: number(longest)?,
+        })
+    }
 }
 
 /// Runs a filetest; `Ok` is the text as it should be, which differs from the given one where an
@@ -90,6 +117,7 @@ fn parse(text: &str) -> Result<Filetest, String> {
         formats: vec![],
         dims: BTreeMap::new(),
         shapes: BTreeMap::new(),
+        about: vec![],
         text: String::new(),
         schedule: String::new(),
         kind: KernelKind::Fused,
@@ -104,6 +132,8 @@ fn parse(text: &str) -> Result<Filetest, String> {
         if let Some(("schedule", commands)) = declared {
             let separator = if test.schedule.is_empty() { "" } else { "; " };
             test.schedule.push_str(&format!("{separator}{}", commands.trim()));
+        } else if let Some(("stored", numbers)) = declared {
+            test.about.push(About::parse(numbers)?);
         } else if let Some(("kind", kind)) = declared {
             let unknown = format!("there is no kind {kind}");
             test.kind = KernelKind::parse(kind.trim()).ok_or(unknown)?;
@@ -187,8 +217,15 @@ impl Filetest {
                 formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
             }
             let schedule = tamis::schedule::parse(&self.schedule)?;
-            let options = tamis::Options { schedule, ..tamis::Options::default() };
-            Explanation::of(&program, &formats, &options)?.of_kind(self.kind).stage(stage)
+            let mut options = tamis::Options { schedule, ..tamis::Options::default() };
+            let told = |of: fn(&About) -> u64| -> BTreeMap<String, u64> {
+                self.about.iter().map(|about| (about.name.clone(), of(about))).collect()
+            };
+            let (entries, longest) = (told(|a| a.entries), told(|a| a.longest));
+            options.shapes.extend(self.about.iter().map(|a| (a.name.clone(), a.dims.clone())));
+            let explanation = Explanation::of(&program, &formats, &options)?;
+            let explanation = explanation.of_entries(&entries).of_longest(&longest);
+            explanation.of_kind(self.kind).stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }

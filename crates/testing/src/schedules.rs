@@ -11,6 +11,11 @@ use tamis_core::notation::Expr;
 
 /// Commands that put loops of the last kernel on units of a GPU; empty if none can be.
 pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {
+    if random.one_in(4)
+        && let Some(tiles) = tiles(random, case)
+    {
+        return tiles;
+    }
     let Compiled::Program(program) = compiled(case, schedule) else { return String::new() };
     let Some(kernel) = program.kernels.last() else { return String::new() };
     let mut loops = kernel.body.loops();
@@ -34,6 +39,47 @@ pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {
         }
     }
     text
+}
+
+/// Tiles of positions of an operand on units of a GPU, whose sums are added up in order, if some of these
+/// can be.
+fn tiles(random: &mut Random, case: &Case) -> Option<String> {
+    let Compiled::Program(program) = compiled(case, "") else { return None };
+    let kernel = program.kernels.last()?;
+    let name = |v: &IndexVar| program.vars[*v].clone();
+    let loops: Vec<String> = kernel.body.loops().iter().map(name).collect();
+    for access in kernel.body.reads() {
+        let levels: Vec<String> =
+            program.level_vars(access.tensor, &access.indices).iter().map(name).collect();
+        if levels.len() < 2 || !loops.starts_with(&levels) {
+            continue;
+        }
+        let mut outer = levels[0].clone();
+        let mut text = String::new();
+        for (k, level) in levels[1..].iter().enumerate() {
+            text += &format!("fuse({outer}, {level}, fused{k}); ");
+            outer = format!("fused{k}");
+        }
+        let (tile, part) = (2 + random.below(12), 1 + random.below(4));
+        text += &format!("pos({outer}, at, {}); ", print::access(&program, access));
+        text += &format!("split(at, block, rest, {tile}); split(rest, inner, nz, {part}); ");
+        let columns = &loops[levels.len()..];
+        let unit = if random.one_in(2) { "gpu_warp" } else { "gpu_thread" };
+        let mut units = vec![("block", "gpu_block"), ("inner", unit)];
+        if let (Some(column), true) = (columns.first(), random.one_in(2)) {
+            let inner = columns[1..].join(", ");
+            let inner = if inner.is_empty() { inner } else { format!(", {inner}") };
+            text += &format!("reorder(block, inner, {column}, nz{inner}); ");
+            units.extend((unit == "gpu_warp").then_some((column.as_str(), "gpu_thread")));
+        }
+        let races = random.pick(&["temporary", "temporary", "parallel_reduction"]);
+        let on = |(var, unit): &(&str, &str)| format!("parallelize({var}, {unit}, {races})");
+        text += &units.iter().map(on).collect::<Vec<_>>().join("; ");
+        if !matches!(compiled(case, &text), Compiled::Refused) {
+            return Some(text);
+        }
+    }
+    None
 }
 
 /// A schedule for a case, empty if the case does not compile.

@@ -47,13 +47,41 @@ fn none_can_be_left_out() {
         }
     }
     assert!(barriers >= 3 && conditions >= 1, "{barriers} barriers, {conditions} conditions");
-    let rows = std::fs::read_to_string(
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery/schedules-gpu-rows.test"),
+    // The second has two phases, and sums in the one that fills.
+    for name in ["schedules-gpu-rows", "gpu-sparse-sddmm"] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");
+        let text = std::fs::read_to_string(path.join(format!("{name}.test"))).unwrap();
+        let checked = Checked::of(&filetest::cases(&text).unwrap().remove(0));
+        let whole =
+            checked.text().replace("return width == 32 ? 0xffffffffu :", "return 0xffffffffu; //");
+        assert!(!checked.is_right(&whole), "{name}: masks of parts of warps are not missed");
+    }
+}
+
+/// So many tiles that blocks join what blocks have joined.
+const TILES: usize = 66_000;
+
+/// Of all kernels that join edges of tiles, whatever they join.
+#[test]
+fn no_barrier_between_tiles_can_be_left_out() {
+    if !tamis::has_c_compiler() {
+        eprintln!("skipped: there is no C compiler");
+        return;
+    }
+    let entries: String = (0..TILES).map(|j| format!(" (1,{j}):{}", 1 + j % 7)).collect();
+    let text = format!(
+        "# one row\nA: csr\ny: dense\ny(i) = A(i,j)\nschedule: fuse(i, j, f); pos(f, p, A(i,j))\n\
+         schedule: split(p, block, thread, 256); parallelize(block, gpu_block, temporary)\n\
+         schedule: parallelize(thread, gpu_thread, temporary)\n---- run\nA 3x{TILES} ={entries}\n"
     );
-    let checked = Checked::of(&filetest::cases(&rows.unwrap()).unwrap().remove(0));
-    let whole =
-        checked.text().replace("return width == 32 ? 0xffffffffu :", "return 0xffffffffu; //");
-    assert!(!checked.is_right(&whole), "masks of parts of warps are not missed");
+    let checked = Checked::of(&filetest::cases(&text).unwrap().remove(0));
+    let text = checked.text();
+    assert!(checked.is_right_in(&text, 3), "it is wrong as it is");
+    let without = without_one(&text, &["__syncthreads();"]);
+    assert_eq!(without.len(), 2);
+    for changed in without {
+        assert!(!checked.is_right_in(&changed, 3), "no barrier is missed in\n{changed}");
+    }
 }
 
 /// A case with one kernel, and what it gives.
@@ -86,6 +114,11 @@ impl Checked {
 
     /// Whether a text gives the right result whenever it runs.
     fn is_right(&self, text: &str) -> bool {
+        self.is_right_in(text, RUNS)
+    }
+
+    /// Whether it does in so many runs.
+    fn is_right_in(&self, text: &str, runs: usize) -> bool {
         let compiled = emulated::compile_text(&[self.function()], text).unwrap();
         let named: Vec<(&str, &Tensor)> =
             self.operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
@@ -103,7 +136,7 @@ impl Checked {
             grain: u64::MAX,
         };
         assert!(values[id.index()].is_none());
-        (0..RUNS).all(|_| call.run().is_ok_and(|result| bits(&result) == bits(&self.expected)))
+        (0..runs).all(|_| call.run().is_ok_and(|result| bits(&result) == bits(&self.expected)))
     }
 }
 

@@ -14,6 +14,7 @@ mod provenance;
 mod scale;
 pub mod simplify;
 mod slices;
+pub mod tiles;
 
 pub use choice::Choice;
 pub use derived::Derived;

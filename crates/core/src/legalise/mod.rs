@@ -54,6 +54,9 @@ pub struct Request<'p> {
     pub dims: BTreeMap<IndexVar, u64>,
     /// How many entries operands store, as far as known; they only guide choices and may be rounded.
     pub entries: BTreeMap<TensorId, u64>,
+    /// How many entries the coordinate of operands' first levels has that has most, as far as known, in
+    /// the same way.
+    pub longest: BTreeMap<TensorId, u64>,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run

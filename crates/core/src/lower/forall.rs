@@ -203,10 +203,11 @@ impl Lowerer<'_> {
             Some(level) => {
                 let own = self.level_vars(self.kernel.result)[level];
                 let index = scope.bound.get(&own).copied().unwrap_or(nest.index);
-                self.assembled(level, index, body, scope, nest.is_universal())
+                self.assembled(level, index, body, scope.clone(), nest.is_universal())
             }
-            None => self.resolved(body, scope),
+            None => self.resolved(body, scope.clone()),
         };
+        let code = self.as_tile(nest.own, code, &mut scope);
         if bound.stmts.is_empty() || code.stmts.is_empty() {
             return code;
         }

@@ -24,6 +24,7 @@ mod assemble;
 mod bind;
 mod chunk;
 mod complex;
+mod edges;
 mod flat;
 mod forall;
 mod function;
@@ -44,6 +45,7 @@ mod signature;
 mod slice;
 mod stage;
 mod sum;
+mod tables;
 mod unroll;
 mod unstage;
 mod value;
@@ -88,6 +90,8 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
         segments: BTreeMap::new(),
         units: BTreeMap::new(),
         own_loops: BTreeMap::new(),
+        edges: vec![],
+        tables: BTreeMap::new(),
         raced: false,
         phased: false,
         tentative: false,
@@ -103,7 +107,7 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
     let in_place = lowerer.phased || matches!(lowerer.plan, Plan::Full | Plan::Follow);
     let body = match in_place && !lowerer.raced {
         true => parallel::marked(&lowerer.units, body),
-        false => body,
+        false => parallel::in_order(body),
     };
     let chunks = lowerer.interval.map(|interval| interval.chunks).ok_or(lowerer.whole);
     signature::finish(lowerer.builder, body, chunks)
@@ -132,6 +136,10 @@ struct Lowerer<'p> {
     units: BTreeMap<Var, ir::Unit>,
     /// How many such loops there are around each workspace.
     own_loops: BTreeMap<TensorId, usize>,
+    /// Sums of tiles of positions.
+    edges: Vec<edges::Edges>,
+    /// Where tiles of positions begin, by the variables of positions.
+    tables: BTreeMap<IndexVar, tables::Table>,
     /// Whether several iterations of these loops would write to what they cannot share.
     raced: bool,
     /// Whether entries of the result are counted before they are written.
@@ -230,14 +238,21 @@ impl Lowerer<'_> {
             (None, _) => Code::nothing(),
         };
         let mut stmts = self.scalar_operands(body.as_ref());
+        let [room, tables] = self.filled_tables();
+        stmts.extend(room);
         match self.in_phases(&code.stmts) {
             Some(phases) => {
                 self.phased = true;
+                stmts.extend(tables);
                 stmts.extend(phases);
             }
             None => {
+                let [room, joined] = self.joined_tiles();
+                stmts.extend(room);
+                stmts.extend(tables);
                 stmts.extend(self.before_result(code.covers));
                 stmts.extend(code.stmts);
+                stmts.extend(joined);
                 stmts.extend(self.after_result());
             }
         }

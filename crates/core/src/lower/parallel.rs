@@ -13,8 +13,10 @@
 //! runs. (Sparse iteration space transformations, section 6.3.)
 
 use super::complex::{Vals, Value};
+use super::result::Plan;
 use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::tiles::tiles;
 use crate::datatype::Register;
 use crate::ids::{IndexVar, TensorId, Var};
 use crate::ir::flow::{assigned, mentions, reads_first};
@@ -40,6 +42,12 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Vec<ir::Stmt> {
         let vals = self.arrays(self.kernel.result).vals;
+        if let Some(op) = op
+            && matches!(self.plan, Plan::Full | Plan::Follow)
+            && let Ok(tiles) = tiles(self.program, self.kernel, lhs, &scope.loops)
+        {
+            return self.in_run(&tiles, position, op, value, scope);
+        }
         match (op, self.is_raced(lhs, op, scope)) {
             (Some(op), true) if self.updates(vals, op, &value) => {
                 self.updated(vals, position, op, value)
@@ -81,12 +89,17 @@ impl Lowerer<'_> {
 
     /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
     /// of complex ones the parts by themselves.
-    fn updates(&self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
-        let arrays = &self.builder.arrays;
-        let register = self.facts.register();
-        let wide = vals.arrays().iter().all(|&a| arrays[a].elem == register.datatype());
+    fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
+        let wide = self.is_wide();
         let parts = vals.arrays().len() == 1 && matches!(vals, Vals::Real(_)) && value.im.is_none();
         wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
+    }
+
+    /// Whether elements of the result are as wide as values are computed.
+    pub(super) fn is_wide(&mut self) -> bool {
+        let register = self.facts.register().datatype();
+        let vals = self.arrays(self.kernel.result).vals.arrays();
+        vals.into_iter().all(|a| self.builder.arrays[a].elem == register)
     }
 
     fn updated(&mut self, vals: Vals, position: Expr, op: ReduceOp, value: Value) -> Vec<ir::Stmt> {
@@ -110,6 +123,15 @@ pub(super) fn marked(units: &BTreeMap<Var, Unit>, body: Vec<Stmt>) -> Vec<Stmt> 
         true => body,
         false => Marker { units }.block(body, None, &[]),
     }
+}
+
+/// A function's body without parallel loops.
+pub(super) fn in_order(body: Vec<Stmt>) -> Vec<Stmt> {
+    let one = |s: Stmt| match s.map_children(&mut |e| e, &mut in_order) {
+        Stmt::Parallel { var, lo, hi, body, .. } => Stmt::For { var, lo, hi, step: 1, body },
+        s => s,
+    };
+    body.into_iter().map(one).collect()
 }
 
 struct Marker<'u> {

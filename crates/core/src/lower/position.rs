@@ -163,6 +163,18 @@ impl Lowerer<'_> {
     /// What runs before a loop that visits positions from `first` on: searches for the parents of
     /// the first one.
     pub(super) fn found_first(&mut self, var: IndexVar, first: Expr, scope: &Scope) -> Vec<Stmt> {
+        let tile = self.tile_around(var, scope);
+        self.searched(var, first, scope, tile)
+    }
+
+    /// Searches for the parents of a position, between those of a tile around it if there is one.
+    pub(super) fn searched(
+        &mut self,
+        var: IndexVar,
+        first: Expr,
+        scope: &Scope,
+        tile: Option<Var>,
+    ) -> Vec<Stmt> {
         let Some(at) = self.counted_by(var) else { return vec![] };
         let program = self.program;
         let levels = program.storage(at.access.tensor).format.levels();
@@ -178,27 +190,49 @@ impl Lowerer<'_> {
                 }
                 (_, true) => position,
                 _ => {
-                    let parent = self.position_var(&at.access, k - 1);
-                    let (from, to) = self.stretch(&at, k - 1, scope);
-                    let end = self.temp("end");
-                    let mid = self.temp("mid");
-                    let half = add(Expr::Var(parent), Expr::Var(end));
-                    let behind = self.end_of(&at, k, Expr::Var(mid));
-                    let step = Stmt::If {
-                        cond: binary(BinaryOp::Le, behind, position),
-                        then: vec![assign(parent, add(Expr::Var(mid), int(1)))],
-                        otherwise: vec![assign(end, Expr::Var(mid))],
+                    let (from, to) = match tile {
+                        Some(tile) => self.bounds_in_tile(var, k - 1, tile),
+                        None => self.stretch(&at, k - 1, scope),
                     };
-                    let half = assign(mid, binary(BinaryOp::Div, half, int(2)));
-                    stmts.extend([assign(parent, from), assign(end, to)]);
-                    stmts.push(Stmt::While {
-                        cond: lt(Expr::Var(parent), Expr::Var(end)),
-                        body: vec![half, step],
-                    });
+                    let parent = self.position_var(&at.access, k - 1);
+                    stmts.extend(self.search_between(&at, k, position, (from, to)));
                     Expr::Var(parent)
                 }
             };
         }
         stmts
+    }
+
+    /// The parent of a position of level `k`, the first between bounds whose children end behind it.
+    fn search_between(
+        &mut self,
+        at: &Positions,
+        k: usize,
+        position: Expr,
+        (from, to): (Expr, Expr),
+    ) -> Vec<Stmt> {
+        let parent = self.position_var(&at.access, k - 1);
+        let (end, mid) = (self.temp("end"), self.temp("mid"));
+        let half = add(Expr::Var(parent), Expr::Var(end));
+        let behind = self.end_of(at, k, Expr::Var(mid));
+        let step = Stmt::If {
+            cond: binary(BinaryOp::Le, behind, position),
+            then: vec![assign(parent, add(Expr::Var(mid), int(1)))],
+            otherwise: vec![assign(end, Expr::Var(mid))],
+        };
+        let half = assign(mid, binary(BinaryOp::Div, half, int(2)));
+        let cond = lt(Expr::Var(parent), Expr::Var(end));
+        vec![assign(parent, from), assign(end, to), Stmt::While { cond, body: vec![half, step] }]
+    }
+
+    /// The levels whose positions are searched for, and the variables that hold them.
+    pub(super) fn searched_levels(&mut self, var: IndexVar) -> Vec<(usize, Var)> {
+        let Some(at) = self.counted_by(var) else { return vec![] };
+        let levels = self.program.storage(at.access.tensor).format.levels();
+        let tracked = (at.first + 1..=at.last).filter(|&k| {
+            let p = levels[k].kind.properties();
+            !p.full && !p.branchless
+        });
+        tracked.map(|k| (k - 1, self.position_var(&at.access, k - 1))).collect()
     }
 }

@@ -388,12 +388,16 @@ impl Lowerer<'_> {
 
     /// The constant that elements have before the first value is written.
     pub(super) fn initial(&self) -> Scalar {
-        let storage = self.program.storage(self.kernel.result);
-        let mut initial = storage.fill;
+        self.initial_as(self.program.storage(self.kernel.result).datatype)
+    }
+
+    /// The same in another type.
+    pub(super) fn initial_as(&self, datatype: DataType) -> Scalar {
+        let mut initial = self.program.storage(self.kernel.result).fill.computed(datatype);
         self.kernel.body.for_each_assign(&mut |lhs, op, _| {
             let identity = op.and_then(|op| self.program.identity(op, self.facts.compute));
             if let (true, Some(identity)) = (lhs.tensor == self.kernel.result, identity) {
-                initial = identity.computed(storage.datatype);
+                initial = identity.computed(datatype);
             }
         });
         initial

@@ -63,7 +63,11 @@ impl Lowerer<'_> {
     }
 
     /// A thread per tile.
-    fn tiles(&mut self, tiles: Expr, body: &mut dyn FnMut(&mut Self, Expr) -> Vec<Stmt>) -> Stmt {
+    pub(super) fn tiles(
+        &mut self,
+        tiles: Expr,
+        body: &mut dyn FnMut(&mut Self, Expr) -> Vec<Stmt>,
+    ) -> Stmt {
         let (block, thread, tile) = (self.temp("block"), self.temp("thread"), self.temp("tile"));
         let before = mul(Expr::Var(block), int(THREADS));
         let mut inner = vec![assign(tile, add(before.clone(), Expr::Var(thread)))];

@@ -3,8 +3,9 @@
 //! ```text
 //! y(i) = A(i,j) * x(j)          a part of a warp per row, positions on its threads, which add up
 //! C(i,k) = A(i,j) * B(j,k)      a warp per row, columns on its threads
+//!                               where a row has far more entries than others: tiles of positions
 //! y(j) = A(i,j) * x(i)          a thread per entry, which adds to an element of y
-//! a = A(i,j) * B(i,j)           a part of a warp per row, each of which adds to the result
+//! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
 //! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
 //! ```
@@ -17,22 +18,36 @@ use super::gpu::repeating;
 use super::parse::parse;
 use super::scheduler::Scheduler;
 use super::sums;
-use crate::cin::{Kernel, Program, Stmt};
+use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::ids::IndexVar;
+use crate::legalise::Request;
 use crate::notation::Access;
 
 /// Rows of a block, and threads that have columns of a row.
 const COLUMNS: [u64; 2] = [8, 32];
-/// Rows of a block, and threads that add up one: most rows of sparse matrices are short.
-const SUMS: [u64; 2] = [32, 8];
-/// The threads of a block that have a row each, or an entry.
+/// Threads that add up a row, where nothing is known of rows: most of sparse matrices are short.
+const LANES: u64 = 8;
+/// So many threads add up a row at least, and at most.
+const FEW_LANES: u64 = 2;
+const MOST_LANES: u64 = 32;
+/// Rows of a block where several threads have one.
+const MOST_ROWS: u64 = 32;
+/// The threads of a block that have a row each, or an entry, or parts of rows.
 const THREADS: u64 = 256;
+/// Rows of so many entries, and so many times as many as there are on average, are not left to a part of
+/// a warp.
+const LONG: u64 = 1024;
+const SKEWED: u64 = 64;
+/// Positions of a block and of a thread where rows are cut into tiles.
+const TILES: [u64; 2] = [4096, 16];
+/// Positions of a block and of a warp where its threads have columns.
+const WIDE_TILES: [u64; 2] = [512, 64];
 
 /// The program with loops on units of a GPU, and the schedule of each kernel that has some.
-pub fn on_gpu(mut program: Program) -> (Program, Vec<Option<String>>) {
+pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Option<String>>) {
     let mut found = vec![];
     for k in 0..program.kernels.len() {
-        let candidates = match nest(&program, &program.kernels[k]) {
+        let candidates = match nest(&program, &program.kernels[k], request) {
             Some(nest) => nest.candidates(),
             None => vec![],
         };
@@ -55,6 +70,7 @@ pub fn on_gpu(mut program: Program) -> (Program, Vec<Option<String>>) {
 
 /// Loops around everything else.
 struct Nest<'p> {
+    request: &'p Request<'p>,
     program: &'p Program,
     kernel: &'p Kernel,
     loops: Vec<IndexVar>,
@@ -82,9 +98,15 @@ struct Names {
     row: String,
     rest: String,
     fused: String,
+    entry: String,
+    column: String,
 }
 
-fn nest<'p>(program: &'p Program, kernel: &'p Kernel) -> Option<Nest<'p>> {
+fn nest<'p>(
+    program: &'p Program,
+    kernel: &'p Kernel,
+    request: &'p Request<'p>,
+) -> Option<Nest<'p>> {
     let mut loops = vec![];
     let mut at = &kernel.body;
     while let Stmt::Forall { var, body } = at {
@@ -118,9 +140,11 @@ fn nest<'p>(program: &'p Program, kernel: &'p Kernel) -> Option<Nest<'p>> {
         row: fresh("row"),
         rest: fresh("rest"),
         fused: fresh("fused"),
+        entry: fresh("entry"),
+        column: fresh("column"),
     };
     let reads = kernel.body.reads().into_iter().cloned().collect();
-    Some(Nest { program, kernel, loops, lhs, inside, reads, names })
+    Some(Nest { request, program, kernel, loops, lhs, inside, reads, names })
 }
 
 impl Nest<'_> {
@@ -141,6 +165,11 @@ impl Nest<'_> {
             found.push(self.rows());
         }
         found.push(self.as_they_are());
+        // Where sums have no order, any order will do.
+        let in_order = found.iter().filter(|text| text.contains(", temporary)"));
+        let atomic: Vec<String> =
+            in_order.map(|text| text.replace(", temporary)", ", atomics)")).collect();
+        found.extend(atomic);
         found
     }
 
@@ -184,7 +213,7 @@ impl Nest<'_> {
 
     /// Schedules for loops around an assignment.
     fn of_assignment(&self) -> Vec<String> {
-        let mut found = vec![];
+        let mut found: Vec<String> = self.tiles().into_iter().collect();
         if let Some(&column) = self.loops[1..].iter().rev().find(|v| self.is_column(**v)) {
             found.push(self.columns(column));
         }
@@ -239,8 +268,10 @@ impl Nest<'_> {
     /// What several rows of the outermost loop add to.
     fn races(&self) -> &'static str {
         let outermost = self.loops[0];
-        match self.is_told(outermost) && repeating(self.program, self.kernel, outermost).is_none() {
+        let alone = repeating(self.program, self.kernel, outermost).is_none();
+        match self.is_told(outermost) && alone {
             true => "no_races",
+            false if self.lhs.indices.is_empty() => "temporary",
             false => "atomics",
         }
     }
@@ -264,8 +295,8 @@ impl Nest<'_> {
     /// A warp per row, the coordinates or entries of a sum on its threads.
     fn sums(&self, sum: IndexVar, by_position: bool) -> String {
         let Names { block, warp, thread, rest, fused, .. } = &self.names;
-        let [warps, threads] = SUMS;
-        let rows = self.split_rows(block, warp, warps);
+        let threads = self.lanes(sum);
+        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let j = self.name(sum);
         let split = match self.sparse(sum).filter(|_| by_position) {
             Some(access) => {
@@ -296,8 +327,8 @@ impl Nest<'_> {
     /// A warp per row, the coordinates of a sum inside of all loops on its threads.
     fn inner_sum(&self, sum: IndexVar) -> String {
         let Names { block, warp, thread, rest, .. } = &self.names;
-        let [warps, threads] = SUMS;
-        let rows = self.split_rows(block, warp, warps);
+        let threads = self.lanes(sum);
+        let rows = self.split_rows(block, warp, (THREADS / threads).min(MOST_ROWS));
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp")];
         format!(
             "{rows}; split({}, {rest}, {thread}, {threads}); reorder({thread}, {rest}){}; \
@@ -305,6 +336,76 @@ impl Nest<'_> {
             self.name(sum),
             self.on_units(self.races(), &units)
         )
+    }
+
+    /// How many threads add up a row: about half of its entries.
+    fn lanes(&self, sum: IndexVar) -> u64 {
+        let known = self.sparse(sum).and_then(|access| self.entries_of_row(access, sum));
+        let half = known.map(|mean| (mean / 2).max(1).next_power_of_two());
+        half.map_or(LANES, |half| half.clamp(FEW_LANES, MOST_LANES))
+    }
+
+    /// How many entries a row of an operand has on average, if its second level is over a variable
+    /// and the first one over all rows.
+    fn entries_of_row(&self, access: &Access, var: IndexVar) -> Option<u64> {
+        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        let second = vars.len() == 2 && vars[1] == var;
+        let rows = *self.request.dims.get(vars.first().filter(|_| second)?)?;
+        Some(self.request.entries.get(&id)?.div_ceil(rows.max(1)))
+    }
+
+    /// An operand some of whose rows have far more entries than others, and how many of the outermost
+    /// loops are over its levels.
+    fn skewed(&self) -> Option<(&Access, usize)> {
+        let is_skewed = |access: &&Access| {
+            let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
+            let known = self.request.longest.get(&id).zip(self.request.entries.get(&id));
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let rows = vars.first().and_then(|v| self.request.dims.get(v));
+            known.zip(rows).is_some_and(|((&longest, entries), rows)| {
+                longest >= LONG && longest >= SKEWED.saturating_mul(entries / rows.max(&1))
+            })
+        };
+        let found = self.reads.iter().find(is_skewed)?;
+        let vars = self.program.level_vars(found.tensor, &found.indices);
+        (vars.len() > 1 && self.loops.starts_with(&vars)).then_some((found, vars.len()))
+    }
+
+    /// Tiles of positions of such an operand, whose sums are added up in order.
+    fn tiles(&self) -> Option<String> {
+        let Names { block, warp, thread, row, rest, fused, entry, column: columns } = &self.names;
+        let (access, levels) = self.skewed()?;
+        let mut text = String::new();
+        let mut outer = self.name(self.loops[0]).to_owned();
+        for (k, v) in self.loops[1..levels].iter().enumerate() {
+            let both = if k == 0 { fused.clone() } else { format!("{fused}_{}", k + 1) };
+            text += &format!("fuse({outer}, {}, {both}); ", self.name(*v));
+            outer = both;
+        }
+        let operand = crate::cin::print::access(self.program, access);
+        text += &format!("pos({outer}, {row}, {operand}); ");
+        let inner = &self.loops[levels..];
+        let Some(&column) = inner.iter().rev().find(|v| self.is_column(**v)) else {
+            let [of_block, of_thread] = TILES;
+            let units = [(&**block, "gpu_block"), (thread, "gpu_thread")];
+            return Some(format!(
+                "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {thread}, {entry}, \
+                 {of_thread}){}",
+                self.on_units("temporary", &units)
+            ));
+        };
+        let [of_block, of_warp] = WIDE_TILES;
+        let others = inner.iter().filter(|v| **v != column);
+        let others: String = others.map(|v| format!(", {}", self.name(*v))).collect();
+        let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
+        Some(format!(
+            "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {warp}, {entry}, \
+             {of_warp}); split({}, {columns}, {thread}, {MOST_LANES}); reorder({block}, {warp}, \
+             {columns}, {thread}, {entry}{others}){}",
+            self.name(column),
+            self.on_units("temporary", &units)
+        ))
     }
 
     /// A block per iteration of the outermost loop, threads on one inside that the result tells.

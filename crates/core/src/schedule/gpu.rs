@@ -10,9 +10,10 @@
 
 use super::Schedule;
 use super::command::Command;
-use super::nest::{around, assignments_within};
+use super::nest::{around, assignments, assignments_within};
 use super::scheduler::Scheduler;
-use crate::cin::{Kernel, Program, Races, Relation, Unit};
+use crate::cin::tiles::{NoTiles, tiles};
+use crate::cin::{Kernel, Program, Races, Relation, Stmt, Unit};
 use crate::diagnostic::Diagnostic;
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
@@ -195,6 +196,7 @@ fn shared(
             Err(s.refuse(2, message, help.to_owned()))
         }
         (Races::IgnoreRaces | Races::Atomics, _) => Ok(()),
+        (Races::Temporary | Races::ParallelReduction, _) if tiled(s, var).is_ok() => Ok(()),
         (Races::Temporary | Races::ParallelReduction, ir::Unit::Thread) => {
             let derived = &s.program.derived;
             let known = |v: &IndexVar| derived.depth(*v, outer) != usize::MAX;
@@ -214,7 +216,40 @@ fn shared(
                  may add to the same {element}",
                 unit.name()
             );
-            Err(s.refuse(2, message, "choose atomics".to_owned()))
+            let help = instead(tiled(s, var).err().unwrap_or(NoTiles::Unasked));
+            Err(s.refuse(2, message, help.to_owned()))
         }
     }
+}
+
+/// What to do where loops make no tiles.
+fn instead(why: NoTiles) -> &'static str {
+    match why {
+        NoTiles::Unasked => "choose atomics, or temporary for all loops over tiles",
+        NoTiles::Positions => {
+            "choose atomics, or loops over all positions of an operand: fuse and pos first"
+        }
+        NoTiles::Order => {
+            "choose atomics, or reorder the loops so that parts of positions are one behind \
+             the other"
+        }
+        NoTiles::Rows => "choose atomics: its positions do not come element by element",
+        NoTiles::Beside => {
+            "choose atomics, or reorder so that loops over coordinates of the result are \
+             around the innermost loop over positions"
+        }
+    }
+}
+
+/// Whether sums of tiles of positions are added up in order, of all that is written in a loop; or
+/// why not.
+fn tiled(s: &Scheduler<'_>, var: IndexVar) -> Result<(), NoTiles> {
+    let mut found = Ok(());
+    assignments(&s.kernel().body, &mut vec![], &mut |assign, loops| {
+        let Stmt::Assign { lhs, .. } = assign else { return };
+        if lhs.tensor == s.kernel().result && loops.contains(&var) && found.is_ok() {
+            found = tiles(&s.program, s.kernel(), lhs, loops).map(|_| ());
+        }
+    });
+    found
 }

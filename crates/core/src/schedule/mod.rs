@@ -45,6 +45,7 @@ pub use workspace::Kind;
 
 use crate::cin::{Bound, Merge, Program, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::legalise::Request;
 use scheduler::Scheduler;
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -85,8 +86,8 @@ pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Diagno
 }
 
 /// The program with loops on units of a GPU, and the schedules of its kernels, where there are any.
-pub fn schedule_on_gpu(program: Program) -> (Program, Vec<Option<String>>) {
-    let (program, found) = default::on_gpu(program);
+pub fn schedule_on_gpu(program: Program, request: &Request<'_>) -> (Program, Vec<Option<String>>) {
+    let (program, found) = default::on_gpu(program, request);
     (accumulate::accumulate(program), found)
 }
 

@@ -83,3 +83,25 @@ fn within(s: &Stmt, var: IndexVar, inside: (bool, bool), f: &mut dyn FnMut(&Acce
         }
     }
 }
+
+/// Calls `f` with each assignment and the loops around it.
+pub(super) fn assignments(
+    s: &Stmt,
+    outer: &mut Vec<IndexVar>,
+    f: &mut dyn FnMut(&Stmt, &[IndexVar]),
+) {
+    match s {
+        Stmt::Forall { var, body } => {
+            outer.push(*var);
+            assignments(body, outer, f);
+            outer.pop();
+        }
+        Stmt::Where { consumer, producer } => {
+            assignments(consumer, outer, f);
+            assignments(producer, outer, f);
+        }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| assignments(part, outer, f)),
+        Stmt::Within { body, .. } => assignments(body, outer, f),
+        Stmt::Assign { .. } => f(s, outer),
+    }
+}

@@ -8,7 +8,9 @@
 //! there is none.
 
 use super::Schedule;
-use crate::cin::{Kernel, Program};
+use super::nest::assignments;
+use crate::cin::tiles::tiles;
+use crate::cin::{Kernel, Program, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// Refuses schedules whose loops leave incomplete sums in a result that cannot hold them.
@@ -36,12 +38,18 @@ pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Diagno
 fn holds_sums(program: &Program, kernel: &Kernel) -> bool {
     let storage = program.storage(kernel.result);
     let mut holds = true;
-    kernel.body.for_each_assign(&mut |lhs, op, rhs| {
-        let Some(op) = op.filter(|_| lhs.tensor == kernel.result) else { return };
+    assignments(&kernel.body, &mut vec![], &mut |assign, loops| {
+        let Stmt::Assign { lhs, op: Some(op), rhs } = assign else { return };
+        if lhs.tensor != kernel.result {
+            return;
+        }
+        let op = *op;
         let identity = program.identity(op, kernel.compute);
         let fill = storage.fill.computed(kernel.compute);
         let starts = storage.format.is_full() || identity.is_some_and(|id| id.same_value(fill));
-        holds &= starts && storage.datatype == program.accumulator(rhs, kernel.compute);
+        let wide = storage.datatype == program.accumulator(rhs, kernel.compute);
+        // Sums of tiles have an array of their own where the result is too narrow.
+        holds &= starts && (wide || tiles(program, kernel, lhs, loops).is_ok());
     });
     holds
 }

@@ -21,7 +21,7 @@ use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{assign, binary, int, lt, sub};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, reads_first};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// The pass.
@@ -36,6 +36,9 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let at = body.iter().position(|s| !matches!(s, Stmt::Assign { .. }))?;
     let (before, rest) = (&body[..at], &body[at + 1..]);
     let end = end_of_children(function, *var, body, at)?;
+    if keeps_runs(rest) {
+        return None;
+    }
     let mut changed = vec![];
     assigned(body, &mut changed);
     if changed.iter().any(|v| uses(hi, *v)) || !reads_inputs_only(function, hi) {
@@ -57,6 +60,14 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     turn.push(assign(first, to));
     let cond = lt(from, hi.clone());
     Some(vec![assign(first, lo.clone()), Stmt::While { cond, body: turn }])
+}
+
+/// Whether turns hand something on under conditions: sums of runs, for which there is nothing to gain.
+fn keeps_runs(rest: &[Stmt]) -> bool {
+    let mut changed = vec![];
+    let chosen = rest.iter().filter(|s| matches!(s, Stmt::If { .. }));
+    chosen.flat_map(Stmt::blocks).for_each(|block| assigned(block, &mut changed));
+    changed.iter().any(|&v| reads_first(rest, v, &mut false))
 }
 
 /// The end of the children of the parent that the statement at a place of a loop tracks, as a

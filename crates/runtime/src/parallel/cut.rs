@@ -40,6 +40,21 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     cuts
 }
 
+/// How many entries the coordinate of a tensor's first level has that has most.
+pub fn longest_row(tensor: &Tensor) -> u64 {
+    let Some(last) = tensor.levels().len().checked_sub(1) else { return 1 };
+    let lead = Lead::down_to(tensor, last);
+    let coordinate = |p: u64| lead.views[0].crd.map_or(p as i64, |_| lead.views[0].coordinate(p));
+    let (mut longest, mut begin) = (0, 0);
+    for p in 1..=lead.positions() {
+        if p == lead.positions() || coordinate(p) != coordinate(p - 1) {
+            longest = longest.max(lead.before(p) - lead.before(begin));
+            begin = p;
+        }
+    }
+    u64::try_from(longest).unwrap_or(u64::MAX)
+}
+
 /// The iteration that a coordinate or a position belongs to.
 fn iteration(call: &Call<'_>, scale: &Scale, at: i64) -> i64 {
     let steps = scale.is_ordered() && !scale.is_plain();
@@ -214,5 +229,28 @@ impl<'t> Lead<'t> {
         let coordinate = |p: u64| self.views[0].coordinate(p);
         let begins = |&p: &u64| p == 0 || coordinate(p - 1) != coordinate(p);
         (position..self.positions()).find(begins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::longest_row;
+    use crate::{Coordinates, Duplicates, Values, pack};
+    use tamis_core::datatype::DataType;
+    use tamis_core::format;
+
+    /// Tensors have the longest rows of the lists that they were packed from.
+    #[test]
+    fn longest_rows() {
+        let crds = vec![vec![0, 2, 2, 2, 2, 3], vec![1, 0, 1, 3, 4, 1]];
+        let list = Coordinates { dims: vec![5, 6], crds, vals: Values::F64(vec![1.0; 6]) };
+        let formats = [("csr", 4), ("coo", 4), ("dcsr", 4), ("csc", 3), ("dcsc", 3)];
+        for (name, expected) in formats {
+            let storage = format::parse(name, Some(2)).and_then(|f| f.resolve(DataType::F64));
+            let storage = storage.unwrap_or_else(|d| panic!("{d}"));
+            assert_eq!(list.longest_row(&storage.format), Some(expected), "{name}");
+            let tensor = pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
+            assert_eq!(longest_row(&tensor), expected, "{name}");
+        }
     }
 }

@@ -21,6 +21,7 @@ use crate::memory;
 use crate::tensor::Tensor;
 use combine::Combination;
 use concatenate::Concatenation;
+pub use cut::longest_row;
 use list::Parts;
 use overlap::Rows;
 use std::sync::Mutex;

@@ -1,6 +1,6 @@
 //! Kernels on a GPU: checked against the processor, and timed by the device's clock.
 //!
-//! `gpu [--quick] [--backend cuda|cuda-emulated]`: five-point stencils and random matrices of 240 MB and more, small ones
+//! `gpu [--quick] [--backend cuda|cuda-emulated]`: five-point stencils, random and power-law matrices of 240 MB and more, small ones
 //! with `--quick`. Bytes are those that a kernel has to read and write at least once.
 
 use std::process::ExitCode;
@@ -93,7 +93,7 @@ fn main() -> ExitCode {
     println!("{:10} {:10} {:>12} {:>10} {:>8}", "kernel", "input", "nnz", "ms", "GB/s");
     let mut failed = false;
     for operation in &OPERATIONS {
-        for input in ["stencil", "random"] {
+        for input in ["stencil", "random", "power-law"] {
             match race(operation, input, quick, backend) {
                 Ok(line) => println!("{line}"),
                 Err(why) => {
@@ -127,8 +127,10 @@ fn race(
     }
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let mut options = Options { backend, schedule: Schedule::default(), ..Options::default() };
+    let program = tamis::notation::parse(operation.text)?;
     for (name, text) in operation.results {
-        options.results.insert((*name).to_owned(), format::parse(text, None)?);
+        let order = program.tensor(name).map(|id| program.tensors[id].order);
+        options.results.insert((*name).to_owned(), format::parse(text, order)?);
     }
     let kernel = Kernel::compile(operation.text, &operands, &options)?;
     let reference = Options { backend: Backend::Jit, ..options.clone() };
@@ -144,11 +146,11 @@ fn race(
             .iter()
             .map(|(_, t)| tamis_cuda::resident::to_device(t))
             .collect::<Result<_, _>>()?,
-        _ => vec![],
+        _ => tensors.iter().map(|(_, t)| tamis_cuda::resident::hold(t)).collect(),
     };
     let mut times = vec![];
     let mut bytes: usize = tensors.iter().map(|(_, t)| size(t)).sum();
-    for _ in 0..if backend == Backend::Cuda { RUNS } else { 1 } {
+    for _ in 0..if backend == Backend::Cuda { RUNS } else { 2 } {
         let results = call()?;
         times.push(last_milliseconds().unwrap_or(f32::NAN));
         check(&results[0].1, &expected[0].1)?;
@@ -166,6 +168,14 @@ fn entries(operation: &Operation, input: &str, quick: bool) -> Coordinates {
     match (input, quick) {
         ("stencil", true) => stencil(40, matrix),
         ("stencil", false) => stencil(2200, matrix),
+        ("power-law", true) => {
+            power_law(if matrix { &[2_000, 20_000] } else { &[1_000, 100, 400] }, 20_000)
+        }
+        ("power-law", false) => {
+            let dims: &[u64] =
+                if matrix { &[1 << 20, 1 << 20] } else { &[1 << 12, 1 << 12, 1 << 12] };
+            power_law(dims, 24_000_000)
+        }
         (_, true) => random(if matrix { &[500, 500] } else { &[60, 60, 60] }, 5_000),
         (_, false) => {
             let dims: &[u64] =
@@ -225,15 +235,38 @@ fn stencil(side: u64, matrix: bool) -> Coordinates {
     Coordinates { dims, crds, vals: Values::F64(vals) }
 }
 
-/// Entries anywhere, few rows with most of them.
+/// Entries anywhere, more of them in the first rows.
 fn random(dims: &[u64], entries: usize) -> Coordinates {
+    listed(dims, entries, &mut |random, rows| {
+        let below = 1 + random.below(rows as usize);
+        random.below(below) as u64
+    })
+}
+
+/// Entries anywhere, of rows that have half as many where there are twice as many rows before.
+fn power_law(dims: &[u64], entries: usize) -> Coordinates {
+    const STEPS: usize = 1 << 30;
+    listed(dims, entries, &mut |random, rows| {
+        let share = random.below(STEPS) as f64 / STEPS as f64;
+        (((rows as f64).powf(share)) as u64).clamp(1, rows) - 1
+    })
+}
+
+/// Entries in rows of someone's choice, anywhere in these.
+fn listed(
+    dims: &[u64],
+    entries: usize,
+    row: &mut dyn FnMut(&mut Random, u64) -> u64,
+) -> Coordinates {
     let mut random = Random::new(7);
     let mut crds = vec![vec![]; dims.len()];
     let mut vals = vec![];
     for _ in 0..entries {
         for (k, (list, &dim)) in crds.iter_mut().zip(dims).enumerate() {
-            let below = if k == 0 { 1 + random.below(dim as usize) } else { dim as usize };
-            list.push(random.below(below) as u64);
+            list.push(match k {
+                0 => row(&mut random, dim),
+                _ => random.below(dim as usize) as u64,
+            });
         }
         vals.push(1.0 + random.below(8) as f64);
     }

@@ -92,7 +92,7 @@ fn params(writer: &Writer<'_>, hidden: Hidden) -> String {
 }
 
 /// What a kernel runs, without what it does not need of what every thread computes.
-fn needed(step: &Step) -> Vec<Stmt> {
+pub(super) fn needed(step: &Step) -> Vec<Stmt> {
     let mut kept: Vec<Stmt> = step.own.clone();
     for s in step.common.iter().rev() {
         let idle = matches!(s, Stmt::Assign { var, .. } if !exposes(&kept, *var));

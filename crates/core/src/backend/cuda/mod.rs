@@ -23,7 +23,7 @@ mod kernel;
 mod plan;
 mod words;
 
-pub use plan::{Kernels, Launch, kernels};
+pub use plan::{Kernels, Launch, Table, kernels};
 
 pub(in crate::backend) use device::Place;
 

@@ -14,7 +14,7 @@ use crate::ids::{Array, Var};
 use crate::ir::flow::{assigned, exposes, mentions};
 use crate::ir::parallel::has_parallel;
 use crate::ir::{Expr, Function, Role, Stmt, Unit};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The threads of a warp.
 const WARP: i64 = 32;
@@ -49,6 +49,17 @@ pub struct Launch {
     pub many: bool,
     /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
     pub reserves: Vec<Array>,
+    /// What it leaves, if operands alone decide that, for kernels after it and other calls.
+    pub table: Option<Table>,
+}
+
+/// Arrays that kernels share and one of them fills by operands alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The arrays.
+    pub arrays: Vec<Array>,
+    /// What is read of operands.
+    pub inputs: Vec<Array>,
 }
 
 /// How a function runs on a GPU; or, in words, why it runs on the host.
@@ -61,6 +72,7 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
             threads: step.shape.threads as u32,
             many: matches!(step.kind, Kind::Grid | Kind::Fill),
             reserves: step.reserves(),
+            table: table(function, &steps, k),
         });
         let launches: Vec<Launch> = launches.collect();
         let reserves = launches.iter().any(|launch| !launch.reserves.is_empty());
@@ -68,6 +80,24 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
         Ok(Kernels { launches, common: common(function), fails, reserves })
     };
     functions.iter().zip(names).map(of).collect()
+}
+
+/// What a kernel leaves, if operands alone decide that and nobody else writes to it.
+fn table(function: &Function, steps: &[Step], k: usize) -> Option<Table> {
+    let is = |array: &Array, role: Role| function.arrays[*array].role == role;
+    let step = &steps[k];
+    let own: BTreeSet<Array> = step.own.iter().flat_map(changed).collect();
+    let others = (0..steps.len()).filter(|&other| other != k);
+    let elsewhere =
+        others.flat_map(|other| &steps[other].own).filter(|s| !matches!(s, Stmt::Reserve { .. }));
+    let elsewhere: Vec<Array> = elsewhere.flat_map(changed).collect();
+    let alone = own.iter().all(|a| is(a, Role::Common) && !elsewhere.contains(a));
+    let mut used = vec![];
+    super::kernel::needed(step).iter().for_each(|s| arrays(s, &mut used));
+    let inputs: BTreeSet<Array> = used.into_iter().filter(|a| !own.contains(a)).collect();
+    let told = inputs.iter().all(|a| is(a, Role::Input)) && !fails(&step.own);
+    let kept = step.kind == Kind::Grid && !own.is_empty() && alone && told;
+    kept.then(|| Table { arrays: own.into_iter().collect(), inputs: inputs.into_iter().collect() })
 }
 
 /// What a kernel is called.
@@ -281,6 +311,11 @@ impl Planner<'_> {
         if let Some(array) = used.iter().filter(own).find(|a| !self.held.contains_key(a)) {
             return Err(format!("{} has no constant size", self.function.arrays[*array].name));
         }
+        // A thread for itself may go where it likes: there is nothing to wait for.
+        let changed = match s {
+            Stmt::Parallel { unit: Unit::Thread, .. } => &[],
+            _ => changed,
+        };
         s.blocks().flatten().try_for_each(|s| self.possible(s, changed))
     }
 
