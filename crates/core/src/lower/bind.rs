@@ -242,12 +242,20 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The width of the parts that a variable counts.
+    /// The width of the parts that a variable counts: the same wherever loops over what was made
+    /// from the same variable are.
     fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {
         let Some(&Relation::Part { of, parts, .. }) = self.program.derived.relation(part) else {
             unreachable!("parts have a width");
         };
-        let up = add(self.size(of, scope), int(parts as i64 - 1));
+        let derived = &self.program.derived;
+        let mut around = self.around(of, scope);
+        let origins = derived.ancestors(of);
+        around.bound.retain(|&v, _| {
+            let related = || derived.ancestors(v).iter().any(|v| origins.contains(v));
+            !(derived.is_scheduled(v) && related())
+        });
+        let up = add(self.size(of, &around), int(parts as i64 - 1));
         binary(BinaryOp::Div, up, int(parts as i64))
     }
 }
