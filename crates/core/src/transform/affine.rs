@@ -1,7 +1,7 @@
 //! What the passes ask of expressions: which variables they use, and how they move with one.
 
 use crate::algebra::{BinaryOp, UnaryOp};
-use crate::ids::Var;
+use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
 use crate::ir::flow::exposes;
 use crate::ir::{Expr, Function, Role, Stmt};
@@ -10,6 +10,13 @@ use crate::ir::{Expr, Function, Role, Stmt};
 pub(super) fn uses(e: &Expr, var: Var) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
+    found
+}
+
+/// Whether an expression reads an array.
+pub(super) fn reads(e: &Expr, array: Array) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
     found
 }
 

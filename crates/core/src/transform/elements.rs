@@ -41,7 +41,7 @@
 //! }
 //! ```
 
-use super::affine::{inlined, reads_inputs_only, uses};
+use super::affine::{inlined, reads, reads_inputs_only, uses};
 use super::names::{Names, beside_constant};
 use super::{fresh, rewrite};
 use crate::algebra::{BinaryOp, ReduceOp};
@@ -88,11 +88,13 @@ fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
 fn stored(block: &[Stmt]) -> Vec<Array> {
     let mut found = vec![];
     for s in block {
-        found.extend(match s {
+        let here = match s {
             Stmt::Store { array, .. } => vec![*array],
             s => s.blocks().flat_map(stored).collect(),
-        });
+        };
+        found.extend(here);
     }
+    found.sort();
     found.dedup();
     found
 }
@@ -213,9 +215,12 @@ struct Seen<'f> {
 }
 
 impl Seen<'_> {
-    /// Nothing if elements cannot be told apart.
+    /// Nothing if elements cannot be told apart, or a turn may end early.
     fn block(&mut self, block: &[Stmt], names: &mut Names) -> Option<()> {
         for s in block {
+            if let Stmt::Fail(_) = s {
+                return None;
+            }
             for e in s.exprs() {
                 self.expr(e, names)?;
             }
@@ -227,7 +232,7 @@ impl Seen<'_> {
                     self.all.push(index.clone());
                     self.written.push(index);
                 }
-                s if !touches(s, self.array) => names.forget(std::slice::from_ref(s)),
+                s if !touches(s, self.array) && !fails(s) => names.forget(std::slice::from_ref(s)),
                 Stmt::If { then, otherwise, .. } => {
                     let before = (self.read.clone(), self.written.clone());
                     self.block(then, &mut names.clone())?;
@@ -262,6 +267,8 @@ impl Seen<'_> {
         let mut known = Some(());
         e.walk(&mut |e| match e {
             Expr::Len(array) if *array == self.array => known = None,
+            // The second may not be asked for.
+            Expr::AndThen(_, b) if reads(b, self.array) => known = None,
             Expr::Load { array, index, lanes } if *array == self.array => {
                 match self.fixed(index, names).filter(|_| *lanes == 1) {
                     Some(index) => {
@@ -312,6 +319,11 @@ fn settled(index: Expr) -> Expr {
     }
 }
 
+/// Whether a statement may end the function.
+fn fails(s: &Stmt) -> bool {
+    matches!(s, Stmt::Fail(_)) || s.blocks().flatten().any(fails)
+}
+
 /// Whether a statement reads or writes an array.
 fn touches(s: &Stmt, array: Array) -> bool {
     s.named().1.contains(&array)
@@ -343,13 +355,6 @@ fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Opt
     let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body };
     let update = Stmt::Update { array, index, op: *op, value: Expr::Var(register) };
     Some(vec![when(lt(lo.clone(), hi.clone()), vec![assign(register, identity), nest, update])])
-}
-
-/// Whether an expression reads an array.
-fn reads(e: &Expr, array: Array) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
-    found
 }
 
 #[cfg(test)]

@@ -11,9 +11,8 @@
 //! for p in mid..hi { k = crd[p]; t0 = .. }
 //! ```
 //!
-//! An accumulator ends a turn in another register than it began, and is copied. Only where vectors
-//! are narrow, so that there are many of them, and where nobody does this later. More turns gain
-//! nothing.
+//! An accumulator ends a turn in another register than it began, and is copied. Only where no
+//! compiler does this later. More turns gain nothing.
 
 use super::affine::shifted;
 use super::{Target, fresh, rewrite};

@@ -14,9 +14,9 @@
 //!
 //! Each element is computed by the same operations in the same order. A strip is a page long, which
 //! is what processors foresee of each of the streams that the nest reads. Nests that are tiled into
-//! registers need no strips, and code for people has none.
+//! registers need no strips, and code for people has none. Names that a nest gives are its own.
 
-use super::affine::{is_carried_in, uses};
+use super::affine::{is_carried_in, reads, uses};
 use super::sink::{Rows, factors};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
@@ -74,7 +74,8 @@ impl Nest {
         assigned(std::slice::from_ref(nest), &mut changed);
         let same = |e: &Expr| !changed.iter().any(|v| uses(e, *v));
         let repeats = !is_carried_in(std::slice::from_ref(nest), &changed, &[]);
-        if !repeats || !only_stores_to(nest, *array) || !same(lo) || !same(end) {
+        let apart = only_stores_to(nest, *array) && !reads_outside(nest, *array);
+        if !repeats || !apart || !same(lo) || !same(end) {
             return None;
         }
         let ends = factors(end);
@@ -180,6 +181,16 @@ fn only_stores_to(s: &Stmt, array: Array) -> bool {
     }
 }
 
+/// Whether loops that are directly inside of each other read an array in their bounds, or in the
+/// names between them: there it would not be of the row at hand.
+fn reads_outside(nest: &Stmt, array: Array) -> bool {
+    let here = |s: &Stmt| s.exprs().any(|e| reads(e, array));
+    let Stmt::For { body, .. } = nest else { return false };
+    let Some((inner, names)) = body.split_last() else { return here(nest) };
+    let deeper = matches!(inner, Stmt::For { .. }) && names.iter().all(|s| s.blocks().count() == 0);
+    here(nest) || deeper && (names.iter().any(here) || reads_outside(inner, array))
+}
+
 /// What is multiplied by these factors in a product.
 fn quotient(e: &Expr, by: &[Expr]) -> Option<Expr> {
     if *e == int(0) {
@@ -213,7 +224,8 @@ mod tests {
 
     fn read(body: &str) -> Function {
         let head = "fn f(n: i64, m: i64, begin: i64, crd: in [i32], A: in [f64], y: out [f64], z: out [f64]) {\n";
-        let vars = "  var d, i, k, p, strip, strip_first, strip_last, strip_rows: i64\n";
+        let vars =
+            "  var d, i, k, p, strip, strip_first, strip_last, strip_rows: i64\n  var t: f64\n";
         parse(&format!("{head}{vars}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"))
     }
 
@@ -271,6 +283,8 @@ mod tests {
             nest(fill, "", bounds, "y[i] = y[i] + A[i] z[i] = 1.0"),
             // Turns that hang together.
             nest(fill, "k = k + 1", bounds, "y[i] = y[i] + A[k]"),
+            // An element that the nest has not finished.
+            nest(fill, "t = y[5]", bounds, "y[i] = y[i] + t"),
             // A tile in registers is better.
             nest(fill, "", "0..n", store),
         ] {

@@ -13,7 +13,6 @@
 //! Only names may come before the question, so that little stands twice.
 
 use super::affine::{reads_inputs_only, uses};
-use crate::algebra::BinaryOp;
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt};
 
@@ -45,7 +44,8 @@ fn asked_before(function: &Function, s: Stmt) -> Stmt {
     }
     let [then, otherwise] = [then, otherwise].map(|rest| {
         let body = [names, rest].concat();
-        vec![Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: *step, body }]
+        let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: *step, body };
+        vec![asked_before(function, nest)]
     });
     Stmt::If { cond: cond.clone(), then, otherwise }
 }
@@ -53,13 +53,7 @@ fn asked_before(function: &Function, s: Stmt) -> Stmt {
 /// Whether an expression has the same value however often it is asked, also where it was not.
 fn reads_nothing(e: &Expr) -> bool {
     let mut nothing = true;
-    e.walk(&mut |e| {
-        nothing &= match e {
-            Expr::Load { .. } | Expr::Len(_) => false,
-            Expr::Binary(BinaryOp::Div | BinaryOp::Mod, _, by) => matches!(**by, Expr::Const(_)),
-            _ => true,
-        };
-    });
+    e.walk(&mut |e| nothing &= !matches!(e, Expr::Load { .. } | Expr::Len(_)));
     nothing
 }
 
@@ -83,6 +77,12 @@ mod tests {
              else { y[k] = 2.0 } } }",
             "for i in 0..n { if n - i < 3 { for j in 0..m { k = i64(crd[j]) y[k] = 1.0 } } \
              else { for j in 0..m { k = i64(crd[j]) y[k] = 2.0 } } }",
+        );
+        check(
+            "for i in 0..n { for j in 0..m { if i < 3 { if n < 3 { y[j] = 1.0 } else { y[i] = 2.0 } } \
+             else { y[i] = 3.0 } } }",
+            "for i in 0..n { if i < 3 { if n < 3 { for j in 0..m { y[j] = 1.0 } } \
+             else { for j in 0..m { y[i] = 2.0 } } } else { for j in 0..m { y[i] = 3.0 } } }",
         );
         check(
             "for i in 0..n { for j in 0..m { if n < 3 { y[j] = 1.0 } else { y[i] = 2.0 } } }",

@@ -39,8 +39,15 @@ impl Streams<'_> {
                 e.walk(&mut |e| {
                     let Expr::Load { array, index, .. } = e else { return };
                     let known = found.iter().any(|(known, _)| known == array);
+                    // Smaller ones would be asked for again and again.
+                    let line = (LINE / self.function.arrays[*array].elem.size()) as i64;
                     match multiple(&names.resolved(index), position) {
-                        Some((size @ 2.., at)) if at < size && !known && self.is_input(*array) => {
+                        Some((size, at))
+                            if size * 2 >= line
+                                && (0..size).contains(&at)
+                                && !known
+                                && self.is_input(*array) =>
+                        {
                             found.push((*array, size));
                         }
                         _ => {}
