@@ -10,7 +10,6 @@ use super::Lowerer;
 use super::forall::Loop;
 use crate::algebra::BinaryOp;
 use crate::format::LevelMap;
-use crate::ids::Var;
 use crate::ir::build::{binary, int, lt, mul, sub};
 use crate::ir::{Expr, Stmt};
 
@@ -41,53 +40,7 @@ pub(super) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
     // The bound tells later passes that there are few turns.
     let hi = binary(BinaryOp::Min, rest.clone(), int(size));
     let part = Stmt::For { var, lo, hi, step, body };
-    Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![unswitched(full)] }
-}
-
-/// A loop with a condition that no turn changes, as a condition with two loops.
-fn unswitched(s: Stmt) -> Stmt {
-    let Stmt::For { var, lo, hi, step, body } = &s else { return s };
-    let mut changed = vec![*var];
-    for s in body {
-        changed.extend(assigned(s));
-    }
-    let fixed = |e: &Expr| !loads(e) && !changed.iter().any(|&v| mentions(e, v));
-    let switch = |s: &Stmt| matches!(s, Stmt::If { cond, .. } if fixed(cond));
-    let Some(at) = body.iter().position(switch) else { return s };
-    let Stmt::If { cond, then, otherwise } = &body[at] else { return s };
-    let with = |branch: &[Stmt]| Stmt::For {
-        var: *var,
-        lo: lo.clone(),
-        hi: hi.clone(),
-        step: *step,
-        body: [&body[..at], branch, &body[at + 1..]].concat(),
-    };
-    Stmt::If { cond: cond.clone(), then: vec![with(then)], otherwise: vec![with(otherwise)] }
-}
-
-/// The variables that a statement gives values.
-fn assigned(s: &Stmt) -> Vec<Var> {
-    let mut vars = match s {
-        Stmt::Assign { var, .. } | Stmt::For { var, .. } => vec![*var],
-        _ => vec![],
-    };
-    for block in s.blocks() {
-        block.iter().for_each(|s| vars.extend(assigned(s)));
-    }
-    vars
-}
-
-/// Whether an expression depends on what is in memory, which the loop may change.
-fn loads(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
-    found
-}
-
-fn mentions(e: &Expr, var: Var) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= *e == Expr::Var(var));
-    found
+    Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![full] }
 }
 
 /// Whether code has no loops but peeled ones.

@@ -1,6 +1,7 @@
 //! What the passes ask of expressions: which variables they use, and how they move with one.
 
 use crate::algebra::{BinaryOp, UnaryOp};
+use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
 use crate::ir::flow::exposes;
@@ -10,6 +11,13 @@ use crate::ir::{Expr, Function, Role, Stmt};
 pub(super) fn uses(e: &Expr, var: Var) -> bool {
     let mut found = false;
     e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
+    found
+}
+
+/// Whether an expression depends on what is in memory.
+pub(super) fn loads(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
     found
 }
 
@@ -60,6 +68,21 @@ pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
             Some(add((**a).clone(), beside(b, var)?))
         }
         _ => None,
+    }
+}
+
+/// The rest of an index and the constant that is added to it.
+pub(super) fn beside_constant(e: &Expr) -> (Expr, i64) {
+    match e {
+        Expr::Const(Scalar::I64(c)) => (int(0), *c),
+        Expr::Binary(BinaryOp::Add, a, b) => match (&**a, &**b) {
+            (a, Expr::Const(Scalar::I64(c))) => {
+                let (rest, more) = beside_constant(a);
+                (rest, more.wrapping_add(*c))
+            }
+            _ => (e.clone(), 0),
+        },
+        e => (e.clone(), 0),
     }
 }
 

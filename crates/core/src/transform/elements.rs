@@ -41,8 +41,8 @@
 //! }
 //! ```
 
-use super::affine::{inlined, reads, reads_inputs_only, uses};
-use super::names::{Names, beside_constant};
+use super::affine::{beside_constant, inlined, reads, reads_inputs_only, uses};
+use super::names::Names;
 use super::{fresh, rewrite};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::datatype::Scalar;

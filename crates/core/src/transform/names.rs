@@ -1,10 +1,7 @@
 //! What the variables of a block stand for.
 
 use super::affine::{replace, uses};
-use crate::algebra::BinaryOp;
-use crate::datatype::Scalar;
 use crate::ids::Var;
-use crate::ir::build::int;
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Stmt};
 
@@ -39,20 +36,5 @@ impl Names {
 
     fn forget_var(&mut self, var: Var) {
         self.0.retain(|(v, value)| *v != var && !uses(value, var));
-    }
-}
-
-/// The rest of an index and the constant that is added to it.
-pub(super) fn beside_constant(e: &Expr) -> (Expr, i64) {
-    match e {
-        Expr::Const(Scalar::I64(c)) => (int(0), *c),
-        Expr::Binary(BinaryOp::Add, a, b) => match (&**a, &**b) {
-            (a, Expr::Const(Scalar::I64(c))) => {
-                let (rest, more) = beside_constant(a);
-                (rest, more.wrapping_add(*c))
-            }
-            _ => (e.clone(), 0),
-        },
-        e => (e.clone(), 0),
     }
 }

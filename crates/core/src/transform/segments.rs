@@ -16,7 +16,7 @@
 //!
 //! The inner loop has nothing to track, so that what belongs to a parent can stay in registers.
 
-use super::affine::{beside, reads_inputs_only, replace, uses};
+use super::affine::{beside, loads, reads_inputs_only, replace, uses};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
@@ -94,10 +94,4 @@ fn end_of_children(function: &Function, var: Var, body: &[Stmt], at: usize) -> O
         && beside(index, parent)? == int(1)
         && !changed.contains(&parent);
     (fixed && tracks).then(|| sub((**end).clone(), offset))
-}
-
-fn loads(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
-    found
 }

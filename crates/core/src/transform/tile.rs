@@ -14,7 +14,7 @@
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{beside, exchange, inlined, is_carried_in, shifted, uses, widened};
+use super::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, uses, widened};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
@@ -269,12 +269,6 @@ fn with_inner(block: Vec<Stmt>, var: Var, f: &dyn Fn(Stmt) -> Vec<Stmt>) -> Vec<
         }
     }
     out
-}
-
-fn loads(e: &Expr) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Load { .. } | Expr::Len(_)));
-    found
 }
 
 fn contains(e: &Expr, part: &Expr) -> bool {

@@ -10,51 +10,42 @@
 //! }
 //! ```
 //!
-//! Only names may come before the question, so that little stands twice.
+//! Only assignments and stores may stand beside the question, so that little stands twice.
 
-use super::affine::{reads_inputs_only, uses};
+use super::affine::{loads, uses};
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The pass.
-pub(super) fn unswitch(mut function: Function) -> Function {
-    let body = std::mem::take(&mut function.body);
-    let body = block(&function, body);
-    Function { body, ..function }
+pub(super) fn unswitch(function: Function) -> Function {
+    Function { body: block(function.body), ..function }
 }
 
 /// Inner loops first, so that a question leaves all loops that it does not depend on.
-fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
-    let inner = |s: Stmt| s.map_children(&mut |e| e, &mut |b| block(function, b));
-    stmts.into_iter().map(|s| asked_before(function, inner(s))).collect()
+fn block(stmts: Vec<Stmt>) -> Vec<Stmt> {
+    let inner = |s: Stmt| s.map_children(&mut |e| e, &mut block);
+    stmts.into_iter().map(|s| asked_before(inner(s))).collect()
 }
 
-fn asked_before(function: &Function, s: Stmt) -> Stmt {
+fn asked_before(s: Stmt) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = &s else { return s };
-    let Some((Stmt::If { cond, then, otherwise }, names)) = body.split_last() else { return s };
     let mut changed = vec![*var];
     assigned(body, &mut changed);
-    let same = !changed.iter().any(|v| uses(cond, *v)) && reads_nothing(cond);
-    let named = names.iter().all(|s| match s {
-        Stmt::Assign { value, .. } => reads_inputs_only(function, value),
-        _ => false,
-    });
-    if !same || !named || otherwise.is_empty() {
+    let fixed = |e: &Expr| !loads(e) && !changed.iter().any(|v| uses(e, *v));
+    let asks = |s: &Stmt| matches!(s, Stmt::If { cond, otherwise, .. } if fixed(cond) && !otherwise.is_empty());
+    let Some(at) = body.iter().position(asks) else { return s };
+    let [before, rest] = [&body[..at], &body[at + 1..]];
+    let short = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
+    let Stmt::If { cond, then, otherwise } = &body[at] else { return s };
+    if !before.iter().chain(rest).all(short) {
         return s;
     }
-    let [then, otherwise] = [then, otherwise].map(|rest| {
-        let body = [names, rest].concat();
+    let [then, otherwise] = [then, otherwise].map(|branch| {
+        let body = [before, branch, rest].concat();
         let nest = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: *step, body };
-        vec![asked_before(function, nest)]
+        vec![asked_before(nest)]
     });
     Stmt::If { cond: cond.clone(), then, otherwise }
-}
-
-/// Whether an expression has the same value however often it is asked, also where it was not.
-fn reads_nothing(e: &Expr) -> bool {
-    let mut nothing = true;
-    e.walk(&mut |e| nothing &= !matches!(e, Expr::Load { .. } | Expr::Len(_)));
-    nothing
 }
 
 #[cfg(test)]
@@ -89,6 +80,11 @@ mod tests {
             "if n < 3 { for i in 0..n { for j in 0..m { y[j] = 1.0 } } } \
              else { for i in 0..n { for j in 0..m { y[i] = 2.0 } } }",
         );
+        check(
+            "for i in 0..n { y[i] = 0.0 if n < 3 { k = 1 } else { k = 2 } y[k] = 3.0 }",
+            "if n < 3 { for i in 0..n { y[i] = 0.0 k = 1 y[k] = 3.0 } } \
+             else { for i in 0..n { y[i] = 0.0 k = 2 y[k] = 3.0 } }",
+        );
     }
 
     #[test]
@@ -96,7 +92,8 @@ mod tests {
         for body in [
             "for i in 0..n { for j in 0..m { if j < 3 { y[i] = 1.0 } else { y[i] = 2.0 } } }",
             "for i in 0..n { for j in 0..m { if A[i] < 3.0 { y[i] = 1.0 } else { y[i] = 2.0 } } }",
-            "for i in 0..n { for j in 0..m { y[j] = 0.0 if n < 3 { y[i] = 1.0 } else { y[i] = 2.0 } } }",
+            "for i in 0..n { for j in 0..m { for k in 0..m { y[k] = 0.0 } \
+             if n < 3 { y[i] = 1.0 } else { y[i] = 2.0 } } }",
             "for i in 0..n { for j in 0..m { if n < 3 { y[i] = 1.0 } } }",
         ] {
             check(body, body);
