@@ -13,25 +13,34 @@ use crate::stmt::Translator;
 use tamis_core::algebra::BinaryOp;
 use tamis_core::datatype::Scalar;
 use tamis_core::ids::{Array, Var};
-use tamis_core::ir::{Expr, Function, Param, Role};
+use tamis_core::ir::build::add;
+use tamis_core::ir::flow::assigned;
+use tamis_core::ir::{Expr, Function, Param, Role, Stmt};
 
-/// The variables whose value is made anew in each turn of the innermost loop.
+/// What is known of variables in the innermost loop.
 #[derive(Default)]
-pub(crate) struct Anchors(Vec<Var>);
+pub(crate) struct Anchors {
+    /// Those whose value is made anew in each turn.
+    made: Vec<Var>,
+    /// Those that some turn may give another value.
+    changed: Vec<Var>,
+}
 
 impl Anchors {
     /// Starts the body of a loop; gives what holds again after it.
-    pub(crate) fn enter(&mut self, var: Option<Var>) -> Anchors {
-        std::mem::replace(self, Anchors(var.into_iter().collect()))
+    pub(crate) fn enter(&mut self, var: Option<Var>, body: &[Stmt]) -> Anchors {
+        let mut changed = Vec::from_iter(var);
+        assigned(body, &mut changed);
+        std::mem::replace(self, Anchors { made: var.into_iter().collect(), changed })
     }
 
     /// Notes that a variable has a new value.
     pub(crate) fn assign(&mut self, function: &Function, var: Var, value: &Expr) {
         let anchored =
             matches!(value, Expr::Load { index, lanes: 1, .. } if self.hold(function, index));
-        self.0.retain(|v| *v != var);
+        self.made.retain(|v| *v != var);
         if anchored {
-            self.0.push(var);
+            self.made.push(var);
         }
     }
 
@@ -45,7 +54,7 @@ impl Anchors {
         };
         let mut terms = vec![];
         collect(index, &mut terms);
-        self.0.iter().any(|v| {
+        self.made.iter().any(|v| {
             let mut with = terms.iter().filter(|term| mentions(term, *v));
             match (with.next(), with.next()) {
                 (Some(Expr::Var(_)), None) => true,
@@ -55,6 +64,24 @@ impl Anchors {
                 _ => false,
             }
         })
+    }
+
+    /// An index as a sum of what stays the same in the innermost loop and the rest, if it has both.
+    pub(crate) fn apart(&self, index: &Expr) -> Option<[Expr; 2]> {
+        let mut terms = vec![];
+        collect(index, &mut terms);
+        let stays = |e: &&Expr| {
+            let mut stays = true;
+            e.walk(&mut |e| match e {
+                Expr::Var(v) => stays &= !self.changed.contains(v),
+                Expr::Load { .. } | Expr::Len(_) => stays = false,
+                _ => {}
+            });
+            stays
+        };
+        let (same, rest): (Vec<&Expr>, Vec<&Expr>) = terms.into_iter().partition(stays);
+        let sum = |terms: Vec<&Expr>| terms.into_iter().cloned().reduce(add);
+        Some([sum(same)?, sum(rest)?])
     }
 }
 

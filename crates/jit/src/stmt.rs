@@ -206,22 +206,28 @@ impl Translator<'_> {
         let variable = self.vars[var.index()][0];
         self.b.def_var(variable, lo);
         let (top, after) = (self.b.create_block(), self.b.create_block());
+        // The next value may be beyond the largest integer, the last that has a next one is not
+        // below the smallest.
+        let last = match step {
+            1 => hi,
+            _ => {
+                let least = self.b.ins().iconst(types::I64, i64::MIN + step);
+                let hi = self.b.ins().smax(hi, least);
+                self.b.ins().iadd_imm_s(hi, -step)
+            }
+        };
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
         self.b.ins().brif(some, top, &[], after, &[]);
         self.b.switch_to_block(top);
-        let outer = self.anchors.enter(Some(var));
+        let outer = self.anchors.enter(Some(var), body);
         self.block(body)?;
         self.anchors = outer;
         let i = self.b.use_var(variable);
         let next = self.b.ins().iadd_imm_s(i, step);
         self.b.def_var(variable, next);
         let more = match step {
-            1 => self.b.ins().icmp(IntCC::SignedLessThan, next, hi),
-            // The next value may be beyond the largest integer; what is left is not.
-            _ => {
-                let left = self.b.ins().isub(hi, i);
-                self.b.ins().icmp_imm_u(IntCC::UnsignedGreaterThan, left, step)
-            }
+            1 => self.b.ins().icmp(IntCC::SignedLessThan, next, last),
+            _ => self.b.ins().icmp(IntCC::SignedLessThan, i, last),
         };
         self.b.ins().brif(more, top, &[], after, &[]);
         self.b.switch_to_block(after);
@@ -232,7 +238,7 @@ impl Translator<'_> {
         let (top, after) = (self.b.create_block(), self.b.create_block());
         self.jump_if(cond, top, after)?;
         self.b.switch_to_block(top);
-        let outer = self.anchors.enter(None);
+        let outer = self.anchors.enter(None, body);
         self.block(body)?;
         self.anchors = outer;
         self.jump_if(cond, top, after)?;
@@ -390,16 +396,30 @@ impl Translator<'_> {
             && let Some(offset) = by.checked_mul(size)
             && offset.unsigned_abs() < 1 << 20
         {
-            let index = self.scalar(rest)?;
-            return Ok((self.element(array, index), offset as i32));
+            return Ok((self.address(array, rest)?, offset as i32));
         }
-        let index = self.scalar(index)?;
-        Ok((self.element(array, index), 0))
+        Ok((self.address(array, index)?, 0))
+    }
+
+    /// The address of the element at an index. What stays the same in the innermost loop is added
+    /// first, so that it is added outside of the loop.
+    fn address(&mut self, array: Array, index: &ir::Expr) -> Result<Value, Diagnostic> {
+        let base = self.b.use_var(self.arrays[array.index()].0);
+        let parts = self.anchors.apart(index).map_or(vec![index.clone()], Vec::from);
+        parts.iter().try_fold(base, |base, part| {
+            let part = self.scalar(part)?;
+            Ok(self.beyond(base, array, part))
+        })
     }
 
     /// The address of an element.
     pub(crate) fn element(&mut self, array: Array, index: Value) -> Value {
         let base = self.b.use_var(self.arrays[array.index()].0);
+        self.beyond(base, array, index)
+    }
+
+    /// The address `index` elements of an array beyond an address.
+    fn beyond(&mut self, base: Value, array: Array, index: Value) -> Value {
         let shift = self.function.arrays[array].elem.size().trailing_zeros();
         let offset = match shift {
             0 => index,

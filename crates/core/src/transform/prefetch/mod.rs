@@ -18,10 +18,12 @@
 //! for.
 //!
 //! ```text
-//! p_next = min(p + 16, pos[n] - 1)
-//! for k in 0..k_mid step 16 {
-//!   prefetch D[crd[p_next] * m + k]; prefetch D[crd[p_next] * m + k + 8]
-//!   s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); ..
+//! ahead = min(pos[i + 1] + 16, pos[n]) - pos[i + 1]
+//! for p in pos[i]..pos[i + 1] {
+//!   for k in 0..k_mid step 16 {
+//!     prefetch D[crd[p + ahead] * m + k]; prefetch D[crd[p + ahead] * m + k + 8]
+//!     s0 = fma(C[i * m + k; 8], D[crd[p] * m + k; 8], s0); ..
+//!   }
 //! }
 //! ```
 //!
@@ -37,7 +39,7 @@ use super::Target;
 use super::affine::{replace, uses};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, int, load};
+use crate::ir::build::{add, assign, binary, int, load, sub};
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
@@ -62,9 +64,8 @@ struct Streams<'f> {
     function: &'f mut Function,
     /// The loops around, outermost first.
     turns: Vec<Turn>,
-    /// The loop around is over the positions of a stream, and these are the variable and the
-    /// stream's end.
-    steps: Option<(Var, Expr)>,
+    /// The loop around, if it is over the positions of a stream.
+    steps: Option<Steps>,
     /// The variables that hold where a segment begins.
     positions: Vec<Var>,
 }
@@ -86,29 +87,36 @@ struct Chosen {
     coordinate: Expr,
 }
 
-/// Hints for what later steps of a stream choose.
-struct Ahead {
+/// A loop over the positions of a stream.
+struct Steps {
     position: Var,
-    next: Var,
-    /// Names the later step.
-    next_one: Stmt,
-    hints: Vec<Stmt>,
+    /// Where this segment ends, and the last one.
+    ends: [Expr; 2],
+    /// How many steps ahead hints go, and the variable that is less where the stream ends.
+    ahead: Vec<(i64, Var)>,
 }
 
-impl Ahead {
-    fn new(function: &mut Function, (position, end): (Var, Expr), steps: i64) -> Ahead {
-        let next = super::fresh(function, "p_next", Type::INDEX);
-        let later = add(Expr::Var(position), int(steps));
-        let last = binary(BinaryOp::Sub, end, int(1));
-        let next_one = assign(next, binary(BinaryOp::Min, later, last));
-        Ahead { position, next, next_one, hints: vec![] }
+impl Steps {
+    /// The position some steps on.
+    fn later(&mut self, function: &mut Function, steps: i64) -> Expr {
+        let var = match self.ahead.iter().find(|(by, _)| *by == steps) {
+            Some((_, var)) => *var,
+            None => {
+                let var = super::fresh(function, "ahead", Type::INDEX);
+                self.ahead.push((steps, var));
+                var
+            }
+        };
+        add(Expr::Var(self.position), Expr::Var(var))
     }
 
-    /// Asks for the line at an index of an array, for the coordinate that the later step chooses.
-    fn ask(&mut self, array: Array, index: Expr, chosen: &Chosen) {
-        let later = replace(chosen.coordinate.clone(), self.position, &Expr::Var(self.next));
-        let index = replace(index, chosen.var, &later);
-        self.hints.push(Stmt::Prefetch { array, index });
+    /// Says, before the loop, how many steps are left.
+    fn names(self) -> impl Iterator<Item = Stmt> {
+        let [end, last] = self.ends;
+        self.ahead.into_iter().map(move |(steps, var)| {
+            let reached = binary(BinaryOp::Min, add(end.clone(), int(steps)), last.clone());
+            assign(var, sub(reached, end.clone()))
+        })
     }
 }
 
@@ -128,28 +136,25 @@ impl Streams<'_> {
                     if self.begins_to(&lo, &hi) {
                         self.hints(&body, var, &lo, &mut out);
                     }
-                    let summed = self.summed_rows(&out, step, &body);
+                    let mut hints = self.summed_rows(&out, step, &body);
                     let steps = if step == 1 { self.steps_over(var, &lo, &hi) } else { None };
-                    let tiled = steps.as_ref().and_then(|steps| self.tiled_rows(steps, &body));
-                    let placed = steps.as_ref().and_then(|steps| self.places(steps, &body));
+                    let around = std::mem::replace(&mut self.steps, steps);
+                    let after = [self.tiled_rows(&body), self.places(&body)].concat();
                     let blocks = match step == 1 && self.begins_to(&lo, &hi) {
                         true => self.blocks(var, &body),
                         false => vec![],
                     };
-                    let mut body = self.body(var, (&lo, &hi, step), steps, body);
-                    if let Some(Ahead { next_one, hints, .. }) = summed {
-                        out.push(next_one);
-                        body = [hints, body].concat();
-                    }
-                    body = [blocks, body].concat();
-                    for Ahead { next_one, hints, .. } in tiled.into_iter().chain(placed) {
-                        body = [body, vec![next_one], hints].concat();
-                    }
+                    hints.extend(blocks);
+                    let body = [hints, self.body(var, (&lo, &hi, step), body), after].concat();
+                    let steps = std::mem::replace(&mut self.steps, around);
+                    out.extend(steps.into_iter().flat_map(Steps::names));
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
                 s => {
                     self.turns.push(Turn { var: None, is_every: false, end: None });
-                    out.push(s.map_children(&mut |e| e, &mut |b| self.within(None, b)));
+                    let around = self.steps.take();
+                    out.push(s.map_children(&mut |e| e, &mut |b| self.block(b)));
+                    self.steps = around;
                     self.turns.pop();
                 }
             }
@@ -162,7 +167,6 @@ impl Streams<'_> {
         &mut self,
         var: Var,
         (lo, hi, step): (&Expr, &Expr, i64),
-        steps: Option<(Var, Expr)>,
         body: Vec<Stmt>,
     ) -> Vec<Stmt> {
         let follows = matches!(lo, Expr::Var(v) if self.positions.contains(v));
@@ -172,7 +176,7 @@ impl Streams<'_> {
             assigned(&body, &mut changed);
             let end = (!changed.iter().any(|v| uses(hi, *v))).then(|| hi.clone());
             self.turns.push(Turn { var: Some(var), is_every: step == 1, end });
-            let body = self.within(steps, body);
+            let body = self.block(body);
             self.turns.pop();
             return body;
         }
@@ -181,21 +185,14 @@ impl Streams<'_> {
         [hinted, body].concat()
     }
 
-    fn within(&mut self, steps: Option<(Var, Expr)>, block: Vec<Stmt>) -> Vec<Stmt> {
-        let steps = std::mem::replace(&mut self.steps, steps);
-        let block = self.block(block);
-        self.steps = steps;
-        block
-    }
-
-    /// For a loop over the segment of some turn around, its variable and the end of the last turn's
-    /// segment.
-    fn steps_over(&self, var: Var, lo: &Expr, hi: &Expr) -> Option<(Var, Expr)> {
+    /// A loop over the segment of some turn around.
+    fn steps_over(&self, position: Var, lo: &Expr, hi: &Expr) -> Option<Steps> {
         let segments = |turn: &&Turn| turn.is_every && self.is_segment(turn, lo, hi);
         let mut sure = self.turns.iter().rev().take_while(|turn| turn.var.is_some());
         let turn = sure.find(segments)?;
         let Expr::Load { array, .. } = lo else { return None };
-        Some((var, load(*array, turn.end.clone()?)))
+        let ends = [hi.clone(), load(*array, turn.end.clone()?)];
+        Some(Steps { position, ends, ahead: vec![] })
     }
 
     /// Whether an expression is where the segment of this turn begins, of which statements that
@@ -231,6 +228,14 @@ impl Streams<'_> {
             }
             _ => None,
         })
+    }
+
+    /// Asks for the line at an index of an array, for the coordinate that the stream has `steps` on.
+    fn ask(&mut self, array: Array, index: Expr, chosen: &Chosen, steps: i64) -> Option<Stmt> {
+        let stream = self.steps.as_mut()?;
+        let later = stream.later(self.function, steps);
+        let coordinate = replace(chosen.coordinate.clone(), stream.position, &later);
+        Some(Stmt::Prefetch { array, index: replace(index, chosen.var, &coordinate) })
     }
 
     fn is_input(&self, array: Array) -> bool {
@@ -339,7 +344,14 @@ mod tests {
             "prefetch crd[pos[i] + 2048] | prefetch A[pos[i] + 1024]",
             "prefetch A[pos[i] + 1024] | for p in pos[i]..pos[i + 1] {",
         ];
-        check(&with(""), &[streams[0], streams[1], "prefetch y[next[crd[p_next] + 1]] | }"]);
+        check(
+            &with(""),
+            &[
+                streams[0],
+                "prefetch A[pos[i] + 1024] | ahead = min(pos[i + 1] + 32, pos[n]) - pos[i + 1]",
+                "prefetch y[next[crd[p + ahead] + 1]] | }",
+            ],
+        );
         // Not every step may have a place.
         check(&with("if j > 2 {\n y[k] = 0.0\n }\n"), &streams);
     }
@@ -350,9 +362,9 @@ mod tests {
             "k = n - 1\n for i in 0..k {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
              for q in 0..n step 16 {\n v = fma(A[q; 8], x[j * n + q; 8], v)\n }\n }\n}",
             &[
-                "prefetch crd[pos[i] + 2048] | for p in pos[i]..pos[i + 1] {",
-                "prefetch x[crd[p_next] * n + q] | prefetch x[crd[p_next] * n + q + 8]",
-                "prefetch x[crd[p_next] * n + q + 8] | v = fma(A[q; 8], x[j * n + q; 8], v)",
+                "prefetch crd[pos[i] + 2048] | ahead = min(pos[i + 1] + 16, pos[k]) - pos[i + 1]",
+                "prefetch x[crd[p + ahead] * n + q] | prefetch x[crd[p + ahead] * n + q + 8]",
+                "prefetch x[crd[p + ahead] * n + q + 8] | v = fma(A[q; 8], x[j * n + q; 8], v)",
             ],
         );
         // A tile asks for its own lines of them.
@@ -360,8 +372,8 @@ mod tests {
             "for i in 0..n {\n for k in 0..n step 16 {\n for p in pos[i]..pos[i + 1] {\n j = crd[p]\n \
              v = fma(v, x[j * n + k; 8], v)\n v = fma(v, x[j * n + k + 8; 8], v)\n }\n }\n }",
             &[
-                "prefetch x[crd[p_next] * n + k] | prefetch x[crd[p_next] * n + k + 8]",
-                "prefetch x[crd[p_next] * n + k + 8] | }",
+                "prefetch x[crd[p + ahead] * n + k] | prefetch x[crd[p + ahead] * n + k + 8]",
+                "prefetch x[crd[p + ahead] * n + k + 8] | }",
             ],
         );
         // Where the segments end must be known.

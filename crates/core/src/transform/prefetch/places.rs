@@ -1,45 +1,44 @@
 //! Places of entries that are put one behind the other in the row of their coordinate.
 //!
 //! ```text
+//! ahead = min(A_pos[i + 1] + 32, A_pos[n]) - A_pos[i + 1]
 //! for p in A_pos[i]..A_pos[i + 1] {
 //!   j = A_crd[p]
 //!   place = next[j]
 //!   next[j] = place + 1
 //!   T_vals[place] = A_vals[p]
-//!   p_next = min(p + 32, A_pos[n] - 1)
-//!   prefetch T_vals[next[A_crd[p_next]]]
+//!   prefetch T_vals[next[A_crd[p + ahead]]]
 //! }
 //! ```
 //!
 //! The place of a later entry may move on until its turn, but seldom to another line.
 
-use super::{Ahead, Streams};
-use crate::ids::Var;
+use super::Streams;
 use crate::ir::{Expr, Stmt};
 
 /// How many entries ahead places are asked for.
 const AHEAD: i64 = 32;
 
 impl Streams<'_> {
-    /// Hints for the places that later steps of a stream write to.
-    pub(super) fn places(&mut self, steps: &(Var, Expr), body: &[Stmt]) -> Option<Ahead> {
+    /// Hints for the places that later steps of the stream write to.
+    pub(super) fn places(&mut self, body: &[Stmt]) -> Vec<Stmt> {
         let straight = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
-        body.iter().all(straight).then_some(())?;
-        let mut found = vec![];
+        let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
+        if !body.iter().all(straight) {
+            return vec![];
+        }
+        let mut hints = vec![];
         for s in body {
             let Stmt::Store { array, index: Expr::Var(place), .. } = s else { continue };
             let next = body.iter().find_map(|s| match s {
                 Stmt::Assign { var, value: next @ Expr::Load { .. } } if var == place => Some(next),
                 _ => None,
             });
-            let Some(Expr::Load { index, .. }) = next else { continue };
-            if let Some(chosen) = self.chosen(body, steps.0, index) {
-                found.extend(next.map(|next| (*array, next.clone(), chosen)));
+            let Some(next @ Expr::Load { index, .. }) = next else { continue };
+            if let Some(chosen) = self.chosen(body, position, index) {
+                hints.extend(self.ask(*array, next.clone(), &chosen, AHEAD));
             }
         }
-        (!found.is_empty()).then_some(())?;
-        let mut ahead = Ahead::new(self.function, steps.clone(), AHEAD);
-        found.into_iter().for_each(|(array, next, chosen)| ahead.ask(array, next, &chosen));
-        Some(ahead)
+        hints
     }
 }

@@ -1,14 +1,14 @@
 //! Rows of a dense operand that a stream of coordinates chooses.
 
-use super::{Ahead, Chosen, LINE, Streams};
-use crate::ids::{Array, Var};
+use super::{Chosen, LINE, Streams};
+use crate::ids::Array;
 use crate::ir::build::{add, int};
 use crate::ir::{Expr, Stmt};
 
 /// How many coordinates ahead rows are asked for.
 const AHEAD: i64 = 16;
 /// Bytes of a row: wider tiles leave no time between hints, they read what the processor foresees.
-const NARROW: usize = 256;
+const NARROW: usize = 128;
 
 /// What is read of a row that a coordinate of a stream chooses.
 struct Row {
@@ -22,46 +22,46 @@ struct Row {
 impl Streams<'_> {
     /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
     /// sum; `before` is what comes before the sum in the same block.
-    pub(super) fn summed_rows(
-        &mut self,
-        before: &[Stmt],
-        step: i64,
-        body: &[Stmt],
-    ) -> Option<Ahead> {
-        let steps = self.steps.clone()?;
-        (step > 1).then_some(())?;
-        let rows = self.rows(steps.0, before, body)?;
-        let mut ahead = Ahead::new(self.function, steps, AHEAD);
-        for row in rows {
+    pub(super) fn summed_rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Vec<Stmt> {
+        if step == 1 {
+            return vec![];
+        }
+        let mut hints = vec![];
+        for row in self.rows(before, body) {
             // Later vectors of the same sum are on lines that are asked for already.
             let line = LINE / self.function.arrays[row.array].elem.size();
-            let places = (0..step).step_by(line);
-            places.for_each(|k| {
-                ahead.ask(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen);
-            });
+            hints.extend((0..step).step_by(line).filter_map(|k| {
+                self.ask(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen, AHEAD)
+            }));
         }
-        Some(ahead)
+        hints
     }
 
     /// Hints for what a tile takes of rows in later steps of the stream.
-    pub(super) fn tiled_rows(&mut self, steps: &(Var, Expr), body: &[Stmt]) -> Option<Ahead> {
-        let rows = self.rows(steps.0, body, body)?;
-        let bytes = |row: &Row| row.lanes * self.function.arrays[row.array].elem.size();
-        rows.iter().all(|row| row.vectors.len() * bytes(row) <= NARROW).then_some(())?;
-        let on_a_line: Vec<usize> = rows.iter().map(|row| (LINE / bytes(row)).max(1)).collect();
-        let mut ahead = Ahead::new(self.function, steps.clone(), AHEAD);
-        for (row, on_a_line) in rows.iter().zip(on_a_line) {
-            for index in row.vectors.iter().step_by(on_a_line) {
-                ahead.ask(row.array, index.clone(), &row.chosen);
-            }
+    pub(super) fn tiled_rows(&mut self, body: &[Stmt]) -> Vec<Stmt> {
+        let rows = self.rows(body, body);
+        let bytes: Vec<usize> = rows
+            .iter()
+            .map(|row| row.lanes * self.function.arrays[row.array].elem.size())
+            .collect();
+        let mut hints = vec![];
+        if rows.iter().zip(&bytes).any(|(row, bytes)| row.vectors.len() * bytes > NARROW) {
+            return hints;
         }
-        Some(ahead)
+        for (row, bytes) in rows.into_iter().zip(bytes) {
+            let lines = row.vectors.into_iter().step_by((LINE / bytes).max(1));
+            hints.extend(lines.filter_map(|at| self.ask(row.array, at, &row.chosen, AHEAD)));
+        }
+        hints
     }
 
-    /// The rows of which statements read vectors in a step of a stream, at the position `position`;
-    /// `before` are statements that say which rows they are.
-    fn rows(&self, position: Var, before: &[Stmt], body: &[Stmt]) -> Option<Vec<Row>> {
-        body.iter().all(|s| matches!(s, Stmt::Assign { .. })).then_some(())?;
+    /// The rows of which statements read vectors in a step of the stream; `before` are statements
+    /// that say which rows they are.
+    fn rows(&self, before: &[Stmt], body: &[Stmt]) -> Vec<Row> {
+        let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
+        if !body.iter().all(|s| matches!(s, Stmt::Assign { .. })) {
+            return vec![];
+        }
         let mut rows: Vec<Row> = vec![];
         for e in body.iter().flat_map(Stmt::exprs) {
             e.walk(&mut |e| {
@@ -80,6 +80,6 @@ impl Streams<'_> {
                 }
             });
         }
-        (!rows.is_empty()).then_some(rows)
+        rows
     }
 }
