@@ -23,7 +23,7 @@ pub(crate) fn known(
     given: &BTreeMap<IndexVar, u64>,
 ) -> Result<Known, Diagnostic> {
     let vars = program.vars.iter().map(|_| None).collect();
-    let origin = given.keys().map(|&var| (var, "the option -d".to_owned())).collect();
+    let origin = program.vars.iter().map(|_| None).collect();
     let mut learner = Learner { program, known: Known { vars, tensors }, origin };
     for (&var, &dimension) in given {
         learner.known.vars[var] = Some(dimension);
@@ -46,19 +46,19 @@ pub(crate) fn known(
 struct Learner<'p> {
     program: &'p Program,
     known: Known,
-    /// What fixed each variable.
-    origin: BTreeMap<IndexVar, String>,
+    /// The use of a tensor and its mode that fixed each variable, unless an option did.
+    origin: IdVec<IndexVar, Option<(&'p Access, usize)>>,
 }
 
-impl Learner<'_> {
+impl<'p> Learner<'p> {
     /// What a use of a tensor says of its variables.
-    fn learn(&mut self, access: &Access) -> Result<(), Diagnostic> {
-        let Some(dims) = self.known.tensors.get(&access.tensor).cloned() else { return Ok(()) };
+    fn learn(&mut self, access: &'p Access) -> Result<(), Diagnostic> {
+        let Some(dims) = self.known.tensors.get(&access.tensor) else { return Ok(()) };
         let program = self.program;
-        let name = &program.tensors[access.tensor].name;
         if dims.len() != access.indices.len() {
             let message = format!(
-                "{name} has {} modes and is used with {}",
+                "{} has {} modes and is used with {}",
+                program.tensors[access.tensor].name,
                 dims.len(),
                 access.indices.len()
             );
@@ -66,21 +66,22 @@ impl Learner<'_> {
                 .at(&program.source, access.span.clone())
                 .help("use one index variable per mode"));
         }
-        for (mode, (&var, &dimension)) in access.indices.iter().zip(&dims).enumerate() {
-            let (here, dimension) = match access.slicing(mode) {
+        for (mode, (&var, &dimension)) in access.indices.iter().zip(dims).enumerate() {
+            let dimension = match access.slicing(mode) {
                 Some(slicing) => {
                     let slice = slicing.slice();
-                    let here = format!("{slice} of mode {} of {name}", mode + 1);
                     let members = slice.len(dimension);
-                    (here, members.map_err(|c| self.beyond(access, mode, slice, c, dimension))?)
+                    members.map_err(|c| self.beyond(access, mode, slice, c, dimension))?
                 }
-                None => (format!("mode {} of {name}", mode + 1), dimension),
+                None => dimension,
             };
             match self.known.vars[var] {
                 Some(known) if known != dimension => {
                     let message = format!(
-                        "index {}: {} has {known}, {here} has {dimension}",
-                        program.vars[var].name, self.origin[&var]
+                        "index {}: {} has {known}, {} has {dimension}",
+                        program.vars[var].name,
+                        self.place(self.origin[var]),
+                        self.place(Some((access, mode)))
                     );
                     return Err(Diagnostic::new(Code::DimensionMismatch, message)
                         .at(&program.source, access.span.clone())
@@ -89,11 +90,21 @@ impl Learner<'_> {
                 Some(_) => {}
                 None => {
                     self.known.vars[var] = Some(dimension);
-                    self.origin.insert(var, here);
+                    self.origin[var] = Some((access, mode));
                 }
             }
         }
         Ok(())
+    }
+
+    /// What fixed a variable, in words.
+    fn place(&self, origin: Option<(&Access, usize)>) -> String {
+        let Some((access, mode)) = origin else { return "the option -d".to_owned() };
+        let of = format!("mode {} of {}", mode + 1, self.program.tensors[access.tensor].name);
+        match access.slicing(mode) {
+            Some(slicing) => format!("{} of {of}", slicing.slice()),
+            None => of,
+        }
     }
 
     /// A set with a member that the mode lacks.
