@@ -14,8 +14,8 @@ use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
 use crate::problem::{Operands, Operation, Order, Output, Problem, RANK};
 
-const SOURCES: [&str; 7] =
-    ["spmv.c", "spmm.c", "merge.c", "sum.c", "spgemm.c", "tensor.c", "sddmm.c"];
+const SOURCES: [&str; 8] =
+    ["spmv.c", "spmm.c", "merge.c", "sum.c", "spgemm.c", "tensor.c", "sddmm.c", "fused.c"];
 const FLAGS: [&str; 6] = ["-O3", "-march=native", "-std=gnu11", "-shared", "-fPIC", "-w"];
 
 /// The kernels, or why there are none.
@@ -79,6 +79,7 @@ struct Kernels {
         unsafe extern "C" fn(i64, Index, Index, Index, Index, Number, Number, Number, *mut f64),
     sddmm32: unsafe extern "C" fn(i64, Index, Index, Number, Number, Number, *mut f64),
     sddmm128: unsafe extern "C" fn(i64, Index, Index, Number, Number, Number, *mut f64),
+    sddmm_spmm64: unsafe extern "C" fn(i64, Index, Index, Number, Number, Number, Number, *mut f64),
     /// Keeps the functions above mapped.
     _library: Library,
 }
@@ -87,6 +88,20 @@ impl Hand {
     /// Compiles and loads the kernels; `work` is a directory for the library.
     pub fn compile(work: &Path) -> Self {
         Self { kernels: build(work).and_then(|library| Kernels::load(&library)) }
+    }
+
+    /// Gets ready for `A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)` with 64 dense columns each.
+    pub fn sddmm_spmm<'a>(
+        &'a self,
+        b: &'a Csr,
+        [c, d, e]: [&'a Dense; 3],
+    ) -> Result<Box<dyn Prepared + 'a>, Absent> {
+        let kernels = self.kernels.as_ref().map_err(|why| Absent::NotAvailable(why.clone()))?;
+        let len = b.rows * e.cols;
+        in_process(
+            move || Ok(kernels.sddmm_spmm(b, [c, d, e])),
+            move |v| Output::dense(flat(&v, len)),
+        )
     }
 }
 
@@ -185,6 +200,7 @@ impl Kernels {
                     mttkrp32: *library.get(b"hand_mttkrp32")?,
                     sddmm32: *library.get(b"hand_sddmm32")?,
                     sddmm128: *library.get(b"hand_sddmm128")?,
+                    sddmm_spmm64: *library.get(b"hand_sddmm_spmm64")?,
                     _library: library,
                 })
             })
@@ -210,6 +226,17 @@ impl Kernels {
             unsafe { (self.spmm)(rows, cols, pos, crd, vals, x.vals.as_ptr(), y) }
         });
         (y, len)
+    }
+
+    fn sddmm_spmm(&self, b: &Csr, [c, d, e]: [&Dense; 3]) -> Vec<Line> {
+        assert!([c, d, e].iter().all(|x| x.cols == 64), "the kernel is for 64 columns");
+        fill(b.rows * e.cols, |a| {
+            let (pos, crd, vals) = (b.pos.as_ptr(), b.crd.as_ptr(), b.vals.as_ptr());
+            let [c, d, e] = [c, d, e].map(|x| x.vals.as_ptr());
+            // SAFETY: a valid CSR matrix, c has b.rows rows, d and e have b.cols, all of 64 columns; a has
+            // room for b.rows by 64, all written.
+            unsafe { (self.sddmm_spmm64)(b.rows as i64, pos, crd, vals, c, d, e, a) }
+        })
     }
 
     fn tensor(

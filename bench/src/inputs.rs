@@ -114,6 +114,8 @@ pub fn matrix(name: &str) -> Option<Csr> {
         "uni500k" => uniform(500_000, 8, 5),
         "uni16k" => uniform(16_384, 8, 5),
         "densities10k" => random([10_000; 2], OF_TERMS[0], 7),
+        "skewed200k" => skewed(200_000, 11),
+        "wide" => random([10_000, 60_000], 1.0 / 60.0, 13),
         _ => return None,
     })
 }
@@ -235,6 +237,16 @@ fn power_law(scale: u32, per_row: usize, seed: u64) -> Csr {
 fn uniform(n: usize, per_row: usize, seed: u64) -> Csr {
     let mut rng = Rng::new(seed);
     let keys = (0..n * per_row).map(|_| key(rng.below(n), rng.below(n))).collect();
+    csr_from_keys([n; 2], keys, seed + 1)
+}
+
+/// Rows whose lengths fall exponentially, by a factor of e every hundredth of the rows; the first has 3,000
+/// nonzeros.
+fn skewed(n: usize, seed: u64) -> Csr {
+    let mut rng = Rng::new(seed);
+    let length = |row: usize| 3_000.0 * (-(row as f64) / (n as f64 / 100.0)).exp();
+    let keys = (0..n).flat_map(|row| (0..length(row).ceil() as usize).map(move |_| row));
+    let keys = keys.map(|row| key(row, rng.below(n))).collect();
     csr_from_keys([n; 2], keys, seed + 1)
 }
 

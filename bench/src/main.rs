@@ -17,6 +17,8 @@ mod peers_rust;
 mod problem;
 mod process;
 mod report;
+mod schedules;
+mod studies;
 mod tamis_contender;
 
 use std::collections::BTreeMap;
@@ -31,10 +33,15 @@ use measure::{Effort, Race};
 use pages::Pages;
 use problem::{Input, OPERATIONS, Operation, Problem};
 use report::Report;
+use studies::STUDIES;
 
 const USAGE: &str = "\
 usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--pages huge|small]
                    [--clock wall|processor] [--save]
+       tamis-bench --schedules [--quick] [--only STUDY,...] [--inputs INPUT,...] [--save]
+
+  --schedules  studies instead of races: one program in several ways, on one and two threads (fused original
+             spmv spmm32 mttkrp32 skewed tiled)
 
   --quick    few repetitions: a first impression
   --only     operations by name or beginning of a name: spmv spmm spmm64 spadd hadamard ttv ttm mttkrp sddmm
@@ -76,8 +83,11 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, String> {
     options.pages.adopt();
     options.clock.choose();
-    let core = process::pin_to_one_core()?;
     let work = WorkDirectory::create()?;
+    if options.schedules {
+        return options.finish(&studied(options, &work.path));
+    }
+    let core = process::pin_to_one_core()?;
     let contenders = contenders(&work.path);
     let limits = Limits::measure();
     let races = race_all(options, &contenders, &limits);
@@ -90,14 +100,22 @@ fn run(options: &Options) -> Result<bool, String> {
         ("effort", format!("{:?}", options.effort)),
         ("Rust code", rust_target().into()),
     ];
-    let report = Report { conditions, limits, races, bars };
-    println!("{}", report.markdown());
-    if options.save {
-        let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
-        let path = report.save(&out).map_err(|e| format!("{}: {e}", out.display()))?;
-        eprintln!("saved {}", path.display());
-    }
-    Ok(report.agrees())
+    options.finish(&Report { conditions, limits, races, studies: vec![], bars })
+}
+
+/// Studies of schedules on as many threads as each way says.
+fn studied(options: &Options, work: &Path) -> Report {
+    let hand = hand::Hand::compile(work);
+    let limits = Limits::measure();
+    let wants_input = |name: &str| options.wants_input(name);
+    let studies = schedules::run(&|name| options.wants(name), &wants_input, &hand, options.effort);
+    let conditions = vec![
+        ("processor", process::processor()),
+        ("pages", options.pages.describe()),
+        ("effort", format!("{:?}", options.effort)),
+    ];
+    let bars = schedules::bars(&studies);
+    Report { conditions, limits, races: vec![], studies, bars }
 }
 
 fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
@@ -148,6 +166,7 @@ struct Options {
     pages: Pages,
     clock: Clock,
     save: bool,
+    schedules: bool,
 }
 
 impl Options {
@@ -160,6 +179,7 @@ impl Options {
             pages: Pages::Huge,
             clock: Clock::Wall,
             save: false,
+            schedules: false,
         };
         let mut rest = arguments.iter().map(|argument| argument.to_string_lossy());
         while let Some(argument) = rest.next() {
@@ -167,6 +187,7 @@ impl Options {
             match argument.as_ref() {
                 "--quick" => options.effort = Effort::QUICK,
                 "--save" => options.save = true,
+                "--schedules" => options.schedules = true,
                 "--only" => options.only = list(&value()?),
                 "--inputs" => options.inputs = list(&value()?),
                 "--pages" => options.pages = pages(&value()?)?,
@@ -180,11 +201,15 @@ impl Options {
     }
 
     fn check(&self) -> Result<(), String> {
-        let unknown = |only: &&String| !OPERATIONS.iter().any(|o| o.to_string().starts_with(*only));
+        let all: Vec<(String, &[&str])> = match self.schedules {
+            true => STUDIES.iter().map(|s| (s.name.to_owned(), s.inputs)).collect(),
+            false => OPERATIONS.iter().map(|o| (o.to_string(), o.inputs())).collect(),
+        };
+        let unknown = |only: &&String| !all.iter().any(|(name, _)| name.starts_with(only.as_str()));
         if let Some(only) = self.only.iter().find(unknown) {
-            return Err(format!("no operation begins with {only}"));
+            return Err(format!("nothing to run begins with {only}"));
         }
-        let known = |name: &String| OPERATIONS.iter().any(|o| o.inputs().contains(&name.as_str()));
+        let known = |name: &String| all.iter().any(|(_, inputs)| inputs.contains(&name.as_str()));
         match self.inputs.iter().find(|name| !known(name)) {
             Some(name) => Err(format!("there is no input {name}")),
             None => Ok(()),
@@ -192,10 +217,22 @@ impl Options {
     }
 
     fn operations(&self) -> impl Iterator<Item = Operation> {
-        OPERATIONS.into_iter().filter(|operation| {
-            let name = operation.to_string();
-            self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
-        })
+        OPERATIONS.into_iter().filter(|operation| self.wants(&operation.to_string()))
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| name.starts_with(only.as_str()))
+    }
+
+    /// Shows a report, and saves it; whether all results agreed.
+    fn finish(&self, report: &Report) -> Result<bool, String> {
+        println!("{}", report.markdown());
+        if self.save {
+            let out = Path::new(env!("CARGO_MANIFEST_DIR")).join("out");
+            let path = report.save(&out).map_err(|e| format!("{}: {e}", out.display()))?;
+            eprintln!("saved {}", path.display());
+        }
+        Ok(report.agrees())
     }
 
     fn wants_input(&self, name: &str) -> bool {

@@ -67,38 +67,66 @@ impl Entry {
 }
 
 /// Prepares, compares and times.
-pub fn race(
-    problem: &Problem,
+pub fn race<'c>(
+    problem: &'c Problem,
     description: String,
-    contenders: &[Box<dyn Contender>],
+    contenders: &'c [Box<dyn Contender>],
     effort: Effort,
 ) -> Race {
+    let unsorted = matches!(problem.operation, Operation::Spgemm(_, Order::Unsorted));
+    let start = |contender: &'c Box<dyn Contender>| Started {
+        name: contender.name(),
+        role: contender.role(),
+        prepared: contender.prepare(problem),
+    };
+    let (entries, result_bytes) = timed(contenders.iter().map(start), unsorted, effort);
+    Race {
+        operation: problem.operation,
+        input: problem.input,
+        description,
+        bytes: problem.operand_bytes() + result_bytes,
+        entries,
+    }
+}
+
+/// A contender that is prepared, or why it is not.
+pub struct Started<'a> {
+    /// Its name.
+    pub name: String,
+    /// What it is compared as.
+    pub role: Role,
+    /// The contender.
+    pub prepared: Result<Box<dyn Prepared + 'a>, Absent>,
+}
+
+/// Compares contenders, in the order given, and times them in turns; also the bytes of the result.
+/// `unsorted` says that the columns of a row may come in any order.
+pub fn timed<'a>(
+    contenders: impl Iterator<Item = Started<'a>>,
+    unsorted: bool,
+    effort: Effort,
+) -> (Vec<Entry>, usize) {
     let mut runners = Vec::new();
     let mut reference = None;
     for contender in contenders {
-        let mut runner = Runner::start(contender.as_ref(), problem);
+        let mut runner = Runner::start(contender, unsorted);
         runner.compare(&mut reference);
         runners.push(runner);
     }
-    let result_bytes = reference.map_or(0, |output: Output| output.bytes());
     let count = runners.len();
     for round in 0..effort.rounds {
         for turn in 0..count {
             runners[(turn + round) % count].turn(effort).rest();
         }
     }
-    Race {
-        operation: problem.operation,
-        input: problem.input,
-        description,
-        bytes: problem.operand_bytes() + result_bytes,
-        entries: runners.into_iter().map(Runner::finish).collect(),
-    }
+    let bytes = reference.map_or(0, |output: Output| output.bytes());
+    (runners.into_iter().map(Runner::finish).collect(), bytes)
 }
 
 /// A contender in the course of a race.
 struct Runner<'a> {
-    contender: &'a dyn Contender,
+    name: String,
+    role: Role,
     state: Result<Box<dyn Prepared + 'a>, Outcome>,
     /// Whether the columns of a row may come in any order.
     unsorted: bool,
@@ -107,10 +135,10 @@ struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    fn start(contender: &'a dyn Contender, problem: &'a Problem) -> Self {
-        let state = contender.prepare(problem).map_err(Outcome::Absent);
-        let unsorted = matches!(problem.operation, Operation::Spgemm(_, Order::Unsorted));
-        Self { contender, state, unsorted, warm_up: 0.0, times: Vec::new() }
+    fn start(contender: Started<'a>, unsorted: bool) -> Self {
+        let Started { name, role, prepared } = contender;
+        let state = prepared.map_err(Outcome::Absent);
+        Self { name, role, state, unsorted, warm_up: 0.0, times: Vec::new() }
     }
 
     /// Runs once; the first result of a race becomes the reference for the others.
@@ -160,6 +188,6 @@ impl<'a> Runner<'a> {
             Ok(_) => Outcome::Seconds(self.times),
             Err(outcome) => outcome,
         };
-        Entry { name: self.contender.name(), role: self.contender.role(), outcome }
+        Entry { name: self.name, role: self.role, outcome }
     }
 }

@@ -11,6 +11,7 @@ use crate::bars::{Bar, Required};
 use crate::contender::{Absent, Role};
 use crate::limits::Limits;
 use crate::measure::{Entry, Outcome, Race};
+use crate::schedules::Row;
 
 /// Everything that was found out in one run of the benchmark.
 pub struct Report {
@@ -20,6 +21,8 @@ pub struct Report {
     pub limits: Limits,
     /// The races.
     pub races: Vec<Race>,
+    /// The studies of schedules.
+    pub studies: Vec<Row>,
     /// The bars.
     pub bars: Vec<Bar>,
 }
@@ -27,7 +30,8 @@ pub struct Report {
 impl Report {
     /// Whether every result agreed.
     pub fn agrees(&self) -> bool {
-        let mut entries = self.races.iter().flat_map(|race| &race.entries);
+        let studies = self.studies.iter().flat_map(|row| &row.entries);
+        let mut entries = self.races.iter().flat_map(|race| &race.entries).chain(studies);
         !entries.any(|entry| matches!(entry.outcome, Outcome::Wrong(_)))
     }
 
@@ -38,8 +42,14 @@ impl Report {
             let _ = writeln!(text, "- {name}: {setting}");
         }
         let _ = writeln!(text, "- limits, one core: {}\n", self.describe_limits());
-        text += &self.times();
-        text += &self.notes();
+        if !self.races.is_empty() {
+            text += &self.times();
+            text += &self.notes();
+        }
+        if !self.studies.is_empty() {
+            text += "| study | input | ways, median milliseconds |\n|---|---|---|\n";
+            self.studies.iter().for_each(|row| text += &format!("{}\n", row.text()));
+        }
         text += &self.bar_table();
         text
     }

@@ -201,16 +201,16 @@ fn as_csr(tensor: &Tensor) -> Output {
     Output { pos, crd, vals: entries.into_iter().map(|(_, _, value)| value).collect() }
 }
 
-fn csr(a: &Csr) -> Tensor {
+pub(crate) fn csr(a: &Csr) -> Tensor {
     let dims = [a.rows as u64, a.cols as u64];
     Tensor::csr(dims, a.pos.clone(), a.crd.clone(), a.vals.clone()).expect("a valid input")
 }
 
-fn vector(x: &Dense) -> Tensor {
+pub(crate) fn vector(x: &Dense) -> Tensor {
     array(&[x.rows as u64], x)
 }
 
-fn dense(x: &Dense) -> Tensor {
+pub(crate) fn dense(x: &Dense) -> Tensor {
     array(&[x.rows as u64, x.cols as u64], x)
 }
 
@@ -227,7 +227,7 @@ fn array(dims: &[u64], x: &Dense) -> Tensor {
     Tensor::try_from_parts(dims.to_vec(), storage, levels, vals).expect("a valid input")
 }
 
-fn csf(b: &Csf3) -> Tensor {
+pub(crate) fn csf(b: &Csf3) -> Tensor {
     let text = "(i, j, k) -> (i: dense, j: compressed, k: compressed)";
     let spec = format::parse(text, Some(3)).expect("a format of the benchmark");
     let storage = spec.resolve(tamis::DataType::F64).expect("a storage");
