@@ -133,6 +133,7 @@ impl<'p> Explanation<'p> {
             width,
             parallel,
             scheduled,
+            apart: schedule.begins_apart(),
         };
         Ok(Explanation { request, schedule, kind: Kind::Fused })
     }
@@ -200,7 +201,7 @@ impl<'p> Explanation<'p> {
         let without = legalise(&self.request)?;
         let candidates = schedule::chosen(&without);
         let without = schedule::schedule(without, &Schedule::default())?;
-        let request = Request { scheduled: true, ..self.request.clone() };
+        let request = Request { scheduled: true, apart: false, ..self.request.clone() };
         let begun = legalise(&request)?;
         let gives_the_same = |commands: &Schedule| {
             let Ok(with) = schedule::schedule(begun.clone(), commands) else { return false };

@@ -406,6 +406,7 @@ pub(crate) fn request<'p>(
         width: IndexWidth::for_max(largest),
         parallel: options.parts != Parts::Whole,
         scheduled: !options.schedule.is_empty(),
+        apart: options.schedule.begins_apart(),
     })
 }
 

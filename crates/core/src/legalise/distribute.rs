@@ -94,9 +94,45 @@ pub(super) struct Distributed {
     pub(super) partial: Vec<TensorId>,
 }
 
+impl Plan {
+    /// One order of all loops in which those of parts and of the rest are in theirs.
+    fn order(&self) -> Vec<IndexVar> {
+        let split = match &self.way {
+            Way::Nest(_, vars) => return vars.clone(),
+            Way::Split(split) => split,
+        };
+        let (mut order, rest) = (split.shared.clone(), split.rest.order());
+        let mut rest = rest.into_iter();
+        for var in split.part.order() {
+            if rest.clone().any(|v| v == var) {
+                order.extend(rest.by_ref().take_while(|v| *v != var));
+            }
+            order.push(var);
+        }
+        order.extend(rest);
+        order
+    }
+}
+
 impl Legaliser<'_> {
+    /// The order of a task's loops from which they are better split.
+    pub(super) fn order_apart(&self, task: &Task) -> Option<Vec<IndexVar>> {
+        Some(self.plan_apart(task)?.order())
+    }
+
     /// The loops of a task, if they are better split.
     pub(super) fn distributed(&mut self, task: &Task) -> Option<Distributed> {
+        let plan = self.plan_apart(task)?;
+        let mut target =
+            Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
+        let lhs = self.access(task.result, &task.vars);
+        let cost = plan.cost;
+        let body = self.built(plan, &lhs, false, &mut target);
+        debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
+        Some(Distributed { cost, body, partial: target.partial })
+    }
+
+    fn plan_apart(&self, task: &Task) -> Option<Plan> {
         let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
         let mut accesses = vec![];
         let format = &self.program.storage(task.result).format;
@@ -124,13 +160,7 @@ impl Legaliser<'_> {
         if !split.shared.starts_with(&self.storage_order(task)[..appended]) {
             return None;
         }
-        let mut target =
-            Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
-        let lhs = self.access(task.result, &task.vars);
-        let cost = plan.cost;
-        let body = self.built(plan, &lhs, false, &mut target);
-        debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
-        Some(Distributed { cost, body, partial: target.partial })
+        Some(plan)
     }
 
     /// The cheapest loops of a product.

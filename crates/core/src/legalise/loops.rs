@@ -23,7 +23,8 @@ impl Legaliser<'_> {
         let is_copy = matches!(task.value, Expr::Access(_));
         let orders = self.best_orders(&task, is_copy);
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
-        let order = orders.into_iter().next().map(|(_, order)| order).unwrap_or_default();
+        let cheapest = || orders.into_iter().next().map(|(_, order)| order);
+        let order = self.order_to_part(&task).or_else(cheapest).unwrap_or_default();
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
         let (result, compute) = (task.result, task.compute);

@@ -65,6 +65,9 @@ pub struct Request<'p> {
     /// Whether commands say how the loops run: the loops that they find then read operands as these
     /// are stored where there are such loops.
     pub scheduled: bool,
+    /// Whether the first of these takes loops apart: then they find those that are cheapest once that
+    /// is done.
+    pub apart: bool,
 }
 
 /// The kernels of a program.

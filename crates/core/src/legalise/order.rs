@@ -45,6 +45,14 @@ impl Legaliser<'_> {
         best.map(|(_, order)| order).unwrap_or_default()
     }
 
+    /// Where commands begin by taking the loops apart, the order of those that are cheapest then.
+    pub(super) fn order_to_part(&self, task: &Task) -> Option<Order> {
+        let vars = self.request.apart.then(|| self.order_apart(task)).flatten()?;
+        let direct = |a: &Access| self.ways().way(a, &vars, task) == Way::Direct;
+        let direct = distinct(&task.value).iter().all(direct);
+        direct.then_some(Order { vars, converted: vec![] })
+    }
+
     /// The cheapest orders of a task's loops with their costs, cheapest first.
     pub(super) fn best_orders(&self, task: &Task, as_stored: bool) -> Vec<(f64, Order)> {
         let accesses = distinct(&task.value);

@@ -102,6 +102,11 @@ impl Schedule {
         self.commands.is_empty()
     }
 
+    /// Whether the first command takes loops apart.
+    pub fn begins_apart(&self) -> bool {
+        matches!(self.commands().next(), Some(Command::Loopfuse { .. }))
+    }
+
     /// Appends a command; a name or number that could not be written is refused.
     pub fn push(&mut self, command: &Command) -> Result<&mut Schedule, Diagnostic> {
         let separator = if self.is_empty() { "" } else { "; " };

@@ -25,7 +25,10 @@ pub(in crate::backend) fn before(body: &str, device: Option<Words>) -> String {
             "#pragma GCC diagnostic ignored \"-Wpsabi\" /* vectors stay in this file */\n",
         );
     }
-    for part in [prelude.declarations, prelude.helpers] {
+    // Compilers stop inlining what is called often, as by the tiles of a long kernel.
+    let always = "static inline __attribute__((always_inline))";
+    let helpers = prelude.helpers.replace("static inline", always);
+    for part in [prelude.declarations, helpers] {
         out.push_str(&part);
         if !part.is_empty() {
             out.push('\n');

@@ -189,12 +189,7 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
         "abs" => (ONE, "MASK m = (MASK)(x < 0); return (x ^ m) - m;".to_owned()),
         "square" => (ONE, "return x * x;".to_owned()),
         "cube" => (ONE, "return x * x * x;".to_owned()),
-        "fma" => {
-            let end = if single { "f" } else { "" };
-            let fused = format!("__builtin_fma{end}(x[k], y[k], z[k])");
-            let body = format!("for (int k = 0; k < {lanes}; k++) z[k] = {fused}; return z;");
-            ("TYPE x, TYPE y, TYPE z", body)
-        }
+        "fma" => ("TYPE x, TYPE y, TYPE z", fused(ty)),
         _ => return None,
     };
     let filled = |text: &str| text.replace("MASK", &mask).replace("TRUTH", &truth);
@@ -215,6 +210,35 @@ fn comparison(op: &str, ty: Type) -> String {
         Register::Bool => format!("return {logic};"),
         Register::F32 => format!("return __builtin_convertvector(x {sign} y, boolx{});", ty.lanes),
         _ => format!("return (boolx{})(x {sign} y);", ty.lanes),
+    }
+}
+
+/// `x * y + z` in one rounding. Of a loop over lanes GCC makes one instruction only as long as the
+/// block around it is not too large.
+fn fused(ty: Type) -> String {
+    let single = ty.register == Register::F32;
+    let (end, letter) = if single { ("f", "ps") } else { ("", "pd") };
+    let lanes = ty.lanes;
+    let bits = usize::from(lanes) * if single { 32 } else { 64 };
+    let native = match bits {
+        128 => Some(("__FMA__", format!("__builtin_ia32_vfmadd{letter}(x, y, z)"))),
+        256 => Some(("__FMA__", format!("__builtin_ia32_vfmadd{letter}256(x, y, z)"))),
+        512 => {
+            let all = if single { "(unsigned short)-1" } else { "(unsigned char)-1" };
+            let call = format!("__builtin_ia32_vfmadd{letter}512_mask(x, y, z, {all}, 4)");
+            Some(("__AVX512F__", call))
+        }
+        _ => None,
+    };
+    let by_lane = format!(
+        "for (int k = 0; k < {lanes}; k++) z[k] = __builtin_fma{end}(x[k], y[k], z[k]);\n  return z;"
+    );
+    match native {
+        Some((machine, call)) => format!(
+            "\n#if defined({machine}) && !defined(__clang__)\n  return {call};\n#else\n  \
+             {by_lane}\n#endif\n"
+        ),
+        None => by_lane,
     }
 }
 
