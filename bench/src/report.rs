@@ -160,6 +160,7 @@ impl Report {
                 "gather": self.limits.gather,
             },
             "races": self.races.iter().map(|race| self.race_json(race)).collect::<Vec<_>>(),
+            "studies": self.studies.iter().map(study_json).collect::<Vec<_>>(),
             "bars": self.bars.iter().map(bar_json).collect::<Vec<_>>(),
         })
     }
@@ -220,6 +221,14 @@ fn speed(one: Option<f64>, other: Option<f64>) -> String {
         (Some(one), Some(other)) => format!("{:.2}", other / one),
         _ => String::new(),
     }
+}
+
+fn study_json(row: &Row) -> Value {
+    json!({
+        "study": row.study.name,
+        "input": row.input,
+        "entries": row.entries.iter().map(entry_json).collect::<Vec<_>>(),
+    })
 }
 
 fn entry_json(entry: &Entry) -> Value {

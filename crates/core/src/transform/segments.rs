@@ -16,7 +16,7 @@
 //!
 //! The inner loop has nothing to track, so that what belongs to a parent can stay in registers.
 
-use super::affine::{beside, loads, reads_inputs_only, replace, uses};
+use super::affine::{beside, reads_inputs_only, replace, uses};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
@@ -87,7 +87,7 @@ fn end_of_children(function: &Function, var: Var, body: &[Stmt], at: usize) -> O
     let Expr::Load { array, index, lanes: 1 } = &**end else { return None };
     let mut changed = vec![var];
     assigned(body, &mut changed);
-    let fixed = !changed.iter().any(|v| uses(&offset, *v)) && !loads(&offset);
+    let fixed = !changed.iter().any(|v| uses(&offset, *v)) && reads_inputs_only(function, &offset);
     let mut changed = vec![];
     assigned(&body[at + 1..], &mut changed);
     let tracks = function.arrays[*array].role == Role::Input
