@@ -85,6 +85,21 @@ impl View {
         }
     }
 
+    /// How many coordinates are named before one, where they ascend.
+    fn rank(&self, c: Expr) -> Expr {
+        let from_zero = |e: Expr| binary(BinaryOp::Max, e, int(0));
+        match self {
+            View::Steps { step, .. } => {
+                let up = step.checked_sub(1).unwrap_or(i64::MAX);
+                div(add(from_zero(self.distance(c)), int(up)), int(*step))
+            }
+            View::Runs(runs) => pick(runs, &c, &|run| run.first, &|run| {
+                let within = binary(BinaryOp::Min, c.clone(), int(run.last + 1));
+                from_zero(sub(within, int(run.first - run.index)))
+            }),
+        }
+    }
+
     /// What holds of the coordinates that are named.
     pub(super) fn names(&self, c: &Expr) -> Vec<Expr> {
         match self {
@@ -145,6 +160,16 @@ impl Sliced {
             Sliced::Whole => c,
             Sliced::Taken { view, .. } => view.index(c),
             Sliced::Placed(view) => view.coordinate(c),
+        }
+    }
+
+    /// The first coordinate of the level at a value of the index variable or behind it, where they
+    /// ascend together.
+    fn first_from(&self, k: Expr) -> Expr {
+        match self {
+            Sliced::Whole => k,
+            Sliced::Taken { view, .. } => view.coordinate(k),
+            Sliced::Placed(view) => view.rank(k),
         }
     }
 
@@ -231,8 +256,9 @@ impl Lowerer<'_> {
     /// last.
     pub(super) fn clipped(&mut self, it: &Iterator) -> Vec<Stmt> {
         if let Some((lo, hi)) = &it.window {
+            let (lo, hi) = (&it.sliced.first_from(lo.clone()), it.sliced.first_from(hi.clone()));
             let from = (*lo != int(0)).then(|| lo.clone());
-            return self.between(it, from, Some(hi.clone()));
+            return self.between(it, from, Some(hi));
         }
         let Sliced::Taken { view, checked: false } = &it.sliced else { return vec![] };
         let View::Steps { first, count, to_end, .. } = view else { return vec![] };

@@ -28,6 +28,7 @@ mod parallelize;
 mod parse;
 mod position;
 mod precompute;
+mod recover;
 mod reorder;
 mod scheduler;
 mod split;
