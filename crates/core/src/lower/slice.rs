@@ -214,11 +214,11 @@ impl Lowerer<'_> {
             Slice::Range { start, end, step } => {
                 let (step, to_end) = (*step, end.is_none());
                 let start = start.map(|s| int(i64::try_from(s).unwrap_or(i64::MAX)));
-                let count = Expr::Var(self.dim(counter));
+                let count = self.size(counter, &Scope::default());
                 if step > 0 {
                     return View::Steps { first: start.unwrap_or(int(0)), step, count, to_end };
                 }
-                let last = sub(Expr::Var(self.dim(of)), int(1));
+                let last = sub(self.size(of, &Scope::default()), int(1));
                 let first = match start {
                     Some(start) => binary(BinaryOp::Min, start, last),
                     None => last,
