@@ -167,7 +167,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             format!("bound({var}, {var}b{n}, {}, {kind})", random.pick(&[1, 2, 3, 64]))
         }
         9 => {
-            let unit = random.pick(&["cpu_thread", "cpu_vector", "not_parallel"]);
+            let unit = random.pick(&["cpu_thread", "cpu_vector", "cpu_vector", "not_parallel"]);
             let races = ["no_races", "ignore_races", "atomics", "temporary", "parallel_reduction"];
             format!("parallelize({var}, {unit}, {})", random.pick(&races))
         }
