@@ -276,6 +276,8 @@ impl Widening<'_> {
                 beside(&index, self.var).ok_or(Obstacle::Scattered)?;
                 Stmt::Store { array: *array, index, value: self.wide(value)? }
             }
+            // Hints are given later, and are no reason.
+            Stmt::Prefetch { .. } => return Ok(None),
             _ => return Err(Obstacle::Combined),
         }))
     }
