@@ -7,8 +7,8 @@ use crate::ir::verify::assert_valid;
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
-use crate::schedule::{Schedule, schedule, schedule_on_gpu};
-use crate::transform::{Target, transform};
+use crate::schedule::{Schedule, not_by_lanes, schedule, schedule_on_gpu};
+use crate::transform::{Obstacle, Target, obstacle, transform};
 
 /// A program, ready for a backend.
 #[derive(Clone, Debug)]
@@ -55,8 +55,37 @@ pub fn compile_watched(
     };
     let program = detached(program);
     watch(Stage::Scheduled(&program));
-    let functions = functions(&program, target, watch);
+    let mut counted = vec![];
+    let functions = functions(&program, target, &mut |stage| {
+        if let Stage::Lowered(lowered) = &stage {
+            counted.push(lowered.function.vars.iter().any(|v| v.by_lanes));
+        }
+        watch(stage);
+    });
+    check_lanes(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions })
+}
+
+/// Refuses loops that a schedule gives to vector lanes and that were not `counted` as they were
+/// lowered, or that no pass could widen.
+fn check_lanes(
+    program: &cin::Program,
+    functions: &[Lowered],
+    counted: &[bool],
+    commands: &Schedule,
+) -> Result<(), Diagnostic> {
+    for ((kernel, lowered), counted) in program.kernels.iter().zip(functions).zip(counted) {
+        let by_lanes = kernel.tags.iter().find(|(_, tag)| tag.is_by_lanes());
+        let Some((&var, _)) = by_lanes else { continue };
+        let found = match counted {
+            true => obstacle(&lowered.function),
+            false => Some(Obstacle::Uncounted),
+        };
+        if let Some(found) = found {
+            return Err(not_by_lanes(commands, &program.vars[var], found.reason()));
+        }
+    }
+    Ok(())
 }
 
 /// A program of fused kernels with kernels of another kind.

@@ -189,7 +189,7 @@ impl Keys {
 
 /// The width that a level makes of an answer, by its code.
 fn width(insert: &dyn Insert, most: u64) -> Option<u64> {
-    let index = |name: &str| VarDecl { name: name.to_owned(), ty: Type::INDEX };
+    let index = |name: &str| VarDecl::new(name, Type::INDEX);
     let mut vars = IdVec::new();
     let (asked, width) = (vars.push(index("most")), vars.push(index("width")));
     let mut arrays = IdVec::new();

@@ -123,9 +123,12 @@ fn compiled(case: &Case, schedule: &str) -> Compiled {
 /// A command for the last kernel; `n` makes its names new.
 fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
     let kernel = program.kernels.last()?;
-    let loops = kernel.body.loops();
+    let mut loops = kernel.body.loops();
     if loops.is_empty() {
         return None;
+    }
+    if random.one_in(3) {
+        loops = coordinates(program, &loops);
     }
     let name = |v: IndexVar| program.vars[v].clone();
     let at = random.below(loops.len());
@@ -164,7 +167,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             format!("bound({var}, {var}b{n}, {}, {kind})", random.pick(&[1, 2, 3, 64]))
         }
         9 => {
-            let unit = random.pick(&["cpu_thread", "cpu_vector", "not_parallel"]);
+            let unit = random.pick(&["cpu_thread", "cpu_vector", "cpu_vector", "not_parallel"]);
             let races = ["no_races", "ignore_races", "atomics", "temporary", "parallel_reduction"];
             format!("parallelize({var}, {unit}, {})", random.pick(&races))
         }
@@ -172,6 +175,16 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
         10 => format!("mergeby({var}, {})", random.pick(&["gallop", "gallop", "two_finger"])),
         _ => precompute(random, program, (&var, next.as_deref()), n)?,
     })
+}
+
+/// The loops, with coordinates of the notation in place of blocks, places, diagonals and slots.
+fn coordinates(program: &Program, loops: &[IndexVar]) -> Vec<IndexVar> {
+    let mut found = vec![];
+    for &v in loops {
+        let modes = program.derived.map(v).map_or(vec![v], |map| map.modes());
+        found.extend(modes.into_iter().filter(|v| !found.contains(v)).collect::<Vec<_>>());
+    }
+    found
 }
 
 /// A part of a value over one loop or two.

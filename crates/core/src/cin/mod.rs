@@ -124,6 +124,11 @@ impl Tag {
             _ => None,
         }
     }
+
+    /// Whether lanes of vectors are to run the iterations.
+    pub fn is_by_lanes(&self) -> bool {
+        matches!(self.parallel, Some((Unit::CpuVector, _)))
+    }
 }
 
 impl Kernel {

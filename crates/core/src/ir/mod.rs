@@ -100,6 +100,16 @@ pub struct VarDecl {
     pub name: String,
     /// Its type.
     pub ty: Type,
+    /// Whether loops over it are to run by lanes of vectors, which a pass sees to: this changes no
+    /// meaning.
+    pub by_lanes: bool,
+}
+
+impl VarDecl {
+    /// A variable of this name and type.
+    pub fn new(name: &str, ty: Type) -> VarDecl {
+        VarDecl { name: name.to_owned(), ty, by_lanes: false }
+    }
 }
 
 /// The type of an expression.

@@ -29,9 +29,13 @@ impl fmt::Display for Function {
         let scalars = self.params.iter().filter(|p| matches!(p, Param::Scalar(_))).count();
         let vars = self.vars.as_slice().get(scalars..).unwrap_or_default();
         // Runs of a type, so that the order of declarations can be read back.
-        for run in vars.chunk_by(|a, b| a.ty == b.ty).flat_map(|run| run.chunks(PER_LINE)) {
+        for run in vars
+            .chunk_by(|a, b| (a.ty, a.by_lanes) == (b.ty, b.by_lanes))
+            .flat_map(|run| run.chunks(PER_LINE))
+        {
             let names: Vec<&str> = run.iter().map(|v| v.name.as_str()).collect();
-            writeln!(f, "  var {}: {}", names.join(", "), ty(run[0].ty))?;
+            let lanes = if run[0].by_lanes { " by lanes" } else { "" };
+            writeln!(f, "  var {}: {}{lanes}", names.join(", "), ty(run[0].ty))?;
         }
         block(self, f, &self.body, 1)?;
         f.write_str("}\n")

@@ -106,7 +106,7 @@ impl Ways<'_> {
             let depth = self.program.derived.depth(var, loops);
             let iterated = loops.contains(&var) && depth > reached;
             reached = reached.max(depth);
-            if matches!(level.map, LevelMap::Slot(_)) && !iterated {
+            if matches!(level.map, LevelMap::Slot(_)) && depth == usize::MAX {
                 return None;
             }
             if level.kind.locates() || iterated {

@@ -29,23 +29,26 @@ impl Lowerer<'_> {
     /// inside the tensors if `exact`.
     pub(super) fn bind(
         &mut self,
-        var: IndexVar,
+        own: IndexVar,
         value: Var,
         scope: &mut Scope,
         exact: bool,
     ) -> Bound {
-        scope.bound.insert(var, value);
+        scope.bound.insert(own, value);
         let mut bound = Bound::default();
-        // Tiles and positions do not know of the diagonals that leave their coordinates open, and
-        // what was fused of tiles of one variable not of the last tile's end.
-        let scheduled = self.program.derived.is_scheduled(var);
+        // Tiles and positions do not know of the diagonals that leave their coordinates open, what
+        // was fused of tiles of one variable not of the last tile's end, and positions not of that
+        // of the tensor in its last blocks.
+        let scheduled = self.program.derived.is_scheduled(own);
         loop {
             if let Some((var, value, conditions)) = self.following(scope) {
                 let index = self.index(var);
                 bound.stmts.push(assign(index, value));
                 scope.bound.insert(var, index);
                 let squared = scope.bound.keys().any(|&v| self.is_squared(v));
-                if !exact || squared || scheduled && conditions.contains(&Condition::FromZero) {
+                let stored = self.visits_positions(own) && !self.visits_positions(var);
+                let from_zero = scheduled && conditions.contains(&Condition::FromZero);
+                if !exact || squared || stored || from_zero {
                     for condition in conditions {
                         let size = self.size(var, scope);
                         bound.inside.push(condition.of(Expr::Var(index), size));

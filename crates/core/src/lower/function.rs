@@ -35,7 +35,7 @@ impl Builder {
     /// A new variable, named so if the name is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
         let name = self.unique(name);
-        self.vars.push(VarDecl { name, ty })
+        self.vars.push(VarDecl::new(&name, ty))
     }
 
     /// A new array of the kernel's own.

@@ -16,6 +16,7 @@ use super::complex::{Vals, Value};
 use super::result::Plan;
 use super::{Lowerer, Scope};
 use crate::algebra::{BinaryOp, ReduceOp};
+use crate::cin::Tag;
 use crate::cin::tiles::tiles;
 use crate::datatype::Register;
 use crate::ids::{IndexVar, TensorId, Var};
@@ -30,6 +31,8 @@ impl Lowerer<'_> {
         if let Some(unit) = self.unit(own) {
             self.units.insert(var, unit);
         }
+        let tag = self.kernel.tags.get(&own);
+        self.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
     }
 
     /// Writes to an element that others may write to at the same time.

@@ -16,6 +16,7 @@
 //! recover_track of sparse iteration space transformations, section 6.2.
 
 use super::bind::Bound;
+use super::slice::Sliced;
 use super::{Lowerer, Reached, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Relation;
@@ -138,8 +139,18 @@ impl Lowerer<'_> {
                 }
             };
             position = parent;
+            let sliced = self.sliced(&at.access, k);
+            let (coordinate, named) = match sliced {
+                Sliced::Taken { ref view, .. } => {
+                    let own = self.temp(&format!("{}_own", program.vars[vars[k]]));
+                    bound.stmts.push(assign(own, coordinate));
+                    (Expr::Var(own), view.names(&Expr::Var(own)))
+                }
+                _ => (coordinate, vec![]),
+            };
+            bound.inside.extend(named);
             let index = self.index(vars[k]);
-            bound.stmts.push(assign(index, coordinate));
+            bound.stmts.push(assign(index, sliced.index(coordinate)));
             scope.bound.insert(vars[k], index);
         }
     }

@@ -85,6 +85,21 @@ impl View {
         }
     }
 
+    /// How many coordinates are named before one, where they ascend.
+    fn rank(&self, c: Expr) -> Expr {
+        let from_zero = |e: Expr| binary(BinaryOp::Max, e, int(0));
+        match self {
+            View::Steps { step, .. } => {
+                let up = step.checked_sub(1).unwrap_or(i64::MAX);
+                div(add(from_zero(self.distance(c)), int(up)), int(*step))
+            }
+            View::Runs(runs) => pick(runs, &c, &|run| run.first, &|run| {
+                let within = binary(BinaryOp::Min, c.clone(), int(run.last + 1));
+                from_zero(sub(within, int(run.first - run.index)))
+            }),
+        }
+    }
+
     /// What holds of the coordinates that are named.
     pub(super) fn names(&self, c: &Expr) -> Vec<Expr> {
         match self {
@@ -148,6 +163,16 @@ impl Sliced {
         }
     }
 
+    /// The first coordinate of the level at a value of the index variable or behind it, where they
+    /// ascend together.
+    fn first_from(&self, k: Expr) -> Expr {
+        match self {
+            Sliced::Whole => k,
+            Sliced::Taken { view, .. } => view.coordinate(k),
+            Sliced::Placed(view) => view.rank(k),
+        }
+    }
+
     /// What has to hold of a coordinate of the level that is met on the way.
     pub(super) fn met(&self, c: &Expr) -> Vec<Expr> {
         match self {
@@ -189,11 +214,11 @@ impl Lowerer<'_> {
             Slice::Range { start, end, step } => {
                 let (step, to_end) = (*step, end.is_none());
                 let start = start.map(|s| int(i64::try_from(s).unwrap_or(i64::MAX)));
-                let count = Expr::Var(self.dim(counter));
+                let count = self.size(counter, &Scope::default());
                 if step > 0 {
                     return View::Steps { first: start.unwrap_or(int(0)), step, count, to_end };
                 }
-                let last = sub(Expr::Var(self.dim(of)), int(1));
+                let last = sub(self.size(of, &Scope::default()), int(1));
                 let first = match start {
                     Some(start) => binary(BinaryOp::Min, start, last),
                     None => last,
@@ -231,8 +256,9 @@ impl Lowerer<'_> {
     /// last.
     pub(super) fn clipped(&mut self, it: &Iterator) -> Vec<Stmt> {
         if let Some((lo, hi)) = &it.window {
+            let (lo, hi) = (&it.sliced.first_from(lo.clone()), it.sliced.first_from(hi.clone()));
             let from = (*lo != int(0)).then(|| lo.clone());
-            return self.between(it, from, Some(hi.clone()));
+            return self.between(it, from, Some(hi));
         }
         let Sliced::Taken { view, checked: false } = &it.sliced else { return vec![] };
         let View::Steps { first, count, to_end, .. } = view else { return vec![] };

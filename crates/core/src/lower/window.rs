@@ -98,7 +98,7 @@ impl Lowerer<'_> {
         let between = |access: &Access| {
             let p = self.kind_of_next(access, scope).properties();
             let k = scope.reached(access).levels;
-            p.ordered && p.compact && self.program.walk(access, k) == Walk::AsStored
+            p.ordered && p.compact && self.program.walk(access, k) != Walk::OutOfOrder
         };
         if self.kernel.scatter || !walked.iter().all(|(access, v, _)| *v == of && between(access)) {
             return None;

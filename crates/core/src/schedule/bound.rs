@@ -20,7 +20,7 @@ pub(super) fn bound(
     bound: Bound,
 ) -> Result<(), Diagnostic> {
     let of = s.loop_var(0, name)?;
-    s.check_coordinates(0, of)?;
+    s.check_sized(0, of)?;
     s.check_untagged(0, of)?;
     if s.program.derived.position(of).is_some() {
         let message = format!("bound needs coordinates; {name} counts positions");

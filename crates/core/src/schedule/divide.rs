@@ -17,7 +17,7 @@ pub(super) fn divide(
     parts: u64,
 ) -> Result<(), Diagnostic> {
     let of = s.loop_var(0, name)?;
-    s.check_coordinates(0, of)?;
+    s.check_from_zero(0, of)?;
     s.check_untagged(0, of)?;
     let part = s.fresh(1, outer)?;
     let place = s.fresh(2, inner)?;

@@ -21,7 +21,7 @@ pub(super) fn fuse(
     let outer = s.loop_var(0, outer_name)?;
     let inner = s.loop_var(1, inner_name)?;
     for (arg, var) in [(0, outer), (1, inner)] {
-        s.check_coordinates(arg, var)?;
+        s.check_sized(arg, var)?;
         s.check_untagged(arg, var)?;
         if s.program.derived.position(var).is_some() {
             let message = format!("fuse needs coordinates; {} counts positions", s.name(var));

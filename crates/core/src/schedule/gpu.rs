@@ -33,7 +33,7 @@ pub(super) fn check<'s>(s: &mut Scheduler<'s>, schedule: &'s Schedule) -> Result
         let name = s.name(var).to_owned();
         let named = |c: &Command| matches!(c, Command::Parallelize { var, .. } if *var == name);
         s.stand_at(schedule, &named);
-        s.check_coordinates(0, var)?;
+        s.check_sized(0, var)?;
         if tag.unroll.is_some() {
             let message = format!("iterations of {name} run at the same time, not in a row");
             return Err(s.refuse(0, message, "unroll a loop inside of it".to_owned()));

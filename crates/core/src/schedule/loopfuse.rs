@@ -67,7 +67,7 @@ fn apart(
     let both = way.elements.iter().zip(&sides).skip(begin).filter(|(_, s)| **s == Side::Both);
     let vars: Vec<(IndexVar, IndexVar)> =
         both.filter_map(|(element, _)| element.var()).map(|v| (v, v)).collect();
-    vars.iter().try_for_each(|&(var, _)| s.check_coordinates(TIMES, var))?;
+    vars.iter().try_for_each(|&(var, _)| s.check_sized(TIMES, var))?;
     let workspace = fresh(s);
     let split = Split { part, vars, workspace: &workspace, kind: None };
     let done = precompute::apart(s, &way, &split, outer)?;

@@ -28,6 +28,7 @@ mod parallelize;
 mod parse;
 mod position;
 mod precompute;
+mod recover;
 mod reorder;
 mod scheduler;
 mod split;
@@ -40,6 +41,7 @@ pub use bound::check_dimensions;
 pub use chosen::{chosen, have_same_loops};
 pub use command::Command;
 pub use gpu::{MOST_THREADS, WARP};
+pub use parallelize::not_by_lanes;
 pub use parse::parse;
 pub use workspace::Kind;
 

@@ -12,8 +12,9 @@
 
 use super::nest::around;
 use super::scheduler::Scheduler;
+use super::{Command, Schedule};
 use crate::cin::{Races, Unit};
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::IndexVar;
 use crate::notation::Access;
 
@@ -35,8 +36,28 @@ pub(super) fn parallelize(
                     of the result";
         return Err(s.refuse(2, message, help.to_owned()));
     }
+    if unit == Unit::CpuVector
+        && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| tag.is_by_lanes())
+        && other != var
+    {
+        let message = format!("vector lanes run the loop over {} already", s.name(other));
+        return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));
+    }
     s.kernel_mut().tags.entry(var).or_default().parallel = Some((unit, races));
     Ok(())
+}
+
+/// Refuses a schedule for which vector lanes would run a loop that they cannot.
+pub fn not_by_lanes(schedule: &Schedule, name: &str, reason: &str) -> Diagnostic {
+    let wanted = |c: &Command| matches!(c, Command::Parallelize { var, unit: Unit::CpuVector, .. } if var == name);
+    let message = format!("vector lanes cannot run the loop over {name}: {reason}");
+    let help = "choose a loop over the last mode of what is stored dense, with reorder, split or \
+                precompute first, or leave cpu_vector out";
+    let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
+    match schedule.commands.iter().rev().find(|placed| wanted(&placed.command)) {
+        Some(placed) => diagnostic.at(&schedule.source, placed.args[0].clone()),
+        None => diagnostic,
+    }
 }
 
 /// Refuses threads for a loop inside of another, or beside loops of a GPU.

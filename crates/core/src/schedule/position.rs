@@ -13,7 +13,7 @@
 use super::nest::{around, at_loops, replaced};
 use super::scheduler::Scheduler;
 use crate::cin::simplify::Facts;
-use crate::cin::{Relation, Stmt};
+use crate::cin::{Relation, Stmt, Walk};
 use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
 use crate::notation::Access;
@@ -106,7 +106,8 @@ fn operand(
     let reads = s.kernel().body.reads();
     let named = |a: &&&Access| {
         let own = &s.program.tensors[a.tensor].name;
-        (*own == wanted || *own == format!("{wanted}_sorted"))
+        let copies = [format!("{wanted}_sorted"), format!("{wanted}_plain")];
+        (*own == wanted || copies.contains(own))
             && (!indexed || written(a) == squeezed.replacen(wanted, own, 1))
     };
     let uses: Vec<&Access> = reads.iter().filter(named).copied().collect();
@@ -114,15 +115,21 @@ fn operand(
         let message = format!("the kernel does not read {tensor}");
         return Err(s.refuse(2, message, "name an operand of the kernel".to_owned()));
     }
+    let mut stored = vec![];
     for access in uses {
         let vars = s.program.level_vars(access.tensor, &access.indices);
+        stored = vars.iter().map(|&v| s.name(v)).collect();
         if let Some(first) = (0..vars.len()).find(|&k| vars[k..].starts_with(of)) {
             return Ok((access.clone(), first));
         }
     }
     let message = format!("{tensor} has no levels over {name}, in the order of the loops");
-    let help = "name an operand that stores these coordinates, by levels next to each other";
-    Err(s.refuse(2, message, help.to_owned()))
+    let help = format!(
+        "name an operand that stores these coordinates, by levels next to each other, or loops over \
+         what {tensor} stores: {}",
+        stored.join(", ")
+    );
+    Err(s.refuse(2, message, help))
 }
 
 /// The levels have to have positions whose coordinates can be recovered.
@@ -137,17 +144,24 @@ fn check_levels(
         let p = level.kind.properties();
         let walks = level.kind.walks() && p.compact && !level.kind.locates();
         let chained = k < last && levels[k + 1].kind.properties().branchless;
-        let sliced = s.program.slicing(access, k).is_some();
-        if sliced || !(p.full || walks && p.ordered && (p.unique || chained)) {
+        let turned = s.program.walk(access, k) == Walk::OutOfOrder && !(first == last && p.full);
+        if turned || !(p.full || walks && p.ordered && (p.unique || chained)) {
             let name = &s.program.tensors[access.tensor].name;
             let message = format!(
                 "pos needs positions in the order of their coordinates, each once; level {} of \
                  {name} is {}{}",
                 k + 1,
                 level.kind,
-                if sliced { " and sliced" } else { "" }
+                if turned { " and sliced downwards" } else { "" }
             );
-            let help = format!("store {name} as compressed levels, such as csr, or leave pos out");
+            let help = match turned {
+                true => {
+                    "compute the slice by a statement of its own first, or leave pos out".into()
+                }
+                false => {
+                    format!("store {name} as compressed levels, such as csr, or leave pos out")
+                }
+            };
             return Err(s.refuse(2, message, help));
         }
     }

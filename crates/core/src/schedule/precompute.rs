@@ -55,7 +55,7 @@ pub(super) fn precompute(
             let message = format!("precompute names {} twice", s.name(var));
             return Err(s.refuse(VARS, message, "name each loop once".to_owned()));
         }
-        s.check_coordinates(VARS, var)?;
+        s.check_sized(VARS, var)?;
         let own = if s.name(var) == own { var } else { s.another(OWN, own, var)? };
         pairs.push((var, own));
     }

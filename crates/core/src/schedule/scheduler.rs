@@ -8,15 +8,17 @@ use super::mergeby::mergeby;
 use super::parallelize::{check_threads, parallelize};
 use super::position::{coord, follow_operands, pos};
 use super::precompute::precompute;
+use super::recover::{is_recoverable, recover};
 use super::reorder::reorder;
 use super::split::split;
 use super::unroll::unroll;
 use super::{Placed, Schedule, gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{Id, IndexVar};
+use crate::format::LevelMap;
+use crate::ids::IndexVar;
 use crate::legalise::unreadable;
-use crate::notation::{Access, Expr};
+use crate::notation::Access;
 use crate::schedule::Command;
 
 /// A program and the command that rewrites it.
@@ -59,6 +61,7 @@ impl<'s> Scheduler<'s> {
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        recover(self, &command.needs());
         match command {
             Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
             Command::Coord { position, var } => coord(self, position, var),
@@ -107,39 +110,30 @@ impl<'s> Scheduler<'s> {
         Ok(())
     }
 
-    /// Refuses variables that count what an operand or the result stores instead of coordinates:
-    /// blocks, diagonals, slots; and those of which slices are taken.
-    pub(super) fn check_coordinates(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
-        if self.is_sliced(var) {
-            let name = self.name(var);
-            let message = format!("slices are taken of what {name} counts");
-            let help = "compute the slice by a statement of its own first".to_owned();
-            return Err(self.refuse(arg, message, help));
-        }
-        let derived = &self.program.derived;
-        if derived.is_scheduled(var) || derived.map(var).is_none() {
+    /// Refuses variables that do not count from 0 on: diagonals.
+    pub(super) fn check_from_zero(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
+        if !matches!(self.program.derived.map(var), Some(LevelMap::Diff { .. })) {
             return Ok(());
         }
         let name = self.name(var);
-        let message = format!("{name} counts blocks, diagonals or slots of a format");
-        Err(self.refuse(arg, message, "name a loop over coordinates or positions".to_owned()))
+        let message = format!("{name} counts diagonals, of which the first is below 0");
+        let help = format!("use pos({name}, p, A) and name p, or name a loop over coordinates");
+        Err(self.refuse(arg, message, help))
     }
 
-    /// Whether an operand or the result is sliced at a variable.
-    fn is_sliced(&self, var: IndexVar) -> bool {
-        let mut sliced = false;
-        self.kernel().body.for_each_assign(&mut |_, _, rhs| {
-            rhs.walk(&mut |e| match e {
-                Expr::Access(a) => {
-                    sliced |= a.slices.keys().any(|mode| a.indices[mode.index()] == var);
-                }
-                Expr::Choose { within, .. } => {
-                    sliced |= within.iter().any(|w| w.var == var || w.counter == var);
-                }
-                _ => {}
-            });
-        });
-        sliced
+    /// Refuses variables whose number of coordinates does not follow from dimensions: diagonals,
+    /// and slots and what was made of them.
+    pub(super) fn check_sized(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
+        self.check_from_zero(arg, var)?;
+        let derived = &self.program.derived;
+        let counts_slots = |v: &IndexVar| matches!(derived.map(*v), Some(LevelMap::Slot(_)));
+        if ![&[var], &derived.ancestors(var)[..]].concat().iter().any(counts_slots) {
+            return Ok(());
+        }
+        let name = self.name(var);
+        let message = format!("{name} counts slots, and how many there are only the operand tells");
+        let help = "name a loop over coordinates; slots can be split and divided".to_owned();
+        Err(self.refuse(arg, message, help))
     }
 
     /// Refuses loops that are parallel or unrolled already.
@@ -293,7 +287,8 @@ fn meant(program: &Program, schedule: &Schedule) -> usize {
     }
     let fits = |kernel: &Kernel| {
         let loops = kernel.body.loops();
-        needed.iter().all(|name| loops.iter().any(|&v| program.vars[v] == *name))
+        let is_loop = |name: &str| loops.iter().any(|&v| program.vars[v] == *name);
+        needed.iter().all(|name| is_loop(name) || is_recoverable(program, kernel, name, &needed))
     };
     let last = program.kernels.len().saturating_sub(1);
     program.kernels.iter().rposition(fits).unwrap_or(last)

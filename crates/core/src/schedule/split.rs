@@ -17,7 +17,7 @@ pub(super) fn split(
     size: u64,
 ) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
-    s.check_coordinates(0, var)?;
+    s.check_from_zero(0, var)?;
     s.check_untagged(0, var)?;
     s.check_fresh(1, outer)?;
     s.check_fresh(2, inner)?;

@@ -6,6 +6,7 @@ use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
 use crate::ir::flow::exposes;
 use crate::ir::{Expr, Function, Role, Stmt};
+use std::collections::BTreeMap;
 
 /// Whether an expression uses a variable.
 pub(super) fn uses(e: &Expr, var: Var) -> bool {
@@ -129,12 +130,23 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
 
 /// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes.
 pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
+    widened_beside(function, e, (var, lanes), &BTreeMap::new())
+}
+
+/// The same beside variables of which there are vectors.
+pub(super) fn widened_beside(
+    function: &Function,
+    e: &Expr,
+    (var, lanes): (Var, u16),
+    vectors: &BTreeMap<Var, Var>,
+) -> Option<Expr> {
     let float = |e: &Expr| function.type_of(e).register.is_float();
-    if !uses(e, var) {
+    if !uses(e, var) && !vectors.keys().any(|v| uses(e, *v)) {
         return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
     }
-    let wide = |e: &Expr| widened(function, e, var, lanes).map(Box::new);
+    let wide = |e: &Expr| widened_beside(function, e, (var, lanes), vectors).map(Box::new);
     match e {
+        Expr::Var(v) => vectors.get(v).map(|v| Expr::Var(*v)),
         Expr::Load { array, index, lanes: 1 } if float(e) => {
             beside(index, var)?;
             Some(Expr::Load { array: *array, index: index.clone(), lanes })

@@ -4,6 +4,7 @@ mod affine;
 mod elements;
 mod flags;
 mod hoist;
+mod lanes;
 mod names;
 mod pairs;
 mod prefetch;
@@ -18,6 +19,8 @@ mod sums;
 mod tile;
 mod unroll;
 mod unswitch;
+
+pub use lanes::{Obstacle, obstacle};
 
 use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
@@ -53,7 +56,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 14] = [
+pub const PASSES: [(&str, Pass); 15] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("strips", strips::cut),
@@ -62,6 +65,7 @@ pub const PASSES: [(&str, Pass); 14] = [
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),
     ("sums", sums::split),
+    ("lanes", lanes::widen),
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
     ("prefetch", prefetch::prefetch),
@@ -104,5 +108,5 @@ fn fresh(function: &mut Function, name: &str, ty: crate::ir::Type) -> crate::ids
         k += 1;
         unique = format!("{name}_{k}");
     }
-    function.vars.push(crate::ir::VarDecl { name: unique, ty })
+    function.vars.push(crate::ir::VarDecl::new(&unique, ty))
 }

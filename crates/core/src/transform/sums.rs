@@ -77,7 +77,10 @@ fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<S
         false => widened_sum(function, &sum, lanes as u16),
     };
     Some(match wide {
-        Some(value) => sum.over_vectors(function, value, lanes),
+        Some(value) => {
+            function.vars[sum.var].by_lanes = false;
+            sum.over_vectors(function, value, lanes)
+        }
         None => sum.over_scalars(function),
     })
 }

@@ -229,6 +229,12 @@ fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
     Some(found)
 }
 
+/// Whether a loop, by itself, would be tiled.
+pub(super) fn is_tileable(function: &Function, s: &Stmt) -> bool {
+    let fixed = |i: Inner| [i.base, i.lo, i.hi].iter().all(|e| !loads(e));
+    as_inner(function, s).is_some_and(fixed)
+}
+
 /// A dense loop whose only store is to consecutive elements.
 fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };

@@ -22,7 +22,7 @@ impl Maker {
 
     pub fn var(&mut self, register: Register, lanes: u16) -> Var {
         let name = format!("v{}", self.0.vars.len());
-        self.0.vars.push(VarDecl { name, ty: Type { register, lanes } })
+        self.0.vars.push(VarDecl::new(&name, Type { register, lanes }))
     }
 
     pub fn index(&mut self) -> Var {

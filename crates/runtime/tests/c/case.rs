@@ -36,7 +36,7 @@ impl Case {
     }
 
     pub fn var(&mut self, name: &str, ty: Type) -> Var {
-        self.function.vars.push(VarDecl { name: name.to_owned(), ty })
+        self.function.vars.push(VarDecl::new(name, ty))
     }
 
     pub fn index(&mut self, name: &str) -> Var {

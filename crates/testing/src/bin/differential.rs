@@ -1,10 +1,12 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
-//! [--backend jit|c|interp|cuda-emulated]`
+//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all]`
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
+//!
+//! With `--schedules all` every program that some command fits has a schedule.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not.
@@ -27,6 +29,7 @@ fn main() -> ExitCode {
     let mut shares = 0;
     let mut backend = Backend::Jit;
     let mut infinities = false;
+    let mut scheduled = false;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -36,6 +39,7 @@ fn main() -> ExitCode {
             "--count" => count = number(),
             "--shares" => shares = number(),
             "--seed" => seed = number(),
+            "--schedules" => scheduled = value == "all",
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
             _ => {
@@ -52,8 +56,7 @@ fn main() -> ExitCode {
     let mut at = seed;
     while right < count && deadline.is_none_or(|d| Instant::now() < d) {
         let mut random = random(at);
-        let mut case = generate::case(&mut random);
-        put_on_gpu(&mut random, &mut case, backend);
+        let mut case = drawn(&mut random, backend, scheduled);
         if infinities {
             case = infinite::drawn(&case, &mut random);
         }
@@ -81,6 +84,16 @@ fn main() -> ExitCode {
 /// What the random program of a seed is drawn from.
 fn random(seed: u64) -> Random {
     Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1))
+}
+
+/// A random program for a backend, with a schedule in any case or now and then.
+fn drawn(random: &mut Random, backend: Backend, scheduled: bool) -> Case {
+    let mut case = generate::case(random);
+    if scheduled && case.schedule.is_empty() {
+        case.schedule = schedules::schedule(random, &case);
+    }
+    put_on_gpu(random, &mut case, backend);
+    case
 }
 
 /// Prints how many programs run in parts.

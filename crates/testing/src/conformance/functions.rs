@@ -155,7 +155,7 @@ struct Code {
 impl Names for Code {
     fn index(&mut self, name: &str) -> Var {
         let name = format!("{name}{}", self.vars.len());
-        self.vars.push(VarDecl { name, ty: Type::INDEX })
+        self.vars.push(VarDecl::new(&name, Type::INDEX))
     }
 }
 
@@ -183,7 +183,7 @@ impl Code {
             mask: input(Part::Mask),
         };
         let mut vars = IdVec::new();
-        let mut var = |name: &str| vars.push(VarDecl { name: name.to_owned(), ty: Type::INDEX });
+        let mut var = |name: &str| vars.push(VarDecl::new(name, Type::INDEX));
         let (parents, count) = (var("parents_size"), var("count"));
         Code { kind: view.kind, level, vars, arrays, parents, count, out, total }
     }

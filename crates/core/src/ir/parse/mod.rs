@@ -5,7 +5,7 @@
 //! function  = "fn" name "(" [param {"," param}] ")" "{" {local} {var} {statement} "}"
 //! param     = name ":" type | name ":" ("in" | "out" | "result") "[" element "]"
 //! local     = "local" name ":" "[" element "]"
-//! var       = "var" name {"," name} ":" type
+//! var       = "var" name {"," name} ":" type ["by" "lanes"]
 //! type      = ("bool" | "i64" | "f32" | "f64") ["x" lanes]
 //! statement = name "=" expr
 //!           | name "[" expr [";" lanes] "]" "=" expr
@@ -225,8 +225,13 @@ impl<'t> Parser<'t> {
             }
             self.take(":")?;
             let ty = self.ty()?;
+            let by_lanes = self.takes("by");
+            if by_lanes {
+                self.take("lanes")?;
+            }
             names.into_iter().for_each(|name| {
-                self.declare_var(name, ty);
+                let var = self.declare_var(name, ty);
+                self.function.vars[var].by_lanes = by_lanes;
             });
         }
         Ok(())
@@ -269,7 +274,7 @@ impl<'t> Parser<'t> {
     }
 
     fn declare_var(&mut self, name: &'t str, ty: Type) -> Var {
-        let var = self.function.vars.push(VarDecl { name: name.to_owned(), ty });
+        let var = self.function.vars.push(VarDecl::new(name, ty));
         self.names.insert(name, Meaning::Var(var));
         var
     }
