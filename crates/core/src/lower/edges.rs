@@ -178,6 +178,12 @@ impl Lowerer<'_> {
         self.size(var, &Scope::default())
     }
 
+    /// Whether tiles are summed in an array of another type than the result's, of which every element
+    /// is written from there.
+    pub(super) fn sums_elsewhere(&mut self) -> bool {
+        !self.edges.is_empty() && !self.is_wide()
+    }
+
     /// Room for the edges of tiles, and what joins them after the loops.
     pub(super) fn joined_tiles(&mut self) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);

@@ -406,7 +406,10 @@ impl Lowerer<'_> {
     /// What runs before the loops.
     pub(super) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
+        let elsewhere = self.sums_elsewhere();
         match &self.plan {
+            // The identity of an operator may be beyond the narrow type of the elements.
+            Plan::Full | Plan::Follow if elsewhere => vec![],
             Plan::Full if covered && self.has_plain_modes() => vec![],
             Plan::Full if self.shares_result() => self.filled_part(),
             Plan::Full => {
