@@ -273,7 +273,8 @@ pub const STUDIES: [Study; 15] = [
                 "scheduled",
                 SPMM,
                 "split(i, i0, i1, 256); pos(j, jpos, B(i,j)); split(jpos, jpos0, jpos1, 8); \
-                 reorder(i0, i1, jpos0, k, jpos1); parallelize(i0, cpu_thread, no_races)",
+                 reorder(i0, i1, jpos0, k, jpos1); parallelize(i0, cpu_thread, no_races); \
+                 parallelize(k, cpu_vector, ignore_races)",
             ),
             two("chosen on two", SPMM, ""),
         ],
