@@ -1,5 +1,5 @@
-//! Which loads Cranelift may move to where their value is used, which keeps few values in registers
-//! at once and makes loads operands of arithmetic.
+//! What is known of the innermost loop: which loads Cranelift may move to where their value is
+//! used, which keeps few values in registers at once and makes loads operands of arithmetic.
 //!
 //! ```text
 //! for p in lo..hi { j = crd[p]; t0 = fma(a, X[j * n + k; 2], t0); t1 = fma(a, X[j * n + k + 2; 2], t1) }
@@ -8,6 +8,9 @@
 //! It would also move them out of loops and so do them where the loop does not run, when their
 //! index may lie outside. So only loads may move whose index surely changes with the innermost
 //! loop: by its variable, or by what was loaded at an index that does.
+//!
+//! What stays the same in the loop is added to addresses apart from the rest, so that it is added
+//! outside: `X + k` here, to which each turn adds `j * n`.
 
 use crate::stmt::Translator;
 use tamis_core::algebra::BinaryOp;
