@@ -402,6 +402,16 @@ impl Program {
         id
     }
 
+    /// A new index variable, under a name that nothing else has.
+    pub fn variable(&mut self, name: &str) -> IndexVar {
+        let taken = |name: &String| {
+            self.vars.iter().any(|v| v == name) || self.tensors.iter().any(|t| t.name == *name)
+        };
+        let names = std::iter::once(name.to_owned()).chain((2..).map(|k| format!("{name}_{k}")));
+        let free = names.into_iter().find(|name| !taken(name));
+        self.vars.push(free.expect("there is no end of names"))
+    }
+
     /// A new register that a reduction starts from its identity.
     pub fn register(&mut self, op: ReduceOp, value: &Expr, compute: DataType) -> TensorId {
         let datatype = match op {

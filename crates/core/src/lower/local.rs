@@ -38,7 +38,7 @@ impl Lowerer<'_> {
         producer: &Stmt,
         scope: &Scope,
     ) -> Code {
-        let arrays = self.arrays(tensor);
+        let (arrays, room) = self.local_arrays(tensor, scope);
         self.own_loops.insert(tensor, self.parallel_loops(scope));
         let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
         let producer = self.resolved(producer, scope.clone());
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
                 (false, true) => vec![],
                 (false, false) => self.fill_local(tensor, &arrays),
             };
-            return self.if_partial(tensor, [before, producer.stmts], consumer);
+            return self.if_partial(tensor, [[room, before].concat(), producer.stmts], consumer);
         };
         let parents = parents(&arrays);
         let (p, q) = (self.temp("p"), self.temp("q"));
@@ -182,6 +182,20 @@ impl Lowerer<'_> {
         let level = self.arrays(tensor).levels.last()?.clone();
         let kind = self.program.storage(tensor).format.levels().last()?.kind;
         Some((kind.format().scratch()?, level))
+    }
+
+    /// The arrays of a workspace, and what makes room for them here: positions are counted below
+    /// coordinates, so there are as many as these have. All others have room from the beginning.
+    fn local_arrays(&mut self, tensor: TensorId, scope: &Scope) -> (TensorArrays, Vec<ir::Stmt>) {
+        let program = self.program;
+        let modes = &program.tensors[tensor].modes;
+        if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
+            return (self.arrays(tensor), vec![]);
+        }
+        let prologue = std::mem::take(&mut self.prologue);
+        let arrays = self.arrays_in(tensor, scope);
+        let room = std::mem::replace(&mut self.prologue, prologue);
+        (arrays, room)
     }
 
     /// Room for a workspace, before everything else.

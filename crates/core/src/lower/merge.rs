@@ -408,7 +408,7 @@ impl Lowerer<'_> {
             }
             _ => stmts.extend(self.unrolled(nest.own, every_coordinate)),
         }
-        Code { stmts, covers: cases.covers && !self.visits_positions(nest.var) }
+        Code { stmts, covers: cases.covers && !self.leaves_gaps(nest) }
     }
 
     /// Sets the variable that says whether an operand is at the coordinate, and its segment.

@@ -353,6 +353,11 @@ impl Lowerer<'_> {
 
     /// The arrays of a tensor, declared on first use.
     fn arrays(&mut self, tensor: TensorId) -> TensorArrays {
+        self.arrays_in(tensor, &Scope::default())
+    }
+
+    /// The arrays of a tensor that is declared where so much is known.
+    fn arrays_in(&mut self, tensor: TensorId, scope: &Scope) -> TensorArrays {
         if let Some(known) = self.tensors.get(&tensor) {
             return known.clone();
         }
@@ -363,7 +368,7 @@ impl Lowerer<'_> {
             false => self.builder.tensor(tensor, declared, result),
         };
         for k in 0..arrays.levels.len() {
-            let (least, size) = self.extent(tensor, k, &arrays.levels[k]);
+            let (least, size) = self.extent(tensor, k, &arrays.levels[k], scope);
             arrays.levels[k].least = least;
             arrays.levels[k].size = size;
         }
@@ -375,10 +380,16 @@ impl Lowerer<'_> {
     }
 
     /// The least coordinate of a level, and the number of coordinates.
-    fn extent(&mut self, tensor: TensorId, k: usize, level: &LevelArrays) -> (Expr, Expr) {
+    fn extent(
+        &mut self,
+        tensor: TensorId,
+        k: usize,
+        level: &LevelArrays,
+        scope: &Scope,
+    ) -> (Expr, Expr) {
         let declared = &self.program.tensors[tensor];
         let spec = declared.storage.format.levels()[k];
-        let mut dimension = |m: Mode| self.size(declared.modes[m.index()], &Scope::default());
+        let mut dimension = |m: Mode| self.size(declared.modes[m.index()], scope);
         let mut slots = || level.width();
         let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
         let name = format!("{}{}", declared.name, k + 1);

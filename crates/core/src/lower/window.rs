@@ -13,12 +13,14 @@
 //! the tile's bounds, which are searched.
 
 use super::bind::Tile;
+use super::forall::Loop;
 use super::resolve::distinct;
 use super::{Lowerer, Scope};
 use crate::algebra::BinaryOp;
+use crate::cin::simplify::written;
 use crate::cin::{Relation, Stmt, Walk};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
+use crate::ids::{IndexVar, TensorId};
 use crate::ir::Expr;
 use crate::ir::build::{add, binary, int, mul};
 use crate::level::LevelKind;
@@ -164,5 +166,14 @@ impl Lowerer<'_> {
     /// Whether a loop over a variable visits positions, and what is stored there alone.
     pub(super) fn visits_positions(&self, var: IndexVar) -> bool {
         self.program.derived.position(var).is_some()
+    }
+
+    /// Whether a loop over positions writes what has other elements too: all but workspaces with an
+    /// element for each of these positions.
+    pub(super) fn leaves_gaps(&self, nest: &Loop<'_>) -> bool {
+        let Some(counted) = self.program.derived.position(nest.var) else { return false };
+        let mut bodies = nest.lattice.points.iter().map(|point| written(&point.body));
+        let modes = |tensor: TensorId| self.program.tensors[tensor].modes.iter();
+        !bodies.all(|tensor| modes(tensor).any(|&mode| self.is_same(mode, counted)))
     }
 }

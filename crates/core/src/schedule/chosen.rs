@@ -10,7 +10,7 @@
 
 use super::Schedule;
 use super::command::Command;
-use crate::cin::{Kernel, Program, Stmt, print};
+use crate::cin::{Kernel, Program, Relation, Stmt, print};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
@@ -22,10 +22,11 @@ pub fn chosen(program: &Program) -> Vec<Schedule> {
     let mut commands = vec![];
     let loops = order(&kernel.body);
     if loops.len() > 1 {
-        let vars = loops.iter().map(|&v| program.vars[v].clone()).collect();
+        let vars = loops.iter().map(|&v| program.vars[coordinate(program, v)].clone()).collect();
         commands.push(Command::Reorder { vars });
     }
     let few = commands.len();
+    commands.extend(loops.into_iter().filter_map(|v| positions(program, v)));
     parts(program, &kernel.body, &mut commands);
     commands.extend(kernel.tags.iter().filter_map(|(&var, tag)| {
         let merge = tag.merge?;
@@ -43,6 +44,24 @@ pub fn chosen(program: &Program) -> Vec<Schedule> {
 /// Whether two kernels have the same loops around the same products.
 pub fn have_same_loops(a: (&Program, &Kernel), b: (&Program, &Kernel)) -> bool {
     shape(a.0, &a.1.body) == shape(b.0, &b.1.body)
+}
+
+/// The variable whose coordinates a loop visits.
+fn coordinate(program: &Program, var: IndexVar) -> IndexVar {
+    match program.derived.relation(var) {
+        Some(Relation::Position { of, .. }) => *of.last().unwrap_or(&var),
+        _ => var,
+    }
+}
+
+/// The command that makes a loop over positions.
+fn positions(program: &Program, var: IndexVar) -> Option<Command> {
+    let Some(Relation::Position { access, .. }) = program.derived.relation(var) else {
+        return None;
+    };
+    let name = |v: IndexVar| program.vars[v].clone();
+    let operand = print::access(program, access);
+    Some(Command::Pos { var: name(coordinate(program, var)), position: name(var), operand })
 }
 
 /// An order of loops that agrees with that of every branch.

@@ -10,6 +10,7 @@ mod pairs;
 mod prefetch;
 #[cfg(test)]
 mod random;
+mod rebase;
 mod room;
 mod segments;
 mod simplify;
@@ -56,9 +57,10 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 15] = [
+pub const PASSES: [(&str, Pass); 16] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
+    ("rebase", |f, _| rebase::rebase(f)),
     ("strips", strips::cut),
     ("unswitch", |f, _| unswitch::unswitch(f)),
     ("unroll", |f, _| unroll::unroll(f)),

@@ -59,7 +59,7 @@ impl Streams<'_> {
     /// that say which rows they are.
     fn rows(&self, before: &[Stmt], body: &[Stmt]) -> Vec<Row> {
         let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
-        if !body.iter().all(|s| matches!(s, Stmt::Assign { .. })) {
+        if !body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. })) {
             return vec![];
         }
         let mut rows: Vec<Row> = vec![];

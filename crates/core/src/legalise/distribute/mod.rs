@@ -12,9 +12,12 @@
 //!
 //! Fusion after distribution (SparseLNR, section 4): a product is split into a part that is summed
 //! beforehand and the rest, and the loops that both begin with are shared. What the part leaves is a
-//! number, or a vector where one variable of both is not shared. Each of the two is split further.
+//! number, or a vector where one variable of both is not shared, or a number for each entry of a row
+//! ([`rows`]). Each of the two is split further.
 //! Where the sum may be of nothing, which would make a NaN of an infinite factor, the rest is passed
 //! over if nothing came (`Kernel::partial`).
+
+mod rows;
 
 use super::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
 use super::{Legaliser, Task};
@@ -73,6 +76,9 @@ struct Split {
     /// The variables of what it leaves.
     kept: Vec<IndexVar>,
     factors: Vec<Factor>,
+    /// The operand over whose entries each side has a loop for itself, instead of the last one that
+    /// is shared.
+    rows: Option<Access>,
     part: Plan,
     rest: Plan,
 }
@@ -81,8 +87,8 @@ struct Split {
 struct Target {
     tensor: TensorId,
     compute: DataType,
-    /// The temporaries that stand for parts, by their numbers.
-    parts: Vec<(usize, TensorId)>,
+    /// What stands for parts, by their numbers.
+    parts: Vec<(usize, Access)>,
     partial: Vec<TensorId>,
 }
 
@@ -296,10 +302,11 @@ impl Legaliser<'_> {
             Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
         let part = self.plan(&part, compute, numbers, depth + 1)?;
         let rest = Product { factors: rest, outer, trips, ..product.clone() };
+        let rows = kept.is_empty().then(|| self.rows(&rest, &factors, &shared, compute)).flatten();
         let rest = self.plan(&rest, compute, numbers, depth + 1)?;
         let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
         let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
-        let split = Split { shared, number, kept, factors, part, rest };
+        let split = Split { shared, number, kept, factors, rows, part, rest };
         Some(Plan { cost, way: Way::Split(Box::new(split)) })
     }
 
@@ -384,9 +391,9 @@ impl Legaliser<'_> {
     fn value(&self, factors: &[Factor], target: &Target) -> Expr {
         let operand = |factor: &Factor| match factor {
             Factor::Operand(access) => access.clone(),
-            Factor::Part(number, kept) => {
+            Factor::Part(number, _) => {
                 let part = target.parts.iter().find(|(n, _)| n == number);
-                Access::of(part.map_or(target.tensor, |(_, t)| *t), kept.clone())
+                part.expect("parts are built before what reads them").1.clone()
             }
         };
         let factors = factors.iter().map(|f| Expr::Access(operand(f)));
@@ -408,17 +415,22 @@ impl Legaliser<'_> {
             }
         };
         let value = self.value(&split.factors, target);
-        let tensor = self.left_by(&value, &split.kept, target.compute);
-        target.parts.push((split.number, tensor));
+        let (mut shared, mut kept) = (split.shared, split.kept);
+        let own = split.rows.map(|row| self.entries(row, &mut shared));
+        kept.extend(own);
+        let tensor = self.left_by(&value, &kept, target.compute);
+        let left = Access::of(tensor, kept);
+        target.parts.push((split.number, left.clone()));
         let exact = target.compute.integers().is_some();
         let is_partial = !exact && self.program.may_be_nothing(&value, &target.partial);
         if is_partial {
             target.partial.push(tensor);
         }
-        let part = self.built(split.part, &Access::of(tensor, split.kept.clone()), false, target);
+        let part = self.built(split.part, &left, false, target);
         let rest = self.built(split.rest, lhs, partial || is_partial, target);
-        let (consumer, producer) = (Box::new(rest), Box::new(part));
-        Stmt::forall(&split.shared, Stmt::Where { consumer, producer })
+        let own: Vec<IndexVar> = own.into_iter().collect();
+        let [consumer, producer] = [rest, part].map(|side| Box::new(Stmt::forall(&own, side)));
+        Stmt::forall(&shared, Stmt::Where { consumer, producer })
     }
 }
 

@@ -1,0 +1,71 @@
+//! Numbers that a part leaves, kept for all entries of a row.
+//!
+//! ```text
+//! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)
+//!
+//! forall(i, where(forall(p, forall(l, A(i,l) += B(i,j) * E(j,l) * w(p))),
+//!                 forall(p, forall(k, w(p) += C(i,k) * D(j,k)))))
+//! ```
+//!
+//! Here `p` counts the entries of B's row `i`, and `j` is the coordinate of each. Where one loop over
+//! `j` had both sides, a row of A would be read and written for every entry; so it stays in
+//! registers, and each side asks ahead for the rows that it gathers.
+
+use super::{Factor, Product};
+use crate::algebra::BinaryOp;
+use crate::cin::Relation;
+use crate::datatype::DataType;
+use crate::ids::IndexVar;
+use crate::legalise::Legaliser;
+use crate::notation::Access;
+
+impl Legaliser<'_> {
+    /// The operand over whose entries each side of a split may have a loop of its own, for the last
+    /// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
+    /// which coordinates come.
+    pub(super) fn rows(
+        &self,
+        rest: &Product,
+        part: &[Factor],
+        shared: &[IndexVar],
+        compute: DataType,
+    ) -> Option<Access> {
+        let (&var, _) = shared.split_last()?;
+        let (_, above) = rest.outer.split_last()?;
+        let adds_rows =
+            !above.is_empty() && !rest.open().is_empty() && !rest.written.contains(&var);
+        let listed = |factor: &&Factor| self.lists(std::slice::from_ref(factor), |v| v == var);
+        let mut listing = rest.factors.iter().filter(listed);
+        let Some(Factor::Operand(access)) = listing.next() else { return None };
+        let levels = self.program.storage(access.tensor).format.levels();
+        let vars = self.level_vars(access);
+        let level = vars.iter().position(|&v| v == var)?;
+        let (kind, p) = (levels[level].kind, levels[level].kind.properties());
+        let is_row = kind.walks() && !kind.locates() && p.compact && p.ordered && p.unique;
+        let is_reached = vars[..level].iter().all(|v| above.contains(v));
+        let is_alone = listing.next().is_none() && !part.iter().any(|factor| listed(&factor));
+        // Whether anything came has to be the same for every entry.
+        let is_same = !part.iter().any(|factor| {
+            let of_entry = factor.vars().contains(&var);
+            of_entry && self.lists(std::slice::from_ref(factor), |v| !rest.outer.contains(&v))
+        });
+        let fill = self.program.storage(access.tensor).fill.computed(compute);
+        let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
+        (adds_rows && is_row && is_reached && is_alone && is_same && decides)
+            .then(|| access.clone())
+    }
+
+    /// The variable that counts the entries of a row, which takes the place of the last one that is
+    /// shared.
+    pub(super) fn entries(&mut self, access: Access, shared: &mut Vec<IndexVar>) -> IndexVar {
+        let var = shared.pop().expect("a row has a variable");
+        let vars = self.level_vars(&access);
+        let level = vars.iter().position(|&v| v == var).expect("the row is over the variable");
+        let name = format!("{}pos", self.program.vars[var]);
+        let p = self.program.variable(&name);
+        let above = vars[..level].to_vec();
+        let relation = Relation::Position { of: vec![var], above, access, level };
+        self.program.derived.relate(p, relation);
+        p
+    }
+}
