@@ -104,6 +104,15 @@ fn packing_makes_places_only_for_entries() {
 }
 
 #[test]
+fn rows_without_elements_are_stored_alike() {
+    let (none, many) = (random("sparse", &[0], 0, 1), random("dense", &[52], 52, 2));
+    let operands = [("B", &none), ("R", &many)];
+    for result in ["(i, j) -> (i: compressed, j: dense)", "(i, j) -> (i: compressed, j: bitmap)"] {
+        check("S(j,i) = B(i) * R(j)", &operands, result);
+    }
+}
+
+#[test]
 fn absent_zeros_have_no_sign() {
     let a = random("csr", &[30, 30], 40, 1);
     let options = Options { backend: Backend::Interpreter, ..Options::default() };

@@ -187,7 +187,7 @@ fn coordinates(program: &Program, loops: &[IndexVar]) -> Vec<IndexVar> {
     found
 }
 
-/// A part of a value over one loop or two.
+/// A part of a value over no loop, one or two.
 fn precompute(
     random: &mut Random,
     program: &Program,
@@ -202,6 +202,9 @@ fn precompute(
         part = children[random.below(children.len())];
     }
     let part = print::expr(program, part);
+    if random.one_in(6) {
+        return Some(format!("precompute({part}, (), (), w{n})"));
+    }
     let renamed = random.one_in(2);
     let own = |v: &str| if renamed { format!("{v}w{n}") } else { v.to_owned() };
     let kind = random.pick(&["", "", ", dense", ", listed", ", bitmap"]);

@@ -45,50 +45,54 @@ impl Derived {
     /// How many of the loops have to be entered before a variable has a value; `usize::MAX` if all
     /// of them do not give it one.
     pub fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
-        self.depth_within(var, loops, &mut vec![])
-    }
-
-    fn depth_within(&self, var: IndexVar, loops: &[IndexVar], asked: &mut Vec<IndexVar>) -> usize {
         if let Some(at) = loops.iter().position(|&v| v == var) {
             return at + 1;
         }
-        if asked.contains(&var) {
-            return usize::MAX;
-        }
-        asked.push(var);
-        let mut latest = |vars: &[IndexVar]| {
-            vars.iter().map(|&v| self.depth_within(v, loops, asked)).max().unwrap_or(0)
-        };
-        let mut depth = match self.map(var) {
-            Some(LevelMap::Slot(_)) => usize::MAX,
-            Some(map) => latest(&map.modes()),
-            None => usize::MAX,
-        };
-        if let Some(relation) = self.relation(var) {
-            depth = depth.min(latest(&relation.follows_from()));
-        }
-        for (other, relation) in self.relations() {
-            if let Some(needed) = relation.gives(other, var) {
-                depth = depth.min(latest(&needed));
+        let rules = self.rules();
+        let mut known: BTreeMap<IndexVar, usize> =
+            loops.iter().enumerate().rev().map(|(at, &v)| (v, at + 1)).collect();
+        loop {
+            let mut settled = true;
+            for (follows, needed) in &rules {
+                let latest = |d: usize, v| Some(d.max(*known.get(v)?));
+                let Some(latest) = needed.iter().try_fold(0, latest) else { continue };
+                if known.get(follows).is_none_or(|&depth| latest < depth) {
+                    known.insert(*follows, latest);
+                    settled = false;
+                }
+            }
+            if settled {
+                return known.get(&var).copied().unwrap_or(usize::MAX);
             }
         }
-        for (other, map) in self.iter() {
-            depth = depth.min(match map {
-                LevelMap::Div(i, size) if i == var => match self.var(LevelMap::Mod(i, size)) {
-                    Some(place) => latest(&[other, place]),
-                    None => usize::MAX,
-                },
-                LevelMap::Diff { plus, minus } if plus != minus && plus == var => {
-                    latest(&[other, minus])
-                }
-                LevelMap::Diff { plus, minus } if plus != minus && minus == var => {
-                    latest(&[other, plus])
-                }
-                _ => usize::MAX,
-            });
+    }
+
+    /// Each variable that follows from others, with these.
+    fn rules(&self) -> Vec<(IndexVar, Vec<IndexVar>)> {
+        let mut rules = vec![];
+        for (var, relation) in self.relations() {
+            rules.push((var, relation.follows_from()));
+            for of in relation.origins() {
+                rules.extend(relation.gives(var, of).map(|needed| (of, needed)));
+            }
         }
-        asked.pop();
-        depth
+        for (var, map) in self.iter() {
+            if !matches!(map, LevelMap::Slot(_)) {
+                rules.push((var, map.modes()));
+            }
+            match map {
+                LevelMap::Div(of, size) => {
+                    let place = self.var(LevelMap::Mod(of, size));
+                    rules.extend(place.map(|place| (of, vec![var, place])));
+                }
+                LevelMap::Diff { plus, minus } if plus != minus => {
+                    rules.push((plus, vec![var, minus]));
+                    rules.push((minus, vec![var, plus]));
+                }
+                _ => {}
+            }
+        }
+        rules
     }
 
     /// Every derived variable with what it stands for.

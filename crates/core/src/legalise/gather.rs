@@ -40,7 +40,8 @@ pub(super) struct Gather {
 impl Legaliser<'_> {
     /// What to gather, if a value has too many operands to merge, and gathering them helps.
     pub(super) fn gather(&self, task: &Task) -> Option<Gather> {
-        if self.merges_little(&task.value) || self.ways().is_revisited_by(&task.value) {
+        if self.merges_little(&task.value, task.compute) || self.ways().is_revisited_by(&task.value)
+        {
             return None;
         }
         let Expr::Binary(op, ..) = &task.value else { return None };
@@ -52,7 +53,7 @@ impl Legaliser<'_> {
         };
         let mut terms = vec![];
         flatten(&task.value, op, &mut terms);
-        let simple = |e: &Expr| self.merges_little(e) && !reduces(e);
+        let simple = |e: &Expr| self.merges_little(e, task.compute) && !reduces(e);
         let var = self.only_sparse_var(&task.value)?;
         let small = self.is_small(var);
         let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
@@ -68,7 +69,9 @@ impl Legaliser<'_> {
     fn merges(&self, task: &Task, g: &Gather) -> bool {
         let plain = |a: &&Access| {
             let format = &self.program.storage(a.tensor).format;
-            format.is_plain() && !a.is_sliced()
+            // Diagonals are searched, and code doubles with each.
+            let repeats = (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k]));
+            format.is_plain() && !a.is_sliced() && !repeats
         };
         let lists = |a: &&Access| !self.program.storage(a.tensor).format.is_full();
         let single = |e: &Expr| {

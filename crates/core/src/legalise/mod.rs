@@ -28,7 +28,7 @@ mod split;
 mod types;
 mod way;
 
-pub use readable::unreadable;
+pub use readable::{searched, unreadable};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Derived, Program, Role};

@@ -4,10 +4,13 @@
 //! forall(j, forall(i, y(i) += A(i,j) * x(j)))        A: ell        its slots come before i and j
 //! ```
 //!
-//! Operands whose levels are ordered, unique and without gaps can be read in any loops.
+//! Operands whose levels are ordered, unique and without gaps can be read in any loops. Against the
+//! order of their levels they are searched, and what is to be done with an entry and without one is
+//! code of its own.
 
 use super::Task;
 use super::way::{Way, Ways};
+use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -15,6 +18,44 @@ use crate::notation::{Access, Expr};
 /// An operand that the loops of a kernel cannot read, with those around it.
 pub fn unreadable(program: &Program, kernel: &Kernel) -> Option<(Access, Vec<IndexVar>)> {
     within(program, kernel, &kernel.body, &mut vec![])
+}
+
+/// How many operands of a kernel are searched, with something left to do where they have no entry.
+pub fn searched(program: &Program, kernel: &Kernel) -> usize {
+    let facts = Facts { program, compute: kernel.compute };
+    let mut found: Vec<&Access> = vec![];
+    let mut operands = kernel.body.reads();
+    operands.retain(|a| !program.is_local(a.tensor));
+    for access in operands {
+        let is_new = !found.contains(&access);
+        let doubles = || facts.without(&kernel.body, &|a| a == access).is_some();
+        if is_new && is_searched(program, kernel, access) && doubles() {
+            found.push(access);
+        }
+    }
+    found.len()
+}
+
+/// Whether some loops come to a level that lists coordinates when its coordinate is known already.
+fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
+    let derived = &program.derived;
+    let levels = program.storage(access.tensor).format.levels();
+    let vars = program.level_vars(access.tensor, &access.indices);
+    let loops = kernel.body.loops();
+    let fused = |v: &IndexVar| {
+        derived.relations().any(|(own, relation)| {
+            let of =
+                matches!(relation, Relation::Fused { outer, inner } if outer == v || inner == v);
+            of && derived.position(own).is_none()
+        })
+    };
+    let mut latest = 0;
+    levels.iter().zip(&vars).any(|(level, var)| {
+        let depth = derived.depth(*var, &loops);
+        let known = depth < latest || (!loops.contains(var) && fused(var));
+        latest = latest.max(depth);
+        !level.kind.properties().full && !level.kind.locates() && known
+    })
 }
 
 fn within(

@@ -6,15 +6,17 @@
 //! that may take far more memory than its entries, which are counted first.
 
 use super::{Legaliser, Task};
+use crate::algebra::BinaryOp;
 use crate::cin::Role;
+use crate::datatype::DataType;
 use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
 const MAX_POINTS: usize = 15;
-/// Up to this measure a factor is a single operand of a few levels.
-const MAX_LEVELS: usize = 3;
+/// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
+const MAX_OPERANDS: usize = 32;
 
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
@@ -37,8 +39,8 @@ impl Legaliser<'_> {
     }
 
     /// Whether the merge of a value's operands has few cases.
-    pub(super) fn merges_little(&self, value: &Expr) -> bool {
-        self.points(value) <= MAX_POINTS
+    pub(super) fn merges_little(&self, value: &Expr, compute: DataType) -> bool {
+        self.points(value, compute) <= MAX_POINTS && self.listing(value) <= MAX_OPERANDS
     }
 
     /// The task with parts of its value replaced by temporaries until no merge has many cases.
@@ -62,12 +64,7 @@ impl Legaliser<'_> {
     }
 
     /// Replaces each reduction that does not fit into loops over `outer` by a temporary.
-    fn hoist_reductions(
-        &mut self,
-        e: Expr,
-        outer: &[IndexVar],
-        compute: crate::datatype::DataType,
-    ) -> Expr {
+    fn hoist_reductions(&mut self, e: Expr, outer: &[IndexVar], compute: DataType) -> Expr {
         let Expr::Reduce { op, vars, body } = e else {
             return e.map_children(&mut |child| self.hoist_reductions(child, outer, compute));
         };
@@ -100,14 +97,9 @@ impl Legaliser<'_> {
     }
 
     /// Replaces parts of a value until no merge has too many lattice points.
-    fn narrow(
-        &mut self,
-        value: Expr,
-        order: &[IndexVar],
-        compute: crate::datatype::DataType,
-    ) -> Expr {
+    fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
-        while self.points(&value) > MAX_POINTS {
+        while !self.merges_little(&value, compute) {
             let mut done = false;
             let narrowed = self.narrow_once(value.clone(), order, compute, &mut done);
             if !done {
@@ -123,17 +115,14 @@ impl Legaliser<'_> {
         &mut self,
         e: Expr,
         order: &[IndexVar],
-        compute: crate::datatype::DataType,
+        compute: DataType,
         done: &mut bool,
     ) -> Expr {
-        let points = self.points(&e);
-        if *done || points <= 1 {
+        let is_one = self.points(&e, compute) <= 1 && self.listing(&e) <= MAX_OPERANDS / 2;
+        if *done || is_one || matches!(e, Expr::Access(_)) {
             return e;
         }
-        if matches!(e, Expr::Access(_)) {
-            return e;
-        }
-        let fits = points <= MAX_POINTS;
+        let fits = self.merges_little(&e, compute);
         if fits && e.free_vars().iter().all(|v| order.contains(v)) {
             *done = true;
             let free = e.free_vars();
@@ -150,25 +139,47 @@ impl Legaliser<'_> {
         }
     }
 
+    /// How many operands of a value list coordinates.
+    fn listing(&self, value: &Expr) -> usize {
+        let lists = |a: &&Access| !self.is_full(a);
+        value.accesses().into_iter().filter(lists).count()
+    }
+
     /// A measure of the cases of a value's merges over all its loops: what annihilates meets, all
     /// else joins. An operand counts once per sparse level, since each level's cases hold all
     /// cases of the next.
-    fn points(&self, e: &Expr) -> usize {
+    fn points(&self, e: &Expr, compute: DataType) -> usize {
+        let join = |n: usize, m: usize| n.saturating_add(1).saturating_mul(m.saturating_add(1)) - 1;
         match e {
             Expr::Access(a) => {
                 let levels = self.program.storage(a.tensor).format.levels();
                 levels.iter().filter(|l| !l.kind.properties().full).count()
             }
-            Expr::Binary(crate::algebra::BinaryOp::Mul, a, b) => {
-                let (a, b) = (self.points(a), self.points(b));
-                if a.min(b) <= MAX_LEVELS { a.max(b) } else { a.saturating_mul(b) }
+            Expr::Binary(BinaryOp::Mul, a, b) => {
+                let sides = [&**a, &**b];
+                let [x, y] = sides.map(|side| self.points(side, compute));
+                // A side without any of which nothing is left has one case.
+                if sides.iter().any(|side| self.meets(side, compute)) {
+                    return x.max(y);
+                }
+                let vanish = sides.iter().all(|side| self.vanishes(side, compute, &|_| true));
+                if vanish { x.saturating_mul(y) } else { join(x, y) }
             }
-            _ => {
-                let children = e.children();
-                let join = |n: usize, m: usize| (n + 1).saturating_mul(m + 1) - 1;
-                children.iter().fold(0, |n, child| join(n, self.points(child)))
-            }
+            _ => e.children().iter().fold(0, |n, child| join(n, self.points(child, compute))),
         }
+    }
+
+    /// Whether a factor is zero without any one of the operands that list coordinates.
+    fn meets(&self, factor: &Expr, compute: DataType) -> bool {
+        let listing = factor.accesses().into_iter().filter(|a| !self.is_full(a));
+        listing.into_iter().all(|operand| self.vanishes(factor, compute, &|a| a == operand))
+    }
+
+    /// Whether a factor is zero without the operands of some that list coordinates.
+    fn vanishes(&self, factor: &Expr, compute: DataType, absent: &dyn Fn(&Access) -> bool) -> bool {
+        let absent = |a: &Access| !self.is_full(a) && absent(a);
+        let left = self.facts(compute).expr_without(factor, &absent);
+        matches!(left, Expr::Literal(c) if BinaryOp::Mul.annihilated_left(c).is_some())
     }
 
     /// Makes the task a copy of a temporary where the result itself cannot hold partial sums: it

@@ -245,6 +245,24 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The number of elements of a mode of a workspace: as many as its variable has coordinates, of
+    /// which large blocks may have more than there are.
+    pub(super) fn elements(&mut self, mode: IndexVar, scope: &Scope) -> Expr {
+        const LARGE: u64 = 1 << 12;
+        let derived = &self.program.derived;
+        let mut place = mode;
+        while let Some(&Relation::Same { of, .. }) = derived.relation(place) {
+            place = of;
+        }
+        let size = self.size(mode, scope);
+        match derived.map(place) {
+            Some(LevelMap::Mod(of, block)) if block > LARGE => {
+                binary(BinaryOp::Min, size, self.size(of, scope))
+            }
+            _ => size,
+        }
+    }
+
     /// The width of the parts that a variable counts: the same wherever loops over what was made
     /// from the same variable are.
     fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {

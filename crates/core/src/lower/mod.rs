@@ -389,7 +389,11 @@ impl Lowerer<'_> {
     ) -> (Expr, Expr) {
         let declared = &self.program.tensors[tensor];
         let spec = declared.storage.format.levels()[k];
-        let mut dimension = |m: Mode| self.size(declared.modes[m.index()], scope);
+        let is_own = self.is_workspace(tensor);
+        let mut dimension = |m: Mode| match declared.modes[m.index()] {
+            mode if is_own => self.elements(mode, scope),
+            mode => self.size(mode, scope),
+        };
         let mut slots = || level.width();
         let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
         let name = format!("{}{}", declared.name, k + 1);

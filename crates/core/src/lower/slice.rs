@@ -20,6 +20,9 @@ use crate::ir::build::{add, all, assign, binary, div, eq, int, lt, mul, sub};
 use crate::ir::{Expr, Stmt};
 use crate::notation::{Access, Slice, Slicing, Within};
 
+/// A step beyond all dimensions that memory has room for, of which a multiple does not overflow.
+const FARTHEST: i64 = 1 << 60;
+
 /// A slice in code.
 #[derive(Clone)]
 pub(super) enum View {
@@ -212,7 +215,7 @@ impl Lowerer<'_> {
     fn view(&mut self, slice: &Slice, counter: IndexVar, of: IndexVar) -> View {
         match slice {
             Slice::Range { start, end, step } => {
-                let (step, to_end) = (*step, end.is_none());
+                let (step, to_end) = ((*step).clamp(-FARTHEST, FARTHEST), end.is_none());
                 let start = start.map(|s| int(i64::try_from(s).unwrap_or(i64::MAX)));
                 let count = self.size(counter, &Scope::default());
                 if step > 0 {

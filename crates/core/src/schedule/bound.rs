@@ -8,7 +8,7 @@
 
 use super::nest::replaced;
 use super::scheduler::Scheduler;
-use crate::cin::{Bound, Program, Relation, Stmt};
+use crate::cin::{Bound, Program, Relation, Role, Stmt, Tensor};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
@@ -74,7 +74,26 @@ pub fn check_dimensions(
             _ => {}
         }
     }
-    Ok(())
+    program.tensors.iter().try_for_each(|tensor| check_workspace(program, tensor, dimension))
+}
+
+/// Refuses workspaces of more elements than an array can have.
+fn check_workspace(
+    program: &Program,
+    tensor: &Tensor,
+    dimension: &dyn Fn(IndexVar) -> u64,
+) -> Result<(), Diagnostic> {
+    const WIDEST: u64 = 16;
+    // How many positions there are only the operand tells, and it is in memory.
+    let size = |&mode: &IndexVar| program.derived.size(mode, dimension).unwrap_or(1 << 32);
+    let elements = tensor.modes.iter().map(size).try_fold(1, u64::checked_mul);
+    let fits = |n: u64| n.checked_mul(WIDEST).is_some_and(|bytes| i64::try_from(bytes).is_ok());
+    if tensor.role != Role::Workspace || elements.is_some_and(fits) {
+        return Ok(());
+    }
+    let message = format!("the workspace {} has more elements than memory can have", tensor.name);
+    Err(Diagnostic::new(Code::DimensionTooLarge, message)
+        .help("precompute over fewer loops, or over smaller tiles"))
 }
 
 /// Whether a variable, or what it was made from, has fewer coordinates in the last of the parts that

@@ -19,6 +19,7 @@ pub(super) fn divide(
     let of = s.loop_var(0, name)?;
     s.check_from_zero(0, of)?;
     s.check_untagged(0, of)?;
+    s.check_fresh_pair(outer, inner)?;
     let part = s.fresh(1, outer)?;
     let place = s.fresh(2, inner)?;
     s.program.derived.relate(part, Relation::Part { of, place, parts });

@@ -72,7 +72,8 @@ impl Names {
         let mut tensors = IdVec::new();
         let target = read.statements[0].result.tensor;
         for (id, decl) in read.tensors.enumerate() {
-            if id == target {
+            let is_read = || read.statements[0].value.accesses().iter().any(|a| a.tensor == id);
+            if id == target && !is_read() {
                 tensors.push(None);
                 continue;
             }
@@ -105,7 +106,7 @@ impl Names {
     fn in_kernel(&self, e: Expr) -> Expr {
         match e {
             Expr::Access(a) => {
-                let tensor = self.tensors[a.tensor].unwrap_or(a.tensor);
+                let tensor = self.tensors[a.tensor].expect("what is read is an operand");
                 let indices = a.indices.iter().map(|&v| self.vars[v]).collect();
                 Expr::Access(Access { tensor, indices, ..a })
             }

@@ -17,9 +17,12 @@ use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
-use crate::legalise::unreadable;
+use crate::legalise::{searched, unreadable};
 use crate::notation::Access;
 use crate::schedule::Command;
+
+/// Code doubles with each operand that is searched where something is left to do without it.
+const MOST_SEARCHED: usize = 8;
 
 /// A program and the command that rewrites it.
 pub(super) struct Scheduler<'s> {
@@ -155,6 +158,16 @@ impl<'s> Scheduler<'s> {
 
     /// Refuses loops that cannot read an operand as it is stored.
     fn check_operands(&self) -> Result<(), Diagnostic> {
+        let searched = searched(&self.program, self.kernel());
+        if searched > MOST_SEARCHED {
+            let message = format!(
+                "these loops search {searched} operands, each with code for where it has an entry \
+                 and for where it has none; at most {MOST_SEARCHED} can be searched"
+            );
+            let help = "run loops in the order in which the operands are stored, or compute parts of \
+                        the value by statements of their own";
+            return Err(self.refuse(usize::MAX, message, help.to_owned()));
+        }
         let Some((access, loops)) = unreadable(&self.program, self.kernel()) else { return Ok(()) };
         let tensor = &self.program.tensors[access.tensor];
         let loops: Vec<&str> = loops.iter().map(|&v| self.name(v)).collect();
@@ -235,6 +248,17 @@ impl<'s> Scheduler<'s> {
         }
         let message = format!("{name} is the name of another variable or tensor");
         Err(self.refuse(arg, message, format!("choose a new name, such as {name}_")))
+    }
+
+    /// Refuses names for two new loops, the arguments from the second on.
+    pub(super) fn check_fresh_pair(&self, outer: &str, inner: &str) -> Result<(), Diagnostic> {
+        self.check_fresh(1, outer)?;
+        self.check_fresh(2, inner)?;
+        if outer != inner {
+            return Ok(());
+        }
+        let message = format!("{inner} would be the name of both new loops");
+        Err(self.refuse(2, message, format!("choose another name, such as {inner}_")))
     }
 
     /// Gives the levels of every operand of the kernel their variables.

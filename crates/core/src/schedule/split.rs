@@ -19,8 +19,7 @@ pub(super) fn split(
     let var = s.loop_var(0, name)?;
     s.check_from_zero(0, var)?;
     s.check_untagged(0, var)?;
-    s.check_fresh(1, outer)?;
-    s.check_fresh(2, inner)?;
+    s.check_fresh_pair(outer, inner)?;
     let (derived, names) = (&mut s.program.derived, &mut s.program.vars);
     let (outer, inner) = derived.blocks(var, size, (outer, inner), names);
     s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[outer, inner], body)));

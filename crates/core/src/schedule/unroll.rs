@@ -7,6 +7,7 @@
 //! Counted loops are unrolled; a loop that merges several operands stays as it is.
 
 use super::scheduler::Scheduler;
+use crate::cin::Stmt;
 use crate::diagnostic::Diagnostic;
 
 /// More copies make code slower.
@@ -19,5 +20,27 @@ pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(
         return Err(s.refuse(1, message, "split the loop, and unroll the inner one".to_owned()));
     }
     s.kernel_mut().tags.entry(var).or_default().unroll = Some(factor);
+    let copies = copies(s, &s.kernel().body);
+    if copies > MOST {
+        let message = format!(
+            "unroll writes out at most {MOST} iterations of loops in each other, not {copies}"
+        );
+        return Err(s.refuse(1, message, "unroll fewer loops, or by less".to_owned()));
+    }
     Ok(())
+}
+
+/// How many copies there will be of what most are made of.
+fn copies(s: &Scheduler<'_>, stmt: &Stmt) -> u64 {
+    let most = |parts: &[&Stmt]| parts.iter().map(|part| copies(s, part)).max().unwrap_or(1);
+    match stmt {
+        Stmt::Forall { var, body } => {
+            let tag = s.kernel().tags.get(var);
+            tag.and_then(|tag| tag.unroll).unwrap_or(1).saturating_mul(copies(s, body))
+        }
+        Stmt::Where { consumer, producer } => most(&[consumer, producer]),
+        Stmt::Sequence(parts) => most(&parts.iter().collect::<Vec<_>>()),
+        Stmt::Within { body, .. } => copies(s, body),
+        Stmt::Assign { .. } => 1,
+    }
 }

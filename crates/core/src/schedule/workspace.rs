@@ -20,6 +20,9 @@ use crate::ids::{IndexVar, TensorId};
 use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use crate::notation::{Access, Expr};
 
+/// The place of the kind among the arguments.
+const KIND: usize = 4;
+
 /// How a workspace stores its last mode; the others are dense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
@@ -66,8 +69,13 @@ pub(super) fn declare(
         return Err(s.refuse(arg, message, help));
     }
     let compute = s.kernel().compute;
-    if let (Some(op), []) = (over, vars) {
-        let register = s.program.register(op, part, compute);
+    if vars.is_empty() {
+        if let Some(kind) = kind {
+            let message = format!("{name} is a number, which cannot be {}", kind.name());
+            let help = "leave the kind out, or name loops over which the part is computed";
+            return Err(s.refuse(KIND, message, help.to_owned()));
+        }
+        let register = s.program.register(over.unwrap_or(ReduceOp::Add), part, compute);
         s.program.tensors[register].name = name.to_owned();
         return Ok(register);
     }

@@ -35,11 +35,13 @@ use tamis_core::lower::{Chunks, Join};
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
         Join::Shared { .. } | Join::Concatenate => true,
-        // Where no list is in the order of its making, there is one way to store these entries.
+        // Where no list is in the order of its making, there is one way to store these entries, but
+        // for rows without elements.
         Join::Pack { op: None, .. } => {
             let levels = call.target.storage.format.levels().iter();
             let mut kinds = levels.map(|level| level.kind);
-            kinds.all(|kind| kind.properties().ordered || kind.locates())
+            let ordered = kinds.all(|kind| kind.properties().ordered || kind.locates());
+            ordered && !matches!(call.full_size(), Ok(0))
         }
         _ => false,
     };

@@ -1,0 +1,102 @@
+//! Programs at the limits: many operands, many loops, large tiles.
+
+use tamis::{Backend, Coordinates, Duplicates, Kernel, Options, Tensor, Values, format, schedule};
+
+const LENGTH: u64 = 12;
+
+/// Entries of a vector, or on the diagonal of a matrix: operand `k` lacks one in five.
+fn operand(k: usize, text: &str, order: usize) -> (Tensor, Vec<f64>) {
+    let value = |i: u64| if (i as usize + k) % 5 == 3 { 0.0 } else { 1.0 + (i % 3) as f64 / 4.0 };
+    let dense: Vec<f64> = (0..LENGTH).map(value).collect();
+    let stored: Vec<u64> = (0..LENGTH).filter(|&i| dense[i as usize] != 0.0).collect();
+    let vals = Values::F64(stored.iter().map(|&i| dense[i as usize]).collect());
+    let list = Coordinates { dims: vec![LENGTH; order], crds: vec![stored; order], vals };
+    let spec = format::parse(text, Some(order)).unwrap_or_else(|d| panic!("{d}"));
+    let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
+    let tensor = tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
+    (tensor, dense)
+}
+
+/// Runs a program over operands `a0`, `a1`, .. and compares with what follows from their elements.
+fn check(text: &str, count: usize, (format, order): (&str, usize), expect: impl Fn(&[f64]) -> f64) {
+    let (tensors, dense): (Vec<Tensor>, Vec<Vec<f64>>) =
+        (0..count).map(|k| operand(k, format, order)).unzip();
+    let names: Vec<String> = (0..count).map(|k| format!("a{k}")).collect();
+    let operands: Vec<(&str, &Tensor)> = names.iter().map(String::as_str).zip(&tensors).collect();
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        let results = [("y".to_owned(), format::parse("dense", Some(1)).expect("a format"))].into();
+        let options = Options { backend, results, ..Options::default() };
+        let kernel = Kernel::compile(text, &operands, &options).unwrap_or_else(|d| panic!("{d}"));
+        let y = kernel.run(&operands).unwrap_or_else(|d| panic!("{d}")).remove(0).1;
+        let y = y.vals().as_slice::<f64>().expect("floats");
+        for i in 0..LENGTH as usize {
+            let at: Vec<f64> = dense.iter().map(|d| d[i]).collect();
+            let (found, expect) = (y[i], expect(&at));
+            assert!((found - expect).abs() <= 1e-12 * expect.abs(), "{text}: {found} for {expect}");
+        }
+    }
+}
+
+fn joined(count: usize, by: &str, term: impl Fn(usize) -> String) -> String {
+    (0..count).map(term).collect::<Vec<_>>().join(by)
+}
+
+#[test]
+fn products_of_sums_have_few_cases() {
+    let factor = |k: usize| format!("(a{}(i) + a{}(i))", 2 * k, 2 * k + 1);
+    let text = format!("y(i) = {}", joined(10, " * ", factor));
+    check(&text, 20, ("sparse", 1), |a| a.chunks(2).map(|pair| pair[0] + pair[1]).product());
+    let text = format!("y(i) = {}", joined(12, " * ", |k| format!("(a{k}(i) + 1)")));
+    check(&text, 12, ("sparse", 1), |a| a.iter().map(|a| a + 1.0).product());
+}
+
+#[test]
+fn any_number_of_operands_meets() {
+    let product = joined(64, " * ", |k| format!("a{k}(i)"));
+    let text = format!("y(i) = {product} + a64(i)");
+    check(&text, 65, ("sparse", 1), |a| a[..64].iter().product::<f64>() + a[64]);
+    let nested = (0..70).rev().fold("1".to_owned(), |e, k| format!("a{k}(i) * ({e})"));
+    check(&format!("y(i) = {nested}"), 70, ("sparse", 1), |a| a.iter().product());
+}
+
+#[test]
+fn sums_of_diagonals_have_few_cases() {
+    let text = format!("y(i) = {}", joined(16, " + ", |k| format!("a{k}(i,i)")));
+    check(&text, 16, ("csr", 2), |a| a.iter().sum());
+}
+
+#[test]
+fn loops_are_divided_many_times() {
+    let (a, dense) = operand(0, "sparse", 1);
+    let more = joined(16, "; ", |k| format!("divide(b{k}, b{}, c{}, 2)", k + 1, k + 1));
+    let commands = schedule::parse(&format!("divide(i, b0, c0, 2); {more}"));
+    let commands = commands.unwrap_or_else(|d| panic!("{d}"));
+    let options = Options { schedule: commands, ..Options::default() };
+    let kernel = Kernel::compile("y(i) = 2 * a(i)", &[("a", &a)], &options);
+    let kernel = kernel.unwrap_or_else(|d| panic!("{d}"));
+    let y = kernel.run(&[("a", &a)]).unwrap_or_else(|d| panic!("{d}")).remove(0).1;
+    let found = y.to_coordinates();
+    let Values::F64(vals) = found.vals else { panic!("floats") };
+    for (&i, value) in found.crds[0].iter().zip(vals) {
+        assert_eq!(value, 2.0 * dense[i as usize]);
+    }
+}
+
+#[test]
+fn workspaces_beyond_numbers_are_refused() {
+    let (dims, vals) = (vec![2, 1 << 32, 1 << 32], Values::F64(vec![1.0; 2]));
+    let list = Coordinates { dims, crds: vec![vec![0, 1], vec![1, 5], vec![7, 0]], vals };
+    let spec = format::parse("csf", Some(3)).unwrap_or_else(|d| panic!("{d}"));
+    let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
+    let a = tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
+    for kind in ["dense", "listed", "bitmap"] {
+        let command = format!("precompute(A(i,j,k), (j,k), (jw,kw), w, {kind})");
+        let schedule = schedule::parse(&command).unwrap_or_else(|d| panic!("{d}"));
+        let options = Options { schedule, ..Options::default() };
+        let kernel = Kernel::compile("y(i) = A(i,j,k) * A(i,j,k)", &[("A", &a)], &options);
+        let found = kernel.and_then(|kernel| kernel.run(&[("A", &a)])).expect_err("too large");
+        let expect =
+            "error[dimension-too-large]: the workspace w has more elements than memory can have";
+        assert_eq!(found.to_string().lines().next(), Some(expect));
+    }
+}
