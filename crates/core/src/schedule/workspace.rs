@@ -70,14 +70,7 @@ pub(super) fn declare(
     }
     let compute = s.kernel().compute;
     if vars.is_empty() {
-        if let Some(kind) = kind {
-            let message = format!("{name} is a number, which cannot be {}", kind.name());
-            let help = "leave the kind out, or name loops over which the part is computed";
-            return Err(s.refuse(KIND, message, help.to_owned()));
-        }
-        let register = s.program.register(over.unwrap_or(ReduceOp::Add), part, compute);
-        s.program.tensors[register].name = name.to_owned();
-        return Ok(register);
+        return number(s, name, kind, (part, over));
     }
     let facts = Facts { program: &s.program, compute };
     // Where no sparse operand has an entry the value is that of elements that are not written.
@@ -117,4 +110,22 @@ pub(super) fn declare(
     storage.fill = fill.computed(compute).stored(storage.datatype);
     storage.crd = s.program.width;
     Ok(s.program.declare(name, storage, Role::Workspace, own.to_vec()))
+}
+
+/// A part over no loop: a number in a register.
+fn number(
+    s: &mut Scheduler<'_>,
+    name: &str,
+    kind: Option<Kind>,
+    (part, over): (&Expr, Option<ReduceOp>),
+) -> Result<TensorId, Diagnostic> {
+    if let Some(kind) = kind {
+        let message = format!("{name} is a number, which cannot be {}", kind.name());
+        let help = "leave the kind out, or name loops over which the part is computed";
+        return Err(s.refuse(KIND, message, help.to_owned()));
+    }
+    let compute = s.kernel().compute;
+    let register = s.program.register(over.unwrap_or(ReduceOp::Add), part, compute);
+    s.program.tensors[register].name = name.to_owned();
+    Ok(register)
 }
