@@ -12,7 +12,17 @@
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
 //! variables the one that leaves the temporary of the lowest order goes first, and of these the one
-//! with the fewest turns of loops. Products with more sums than are looked at together
+//! with the fewest turns of loops.
+//!
+//! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
+//! rows and together these are more than a cache holds: one after the other they fit better.
+//!
+//! ```text
+//! A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)       t(i,j) = B(i,j) * C(i,k) * D(j,k)
+//!                                                  A(i,l) = t(i,j) * E(j,l)
+//! ```
+//!
+//! Products with more sums than are looked at together
 //! ([`super::distribute`]) have some summed beforehand even if no factor is sparse.
 //!
 //! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
@@ -26,6 +36,9 @@ use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
 
+/// Bytes of rows that stay in cache while they are gathered.
+const CACHE: f64 = (4 << 20) as f64;
+
 /// Factors to multiply beforehand.
 struct Contraction {
     /// Which of the factors.
@@ -36,6 +49,8 @@ struct Contraction {
     kept: Vec<IndexVar>,
     /// How many turns the loops take, all coordinates visited.
     turns: f64,
+    /// Whether every element of the temporary is a sum of something.
+    is_whole: bool,
 }
 
 impl Legaliser<'_> {
@@ -73,16 +88,14 @@ impl Legaliser<'_> {
         factors: Vec<Expr>,
         task: &Task,
     ) -> Option<Expr> {
-        let Contraction { summed, kept, .. } = contraction;
-        let whole = |e: &Expr| e.accesses().into_iter().all(|a| self.is_full(a));
-        let whole = factors.iter().all(whole);
+        let Contraction { summed, kept, is_whole, .. } = contraction;
         let body = Box::new(product(factors));
         let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body };
         let before = self.program.clone();
         let temporary = self.temporary("t", None, kept, sum, task.compute);
         let exact = task.compute.integers().is_some();
         if exact
-            || whole
+            || is_whole
             || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel))
         {
             return Some(temporary);
@@ -109,8 +122,10 @@ impl Legaliser<'_> {
         if factors.len() < 3 {
             return vec![];
         }
-        let over = summed.iter().filter_map(|&v| self.over(factors, summed, v));
-        let mut candidates: Vec<Contraction> = over.collect();
+        let over = |&v: &IndexVar| {
+            self.over(factors, summed, v).or_else(|| self.sampled(factors, summed, v))
+        };
+        let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
         let key = |c: &Contraction| (c.kept.len(), c.turns);
         candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         candidates
@@ -118,27 +133,93 @@ impl Legaliser<'_> {
 
     /// The factors over a variable, if they are worth multiplying beforehand.
     fn over(&self, factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> Option<Contraction> {
-        let chosen: Vec<bool> = factors.iter().map(|a| a.indices.contains(&var)).collect();
-        let side = |wanted: bool| {
-            let of = factors.iter().zip(&chosen).filter(move |(_, chosen)| **chosen == wanted);
-            of.map(|(a, _)| *a).collect::<Vec<&Access>>()
-        };
-        let (before, after) = (side(true), side(false));
+        let Sides { chosen, before, after } = Sides::of(factors, var);
         let (inner, outer) = (variables(&before), variables(&after));
-        let within: Vec<IndexVar> =
-            summed.iter().copied().filter(|v| inner.contains(v) && !outer.contains(v)).collect();
-        let kept: Vec<IndexVar> = inner.iter().copied().filter(|v| !within.contains(v)).collect();
-        let all = variables(factors);
-        let sparse = |a: &&&Access| !self.program.storage(a.tensor).format.is_full();
-        let listed = before.iter().filter(sparse).any(|a| a.indices.contains(&var));
-        let samples = |a: &&Access| kept.iter().all(|v| a.indices.contains(v));
-        let sampled = kept.len() > 1 && after.iter().filter(sparse).any(samples);
-        let fewer = inner.len() < all.len() && before.len() > 1 && !after.is_empty();
+        let within = within(summed, &inner, &outer);
+        let kept = without(&inner, &within);
+        let listed = before.iter().any(|a| !self.is_full(a) && a.indices.contains(&var));
+        let samples = |a: &&Access| !self.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
+        let is_sampled = kept.len() > 1 && after.iter().any(samples);
+        let fewer = inner.len() < variables(factors).len() && before.len() > 1 && !after.is_empty();
         let long = summed.len() > MAX_SUMS && !self.request.scheduled;
-        let turns = inner.iter().map(|v| self.dimension_of(*v)).product();
-        let worth = fewer && (listed || long) && !sampled;
-        worth.then_some(Contraction { factors: chosen, summed: within, kept, turns })
+        let turns = self.turns_over(&inner);
+        let worth = fewer && (listed || long) && !is_sampled;
+        let is_whole = before.iter().all(|a| self.is_full(a));
+        worth.then_some(Contraction { factors: chosen, summed: within, kept, turns, is_whole })
     }
+
+    /// The full factors over a variable and the sparse one that samples them, if this leaves less to
+    /// gather at a time.
+    fn sampled(
+        &self,
+        factors: &[&Access],
+        summed: &[IndexVar],
+        var: IndexVar,
+    ) -> Option<Contraction> {
+        let Sides { mut chosen, before, after } = Sides::of(factors, var);
+        let inner = variables(&before);
+        let (sparse, others): (Vec<&Access>, Vec<&Access>) =
+            after.iter().partition(|a| !self.is_full(a));
+        let &[sampler] = &sparse[..] else { return None };
+        let outer = variables(&after);
+        let within = within(summed, &inner, &outer);
+        let kept = without(&inner, &within);
+        let &row = self.level_vars(sampler).first()?;
+        let samples = kept.len() > 1
+            && kept.len() == sampler.indices.len()
+            && kept.iter().all(|v| sampler.indices.contains(v))
+            && self.program.storage(sampler.tensor).format.is_plain();
+        let gathers = |side: &[&Access]| -> f64 {
+            let rows = side.iter().filter(|a| !a.indices.contains(&row));
+            rows.map(|a| self.bytes(a)).sum()
+        };
+        let (x, y) = (gathers(&before), gathers(&others));
+        let is_much = x + y > CACHE && x.min(y) > (x + y) / 4.0;
+        if self.request.scheduled || !samples || !is_much || before.iter().any(|a| !self.is_full(a))
+        {
+            return None;
+        }
+        let at = factors.iter().position(|a| *a == sampler)?;
+        chosen[at] = true;
+        let turns = self.turns_over(&inner);
+        // Where the sampler has an entry there is something to sum.
+        Some(Contraction { factors: chosen, summed: within, kept, turns, is_whole: true })
+    }
+
+    fn turns_over(&self, vars: &[IndexVar]) -> f64 {
+        vars.iter().map(|v| self.dimension_of(*v)).product()
+    }
+
+    /// How much memory a full operand takes; nothing if its dimensions are not known.
+    fn bytes(&self, access: &Access) -> f64 {
+        let size = self.program.storage(access.tensor).datatype.size() as f64;
+        let dims = access.indices.iter().map(|v| self.request.dims.get(v).copied());
+        dims.map(|d| d.unwrap_or(0) as f64).product::<f64>() * size
+    }
+}
+
+/// The factors over a variable, and the others.
+struct Sides<'f> {
+    chosen: Vec<bool>,
+    before: Vec<&'f Access>,
+    after: Vec<&'f Access>,
+}
+
+impl<'f> Sides<'f> {
+    fn of(factors: &[&'f Access], var: IndexVar) -> Sides<'f> {
+        let (before, after) = factors.iter().copied().partition(|a| a.indices.contains(&var));
+        let chosen = factors.iter().map(|a| a.indices.contains(&var)).collect();
+        Sides { chosen, before, after }
+    }
+}
+
+/// The sums that only the inner factors are over.
+fn within(summed: &[IndexVar], inner: &[IndexVar], outer: &[IndexVar]) -> Vec<IndexVar> {
+    summed.iter().copied().filter(|v| inner.contains(v) && !outer.contains(v)).collect()
+}
+
+fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
+    vars.iter().copied().filter(|v| !others.contains(v)).collect()
 }
 
 /// The factors of a product of tensors; false if it is more than that.
