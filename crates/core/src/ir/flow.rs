@@ -14,6 +14,14 @@ pub fn mentions(e: &Expr, var: Var) -> bool {
     found
 }
 
+/// The expression with another in place of a variable.
+pub fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
+    match e {
+        Expr::Var(v) if v == var => by.clone(),
+        e => e.map_children(&mut |child| replace(child, var, by)),
+    }
+}
+
 /// Whether a statement reads or assigns a variable.
 pub fn uses(s: &Stmt, var: Var) -> bool {
     s.named().0.contains(&var)

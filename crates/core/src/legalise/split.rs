@@ -7,7 +7,6 @@
 
 use super::{Legaliser, Task};
 use crate::algebra::BinaryOp;
-use crate::cin::Role;
 use crate::datatype::DataType;
 use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
@@ -197,8 +196,6 @@ impl Legaliser<'_> {
             return task;
         }
         let order = self.storage_order(&task);
-        let format = (storage.datatype, &self.program.tensors[task.result].role);
-        debug_assert!(!matches!(format.1, Role::Input(_)), "inputs are not computed");
         let value = self.temporary("t", None, order, task.value, task.compute);
         Task { value, ..task }
     }
@@ -221,11 +218,7 @@ impl Legaliser<'_> {
         if is_copy || self.best_order(&task, false).vars.starts_with(&levels[..=last]) {
             return task;
         }
-        let mut vars = task.vars.clone();
-        vars.sort();
-        vars.dedup();
-        vars.sort_by_key(|v| task.vars.iter().position(|w| w == v));
-        let value = self.temporary("t", None, vars, task.value, task.compute);
+        let value = self.temporary("t", None, task.vars.clone(), task.value, task.compute);
         Task { value, ..task }
     }
 

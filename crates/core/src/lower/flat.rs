@@ -12,6 +12,7 @@
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
+use crate::ir::flow::{replace, uses};
 use crate::ir::{Expr, Stmt};
 
 /// What is known of the parameters of a function.
@@ -35,7 +36,7 @@ impl Known {
         let Stmt::For { var: parent, lo: first, hi: end, step: 1, body } = s else { return None };
         let (inner, labels) = body.split_last()?;
         let Stmt::For { var, lo, hi, step: 1, body } = inner else { return None };
-        let unused = |v: Var| !body.iter().any(|s| mentions(s, v));
+        let unused = |v: Var| !body.iter().any(|s| uses(s, v));
         let is_label =
             |s: &Stmt| matches!(s, Stmt::Assign { var, value: Expr::Load { .. } } if unused(*var));
         let joins = self.follow(lo, hi, *parent)
@@ -44,8 +45,8 @@ impl Known {
             && labels.iter().all(is_label);
         joins.then(|| Stmt::For {
             var: *var,
-            lo: with(lo.clone(), *parent, first),
-            hi: with(lo.clone(), *parent, end),
+            lo: replace(lo.clone(), *parent, first),
+            hi: replace(lo.clone(), *parent, end),
             step: 1,
             body: body.clone(),
         })
@@ -77,21 +78,4 @@ impl Known {
             _ => None,
         }
     }
-}
-
-/// An expression with another in place of a variable.
-fn with(e: Expr, var: Var, value: &Expr) -> Expr {
-    match e {
-        Expr::Var(v) if v == var => value.clone(),
-        e => e.map_children(&mut |child| with(child, var, value)),
-    }
-}
-
-/// Whether a variable occurs in a statement.
-fn mentions(s: &Stmt, var: Var) -> bool {
-    let mut found = s.named().0.contains(&var);
-    for e in s.exprs() {
-        e.walk(&mut |e| found |= *e == Expr::Var(var));
-    }
-    found || s.blocks().any(|block| block.iter().any(|s| mentions(s, var)))
 }

@@ -40,9 +40,6 @@ pub enum Slicing {
 }
 
 impl Slice {
-    /// The whole mode.
-    pub const WHOLE: Slice = Slice::Range { start: None, end: None, step: 1 };
-
     /// How many coordinates it has in a mode of this dimension; an error is a member of a set
     /// that the mode lacks.
     pub fn len(&self, dimension: u64) -> Result<u64, u64> {

@@ -1,19 +1,12 @@
-//! What the passes ask of expressions: which variables they use, and how they move with one.
+//! What the passes ask of expressions: what of memory they read, and how they move with a variable.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
-use crate::ir::flow::exposes;
+use crate::ir::flow::{exposes, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt};
 use std::collections::BTreeMap;
-
-/// Whether an expression uses a variable.
-pub(super) fn uses(e: &Expr, var: Var) -> bool {
-    let mut found = false;
-    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if *v == var));
-    found
-}
 
 /// Whether an expression depends on what is in memory.
 pub(super) fn loads(e: &Expr) -> bool {
@@ -29,14 +22,6 @@ pub(super) fn reads(e: &Expr, array: Array) -> bool {
     found
 }
 
-/// An expression with a variable replaced.
-pub(super) fn replace(e: Expr, var: Var, by: &Expr) -> Expr {
-    match e {
-        Expr::Var(v) if v == var => by.clone(),
-        _ => e.map_children(&mut |child| replace(child, var, by)),
-    }
-}
-
 /// An expression with a part replaced.
 pub(super) fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
     if e == *part {
@@ -49,7 +34,7 @@ pub(super) fn exchange(e: Expr, part: &Expr, by: &Expr) -> Expr {
 /// indices, where it becomes part of an address.
 pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
     match e {
-        e if by == 0 || !uses(&e, var) => e,
+        e if by == 0 || !mentions(&e, var) => e,
         Expr::Load { array, index, lanes } if beside(&index, var).is_some() => {
             Expr::Load { array, index: Box::new(add(*index, int(by))), lanes }
         }
@@ -62,10 +47,10 @@ pub(super) fn shifted(e: Expr, var: Var, by: i64) -> Expr {
 pub(super) fn beside(e: &Expr, var: Var) -> Option<Expr> {
     match e {
         Expr::Var(v) if *v == var => Some(int(0)),
-        Expr::Binary(BinaryOp::Add, a, b) if !uses(b, var) => {
+        Expr::Binary(BinaryOp::Add, a, b) if !mentions(b, var) => {
             Some(add(beside(a, var)?, (**b).clone()))
         }
-        Expr::Binary(BinaryOp::Add, a, b) if !uses(a, var) => {
+        Expr::Binary(BinaryOp::Add, a, b) if !mentions(a, var) => {
             Some(add((**a).clone(), beside(b, var)?))
         }
         _ => None,
@@ -93,7 +78,7 @@ pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> b
     let mut known = known.to_vec();
     for s in block {
         let stale = |v: &Var| changed.contains(v) && !known.contains(v);
-        if s.exprs().any(|e| changed.iter().any(|v| stale(v) && uses(e, *v))) {
+        if s.exprs().any(|e| changed.iter().any(|v| stale(v) && mentions(e, *v))) {
             return true;
         }
         let mut within = known.clone();
@@ -141,7 +126,7 @@ pub(super) fn widened_beside(
     vectors: &BTreeMap<Var, Var>,
 ) -> Option<Expr> {
     let float = |e: &Expr| function.type_of(e).register.is_float();
-    if !uses(e, var) && !vectors.keys().any(|v| uses(e, *v)) {
+    if !mentions(e, var) && !vectors.keys().any(|v| mentions(e, *v)) {
         return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
     }
     let wide = |e: &Expr| widened_beside(function, e, (var, lanes), vectors).map(Box::new);

@@ -41,14 +41,14 @@
 //! }
 //! ```
 
-use super::affine::{beside_constant, inlined, reads, reads_inputs_only, uses};
+use super::affine::{beside_constant, inlined, reads, reads_inputs_only};
 use super::names::Names;
 use super::{fresh, rewrite};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{assign, binary, int, load, lt, store, when};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Function, Stmt};
 
@@ -288,7 +288,7 @@ impl Seen<'_> {
     /// An index in terms of what is the same in every turn.
     fn fixed(&self, index: &Expr, names: &Names) -> Option<Expr> {
         let index = settled(names.resolved(index));
-        let same = !self.changed.iter().any(|v| uses(&index, *v));
+        let same = !self.changed.iter().any(|v| mentions(&index, *v));
         (same && reads_inputs_only(self.function, &index)).then_some(index)
     }
 
@@ -338,7 +338,8 @@ fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Opt
     let Stmt::Update { op, value, .. } = last else { return None };
     let mut changed = vec![*var];
     assigned(body, &mut changed);
-    let fixed = !changed.iter().any(|v| uses(&index, *v)) && reads_inputs_only(function, &index);
+    let fixed =
+        !changed.iter().any(|v| mentions(&index, *v)) && reads_inputs_only(function, &index);
     if !fixed || reads(value, array) {
         return None;
     }

@@ -9,10 +9,9 @@
 //!
 //! Loops that only sum are what later passes look for.
 
-use super::affine::uses;
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// The pass.
@@ -52,7 +51,7 @@ fn taken_out(
     let mut changed = vec![var];
     assigned(&body, &mut changed);
     let fixed = |e: &Expr| {
-        let mut fixed = changed.iter().all(|v| !uses(e, *v));
+        let mut fixed = changed.iter().all(|v| !mentions(e, *v));
         e.walk(&mut |e| match e {
             Expr::Load { array, .. } => {
                 fixed &= function.arrays[*array].role == Role::Input;
@@ -95,6 +94,6 @@ fn agrees(block: &[Stmt], var: Var, value: &Expr) -> bool {
             Stmt::For { var: v, .. } => *v != var,
             _ => true,
         };
-        same && s.exprs().all(|e| !uses(e, var)) && s.blocks().all(|b| agrees(b, var, value))
+        same && s.exprs().all(|e| !mentions(e, var)) && s.blocks().all(|b| agrees(b, var, value))
     })
 }

@@ -14,12 +14,12 @@
 //! target asks for it: compilers that optimise do the same, and people read the loop better as it
 //! was. Arithmetic is left to every backend. Loops that append to arrays gain nothing measurable.
 
-use super::affine::{exchange, uses};
+use super::affine::exchange;
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{assign, lt, when};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// The pass.
@@ -55,7 +55,7 @@ impl Hoist<'_> {
             let mut changed = vec![];
             assigned(std::slice::from_ref(&s), &mut changed);
             let outer = self.facts.clone();
-            self.facts.retain(|fact| changed.iter().all(|v| !uses(fact, *v)));
+            self.facts.retain(|fact| changed.iter().all(|v| !mentions(fact, *v)));
             let after = self.facts.clone();
             match s {
                 Stmt::For { var, lo, hi, step, body } if body.iter().all(is_simple) => {

@@ -17,13 +17,13 @@
 //! value were split over vectors before (`sums`), and dense loops with nothing inside are tiled into
 //! registers afterwards where the machine is known (`tile`): both do as the schedule says.
 
-use super::affine::{beside, replace, uses, widened_beside};
+use super::affine::{beside, widened_beside};
 use super::{Target, fresh, rewrite, tile};
 use crate::algebra::BinaryOp;
 use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
-use crate::ir::flow::{assigned, exposes};
+use crate::ir::flow::{assigned, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Stmt, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -155,7 +155,7 @@ fn varying(var: Var, body: &[Stmt]) -> BTreeSet<Var> {
 fn spread(block: &[Stmt], found: &mut BTreeSet<Var>) {
     for s in block {
         if let Stmt::Assign { var, value } = s
-            && found.iter().any(|v| uses(value, *v))
+            && found.iter().any(|v| mentions(value, *v))
         {
             found.insert(*var);
         }
@@ -293,7 +293,7 @@ impl Widening<'_> {
     /// Drops what stands for something else where these variables have changed.
     fn forget(&mut self, changed: &[Var]) {
         self.names
-            .retain(|name, e| !changed.contains(name) && !changed.iter().any(|v| uses(e, *v)));
+            .retain(|name, e| !changed.contains(name) && !changed.iter().any(|v| mentions(e, *v)));
     }
 
     fn forget_in(&mut self, s: &Stmt) {
@@ -309,14 +309,14 @@ impl Widening<'_> {
 
     /// An expression that is the same in all iterations.
     fn uniform(&self, e: &Expr) -> Result<Expr, Obstacle> {
-        let differs = self.varying.iter().any(|v| uses(e, *v));
+        let differs = self.varying.iter().any(|v| mentions(e, *v));
         if differs { Err(Obstacle::Branches) } else { Ok(e.clone()) }
     }
 
     /// An expression for all lanes.
     fn wide(&self, e: &Expr) -> Result<Expr, Obstacle> {
         let e = self.named(e);
-        let left = |v: &Var| *v != self.var && !self.vectors.contains_key(v) && uses(&e, *v);
+        let left = |v: &Var| *v != self.var && !self.vectors.contains_key(v) && mentions(&e, *v);
         if self.varying.iter().any(left) {
             return Err(Obstacle::Scattered);
         }
@@ -330,7 +330,7 @@ impl Widening<'_> {
         let mut scattered = false;
         e.walk(&mut |e| {
             if let Expr::Load { index, .. } = e {
-                scattered |= uses(index, self.var) && beside(index, self.var).is_none();
+                scattered |= mentions(index, self.var) && beside(index, self.var).is_none();
             }
         });
         if scattered { Obstacle::Scattered } else { Obstacle::Operation }

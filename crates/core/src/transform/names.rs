@@ -1,8 +1,7 @@
 //! What the variables of a block stand for.
 
-use super::affine::{replace, uses};
 use crate::ids::Var;
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions, replace};
 use crate::ir::{Expr, Stmt};
 
 /// The values of variables, on the way through a block, in terms of others that keep theirs.
@@ -12,7 +11,7 @@ pub(super) struct Names(Vec<(Var, Expr)>);
 impl Names {
     /// An expression in terms of what the variables stand for.
     pub(super) fn resolved(&self, e: &Expr) -> Expr {
-        self.0.iter().fold(e.clone(), |e, (var, value)| match uses(&e, *var) {
+        self.0.iter().fold(e.clone(), |e, (var, value)| match mentions(&e, *var) {
             true => replace(e, *var, value),
             false => e,
         })
@@ -22,7 +21,7 @@ impl Names {
     pub(super) fn assign(&mut self, var: Var, value: &Expr) {
         let value = self.resolved(value);
         self.forget_var(var);
-        if !uses(&value, var) {
+        if !mentions(&value, var) {
             self.0.push((var, value));
         }
     }
@@ -35,6 +34,6 @@ impl Names {
     }
 
     fn forget_var(&mut self, var: Var) {
-        self.0.retain(|(v, value)| *v != var && !uses(value, var));
+        self.0.retain(|(v, value)| *v != var && !mentions(value, var));
     }
 }

@@ -16,12 +16,12 @@
 //!
 //! The inner loop has nothing to track, so that what belongs to a parent can stay in registers.
 
-use super::affine::{beside, reads_inputs_only, replace, uses};
+use super::affine::{beside, reads_inputs_only};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{assign, binary, int, lt, sub};
-use crate::ir::flow::{assigned, reads_first};
+use crate::ir::flow::{assigned, mentions, reads_first, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// The pass.
@@ -41,7 +41,7 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     }
     let mut changed = vec![];
     assigned(body, &mut changed);
-    if changed.iter().any(|v| uses(hi, *v)) || !reads_inputs_only(function, hi) {
+    if changed.iter().any(|v| mentions(hi, *v)) || !reads_inputs_only(function, hi) {
         return None;
     }
     let [first, last] = ["first", "last"].map(|suffix| {
@@ -87,7 +87,8 @@ fn end_of_children(function: &Function, var: Var, body: &[Stmt], at: usize) -> O
     let Expr::Load { array, index, lanes: 1 } = &**end else { return None };
     let mut changed = vec![var];
     assigned(body, &mut changed);
-    let fixed = !changed.iter().any(|v| uses(&offset, *v)) && reads_inputs_only(function, &offset);
+    let fixed =
+        !changed.iter().any(|v| mentions(&offset, *v)) && reads_inputs_only(function, &offset);
     let mut changed = vec![];
     assigned(&body[at + 1..], &mut changed);
     let tracks = function.arrays[*array].role == Role::Input

@@ -16,13 +16,13 @@
 //! is what processors foresee of each of the streams that the nest reads. Nests that are tiled into
 //! registers need no strips, and code for people has none. Names that a nest gives are its own.
 
-use super::affine::{is_carried_in, reads, uses};
+use super::affine::{is_carried_in, reads};
 use super::sink::{Rows, factors};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// Bytes of a strip.
@@ -72,7 +72,7 @@ impl Nest {
         };
         let mut changed = vec![];
         assigned(std::slice::from_ref(nest), &mut changed);
-        let same = |e: &Expr| !changed.iter().any(|v| uses(e, *v));
+        let same = |e: &Expr| !changed.iter().any(|v| mentions(e, *v));
         let repeats = !is_carried_in(std::slice::from_ref(nest), &changed, &[]);
         let apart = only_stores_to(nest, *array) && !reads_outside(nest, *array);
         if !repeats || !apart || !same(lo) || !same(end) {

@@ -17,12 +17,13 @@
 //! In a short sum, joining several accumulators takes longer than one waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
 //! same for every processor, so that all of them compute the same bits.
 
-use super::affine::{inlined, reads_inputs_only, replace, shifted, uses, widened};
+use super::affine::{inlined, reads_inputs_only, shifted, widened};
 use super::{Target, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
+use crate::ir::flow::{mentions, replace};
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// Accumulators of a sum over scattered operands.
@@ -62,8 +63,8 @@ fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<S
     let register = function.vars[total].ty.register;
     let float = register.is_float();
     let sums = match &value {
-        Expr::Fma(a, b, c) => **c == Expr::Var(total) && !uses(a, total) && !uses(b, total),
-        Expr::Binary(BinaryOp::Add, a, b) => **a == Expr::Var(total) && !uses(b, total),
+        Expr::Fma(a, b, c) => **c == Expr::Var(total) && !mentions(a, total) && !mentions(b, total),
+        Expr::Binary(BinaryOp::Add, a, b) => **a == Expr::Var(total) && !mentions(b, total),
         _ => false,
     };
     let own = names.contains(&total) || *var == total;

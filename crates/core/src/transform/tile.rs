@@ -14,13 +14,13 @@
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, uses, widened};
+use super::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, widened};
 use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
 
 /// The pass.
@@ -80,7 +80,7 @@ fn tile_nest(
     let inner = only_inner(function, std::slice::from_ref(s))?;
     let mut changed = vec![];
     assigned(std::slice::from_ref(s), &mut changed);
-    let fixed = |e: &Expr| changed.iter().all(|v| !uses(e, *v)) && !loads(e);
+    let fixed = |e: &Expr| changed.iter().all(|v| !mentions(e, *v)) && !loads(e);
     let repeatable = !is_carried_in(std::slice::from_ref(s), &changed, &[]);
     let bounded = fixed(&inner.lo) && fixed(&inner.hi);
     if !repeatable || !fixed(&inner.base) || !bounded {

@@ -8,9 +8,9 @@
 //! s = fma(A[p + 1], x[j + 1], s)
 //! ```
 
-use super::affine::replace;
 use crate::datatype::Scalar;
 use crate::ir::build::int;
+use crate::ir::flow::replace;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The most turns that are written out.

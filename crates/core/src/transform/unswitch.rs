@@ -12,8 +12,8 @@
 //!
 //! Only assignments and stores may stand beside the question, so that little stands twice.
 
-use super::affine::{loads, uses};
-use crate::ir::flow::assigned;
+use super::affine::loads;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt};
 
 /// The pass.
@@ -31,7 +31,7 @@ fn asked_before(s: Stmt) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = &s else { return s };
     let mut changed = vec![*var];
     assigned(body, &mut changed);
-    let fixed = |e: &Expr| !loads(e) && !changed.iter().any(|v| uses(e, *v));
+    let fixed = |e: &Expr| !loads(e) && !changed.iter().any(|v| mentions(e, *v));
     let asks = |s: &Stmt| matches!(s, Stmt::If { cond, otherwise, .. } if fixed(cond) && !otherwise.is_empty());
     let Some(at) = body.iter().position(asks) else { return s };
     let [before, rest] = [&body[..at], &body[at + 1..]];

@@ -147,13 +147,7 @@ impl Legaliser<'_> {
         let fits = format.is_plain() && vars.len() <= MAX_SUMS;
         let levels = format.levels();
         let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
-        let repeats = (1..task.vars.len()).any(|k| task.vars[..k].contains(&task.vars[k]));
-        if !is_product
-            || !fits
-            || repeats
-            || task.compute.is_complex()
-            || !accesses.iter().all(plain)
-        {
+        if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
             return None;
         }
         let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();

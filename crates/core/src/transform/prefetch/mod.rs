@@ -36,11 +36,10 @@ mod places;
 mod rows;
 
 use super::Target;
-use super::affine::{replace, uses};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load, sub};
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
 /// How far ahead, in bytes: two pages of the smallest kind.
@@ -174,7 +173,7 @@ impl Streams<'_> {
         if !follows || step == 1 || !is_sum {
             let mut changed = vec![];
             assigned(&body, &mut changed);
-            let end = (!changed.iter().any(|v| uses(hi, *v))).then(|| hi.clone());
+            let end = (!changed.iter().any(|v| mentions(hi, *v))).then(|| hi.clone());
             self.turns.push(Turn { var: Some(var), is_every: step == 1, end });
             let body = self.block(body);
             self.turns.pop();
@@ -222,7 +221,9 @@ impl Streams<'_> {
     fn chosen(&self, statements: &[Stmt], position: Var, by: &Expr) -> Option<Chosen> {
         statements.iter().find_map(|s| match s {
             Stmt::Assign { var, value: coordinate @ Expr::Load { array, index, .. } }
-                if uses(by, *var) && **index == Expr::Var(position) && self.is_input(*array) =>
+                if mentions(by, *var)
+                    && **index == Expr::Var(position)
+                    && self.is_input(*array) =>
             {
                 Some(Chosen { var: *var, coordinate: coordinate.clone() })
             }
