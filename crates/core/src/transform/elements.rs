@@ -240,7 +240,10 @@ impl Seen<'_> {
                     (self.read, self.written) = before;
                     self.block(otherwise, &mut names.clone())?;
                     self.read.retain(|index| read.contains(index));
-                    self.written.extend(written);
+                    // Each once: conditions one behind the other would double them.
+                    let fresh = written.into_iter().filter(|index| !self.written.contains(index));
+                    let fresh: Vec<Expr> = fresh.collect();
+                    self.written.extend(fresh);
                     names.forget(std::slice::from_ref(s));
                 }
                 Stmt::For { var, body, .. } => {
@@ -378,6 +381,19 @@ mod tests {
         let expect = read("t, s, s_2", expect).to_string();
         assert_eq!(lines(&kept), lines(&expect));
         assert_eq!(keep(parse(&kept).unwrap_or_else(|d| panic!("{d}"))).to_string(), kept);
+    }
+
+    #[test]
+    fn many_conditions_take_no_longer() {
+        let condition = "if n < i64(crd[p]) { y[i] = y[i] + A[p] } ";
+        let kept = "if n < i64(crd[p]) { s = s + A[p] } ";
+        check(
+            &format!("for p in 0..n {{ y[i] = y[i] + A[p] {} }}", condition.repeat(64)),
+            &format!(
+                "if 0 < n {{ s = y[i] for p in 0..n {{ s = s + A[p] {} }} y[i] = s }}",
+                kept.repeat(64)
+            ),
+        );
     }
 
     #[test]
