@@ -33,6 +33,11 @@ impl Failure {
     }
 }
 
+/// Tells what the user may want to know and did not ask for.
+pub fn note(what: &str) {
+    tell(&format_args!("note: {what}"));
+}
+
 /// Prints on standard error; where nobody can read that, the exit status has to do.
 fn tell(what: &dyn Display) {
     let _ = writeln!(io::stderr(), "{what}");

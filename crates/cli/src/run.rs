@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, invalid};
+use crate::failure::{Failure, assignment, invalid, note};
 use crate::{inputs, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -55,6 +55,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let kernel = Kernel::of_program(program, &operands, &options)?;
     drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
+    note_host(&kernel, backend);
     let (results, seconds) = runs(&kernel, &operands, args.time)?;
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
@@ -67,6 +68,13 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
+}
+
+/// Tells which kernels do not run on the GPU that was asked for.
+fn note_host(kernel: &Kernel, backend: Backend) {
+    if backend.target().gpu {
+        tamis::explain::on_host(&kernel.compiled().functions).iter().for_each(|host| note(host));
+    }
 }
 
 /// Results by name.

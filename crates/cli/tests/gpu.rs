@@ -80,11 +80,14 @@ fn each_failure_of_a_device_is_told() {
 fn run_on_the_emulator(library: &str) {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let header = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cuda/src/emulate.h");
-    let programs: [&[&str]; 4] = [
+    let programs: [&[&str]; 7] = [
         &["y(i) = A(i,j) * x(j)", "-f", "A=csr", "-f", "y=dense"],
         &["y(i) = A(i,j) * x(j)", "-f", "A=csc", "-f", "y=dense"],
         &["y(i) = A(i,j) * x(j)", "-f", "A=csr{f32}", "-f", "x=dense{f32}", "-f", "y=dense{i16}"],
         &["y = A(i,j) * x(j)", "-f", "A=csr"],
+        &["y(i) = A(i,j) * x(j)", "-f", "A=dcsr", "-f", "y=sparse"],
+        &["y(i,j) = A(i,k) * A(k,j) * x(j)", "-f", "A=csr", "-f", "y=csr"],
+        &["y(j) = A(i,j) * x(i)", "-f", "A=csr", "-f", "y=sparse"],
     ];
     for program in programs {
         let written = |backend: &str| {
@@ -103,6 +106,9 @@ fn run_on_the_emulator(library: &str) {
                 .unwrap();
             let told = String::from_utf8_lossy(&output.stderr);
             assert_eq!(output.status.code(), Some(0), "{program:?}: {told}");
+            let on_host = backend == "cuda" && program[0].starts_with("y(j)");
+            let noted = told.contains("note: compute_y runs on the host: ");
+            assert_eq!(noted, on_host, "{program:?}: {told}");
             let _ = std::fs::remove_dir_all(cache);
             let text = std::fs::read_to_string(&path).unwrap();
             let _ = std::fs::remove_file(path);

@@ -113,8 +113,8 @@ pub fn functions(
         let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
         assert_valid(&lowered.function, "lowering");
         watch(Stage::Lowered(&lowered));
-        let Lowered { function, bindings, chunks } = lowered;
-        let lowered = Lowered { function: transform(function, target), bindings, chunks };
+        let Lowered { function, bindings, chunks, host } = lowered;
+        let lowered = Lowered { function: transform(function, target), bindings, chunks, host };
         watch(Stage::Transformed(&lowered));
         functions.push(lowered);
     }

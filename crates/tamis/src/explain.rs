@@ -16,9 +16,10 @@ use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
 use tamis_core::kind;
 use tamis_core::legalise::{Request, legalise};
+use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline;
-use tamis_core::schedule::{self, Schedule, schedule_on_gpu};
+use tamis_core::schedule::{self, Found, Schedule, schedule_on_gpu};
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -216,17 +217,21 @@ impl<'p> Explanation<'p> {
         Ok(graph::dot(&self.compiled(Backend::Interpreter.target())?.program))
     }
 
-    /// The schedules that kernels get on a GPU where none is given, as comments.
+    /// The schedules that kernels get on a GPU where none is given, or why they have none, as comments.
     fn found_for_gpu(&self) -> Result<String, Diagnostic> {
         if !self.schedule.is_empty() {
             return Ok(String::new());
         }
         let (program, found) = schedule_on_gpu(legalise(&self.request)?, &self.request);
         let named = program.kernels.iter().zip(found);
-        let line = |(kernel, text): (&cin::Kernel, Option<String>)| {
-            Some(format!("/* {}: {} */\n", program.name(kernel), text?))
+        let line = |(kernel, found): (&cin::Kernel, Found)| {
+            let name = program.name(kernel);
+            match found {
+                Ok(text) => format!("/* {name}: {text} */\n"),
+                Err(why) => format!("/* {name} has no schedule for a GPU: {why} */\n"),
+            }
         };
-        Ok(named.filter_map(line).collect())
+        Ok(named.map(line).collect())
     }
 
     /// One stage as text.
@@ -258,11 +263,19 @@ impl<'p> Explanation<'p> {
             }
             Stage::Cuda => {
                 let functions = self.compiled(Target::GPU)?.functions;
-                self.found_for_gpu()?
-                    + &cuda::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
+                let hosts = on_host(&functions).into_iter();
+                let hosts: String = hosts.map(|host| format!("/* {host} */\n")).collect();
+                let functions: Vec<_> = functions.iter().map(|l| &l.function).collect();
+                self.found_for_gpu()? + &hosts + &cuda::emit(&functions)
             }
         })
     }
+}
+
+/// Which of a program's functions run on the host though they were compiled for a GPU, and why.
+pub fn on_host(functions: &[Lowered]) -> Vec<String> {
+    let line = |(name, why)| format!("{name} runs on the host: {why}");
+    cuda::on_host(functions).into_iter().map(line).collect()
 }
 
 /// The dimensions of index variables, as far as the options tell them.

@@ -1,4 +1,4 @@
-//! How many random programs run in parts when that is asked for, and why the others do not.
+//! How many random programs run in parts, or on a GPU, when that is asked for, and why the others do not.
 //!
 //! ```text
 //! sparse results     9571 of 9580 kernels in parts       Commanded 6, NoLoop 3
@@ -6,6 +6,7 @@
 
 use crate::case::Case;
 use std::collections::BTreeMap;
+use tamis::explain::{Explanation, Stage};
 use tamis::{Backend, Diagnostic, Kernel, Parts, Tensor};
 use tamis_core::cin::{Role, print};
 use tamis_core::lower::{Lowered, Whole};
@@ -56,6 +57,68 @@ impl Shares {
             _ => share.parallel += 1,
         }
     }
+}
+
+/// How many programs run on a GPU with the schedules that kernels get there.
+#[derive(Default)]
+pub struct OnGpu {
+    /// Programs of which every kernel runs there.
+    pub whole: u64,
+    /// The others, by why the first of their kernels that does not runs on the host, with one as a
+    /// filetest.
+    pub host: BTreeMap<String, (u64, String)>,
+}
+
+impl OnGpu {
+    /// All programs.
+    pub fn all(&self) -> u64 {
+        self.whole + self.host.values().map(|(count, _)| count).sum::<u64>()
+    }
+}
+
+/// The same of programs with a sparse result and of the others.
+#[derive(Default)]
+pub struct SharesOnGpu {
+    /// Programs of which some result is sparse.
+    pub sparse: OnGpu,
+    /// Programs of which none is.
+    pub full: OnGpu,
+}
+
+impl SharesOnGpu {
+    /// Counts a program without its schedule, if it is valid.
+    pub fn count(&mut self, case: &Case) {
+        let case = Case { schedule: String::new(), ..case.clone() };
+        let Ok(Loops { sparse, .. }) = loops(&case) else { return };
+        let Ok(text) = cuda_text(&case) else { return };
+        let share = if sparse { &mut self.sparse } else { &mut self.full };
+        let hosts = text.lines().filter_map(|line| line.split_once(" runs on the host: "));
+        let name = |word: &str| word.chars().any(|c| !c.is_alphabetic());
+        match hosts.map(|(_, why)| why.trim_end_matches(" */")).next() {
+            None => share.whole += 1,
+            Some(why) => {
+                let why: Vec<&str> =
+                    why.split(' ').map(|word| if name(word) { "_" } else { word }).collect();
+                share.host.entry(why.join(" ")).or_insert_with(|| (0, case.to_string())).0 += 1;
+            }
+        }
+    }
+}
+
+/// What a program's kernels are on a GPU.
+fn cuda_text(case: &Case) -> Result<String, Diagnostic> {
+    let program = tamis::notation::parse(&case.text)?;
+    let mut options = case.options(Backend::Interpreter)?;
+    let mut formats = std::mem::take(&mut options.results);
+    for (name, tensor) in case.tensors()? {
+        options.shapes.insert(name.clone(), tensor.dims().to_vec());
+        let operand = case.operands.iter().find(|operand| operand.name == name);
+        if let Some(operand) = operand {
+            let order = program.tensor(&name).map(|t| program.tensors[t].order);
+            formats.insert(name, tamis::format::parse(&operand.format, order)?);
+        }
+    }
+    Explanation::of(&program, &formats, &options)?.stage(Stage::Cuda)
 }
 
 /// The kernels of a program.

@@ -47,8 +47,8 @@ fn none_can_be_left_out() {
         }
     }
     assert!(barriers >= 3 && conditions >= 1, "{barriers} barriers, {conditions} conditions");
-    // The second has two phases, and sums in the one that fills.
-    for name in ["schedules-gpu-rows", "gpu-sparse-sddmm"] {
+    // The second has two phases, and sums in the one that fills; so has the third, of rows with numbers.
+    for name in ["schedules-gpu-rows", "gpu-sparse-sddmm", "gpu-sparse-vector"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");
         let text = std::fs::read_to_string(path.join(format!("{name}.test"))).unwrap();
         let checked = Checked::of(&filetest::cases(&text).unwrap().remove(0));

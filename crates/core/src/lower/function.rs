@@ -40,14 +40,18 @@ impl Builder {
 
     /// A new array of the kernel's own.
     pub(super) fn local(&mut self, name: &str, elem: DataType) -> Array {
-        let name = self.unique(name);
-        self.arrays.push(ArrayDecl { name, elem, role: Role::Local })
+        self.own(name, elem, Role::Local)
     }
 
     /// A new array of the kernel's own that iterations of its loops share.
     pub(super) fn common(&mut self, name: &str, elem: DataType) -> Array {
+        self.own(name, elem, Role::Common)
+    }
+
+    /// A new array of the kernel's own, of this role.
+    pub(super) fn own(&mut self, name: &str, elem: DataType, role: Role) -> Array {
         let name = self.unique(name);
-        self.arrays.push(ArrayDecl { name, elem, role: Role::Common })
+        self.arrays.push(ArrayDecl { name, elem, role })
     }
 
     /// The parameter with the dimension of an index variable.

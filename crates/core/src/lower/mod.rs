@@ -29,6 +29,9 @@ mod flat;
 mod forall;
 mod function;
 mod gallop;
+mod hashed;
+mod heap;
+mod host;
 mod join;
 mod lead;
 mod local;
@@ -39,6 +42,7 @@ mod phases;
 mod position;
 mod resolve;
 mod result;
+mod rows;
 mod scan;
 mod segment;
 mod signature;
@@ -46,6 +50,7 @@ mod slice;
 mod stage;
 mod sum;
 mod tables;
+mod turns;
 mod unroll;
 mod unstage;
 mod value;
@@ -53,6 +58,7 @@ mod window;
 mod workspace;
 
 pub use chunk::{Chunks, Cut, Whole};
+pub use host::Host;
 pub use join::Join;
 pub use signature::{Binding, Lowered};
 
@@ -72,45 +78,62 @@ use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
-    let facts = Facts { program, compute: kernel.compute };
-    let mut lowerer = Lowerer {
-        program,
-        kernel,
-        facts,
-        builder: Builder::new(name),
-        tensors: BTreeMap::new(),
-        dims: BTreeMap::new(),
-        vars: BTreeMap::new(),
-        registers: BTreeMap::new(),
-        anys: BTreeMap::new(),
-        positions: BTreeMap::new(),
-        ends: BTreeMap::new(),
-        coordinates: BTreeMap::new(),
-        flags: BTreeMap::new(),
-        segments: BTreeMap::new(),
-        units: BTreeMap::new(),
-        own_loops: BTreeMap::new(),
-        edges: vec![],
-        tables: BTreeMap::new(),
-        raced: false,
-        phased: false,
-        tentative: false,
-        params: vec![],
-        prologue: vec![],
-        pass: Pass::Look,
-        interval: None,
-        whole: if kernel.chunked { Whole::NoLoop } else { Whole::NotAsked },
-        plan: Plan::Full,
-    };
-    let body = lowerer.kernel();
-    // What is assembled in one phase, the host assembles.
-    let in_place = lowerer.phased || matches!(lowerer.plan, Plan::Full | Plan::Follow);
-    let body = match in_place && !lowerer.raced {
-        true => parallel::marked(&lowerer.units, body),
-        false => parallel::in_order(body),
-    };
-    let chunks = lowerer.interval.map(|interval| interval.chunks).ok_or(lowerer.whole);
-    signature::finish(lowerer.builder, body, chunks)
+    let new = || Lowerer::new(program, kernel, name);
+    let sliced = Lowerer { in_slices: kernel.is_for_gpu(), ..new() }.lowered();
+    let whole = |why| Lowerer { unphased: Some(why), ..new() }.lowered();
+    sliced.or_else(whole).expect("workspaces that are no slices are always right")
+}
+
+impl<'p> Lowerer<'p> {
+    fn new(program: &'p Program, kernel: &'p Kernel, name: &str) -> Lowerer<'p> {
+        Lowerer {
+            program,
+            kernel,
+            facts: Facts { program, compute: kernel.compute },
+            builder: Builder::new(name),
+            tensors: BTreeMap::new(),
+            dims: BTreeMap::new(),
+            vars: BTreeMap::new(),
+            registers: BTreeMap::new(),
+            anys: BTreeMap::new(),
+            positions: BTreeMap::new(),
+            ends: BTreeMap::new(),
+            coordinates: BTreeMap::new(),
+            flags: BTreeMap::new(),
+            segments: BTreeMap::new(),
+            units: BTreeMap::new(),
+            own_loops: BTreeMap::new(),
+            edges: vec![],
+            tables: BTreeMap::new(),
+            raced: false,
+            phased: false,
+            unphased: None,
+            tentative: false,
+            in_slices: false,
+            params: vec![],
+            prologue: vec![],
+            pass: Pass::Look,
+            interval: None,
+            whole: if kernel.chunked { Whole::NoLoop } else { Whole::NotAsked },
+            plan: Plan::Full,
+        }
+    }
+
+    /// The function; or why slices have no loops that count them, if it would have some.
+    fn lowered(mut self) -> Result<Lowered, Host> {
+        let body = self.kernel();
+        // What is assembled in one phase, the host assembles.
+        let host = self.host();
+        if let (Some(why), true) = (host, self.slice_of_plan().is_some()) {
+            return Err(why);
+        }
+        let body = match host {
+            None => parallel::marked(&self.units, body),
+            Some(_) => parallel::in_order(body),
+        };
+        let chunks = self.interval.map(|interval| interval.chunks).ok_or(self.whole);
+        Ok(signature::finish(self.builder, body, chunks, host))
+    }
 }
 
 /// What lowering one kernel looks up: declarations made so far and the plan for the result.
@@ -144,8 +167,12 @@ struct Lowerer<'p> {
     raced: bool,
     /// Whether entries of the result are counted before they are written.
     phased: bool,
+    /// Why they are not, where the loops would have to do it.
+    unphased: Option<Host>,
     /// Whether blocks of values are written before it is known that they stay.
     tentative: bool,
+    /// Whether workspaces are slices of arrays that the iterations of loops share.
+    in_slices: bool,
     /// What the parameters of the user operator being inlined are.
     params: Vec<Value>,
     /// Sizes of levels that follow from dimensions.
@@ -241,12 +268,13 @@ impl Lowerer<'_> {
         let [room, tables] = self.filled_tables();
         stmts.extend(room);
         match self.in_phases(&code.stmts) {
-            Some(phases) => {
+            Ok(phases) => {
                 self.phased = true;
                 stmts.extend(tables);
                 stmts.extend(phases);
             }
-            None => {
+            Err(why) => {
+                self.unphased.get_or_insert(why);
                 let [room, joined] = self.joined_tiles();
                 stmts.extend(room);
                 stmts.extend(tables);

@@ -3,6 +3,7 @@
 use super::chunk::{Chunks, Whole};
 use super::flat::Known;
 use super::function::Builder;
+use super::host::Host;
 use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
 use crate::ir::number::{Used, number};
 use crate::ir::{ArrayDecl, Function, Param, Role, Stmt};
@@ -17,6 +18,8 @@ pub struct Lowered {
     pub bindings: Vec<Binding>,
     /// How calls for parts of the outermost loop make up the whole, or why there are no parts.
     pub chunks: Result<Chunks, Whole>,
+    /// Why the host runs it, where loops of it are on units of a GPU.
+    pub host: Option<Host>,
 }
 
 /// What a parameter stands for.
@@ -47,7 +50,12 @@ pub enum Binding {
 /// The function with this body, without the declarations that nothing uses.
 ///
 /// Arrays of the result stay: the caller gets them back even when they are empty.
-pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Result<Chunks, Whole>) -> Lowered {
+pub(super) fn finish(
+    builder: Builder,
+    body: Vec<Stmt>,
+    chunks: Result<Chunks, Whole>,
+    host: Option<Host>,
+) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());
@@ -59,7 +67,12 @@ pub(super) fn finish(builder: Builder, body: Vec<Stmt>, chunks: Result<Chunks, W
             Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != Role::Input,
         })
         .unzip();
-    Lowered { function: number(Function { name, params, vars, arrays, body }), bindings, chunks }
+    Lowered {
+        function: number(Function { name, params, vars, arrays, body }),
+        bindings,
+        chunks,
+        host,
+    }
 }
 
 /// What the parameters promise.

@@ -19,7 +19,7 @@ use crate::datatype::DataType;
 use crate::format::LevelMap;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, int, store};
-use crate::ir::{self, Expr};
+use crate::ir::{self, Expr, Role};
 
 /// The arrays of the list.
 #[derive(Clone)]
@@ -156,11 +156,20 @@ impl Lowerer<'_> {
 
     /// Arrays for values that wait to be written: of the compute type's own elements.
     pub(super) fn listed_vals(&mut self, name: &str) -> Vals {
+        self.waiting_vals(name, Role::Local)
+    }
+
+    /// The same of which each row of the result has a slice.
+    pub(super) fn shared_vals(&mut self, name: &str) -> Vals {
+        self.waiting_vals(name, Role::Common)
+    }
+
+    fn waiting_vals(&mut self, name: &str, role: Role) -> Vals {
         let elem = self.facts.register().datatype();
-        let re = self.builder.local(name, elem);
+        let re = self.builder.own(name, elem, role);
         match self.holds_complex() {
             false => Vals::Real(re),
-            true => Vals::Split(re, self.builder.local(&format!("{name}_im"), elem)),
+            true => Vals::Split(re, self.builder.own(&format!("{name}_im"), elem, role)),
         }
     }
 

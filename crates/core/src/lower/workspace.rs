@@ -15,13 +15,14 @@
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`super::stage`].
 
 use super::complex::{Vals, Value};
+use super::hashed::Slice;
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
 use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, eq, for_loop, int, load, store, when};
+use crate::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
 use crate::ir::{self, Expr};
 use crate::level::Count;
 
@@ -38,10 +39,12 @@ pub(super) struct Workspace {
     set: Option<Array>,
     /// The coordinates.
     list: Array,
-    /// How many.
+    /// How many; in a slice, where the list ends.
     count: Var,
     /// How what comes again is combined.
     op: Option<ReduceOp>,
+    /// Where the arrays are slices that hold some of the coordinates.
+    pub(super) slice: Option<Box<Slice>>,
 }
 
 /// Which of two passes over the same loops is being lowered.
@@ -51,6 +54,18 @@ pub(super) enum Pass {
     Look,
     /// Writes their values.
     Fill,
+}
+
+impl Workspace {
+    /// Where the list begins.
+    fn begin(&self) -> Expr {
+        self.slice.as_ref().map_or(int(0), |slice| Expr::Var(slice.begin))
+    }
+
+    /// The place of the coordinate `c` that the list has at `q`.
+    fn listed_at(&self, q: Var, c: Expr) -> Expr {
+        self.slice.as_ref().map_or(c, |slice| load(slice.places, Expr::Var(q)))
+    }
 }
 
 impl Lowerer<'_> {
@@ -104,24 +119,27 @@ impl Lowerer<'_> {
         scope: Scope,
     ) -> Code {
         let w = self.workspace(level);
+        self.note_slice(&scope);
         let body = self.resolved(body, scope);
         if body.stmts.is_empty() && level > 0 {
             return Code::nothing();
         }
-        let mut stmts = vec![assign(w.count, int(0))];
+        let mut stmts = vec![assign(w.count, w.begin())];
         stmts.extend(body.stmts);
         stmts.extend(self.sorted_list(&w));
         stmts.extend(self.room_for_list(&w));
         let (q, c) = (self.temp("q"), self.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
-        let value = self.loaded(w.vals, Expr::Var(c));
+        let at = w.listed_at(q, Expr::Var(c));
+        let value = self.loaded(w.vals, at.clone());
         each.extend(self.write(next, None, value));
         // There is room for the whole list.
         let kept = self.kept(level, c).into_iter();
         each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
+        each.extend(w.slice.as_ref().map(|slice| slice.cleared(at)));
         each.extend(w.set.map(|set| store(set, Expr::Var(c), int(0))));
-        stmts.push(for_loop(q, int(0), Expr::Var(w.count), each));
+        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
         stmts.extend(self.edges_at(level, parent));
         Code { stmts, covers: false }
     }
@@ -131,31 +149,38 @@ impl Lowerer<'_> {
         let w = self.workspace_of_plan();
         let mut stmts = vec![];
         let c = self.distance(w.level, scope, &mut stmts);
-        let at = || Expr::Var(c);
         let value = self.hold(value, &mut stmts);
+        let place = self.place_of(&w, c, scope, &mut stmts);
+        let at = || Expr::Var(place);
         let alone = self.reduced(w.op, value.clone());
         let mut first = self.kept_value(w.vals, at(), alone);
+        first.extend(w.slice.as_ref().map(|slice| slice.listed(w.count, place)));
         first.extend(self.listed(&w, c));
-        let (Some(set), Some(op)) = (w.set, w.op) else {
+        let (is_new, now_known) = match (&w.slice, w.set) {
+            (Some(slice), _) => slice.taken(place, c),
+            (None, Some(set)) => (eq(load(set, at()), int(0)), store(set, at(), int(1))),
+            (None, None) => {
+                stmts.extend(first);
+                return stmts;
+            }
+        };
+        first.insert(0, now_known);
+        let Some(op) = w.op else {
             stmts.extend(first);
             return stmts;
         };
-        first.insert(0, store(set, at(), int(1)));
         let mut again = vec![];
         let old = self.loaded(w.vals, at());
         let total = self.combined(op, old, value, &mut again);
         again.extend(self.kept_value(w.vals, at(), total));
-        stmts.push(ir::Stmt::If {
-            cond: eq(load(set, at()), int(0)),
-            then: first,
-            otherwise: again,
-        });
+        stmts.push(ir::Stmt::If { cond: is_new, then: first, otherwise: again });
         stmts
     }
 
     /// One level by ranks, and below it a block for each of its coordinates.
     pub(super) fn ranked(&mut self, level: usize, parent: Expr, body: &Stmt, scope: Scope) -> Code {
         let w = self.workspace(level);
+        self.note_slice(&scope);
         self.pass = Pass::Look;
         let look = self.resolved(body, scope.clone());
         if look.stmts.is_empty() && level > 0 {
@@ -163,7 +188,7 @@ impl Lowerer<'_> {
         }
         self.pass = Pass::Fill;
         let fill = self.resolved(body, scope);
-        let mut stmts = vec![assign(w.count, int(0))];
+        let mut stmts = vec![assign(w.count, w.begin())];
         stmts.extend(look.stmts);
         stmts.extend(self.sorted_list(&w));
         let (q, c) = (self.temp("q"), self.temp("c"));
@@ -171,14 +196,17 @@ impl Lowerer<'_> {
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
         each.extend(self.open_below(level, next.clone(), add(next.clone(), int(1))));
         each.extend(self.kept(level, c));
-        each.push(store(w.at, Expr::Var(c), next));
-        stmts.push(for_loop(q, int(0), Expr::Var(w.count), each));
+        each.push(store(w.at, w.listed_at(q, Expr::Var(c)), next));
+        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
         let vals = self.arrays(self.kernel.result).vals;
         let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
         stmts.extend(vals.arrays().into_iter().map(own));
         stmts.extend(fill.stmts);
-        let forget = store(w.at, load(w.list, Expr::Var(q)), int(0));
-        stmts.push(for_loop(q, int(0), Expr::Var(w.count), vec![forget]));
+        let forget = match &w.slice {
+            Some(slice) => slice.cleared(w.listed_at(q, int(0))),
+            None => store(w.at, load(w.list, Expr::Var(q)), int(0)),
+        };
+        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), vec![forget]));
         stmts.extend(self.edges_at(level, parent));
         Code { stmts, covers: false }
     }
@@ -193,13 +221,19 @@ impl Lowerer<'_> {
         let w = self.workspace_of_plan();
         let mut stmts = vec![];
         let c = self.distance(w.level, scope, &mut stmts);
+        let place = self.place_of(&w, c, scope, &mut stmts);
         if self.pass == Pass::Look {
-            let mut new = vec![store(w.at, Expr::Var(c), int(1))];
+            let (is_new, now_known) = match &w.slice {
+                Some(slice) => slice.taken(place, c),
+                None => (eq(load(w.at, Expr::Var(c)), int(0)), store(w.at, Expr::Var(c), int(1))),
+            };
+            let mut new = vec![now_known];
+            new.extend(w.slice.as_ref().map(|slice| slice.listed(w.count, place)));
             new.extend(self.listed(&w, c));
-            stmts.push(when(eq(load(w.at, Expr::Var(c)), int(0)), new));
+            stmts.push(when(is_new, new));
             return stmts;
         }
-        let rank = add(load(w.at, Expr::Var(c)), int(-1));
+        let rank = add(load(w.at, Expr::Var(place)), int(-1));
         let position = self.block_position(rank, w.level + 1, scope, &mut stmts);
         stmts.extend(self.write(position, op, value));
         stmts
@@ -281,22 +315,36 @@ impl Lowerer<'_> {
         }
     }
 
+    /// The place of a coordinate.
+    fn place_of(&mut self, w: &Workspace, c: Var, scope: &Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
+        match &w.slice {
+            Some(slice) => self.place_in(slice, c, scope, stmts),
+            None => c,
+        }
+    }
+
     /// Adds a coordinate to the list.
     fn listed(&mut self, w: &Workspace, c: Var) -> Vec<ir::Stmt> {
         vec![store(w.list, Expr::Var(w.count), Expr::Var(c)), self.advance(w.count)]
     }
 
     /// Sorts the list, if its order is that of the result.
-    fn sorted_list(&self, w: &Workspace) -> Option<ir::Stmt> {
+    fn sorted_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
         let (keys, hi) = (vec![w.list], Expr::Var(w.count));
-        let ordered = self.kind(w.level).properties().ordered;
-        ordered.then_some(ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi })
+        match (self.kind(w.level).properties().ordered, &w.slice) {
+            (false, _) => vec![],
+            (true, Some(slice)) => {
+                self.sorted_in_place(slice.sorting, [w.list, slice.places], w.begin(), hi)
+            }
+            (true, None) => vec![ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi }],
+        }
     }
 
     /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
     fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
-        let end = add(Expr::Var(self.next(w.level)), Expr::Var(w.count));
+        let count = sub(Expr::Var(w.count), w.begin());
+        let end = add(Expr::Var(self.next(w.level)), count);
         let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
         stmts.extend(arrays.vals.reserve(&end));
         stmts
@@ -336,6 +384,27 @@ impl Lowerer<'_> {
         let crd = if wide { crd } else { DataType::I64 };
         let size = self.arrays(self.kernel.result).levels[level].size.clone();
         let op = self.combining();
+        if self.in_slices {
+            let vals = match is_ranked {
+                true => Vals::Real(self.builder.common(&format!("{name}_rank"), DataType::I64)),
+                false => self.shared_vals(&format!("{name}_w")),
+            };
+            let list = self.builder.common(&format!("{name}_list"), crd);
+            let slice = self.slice(&name, vals, list, crd, size);
+            let count = self.temp(&format!("{name}_list_end"));
+            let at = vals.arrays()[0];
+            let w = Workspace {
+                level,
+                at,
+                vals,
+                set: None,
+                list,
+                count,
+                op,
+                slice: Some(Box::new(slice)),
+            };
+            return self.declared(w);
+        }
         let vals = match is_ranked {
             true => Vals::Real(self.builder.local(&format!("{name}_rank"), DataType::I64)),
             false => self.listed_vals(&format!("{name}_w")),
@@ -351,7 +420,10 @@ impl Lowerer<'_> {
         if let Some(array) = set.or(is_ranked.then_some(at)) {
             self.prologue.push(ir::Stmt::Fill { array, lo: int(0), hi: size, value: int(0) });
         }
-        let w = Workspace { level, at, vals, set, list, count, op };
+        self.declared(Workspace { level, at, vals, set, list, count, op, slice: None })
+    }
+
+    fn declared(&mut self, w: Workspace) -> Workspace {
         if let Plan::Assemble(Assembly {
             rest: Rest::Workspace(place) | Rest::Ranked(place), ..
         }) = &mut self.plan

@@ -19,6 +19,7 @@ use super::parse::parse;
 use super::scheduler::Scheduler;
 use super::sums;
 use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
 use crate::legalise::Request;
 use crate::notation::Access;
@@ -43,29 +44,39 @@ const TILES: [u64; 2] = [4096, 16];
 /// Positions of a block and of a warp where its threads have columns.
 const WIDE_TILES: [u64; 2] = [512, 64];
 
+/// The schedule of a kernel, or why none fits it.
+pub type Found = Result<String, String>;
+
 /// The program with loops on units of a GPU, and the schedule of each kernel that has some.
-pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Option<String>>) {
+pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Found>) {
     let mut found = vec![];
     for k in 0..program.kernels.len() {
         let candidates = match nest(&program, &program.kernels[k], request) {
             Some(nest) => nest.candidates(),
             None => vec![],
         };
+        let mut refused = None;
         let applied = candidates.into_iter().find_map(|text| {
-            let commands = parse(&text).ok()?;
-            let scheduled = Scheduler::run_at(program.clone(), &commands, k).ok()?;
-            sums::check(&accumulate(scheduled.clone()), &commands).ok()?;
-            Some((scheduled, text))
+            let applied = applied(&program, &text, k);
+            applied.map_err(|why| refused = Some(why.message)).ok().map(|with| (with, text))
         });
-        match applied {
+        found.push(match applied {
             Some((scheduled, text)) => {
                 program = scheduled;
-                found.push(Some(text));
+                Ok(text)
             }
-            None => found.push(None),
-        }
+            None => Err(refused.unwrap_or("no loop is around everything it does".to_owned())),
+        });
     }
     (program, found)
+}
+
+/// The program with a schedule of one kernel.
+fn applied(program: &Program, text: &str, kernel: usize) -> Result<Program, Diagnostic> {
+    let commands = parse(text)?;
+    let scheduled = Scheduler::run_at(program.clone(), &commands, kernel)?;
+    sums::check(&accumulate(scheduled.clone()), &commands)?;
+    Ok(scheduled)
 }
 
 /// Loops around everything else.
@@ -153,6 +164,9 @@ impl Nest<'_> {
         let derived = &self.program.derived;
         let plain = |v: &IndexVar| derived.map(*v).is_none() && derived.relation(*v).is_none();
         let mut found = vec![];
+        if self.gathers_rows() {
+            found.push(self.rows());
+        }
         if self.loops.iter().all(plain) {
             if self.appends_rows() {
                 found.extend(self.appending());
@@ -180,7 +194,16 @@ impl Nest<'_> {
         let vars = self.program.level_vars(self.lhs.tensor, &self.lhs.indices);
         let listed = |k: usize| !levels[k].kind.properties().full;
         let more = matches!(self.inside, Inside::More);
-        vars.len() > 1 && vars == self.loops && !listed(0) && (1..vars.len()).any(listed) && !more
+        vars == self.loops && (0..vars.len()).any(listed) && !more
+    }
+
+    /// Whether the entries of each row come in another order than they are stored in, or several times.
+    fn gathers_rows(&self) -> bool {
+        let levels = self.program.storage(self.lhs.tensor).format.levels();
+        let vars = self.program.level_vars(self.lhs.tensor, &self.lhs.indices);
+        let listed = |k: usize| !levels[k].kind.properties().full;
+        let appended = self.appends_rows();
+        !appended && vars.first() == self.loops.first() && (1..vars.len()).any(listed)
     }
 
     /// Schedules for results whose entries come in order.

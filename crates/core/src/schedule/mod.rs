@@ -40,6 +40,7 @@ mod workspace;
 pub use bound::check_dimensions;
 pub use chosen::{chosen, have_same_loops};
 pub use command::Command;
+pub use default::Found;
 pub use gpu::{MOST_THREADS, WARP};
 pub use parallelize::not_by_lanes;
 pub use parse::parse;
@@ -87,8 +88,8 @@ pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Diagno
     Ok(program)
 }
 
-/// The program with loops on units of a GPU, and the schedules of its kernels, where there are any.
-pub fn schedule_on_gpu(program: Program, request: &Request<'_>) -> (Program, Vec<Option<String>>) {
+/// The program with loops on units of a GPU, and the schedule of each kernel, or why it has none.
+pub fn schedule_on_gpu(program: Program, request: &Request<'_>) -> (Program, Vec<Found>) {
     let (program, found) = default::on_gpu(program, request);
     (accumulate::accumulate(program), found)
 }

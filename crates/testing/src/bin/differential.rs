@@ -9,7 +9,8 @@
 //! With `--schedules all` every program that some command fits has a schedule.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
-//! in parts when asked, and gives one of each kind that do not.
+//! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
+//! as a whole where no schedule says how.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -18,7 +19,7 @@ use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
-use tamis_testing::share::Shares;
+use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
 use tamis_testing::{generate, infinite};
 
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
     let mut seconds = u64::MAX;
     let mut count = u64::MAX;
     let mut seed = 1;
-    let mut shares = 0;
+    let mut shares: Option<(Print, u64)> = None;
     let mut backend = Backend::Jit;
     let mut infinities = false;
     let mut scheduled = false;
@@ -37,7 +38,8 @@ fn main() -> ExitCode {
         match flag.as_str() {
             "--seconds" => seconds = number(),
             "--count" => count = number(),
-            "--shares" => shares = number(),
+            "--shares" => shares = Some((print_shares as Print, number())),
+            "--on-gpu" => shares = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--schedules" => scheduled = value == "all",
             "--values" => infinities = value == "infinite",
@@ -48,8 +50,8 @@ fn main() -> ExitCode {
             }
         }
     }
-    if shares > 0 {
-        return print_shares(seed, shares);
+    if let Some((print, count)) = shares {
+        return print(seed, count);
     }
     let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
     let (mut right, mut invalid) = (0u64, 0u64);
@@ -96,6 +98,9 @@ fn drawn(random: &mut Random, backend: Backend, scheduled: bool) -> Case {
     case
 }
 
+/// Prints what is told of so many programs from a seed on.
+type Print = fn(u64, u64) -> ExitCode;
+
 /// Prints how many programs run in parts.
 fn print_shares(seed: u64, count: u64) -> ExitCode {
     let mut shares = Shares::default();
@@ -105,6 +110,19 @@ fn print_shares(seed: u64, count: u64) -> ExitCode {
         println!("{name} results: {parallel} of {all} in parts, {exempt} without loops to cut");
         for (whole, (count, example)) in share.whole {
             println!("{count} {whole:?}, such as\n{example}");
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+/// Prints how many programs run on a GPU.
+fn print_shares_on_gpu(seed: u64, count: u64) -> ExitCode {
+    let mut shares = SharesOnGpu::default();
+    (seed..seed + count).for_each(|at| shares.count(&generate::case(&mut random(at))));
+    for (name, share) in [("sparse", shares.sparse), ("full", shares.full)] {
+        println!("{name} results: {} of {} on a GPU", share.whole, share.all());
+        for (why, (count, example)) in share.host {
+            println!("{count}: {why}, such as\n{example}");
         }
     }
     ExitCode::SUCCESS
