@@ -11,6 +11,7 @@
 //! for p in row { for j in n/16*16..n { .. } }
 //! ```
 //!
+//! Narrower tiles take what wider ones leave over, the last of them half a vector where those are wide.
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
@@ -99,7 +100,7 @@ fn tile_nest(
         stmts.push(assign(first, from));
         from = Expr::Var(first);
     }
-    for registers in cascade(registers, target) {
+    for (registers, lanes) in cascade(registers, lanes, target) {
         let width = registers * lanes;
         let to = fresh(function, &format!("{name}_tiled"), Type::INDEX);
         let rest = binary(BinaryOp::Sub, inner.hi.clone(), from.clone());
@@ -146,11 +147,15 @@ impl Inner {
     }
 }
 
-/// The widths of tiles in registers, widest first; narrower ones take what is left over.
-fn cascade(registers: i64, target: Target) -> impl Iterator<Item = i64> {
+/// Tiles by their registers and the lanes of each, widest first; narrower ones take what is left
+/// over.
+fn cascade(registers: i64, lanes: i64, target: Target) -> impl Iterator<Item = (i64, i64)> {
     // Narrow machine vectors leave little over, and code costs time to compile.
-    let shrink = if target.vector_bytes > 16 { 2 } else { 3 };
-    std::iter::successors(Some(registers), move |r| Some(r / shrink)).take_while(|r| *r > 0)
+    let is_narrow = target.vector_bytes <= 16;
+    let shrink = if is_narrow { 3 } else { 2 };
+    let whole = std::iter::successors(Some(registers), move |r| Some(r / shrink));
+    let half = (!is_narrow).then_some((1, lanes / 2));
+    whole.take_while(|r| *r > 0).map(move |r| (r, lanes)).chain(half)
 }
 
 /// The nest for one tile: accumulators in registers around it.
