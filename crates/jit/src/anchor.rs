@@ -47,6 +47,11 @@ impl Anchors {
         }
     }
 
+    /// Notes that variables have other values.
+    pub(crate) fn forget(&mut self, vars: &[Var]) {
+        self.made.retain(|v| !vars.contains(v));
+    }
+
     /// Whether an index has a term with such a variable, which no other term can cancel.
     fn hold(&self, function: &Function, index: &Expr) -> bool {
         // Cranelift cannot know that a parameter is 0.

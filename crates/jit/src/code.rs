@@ -8,6 +8,8 @@ use tamis_runtime::kernel::Executable;
 pub struct Code {
     address: *mut libc::c_void,
     mapped: usize,
+    /// What it calls by its address.
+    _callee: Option<Box<Code>>,
 }
 
 // SAFETY: the memory is executable and never written again.
@@ -33,13 +35,25 @@ impl Code {
         if address == libc::MAP_FAILED {
             return Err(refused());
         }
-        let owned = Code { address, mapped };
+        let owned = Code { address, mapped, _callee: None };
         // SAFETY: the mapping is writable, fresh and at least as long as the code.
         let protected = unsafe {
             std::ptr::copy_nonoverlapping(code.as_ptr(), address.cast(), code.len());
             libc::mprotect(address, mapped, libc::PROT_READ | libc::PROT_EXEC)
         };
         if protected == 0 { Ok(owned) } else { Err(refused()) }
+    }
+
+    /// The same code, which calls other code by its address.
+    pub(crate) fn calling(self, callee: Option<Code>) -> Code {
+        let mut code = self;
+        code._callee = callee.map(Box::new);
+        code
+    }
+
+    /// Where the code is.
+    pub(crate) fn address(&self) -> usize {
+        self.address as usize
     }
 }
 

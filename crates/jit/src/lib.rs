@@ -10,8 +10,10 @@ mod prefetch;
 mod stmt;
 mod support;
 mod vector;
+mod wide;
 
 pub use code::Code;
+pub use wide::{Vectors, has_wide_vectors, suits_wide_vectors, use_vectors};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -23,6 +25,7 @@ use prefetch::Hints;
 use std::sync::OnceLock;
 use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_core::ir;
+use wide::Wide;
 
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
@@ -37,13 +40,13 @@ pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic>
 }
 
 fn with_effort(function: &ir::Function, effort: Effort) -> Result<Code, Diagnostic> {
-    match machine_code(function, effort, Hints::native())? {
-        Some(code) => Code::new(&code),
-        None => {
-            let code = machine_code(function, effort, Hints::Dropped)?;
-            Code::new(&code.ok_or_else(|| internal("a hint that was dropped".to_owned()))?)
-        }
-    }
+    let wide = Wide::of(function)?;
+    let code = match machine_code(function, effort, Hints::native(), &wide)? {
+        Some(code) => code,
+        None => machine_code(function, effort, Hints::Dropped, &wide)?
+            .ok_or_else(|| internal("a hint that was dropped".to_owned()))?,
+    };
+    Ok(Code::new(&code)?.calling(wide.into_code()))
 }
 
 /// The code of a function; `None` if its hints cannot be encoded.
@@ -51,9 +54,10 @@ fn machine_code(
     function: &ir::Function,
     effort: Effort,
     hints: Hints,
+    wide: &Wide,
 ) -> Result<Option<Vec<u8>>, Diagnostic> {
     let isa = isa(effort)?;
-    let mut context = translated(function, isa, hints)?;
+    let mut context = translated(function, isa, hints, wide)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
@@ -66,18 +70,20 @@ fn machine_code(
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
     let isa = isa(Effort::of(&[function]))?;
-    let mut context = translated(function, isa, Hints::native())?;
+    let wide = Wide::of(function)?;
+    let mut context = translated(function, isa, Hints::native(), &wide)?;
     context.set_disasm(true);
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
-    Ok(compiled.vcode.clone().unwrap_or_default())
+    Ok(compiled.vcode.clone().unwrap_or_default() + &Wide::listing(function))
 }
 
 fn translated(
     function: &ir::Function,
     isa: &OwnedTargetIsa,
     hints: Hints,
+    wide: &Wide,
 ) -> Result<Context, Diagnostic> {
     let mut context = Context::new();
     context.func.name = UserFuncName::user(0, 0);
@@ -86,7 +92,7 @@ fn translated(
     context.func.signature.call_conv = isa.default_call_conv();
     let mut frontend = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-    stmt::translate(function, builder, isa, hints)?;
+    stmt::translate(function, builder, isa, hints, wide)?;
     Ok(context)
 }
 

@@ -4,6 +4,7 @@ use crate::anchor::Anchors;
 use crate::prefetch::Hints;
 use crate::support;
 use crate::vector::Lanes;
+use crate::wide::Wide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
     AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type,
@@ -30,12 +31,14 @@ pub(crate) struct Translator<'f> {
     pub(crate) hints: Hints,
     /// What surely changes in each turn of the innermost loop.
     pub(crate) anchors: Anchors,
+    /// What has code of our own.
+    wide: &'f Wide,
     /// The byte offset of each array's slots.
     slots: Vec<i32>,
     /// The address of the slots.
-    base: Value,
+    pub(crate) base: Value,
     /// Returns its parameter.
-    exit: Block,
+    pub(crate) exit: Block,
 }
 
 /// Translates a whole function.
@@ -44,6 +47,7 @@ pub(crate) fn translate(
     mut b: FunctionBuilder<'_>,
     isa: &OwnedTargetIsa,
     hints: Hints,
+    wide: &Wide,
 ) -> Result<(), Diagnostic> {
     let entry = b.create_block();
     b.append_block_params_for_function_params(entry);
@@ -59,9 +63,10 @@ pub(crate) fn translate(
     let arrays =
         function.arrays.iter().map(|_| (b.declare_var(types::I64), b.declare_var(types::I64)));
     let arrays = arrays.collect();
-    let slots = vec![0; function.arrays.len()];
+    let slots = slots(function);
     let anchors = Anchors::default();
-    let mut t = Translator { function, b, isa, vars, arrays, hints, anchors, slots, base, exit };
+    let mut t =
+        Translator { function, b, isa, vars, arrays, hints, anchors, wide, slots, base, exit };
     t.prologue();
     t.block(&function.body)?;
     let ok = t.b.ins().iconst(types::I64, 0);
@@ -73,6 +78,24 @@ pub(crate) fn translate(
     let config = isa.frontend_config();
     t.b.finalize(config);
     Ok(())
+}
+
+/// The byte offset of each array's slots: those of parameters, and behind them those of the
+/// kernel's own arrays.
+pub(crate) fn slots(function: &ir::Function) -> Vec<i32> {
+    let mut slots = vec![0; function.arrays.len()];
+    let mut offset = 0;
+    let own = function.locals().map(Param::Array);
+    for param in function.params.iter().copied().chain(own) {
+        match param {
+            Param::Scalar(_) => offset += 8,
+            Param::Array(array) => {
+                slots[array.index()] = offset;
+                offset += 16;
+            }
+        }
+    }
+    slots
 }
 
 impl Translator<'_> {
@@ -89,21 +112,16 @@ impl Translator<'_> {
                     offset += 8;
                 }
                 Param::Array(array) => {
-                    self.slots[array.index()] = offset;
                     self.reload(array);
                     offset += 16;
                 }
             }
         }
-        for array in self.function.locals().collect::<Vec<_>>() {
-            self.slots[array.index()] = offset;
-            self.reload(array);
-            offset += 16;
-        }
+        self.function.locals().for_each(|array| self.reload(array));
     }
 
     /// Takes an array's address and length from its slots.
-    fn reload(&mut self, array: Array) {
+    pub(crate) fn reload(&mut self, array: Array) {
         let (address, len) = self.arrays[array.index()];
         let offset = self.slots[array.index()];
         let flags = MemFlagsData::trusted();
@@ -113,8 +131,22 @@ impl Translator<'_> {
         self.b.def_var(len, value);
     }
 
-    fn block(&mut self, stmts: &[Stmt]) -> Result<(), Diagnostic> {
-        stmts.iter().try_for_each(|s| self.stmt(s))
+    fn block(&mut self, mut stmts: &[Stmt]) -> Result<(), Diagnostic> {
+        while let [s, rest @ ..] = stmts {
+            let wide = self.wide;
+            stmts = match wide.at(stmts) {
+                Some(unit) => {
+                    let (inside, rest) = stmts.split_at(unit.len);
+                    self.unit(inside, unit, wide.address(unit))?;
+                    rest
+                }
+                None => {
+                    self.stmt(s)?;
+                    rest
+                }
+            };
+        }
+        Ok(())
     }
 
     fn stmt(&mut self, s: &Stmt) -> Result<(), Diagnostic> {
@@ -144,7 +176,7 @@ impl Translator<'_> {
         Ok(())
     }
 
-    fn assign(&mut self, var: Var, values: &[Value]) {
+    pub(crate) fn assign(&mut self, var: Var, values: &[Value]) {
         for (&variable, &value) in self.vars[var.index()].clone().iter().zip(values) {
             self.b.def_var(variable, value);
         }

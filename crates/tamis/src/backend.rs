@@ -27,6 +27,10 @@ pub enum Backend {
     CudaEmulated,
 }
 
+/// What machine code in process may assume of every processor.
+const NARROW: Target =
+    Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true, gpu: false };
+
 impl Backend {
     /// Every backend.
     pub const ALL: [Backend; 6] = [
@@ -69,13 +73,10 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit => Target {
-                vector_bytes: 16,
-                tile_registers: 8,
-                hoists: true,
-                prefetches: true,
-                gpu: false,
-            },
+            Backend::Auto | Backend::Jit if tamis_jit::has_wide_vectors() => {
+                Target { vector_bytes: 64, tile_registers: 16, ..NARROW }
+            }
+            Backend::Auto | Backend::Jit => NARROW,
             Backend::C => Target {
                 vector_bytes: 64,
                 tile_registers: 16,
@@ -86,6 +87,14 @@ impl Backend {
             Backend::Interpreter => Target::SCALAR,
             Backend::Cuda | Backend::CudaEmulated => Target::GPU,
         }
+    }
+
+    /// What code may assume instead where the backend does not do these functions justice.
+    pub(crate) fn other_target(self, functions: &[&Function]) -> Option<Target> {
+        let is_wide = self.target().vector_bytes > NARROW.vector_bytes;
+        let is_jit = matches!(self, Backend::Auto | Backend::Jit);
+        let suits = |f: &&Function| tamis_jit::suits_wide_vectors(f);
+        (is_jit && is_wide && !functions.iter().all(suits)).then_some(NARROW)
     }
 
     /// Makes functions ready to call. One that breaks an invariant of the imperative form, by a

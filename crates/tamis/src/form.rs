@@ -50,14 +50,15 @@ impl Form {
     }
 
     fn of(
-        compiled: Compiled,
+        mut compiled: Compiled,
         kind: Kind,
         backend: Backend,
         parts: Parts,
     ) -> Result<Form, Diagnostic> {
-        let functions: Vec<&ir::Function> =
-            compiled.functions.iter().map(|l| &l.function).collect();
-        let executables = backend.load(&functions)?;
+        if let Some(target) = backend.other_target(&functions(&compiled.functions)) {
+            compiled.functions = pipeline::functions(&compiled.program, target, &mut |_| {});
+        }
+        let executables = backend.load(&functions(&compiled.functions))?;
         let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
         Ok(Form { compiled, kind, executables, optimised, spent, backend, parts })
     }
@@ -125,10 +126,10 @@ impl Form {
         }
         let before = self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
         if before < LONG && before + nanoseconds >= LONG && tamis_runtime::cc::is_available() {
-            let functions: Vec<Lowered> = self.lower_again();
+            let lowered: Vec<Lowered> = self.lower_again();
             let optimised = Arc::clone(&self.optimised);
             std::thread::spawn(move || {
-                let functions: Vec<&ir::Function> = functions.iter().map(|l| &l.function).collect();
+                let functions = functions(&lowered);
                 if let Ok(executables) = Backend::C.load(&functions) {
                     let _ = optimised.set(executables);
                 }
@@ -140,4 +141,8 @@ impl Form {
     fn lower_again(&self) -> Vec<Lowered> {
         pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
     }
+}
+
+fn functions(lowered: &[Lowered]) -> Vec<&ir::Function> {
+    lowered.iter().map(|l| &l.function).collect()
 }

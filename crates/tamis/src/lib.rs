@@ -38,6 +38,7 @@ pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
 pub use tamis_cuda::resident as gpu;
+pub use tamis_jit::{Vectors, use_vectors};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,

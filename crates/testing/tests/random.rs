@@ -1,6 +1,6 @@
 //! A fixed sample of random programs on every backend.
 
-use tamis::Backend;
+use tamis::{Backend, Vectors};
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::generate;
 use tamis_testing::random::Random;
@@ -26,6 +26,13 @@ fn random_programs_are_right_interpreted() {
 #[test]
 fn random_programs_are_right_in_machine_code() {
     sample(Backend::Jit, 0..300);
+}
+
+#[test]
+fn random_programs_are_right_for_narrow_vectors() {
+    tamis::use_vectors(Vectors::Narrow);
+    sample(Backend::Jit, 300..500);
+    tamis::use_vectors(Vectors::Native);
 }
 
 #[test]

@@ -11,8 +11,8 @@
 //! for p in mid..hi { k = crd[p]; t0 = .. }
 //! ```
 //!
-//! In machine code that we write, an accumulator ends a turn in another register than it began, and
-//! is copied. In C, counting and jumping are a good part of turns with few accumulators: SpMM with 32
+//! In machine code for narrow vectors, an accumulator ends a turn in another register than it began,
+//! and is copied. Elsewhere, counting and jumping are a good part of turns with few accumulators: SpMM with 32
 //! columns is 1.2 times as fast. More turns gain nothing.
 
 use std::ops::RangeInclusive;
@@ -26,9 +26,12 @@ use crate::ir::{Expr, Function, Stmt, Type};
 /// The fewest accumulators that are worth the code where they are copied, and the most elsewhere.
 const FEW: usize = 4;
 
+/// Bytes of the vectors of code whose accumulators are copied.
+const NARROW: u16 = 16;
+
 /// The pass.
 pub(super) fn pair(mut function: Function, target: Target) -> Function {
-    let worth = if target.hoists { FEW..=usize::MAX } else { 1..=FEW };
+    let worth = if target.vector_bytes == NARROW { FEW..=usize::MAX } else { 1..=FEW };
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| paired(&mut function, s, &worth));
     Function { body, ..function }
@@ -99,7 +102,7 @@ mod tests {
             )
         );
         // In C more sums are no gain.
-        let in_c = Target { hoists: false, ..TARGET };
+        let in_c = Target { vector_bytes: 64, ..TARGET };
         let four = format!("for p in 3..n {{ {} }}", sums("p"));
         assert_eq!(transformed(&four, in_c), paired(&four));
         let five = format!("for p in 3..n {{ {} s = fma(splat(A[p], 2), A[k; 2], s) }}", sums("p"));

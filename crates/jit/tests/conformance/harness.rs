@@ -4,6 +4,7 @@ use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::ids::{Array, IdVec, Var};
 use tamis_core::interpret::{self, Argument, Buffer};
 use tamis_core::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_jit::Vectors;
 use tamis_runtime::kernel::Executable;
 
 /// A function under construction.
@@ -50,8 +51,24 @@ impl Maker {
     }
 }
 
-/// Runs a function as machine code. Returns the status and the arrays among the parameters.
-pub fn machine(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
+/// Runs a function as machine code, for vectors of 128 bits and for those of the processor. Returns the status and the arrays among the parameters.
+pub fn machine(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
+    tamis_jit::use_vectors(Vectors::Narrow);
+    let narrow = compiled(function, arguments.clone());
+    tamis_jit::use_vectors(Vectors::Native);
+    let (status, arrays) = compiled(function, arguments);
+    assert_eq!(status, narrow.0);
+    for (a, b) in arrays.iter().zip(&narrow.1) {
+        // What a result has behind what was stored is anything.
+        let is_result =
+            a.len() != b.len() || function.arrays.iter().any(|a| a.role == Role::Result);
+        let equal = values(a).into_iter().zip(values(b)).all(|(a, b)| same(a, b));
+        assert!(is_result || equal, "{a:?} is not {b:?}\n{function:?}");
+    }
+    (status, arrays)
+}
+
+fn compiled(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
     let code = tamis_jit::compile(function).unwrap_or_else(|d| panic!("{d}"));
     let mut slots = slots(&mut arguments);
     let locals = slots.len()..slots.len() + 2 * function.locals().count();

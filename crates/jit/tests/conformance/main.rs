@@ -4,6 +4,7 @@ mod harness;
 mod kernels;
 mod operators;
 mod statements;
+mod wide;
 
 use harness::check;
 use kernels::{scattered, spmm, spmv};

@@ -1,7 +1,7 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
-//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all]`
+//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all] [--vectors native|narrow]`
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
@@ -14,7 +14,7 @@
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tamis::Backend;
+use tamis::{Backend, Vectors};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::random::Random;
@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             "--shares" => shares = Some((print_shares as Print, number())),
             "--on-gpu" => shares = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
+            "--vectors" => tamis::use_vectors(vectors(&value)),
             "--schedules" => scheduled = value == "all",
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
@@ -138,4 +139,8 @@ fn put_on_gpu(random: &mut Random, case: &mut Case, backend: Backend) {
     if wanted {
         case.schedule = schedules::on_gpu(random, case, &case.schedule);
     }
+}
+
+fn vectors(name: &str) -> Vectors {
+    if name == "narrow" { Vectors::Narrow } else { Vectors::Native }
 }

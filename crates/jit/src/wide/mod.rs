@@ -1,0 +1,129 @@
+//! Loops with vectors of 256 and 512 bits, which Cranelift does not have: code of our own.
+//!
+//! A run of statements with vectors in its loops becomes a function of a frame, which Cranelift's
+//! code fills with what the statements read, calls, and reads what they assigned.
+//!
+//! ```text
+//! for i in 0..n { .. for p in pos[i]..pos[i + 1] { t0 = fma(splat(A[p], 8), X[crd[p] * m; 8], t0) } .. }
+//!
+//! frame[0] = n; frame[8] = pos; ..; call
+//! ```
+//!
+//! Statements become instructions on values (`lower`, `stmt`, `whole`, `float`, `inst`), values get
+//! registers (`registers`), instructions become bytes (`emit`, `vectors`, `encode`). What has no
+//! instruction here (sorting, functions of mathematics, floats of 16 bits) is left to Cranelift, and
+//! with it the loops around it.
+
+mod call;
+mod emit;
+mod encode;
+mod float;
+mod inst;
+mod lower;
+mod registers;
+mod select;
+mod stmt;
+mod vectors;
+mod whole;
+
+use crate::code::Code;
+use lower::Name;
+use select::Units;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tamis_core::diagnostic::Diagnostic;
+use tamis_core::ids::{Array, Var};
+use tamis_core::ir::{Function, Stmt};
+
+/// What of a function has code of our own.
+pub(crate) struct Wide {
+    units: Vec<Unit>,
+    code: Option<Code>,
+}
+
+/// A run of statements.
+pub(crate) struct Unit {
+    first: *const Stmt,
+    /// How many statements.
+    pub(crate) len: usize,
+    /// What the code reads, and where it is in the frame.
+    inputs: Vec<(Name, i32)>,
+    /// What is read after it.
+    outputs: Vec<(Var, i32)>,
+    /// The arrays that it may make longer.
+    grown: Vec<Array>,
+    /// Whether it may end the call, by a status other than 0.
+    fails: bool,
+    /// Bytes of the frame.
+    frame: u32,
+    /// Where its code begins.
+    offset: usize,
+}
+
+/// Which vectors code uses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vectors {
+    /// Those of the processor.
+    Native,
+    /// Those that all processors have, so that tests see what others run.
+    Narrow,
+}
+
+static NARROW: AtomicBool = AtomicBool::new(false);
+
+/// Says which vectors code uses that is compiled from now on; results have the same bits.
+pub fn use_vectors(vectors: Vectors) {
+    NARROW.store(vectors == Vectors::Narrow, Ordering::Relaxed);
+}
+
+/// Whether code uses vectors of 512 bits: where processors have them.
+pub fn has_wide_vectors() -> bool {
+    #[cfg(all(target_arch = "x86_64", unix))]
+    return !NARROW.load(Ordering::Relaxed)
+        && std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512vl");
+    #[cfg(not(all(target_arch = "x86_64", unix)))]
+    return false;
+}
+
+/// Whether all loops of a function that have wide vectors run by them. Cranelift would make several
+/// vectors of each, more than there are registers.
+pub fn suits_wide_vectors(function: &Function) -> bool {
+    !select::units(function).left
+}
+
+impl Wide {
+    /// Leaves everything to Cranelift.
+    pub(crate) fn none() -> Wide {
+        Wide { units: vec![], code: None }
+    }
+
+    /// The code for what of a function can have some.
+    pub(crate) fn of(function: &Function) -> Result<Wide, Diagnostic> {
+        if !has_wide_vectors() {
+            return Ok(Wide::none());
+        }
+        let Units { units, code, .. } = select::units(function);
+        let code = if units.is_empty() { None } else { Some(Code::new(&code)?) };
+        Ok(Wide { units, code })
+    }
+
+    /// The instructions as text for people.
+    pub(crate) fn listing(function: &Function) -> String {
+        let texts = if has_wide_vectors() { select::units(function).texts } else { vec![] };
+        let lines = texts.iter().map(|code| {
+            let lines = code.iter().map(|inst| format!("    {inst:?}\n"));
+            format!("wide loops:\n{}", lines.collect::<String>())
+        });
+        lines.collect()
+    }
+
+    /// The unit that begins with these statements.
+    pub(crate) fn at(&self, stmts: &[Stmt]) -> Option<&Unit> {
+        self.units.iter().find(|unit| std::ptr::eq(unit.first, stmts.as_ptr()))
+    }
+
+    /// The code, which has to be kept as long as what calls it.
+    pub(crate) fn into_code(self) -> Option<Code> {
+        self.code
+    }
+}

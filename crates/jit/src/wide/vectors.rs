@@ -1,0 +1,204 @@
+//! Floats and vectors as machine code.
+
+use super::emit::Emitter;
+use super::encode::{Address, Operand, Vector};
+use super::float::bytes;
+use super::inst::{Float, FloatOp, Inst, Value};
+use tamis_core::datatype::Register;
+use tamis_core::ir::Type;
+
+/// The register that no value has.
+const SPARE: u8 = 31;
+/// The mask register that is used.
+const MASK: u8 = 1;
+/// The code of a comparison that holds where one is NaN.
+const UNORDERED: u8 = 3;
+
+impl Emitter<'_> {
+    pub(super) fn float_inst(&mut self, inst: &Inst) -> Option<()> {
+        match *inst {
+            Inst::Zero { to } => {
+                let to = self.float(to)?;
+                let xor = Vector { opcode: 0xef, ..WHOLE };
+                self.asm.vector(Vector { length: 0, ..xor }, to, to, Operand::Register(to));
+            }
+            Inst::Bits { to, from } => {
+                let ty = self.ty(to);
+                let from = Operand::Register(self.whole(from, 0)?);
+                let one = Vector { opcode: 0x6e, length: 0, wide: is_double(ty), ..WHOLE };
+                let all = Vector { map: 2, opcode: 0x7c, length: length(ty), ..one };
+                let to = self.float(to)?;
+                self.asm.vector(if ty.lanes == 1 { one } else { all }, to, 0, from);
+            }
+            Inst::FloatLoad { to, mem } => {
+                let place = self.address(mem)?;
+                self.float_load(self.float(to)?, place, self.ty(to));
+            }
+            Inst::FloatStore { from, mem } => {
+                let place = self.address(mem)?;
+                self.float_store(place, self.float(from)?, self.ty(from));
+            }
+            Inst::Splat { to, from } => {
+                let ty = self.ty(to);
+                let opcode = if is_double(ty) { 0x19 } else { 0x18 };
+                let splat = Vector { map: 2, opcode, unit: element(ty), ..packed(ty, 1) };
+                let (to, from) = (self.float(to)?, self.last(from)?);
+                self.asm.vector(splat, to, 0, from);
+            }
+            Inst::Float { op, to, a, b } => self.operation(op, to, a, b)?,
+            Inst::Fma { to, a, b } => {
+                let ty = self.ty(to);
+                let opcode = if ty.lanes == 1 { 0xb9 } else { 0xb8 };
+                let fma = Vector { map: 2, prefix: 1, ..arithmetic(ty, opcode) };
+                let (to, a, b) = (self.float(to)?, self.float(a)?, self.last(b)?);
+                self.asm.vector(fma, to, a, b);
+            }
+            Inst::Sqrt { to, from } => {
+                let ty = self.ty(to);
+                let (to, from) = (self.float(to)?, self.float(from)?);
+                let second = if ty.lanes == 1 { from } else { 0 };
+                self.asm.vector(arithmetic(ty, 0x51), to, second, Operand::Register(from));
+            }
+            Inst::Half { to, from } => self.half(to, from)?,
+            Inst::Precision { to, from } => self.precision(to, from)?,
+            Inst::FromWhole { to, from } => {
+                let ty = self.ty(to);
+                let convert = Vector { wide: true, ..arithmetic(ty, 0x2a) };
+                let from = Operand::Register(self.whole(from, 0)?);
+                self.float_inst(&Inst::Zero { to })?;
+                let to = self.float(to)?;
+                self.asm.vector(convert, to, to, from);
+            }
+            _ => return None,
+        }
+        Some(())
+    }
+
+    pub(super) fn float_load(&mut self, to: u8, place: Address, ty: Type) {
+        self.asm.vector(arithmetic(ty, 0x10), to, 0, Operand::Memory(place));
+    }
+
+    pub(super) fn float_store(&mut self, place: Address, from: u8, ty: Type) {
+        self.asm.vector(arithmetic(ty, 0x11), from, 0, Operand::Memory(place));
+    }
+
+    /// Moves all lanes there are.
+    pub(super) fn float_move(&mut self, to: u8, from: u8) {
+        if to != from {
+            let mov = Vector { wide: true, opcode: 0x28, ..WHOLE };
+            self.asm.vector(mov, to, 0, Operand::Register(from));
+        }
+    }
+
+    pub(super) fn float_compare(&mut self, a: Value, b: Value) -> Option<()> {
+        let ty = self.ty(a);
+        let compare = packed(ty, u8::from(is_double(ty)));
+        let (a, b) = (self.float(a)?, self.float(b)?);
+        let compare = Vector { opcode: 0x2e, length: 0, ..compare };
+        self.asm.vector(compare, a, 0, Operand::Register(b));
+        Some(())
+    }
+
+    fn last(&mut self, from: Float) -> Option<Operand> {
+        Some(match from {
+            Float::Value(v) => Operand::Register(self.float(v)?),
+            Float::Mem(mem) => Operand::Memory(self.address(mem)?),
+        })
+    }
+
+    fn operation(&mut self, op: FloatOp, to: Value, a: Value, b: Float) -> Option<()> {
+        let ty = self.ty(to);
+        let (to, a, b) = (self.float(to)?, self.float(a)?, self.last(b)?);
+        let bits = |opcode: u8| Vector { opcode, wide: is_double(ty), length: length(ty), ..WHOLE };
+        let form = match op {
+            FloatOp::Add => arithmetic(ty, 0x58),
+            FloatOp::Mul => arithmetic(ty, 0x59),
+            FloatOp::Sub => arithmetic(ty, 0x5c),
+            FloatOp::Div => arithmetic(ty, 0x5e),
+            FloatOp::And => bits(0xdb),
+            FloatOp::Xor => bits(0xef),
+            FloatOp::Min => return self.extreme(arithmetic(ty, 0x5d), to, a, b, ty),
+            FloatOp::Max => return self.extreme(arithmetic(ty, 0x5f), to, a, b, ty),
+        };
+        self.asm.vector(form, to, a, b);
+        Some(())
+    }
+
+    /// The instruction gives the second operand where one is NaN, we the first if that is NaN.
+    fn extreme(&mut self, form: Vector, to: u8, a: u8, b: Operand, ty: Type) -> Option<()> {
+        self.asm.vector(form, SPARE, a, b);
+        let all = packed(ty, u8::from(is_double(ty)));
+        let compare = Vector { opcode: 0xc2, ..all };
+        self.asm.vector_const(compare, (MASK, a), Operand::Register(a), UNORDERED);
+        let mov = Vector { opcode: 0x28, ..all };
+        self.asm.masked(mov, SPARE, 0, Operand::Register(a), MASK);
+        self.float_move(to, SPARE);
+        Some(())
+    }
+
+    /// Instructions that extract name the register that they write last.
+    fn half(&mut self, to: Value, from: Value) -> Option<()> {
+        let ty = self.ty(from);
+        let (to, from) = (self.float(to)?, self.float(from)?);
+        let (wide, opcode, registers, choice) = match bytes(ty) {
+            64 => (true, 0x1b, (from, to), 1),
+            32 => (false, 0x19, (from, to), 1),
+            16 => (true, 0x05, (to, from), 0b11),
+            _ => (false, 0x04, (to, from), 0b01),
+        };
+        let form = Vector { map: 3, wide, opcode, length: length(ty), ..WHOLE };
+        self.asm.vector_const(form, (registers.0, 0), Operand::Register(registers.1), choice);
+        Some(())
+    }
+
+    fn precision(&mut self, to: Value, from: Float) -> Option<()> {
+        let ty = self.ty(to);
+        let other = if is_double(ty) { Register::F32 } else { Register::F64 };
+        let source = Type { register: other, ..ty };
+        let wider = if is_double(ty) { ty } else { source };
+        let convert = Vector {
+            length: if ty.lanes == 1 { 0 } else { length(wider) },
+            ..arithmetic(source, 0x5a)
+        };
+        let (to, from) = (self.float(to)?, self.last(from)?);
+        let second = if ty.lanes == 1 { to } else { 0 };
+        self.asm.vector(convert, to, second, from);
+        Some(())
+    }
+}
+
+/// Instructions on whole registers.
+const WHOLE: Vector = Vector { map: 1, prefix: 1, wide: false, opcode: 0, length: 2, unit: 64 };
+
+fn is_double(ty: Type) -> bool {
+    ty.register == Register::F64
+}
+
+/// Bytes of a lane.
+fn element(ty: Type) -> i32 {
+    if is_double(ty) { 8 } else { 4 }
+}
+
+fn length(ty: Type) -> u8 {
+    match bytes(ty) {
+        64 => 2,
+        32 => 1,
+        _ => 0,
+    }
+}
+
+fn packed(ty: Type, prefix: u8) -> Vector {
+    let unit = i32::from(bytes(ty));
+    Vector { map: 1, prefix, wide: is_double(ty), opcode: 0, length: length(ty), unit }
+}
+
+/// Arithmetic on a scalar or on all lanes.
+fn arithmetic(ty: Type, opcode: u8) -> Vector {
+    let prefix = match (ty.lanes, is_double(ty)) {
+        (1, true) => 3,
+        (1, false) => 2,
+        (_, true) => 1,
+        (_, false) => 0,
+    };
+    Vector { opcode, ..packed(ty, prefix) }
+}
