@@ -99,8 +99,8 @@ impl Legaliser<'_> {
         found
     }
 
-    /// Whether the order of an operand's levels makes loops visit all coordinates of a variable, which
-    /// no operand lists, before one at which the operand meets others.
+    /// Whether the order of an operand's levels makes loops visit the coordinates of a variable, which
+    /// no other operand lists, before one at which the operand meets others that have no such mode.
     fn passes_by(&self, access: &Access, all: &[Access]) -> bool {
         let others = || all.iter().filter(|a| *a != access);
         let lists = |a: &Access, var: IndexVar| {
@@ -112,12 +112,11 @@ impl Legaliser<'_> {
         let levels = self.program.storage(access.tensor).format.levels();
         let mut visited = None;
         levels.iter().zip(self.level_vars(access)).any(|(level, var)| {
-            if level.kind.properties().full {
-                visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
-            }
             let meets =
                 |a: &Access| lists(a, var) && visited.is_some_and(|v| !a.indices.contains(&v));
-            !level.kind.properties().full && others().any(meets)
+            let found = !level.kind.properties().full && others().any(meets);
+            visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
+            found
         })
     }
 
@@ -139,13 +138,42 @@ impl Legaliser<'_> {
         }
         let against = those(&|way| way != Way::Direct);
         let searched = against.len() - needed.len();
-        let converted = Order { vars: vars.clone(), converted: against };
+        let unlisted = accesses.iter().filter(|a| self.is_unlisted(a, &vars, task));
+        let mut listed = against.clone();
+        listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
+        let more = listed.len() > against.len();
+        let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
         // A search doubles the code where the operand may be absent.
-        match searched {
-            0 => vec![converted],
-            1..=MAX_SEARCHED => vec![Order { vars, converted: needed }, converted],
-            _ => vec![converted],
-        }
+        let mut variants = match searched {
+            1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
+            _ => vec![copied(against)],
+        };
+        variants.extend(more.then(|| copied(listed)));
+        variants
+    }
+
+    /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
+    /// entries are in no order, and either something is done elsewhere too, or another operand has to
+    /// be walked beside it, or the loops come to the level before those above it.
+    fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
+        let levels = self.program.storage(access.tensor).format.levels();
+        let mut latest = 0;
+        let mut is_against = false;
+        let hashed = levels.iter().zip(self.level_vars(access)).filter(|(level, var)| {
+            let (p, depth) = (level.kind.properties(), self.depth(*var, loops));
+            let hashed = level.kind.locates() && !p.ordered;
+            is_against |= hashed && depth < latest;
+            latest = latest.max(depth);
+            hashed
+        });
+        let free = !self.request.scheduled && !matches!(task.value, Expr::Access(_));
+        let decides = |a: &Access| self.ways().decides(a, task);
+        let walked = |a: &Access| {
+            let levels = self.program.storage(a.tensor).format.levels();
+            levels.iter().any(|level| !level.kind.locates()) && !decides(a)
+        };
+        let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
+        hashed.count() > 0 && free && (is_against || !is_alone())
     }
 
     /// Whether no loop of an order walks a level of an operand, which is not computed either.

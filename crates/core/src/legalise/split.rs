@@ -170,6 +170,9 @@ impl Legaliser<'_> {
 
     /// Whether a factor is zero without any one of the operands that list coordinates.
     fn meets(&self, factor: &Expr, compute: DataType) -> bool {
+        if let Expr::Binary(BinaryOp::Mul, a, b) = factor {
+            return self.meets(a, compute) && self.meets(b, compute);
+        }
         let listing = factor.accesses().into_iter().filter(|a| !self.is_full(a));
         listing.into_iter().all(|operand| self.vanishes(factor, compute, &|a| a == operand))
     }

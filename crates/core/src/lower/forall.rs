@@ -1,6 +1,6 @@
 //! One `forall`: its iterators, its lattice, and the code of one case of its body.
 
-use super::resolve::distinct;
+use super::resolve::{distinct, given};
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::slice::Sliced;
 use super::{Code, Lowerer, Reached, Scope};
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
     ) -> Vec<Iterator> {
         let mut listed = vec![];
         let mut located = vec![];
-        for access in distinct(body) {
+        for access in given(body) {
             if self.next_var(&access, scope) != Some(var) {
                 continue;
             }

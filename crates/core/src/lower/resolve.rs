@@ -7,6 +7,7 @@
 use super::{Code, Lowerer, Reached, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
+use crate::cin::simplify::written;
 use crate::ids::{IndexVar, Mode, TensorId, Var};
 use crate::ir;
 use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
@@ -19,7 +20,7 @@ impl Lowerer<'_> {
     /// allow.
     pub(super) fn resolved(&mut self, s: &Stmt, mut scope: Scope) -> Code {
         let mut prefix = vec![];
-        for access in distinct(s) {
+        for access in given(s) {
             while let Some(var) = self.next_var(&access, &scope) {
                 let Some(coordinate) = self.coordinate(var, &mut scope, &mut prefix) else { break };
                 let located = self.find(&access, coordinate, &scope);
@@ -211,6 +212,30 @@ struct Found {
     reached: Reached,
     /// Whether the coordinate is there; `None` if it always is.
     found: Option<ir::Expr>,
+}
+
+/// Each access of a statement once, in order, but for those to what the statement itself computes
+/// beforehand.
+pub(super) fn given(s: &Stmt) -> Vec<Access> {
+    let mut own = vec![];
+    produced(s, &mut own);
+    let mut found = distinct(s);
+    found.retain(|access| !own.contains(&access.tensor));
+    found
+}
+
+/// The tensors that producers in a statement compute.
+fn produced(s: &Stmt, into: &mut Vec<TensorId>) {
+    match s {
+        Stmt::Where { consumer, producer } => {
+            into.push(written(producer));
+            produced(producer, into);
+            produced(consumer, into);
+        }
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => produced(body, into),
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| produced(part, into)),
+        Stmt::Assign { .. } => {}
+    }
 }
 
 /// Each access of a statement once, in order.

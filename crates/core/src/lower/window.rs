@@ -14,7 +14,7 @@
 
 use super::bind::Tile;
 use super::forall::Loop;
-use super::resolve::distinct;
+use super::resolve::given;
 use super::{Lowerer, Scope};
 use crate::algebra::BinaryOp;
 use crate::cin::simplify::written;
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
         }
         let moving = self.in_step(var, scope);
         let mut walked: Vec<(Access, IndexVar, Expr)> = vec![];
-        for access in distinct(body) {
+        for access in given(body) {
             let Some(next) = self.next_var(&access, scope) else { continue };
             let found = moving[1..].iter().find(|(v, _)| *v == next);
             walked.extend(found.map(|(v, offset)| (access, *v, offset.clone())));
