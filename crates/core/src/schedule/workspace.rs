@@ -126,6 +126,15 @@ fn number(
     }
     let compute = s.kernel().compute;
     let register = s.program.register(over.unwrap_or(ReduceOp::Add), part, compute);
-    s.program.tensors[register].name = name.to_owned();
+    // Where no sparse operand has an entry the number is what it begins with.
+    let any_sparse = |a: &Access| !s.program.storage(a.tensor).format.is_full();
+    let nothing = Facts { program: &s.program, compute }.expr_without(part, &any_sparse);
+    let declared = &mut s.program.tensors[register];
+    if let (None, Expr::Literal(c)) = (over, nothing) {
+        let c = c.computed(declared.storage.datatype);
+        declared.storage.fill = c.stored(declared.storage.datatype);
+        declared.role = Role::Register(c);
+    }
+    declared.name = name.to_owned();
     Ok(register)
 }
