@@ -13,7 +13,7 @@ mod vector;
 mod wide;
 
 pub use code::Code;
-pub use wide::{Vectors, has_wide_vectors, suits_wide_vectors, use_vectors};
+pub use wide::{Vectors, has_wide_vectors, use_vectors};
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -29,18 +29,36 @@ use wide::Wide;
 
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
-    with_effort(function, Effort::of(&[function]))
+    with_effort(function, Wide::of(function)?, Effort::of(&[function]))
 }
 
 /// Compiles the functions of a program. More of them than a caller should wait for are compiled
 /// quickly.
 pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic> {
-    let effort = Effort::of(functions);
-    functions.iter().map(|f| with_effort(f, effort)).collect()
+    with_wide(functions, wide(functions)?)
 }
 
-fn with_effort(function: &ir::Function, effort: Effort) -> Result<Code, Diagnostic> {
-    let wide = Wide::of(function)?;
+/// The same; `None` if some loop has wide vectors that have no code here. Cranelift would make
+/// several vectors of each, more than there are registers, so the functions are better transformed
+/// for narrow ones.
+pub fn compile_suited(functions: &[&ir::Function]) -> Result<Option<Vec<Code>>, Diagnostic> {
+    let wide = wide(functions)?;
+    match wide.iter().any(Wide::leaves_loops) {
+        true => Ok(None),
+        false => with_wide(functions, wide).map(Some),
+    }
+}
+
+fn wide(functions: &[&ir::Function]) -> Result<Vec<Wide>, Diagnostic> {
+    functions.iter().map(|function| Wide::of(function)).collect()
+}
+
+fn with_wide(functions: &[&ir::Function], wide: Vec<Wide>) -> Result<Vec<Code>, Diagnostic> {
+    let effort = Effort::of(functions);
+    functions.iter().zip(wide).map(|(f, wide)| with_effort(f, wide, effort)).collect()
+}
+
+fn with_effort(function: &ir::Function, wide: Wide, effort: Effort) -> Result<Code, Diagnostic> {
     let code = match machine_code(function, effort, Hints::native(), &wide)? {
         Some(code) => code,
         None => machine_code(function, effort, Hints::Dropped, &wide)?

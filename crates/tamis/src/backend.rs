@@ -28,7 +28,7 @@ pub enum Backend {
 }
 
 /// What machine code in process may assume of every processor.
-const NARROW: Target =
+pub(crate) const NARROW: Target =
     Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true, gpu: false };
 
 impl Backend {
@@ -89,52 +89,48 @@ impl Backend {
         }
     }
 
-    /// What code may assume instead where the backend does not do these functions justice.
-    pub(crate) fn other_target(self, functions: &[&Function]) -> Option<Target> {
-        let is_wide = self.target().vector_bytes > NARROW.vector_bytes;
-        let is_jit = matches!(self, Backend::Auto | Backend::Jit);
-        let suits = |f: &&Function| tamis_jit::suits_wide_vectors(f);
-        (is_jit && is_wide && !functions.iter().all(suits)).then_some(NARROW)
+    /// Makes functions ready to call; `None` if they are better transformed for [`NARROW`] first.
+    pub(crate) fn load_suited(
+        self,
+        functions: &[&Function],
+    ) -> Result<Option<Executables>, Diagnostic> {
+        if !matches!(self, Backend::Auto | Backend::Jit) {
+            return self.load(functions).map(Some);
+        }
+        functions.iter().try_for_each(|function| verify(function))?;
+        Ok(tamis_jit::compile_suited(functions)?.map(boxed))
     }
 
     /// Makes functions ready to call. One that breaks an invariant of the imperative form, by a
     /// mistake of the compiler, is refused: its machine code would write anywhere.
-    pub(crate) fn load(
-        self,
-        functions: &[&Function],
-    ) -> Result<Vec<Box<dyn Executable>>, Diagnostic> {
+    pub(crate) fn load(self, functions: &[&Function]) -> Result<Executables, Diagnostic> {
         functions.iter().try_for_each(|function| verify(function))?;
         match self {
-            Backend::Auto | Backend::Jit => {
-                let compiled = tamis_jit::compile_all(functions)?;
-                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+            Backend::Auto | Backend::Jit => Ok(boxed(tamis_jit::compile_all(functions)?)),
+            Backend::C => Ok(boxed(cc::compile(&c::emit(functions), &c::entries(functions))?)),
+            Backend::Interpreter => {
+                Ok(boxed(functions.iter().map(|f| Interpreted::new((*f).clone())).collect()))
             }
-            Backend::C => {
-                let compiled = cc::compile(&c::emit(functions), &c::entries(functions))?;
-                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
-            }
-            Backend::Interpreter => Ok(functions
-                .iter()
-                .map(|f| Box::new(Interpreted::new((*f).clone())) as Box<dyn Executable>)
-                .collect()),
             Backend::Cuda => {
                 // Without a device, programs of which no part would run on one fail as well.
                 tamis_cuda::driver::device()?;
                 on_device(functions, &|functions| {
-                    let compiled = tamis_cuda::device::compile(functions)?;
-                    Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+                    Ok(boxed(tamis_cuda::device::compile(functions)?))
                 })
             }
             Backend::CudaEmulated => on_device(functions, &|functions| {
-                let compiled = tamis_cuda::emulated::compile(functions)?;
-                Ok(compiled.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect())
+                Ok(boxed(tamis_cuda::emulated::compile(functions)?))
             }),
         }
     }
 }
 
 /// Functions ready to call, in order.
-type Executables = Vec<Box<dyn Executable>>;
+pub(crate) type Executables = Vec<Box<dyn Executable>>;
+
+fn boxed<E: Executable + 'static>(functions: Vec<E>) -> Executables {
+    functions.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect()
+}
 
 /// Functions as kernels of a device; those that have none run on the host.
 fn on_device(

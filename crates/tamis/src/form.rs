@@ -6,7 +6,7 @@
 //! compute    compute_C(A, B, the levels of C) -> the values of C
 //! ```
 
-use crate::backend::Backend;
+use crate::backend::{Backend, NARROW};
 use crate::kernel::{Options, Parts};
 use crate::waste;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -55,10 +55,13 @@ impl Form {
         backend: Backend,
         parts: Parts,
     ) -> Result<Form, Diagnostic> {
-        if let Some(target) = backend.other_target(&functions(&compiled.functions)) {
-            compiled.functions = pipeline::functions(&compiled.program, target, &mut |_| {});
-        }
-        let executables = backend.load(&functions(&compiled.functions))?;
+        let executables = match backend.load_suited(&functions(&compiled.functions))? {
+            Some(executables) => executables,
+            None => {
+                compiled.functions = pipeline::functions(&compiled.program, NARROW, &mut |_| {});
+                backend.load(&functions(&compiled.functions))?
+            }
+        };
         let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
         Ok(Form { compiled, kind, executables, optimised, spent, backend, parts })
     }

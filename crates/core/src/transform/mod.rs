@@ -25,6 +25,7 @@ pub use lanes::{Obstacle, obstacle};
 
 use crate::ir::verify::assert_valid;
 use crate::ir::{Function, Stmt};
+use std::collections::BTreeSet;
 
 /// What the passes may assume of the machine that will run the function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -100,15 +101,17 @@ fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> 
 
 /// A new variable under a name that nothing else has.
 fn fresh(function: &mut Function, name: &str, ty: crate::ir::Type) -> crate::ids::Var {
-    let taken = |name: &str| {
-        function.vars.iter().any(|v| v.name == name)
-            || function.arrays.iter().any(|a| a.name == name)
+    let vars = function.vars.iter().map(|v| v.name.as_str());
+    let names = vars.chain(function.arrays.iter().map(|a| a.name.as_str()));
+    // The numbers of names that begin with this one, which itself is the first.
+    let number = |other: &str| match other.strip_prefix(name)? {
+        "" => Some(1),
+        rest => rest.strip_prefix('_')?.parse::<u32>().ok(),
     };
-    let mut unique = name.to_owned();
-    let mut k = 1;
-    while taken(&unique) {
-        k += 1;
-        unique = format!("{name}_{k}");
-    }
+    let taken: BTreeSet<u32> = names.filter_map(number).collect();
+    let unique = match (1..).find(|k| !taken.contains(k)) {
+        Some(1) | None => name.to_owned(),
+        Some(k) => format!("{name}_{k}"),
+    };
     function.vars.push(crate::ir::VarDecl::new(&unique, ty))
 }

@@ -38,6 +38,8 @@ use tamis_core::ir::{Function, Stmt};
 pub(crate) struct Wide {
     units: Vec<Unit>,
     code: Option<Code>,
+    /// Whether some loop with wide vectors is in no unit.
+    left: bool,
 }
 
 /// A run of statements.
@@ -85,16 +87,15 @@ pub fn has_wide_vectors() -> bool {
     return false;
 }
 
-/// Whether all loops of a function that have wide vectors run by them. Cranelift would make several
-/// vectors of each, more than there are registers.
-pub fn suits_wide_vectors(function: &Function) -> bool {
-    !select::units(function).left
-}
-
 impl Wide {
     /// Leaves everything to Cranelift.
     pub(crate) fn none() -> Wide {
-        Wide { units: vec![], code: None }
+        Wide { units: vec![], code: None, left: false }
+    }
+
+    /// Whether loops with wide vectors are left to Cranelift.
+    pub(crate) fn leaves_loops(&self) -> bool {
+        self.left
     }
 
     /// The code for what of a function can have some.
@@ -102,9 +103,9 @@ impl Wide {
         if !has_wide_vectors() {
             return Ok(Wide::none());
         }
-        let Units { units, code, .. } = select::units(function);
+        let Units { units, code, left, .. } = select::units(function);
         let code = if units.is_empty() { None } else { Some(Code::new(&code)?) };
-        Ok(Wide { units, code })
+        Ok(Wide { units, code, left })
     }
 
     /// The instructions as text for people.
