@@ -163,7 +163,7 @@ impl Translator<'_> {
             return self.select_lanes(c, a, b);
         }
         let (c, a, b) = (self.scalar(c)?, self.expr(a)?, self.expr(b)?);
-        Ok(a.into_iter().zip(b).map(|(a, b)| self.b.ins().select(c, a, b)).collect())
+        Ok(a.into_iter().zip(b).map(|(a, b)| self.chosen(c, a, b)).collect())
     }
 
     pub(crate) fn fma(&mut self, register: Register, a: Value, b: Value, c: Value) -> Value {

@@ -169,7 +169,7 @@ impl Translator<'_> {
             Stmt::Reserve { array, len } => self.reserve(*array, len)?,
             Stmt::Fill { array, lo, hi, value } => self.fill(*array, lo, hi, value)?,
             Stmt::Sort { keys, carried, lo, hi } => self.sort(keys, carried, lo, hi)?,
-            Stmt::Prefetch { array, index } => self.prefetch(*array, index)?,
+            Stmt::Prefetch { array, index, far } => self.prefetch(*array, index, *far)?,
             Stmt::Fail(status) => self.fail(*status),
             Stmt::Comment(_) => {}
         }

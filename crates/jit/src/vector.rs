@@ -149,7 +149,18 @@ impl Translator<'_> {
             return Ok(parts.map(|(mask, (a, b))| self.blend(mask, a, b)).collect());
         }
         let operands = [self.expr(c)?, self.expr(a)?, self.expr(b)?];
-        self.each(false, operands, ty, |t, [c, a, b]| Ok(t.b.ins().select(c, a, b)))
+        self.each(false, operands, ty, |t, [c, a, b]| Ok(t.chosen(c, a, b)))
+    }
+
+    /// `a` or `b`. Of floats Cranelift makes a branch, which the processor must foresee.
+    pub(crate) fn chosen(&mut self, c: Value, a: Value, b: Value) -> Value {
+        let ty = self.b.func.dfg.value_type(a);
+        if !ty.is_float() {
+            return self.b.ins().select(c, a, b);
+        }
+        let [a, b] = [a, b].map(|x| self.b.ins().bitcast(ty.as_int(), MemFlagsData::new(), x));
+        let bits = self.b.ins().select(c, a, b);
+        self.b.ins().bitcast(ty, MemFlagsData::new(), bits)
     }
 
     /// Whether a condition can be had as masks over vectors of this shape.

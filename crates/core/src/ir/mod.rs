@@ -49,6 +49,7 @@
 //!
 //! What of this can be seen without running is checked by [`verify`], which lists it.
 
+mod arrays;
 pub mod build;
 pub mod flow;
 pub mod number;
@@ -59,8 +60,9 @@ mod status;
 pub mod verify;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::{DataType, Register, Scalar};
+use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, IdVec, Var};
+pub use arrays::{ArrayDecl, Role};
 pub use parallel::{Reduction, Unit};
 pub use status::Status;
 
@@ -130,43 +132,6 @@ impl Type {
     pub const INDEX: Type = Type::scalar(Register::I64);
     /// The type of conditions.
     pub const BOOL: Type = Type::scalar(Register::Bool);
-}
-
-/// An array.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArrayDecl {
-    /// An identifier.
-    pub name: String,
-    /// The type of the elements in memory.
-    pub elem: DataType,
-    /// Who owns it and what may be done with it.
-    pub role: Role,
-}
-
-/// Who owns an array and what may be done with it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
-    /// The caller's, only read.
-    Input,
-    /// The caller's, of fixed size, read and written.
-    Output,
-    /// An output of which every element has a value beforehand, and other calls may be writing
-    /// other elements meanwhile.
-    Shared,
-    /// Allocated and grown by the kernel, handed to the caller.
-    Result,
-    /// Allocated and grown by the kernel, gone after the call. In a parallel loop, every iteration
-    /// has its own.
-    Local,
-    /// The same, but reserved outside of parallel loops, and shared by their iterations.
-    Common,
-}
-
-impl Role {
-    /// Whether nobody but the kernel knows of the array.
-    pub fn is_own(self) -> bool {
-        matches!(self, Role::Local | Role::Common)
-    }
 }
 
 /// A statement.
@@ -284,6 +249,8 @@ pub enum Stmt {
         array: Array,
         /// The element.
         index: Expr,
+        /// Whether so much is read before it that it is to wait in the second level of cache.
+        far: bool,
     },
     /// Ends the call with a status.
     Fail(Status),
@@ -414,7 +381,9 @@ impl Stmt {
             Stmt::Sort { keys, carried, lo, hi } => {
                 Stmt::Sort { keys, carried, lo: expr(lo), hi: expr(hi) }
             }
-            Stmt::Prefetch { array, index } => Stmt::Prefetch { array, index: expr(index) },
+            Stmt::Prefetch { array, index, far } => {
+                Stmt::Prefetch { array, index: expr(index), far }
+            }
             Stmt::Fail(_) | Stmt::Comment(_) => self,
         }
     }

@@ -120,7 +120,9 @@ impl Map {
             Stmt::Fill { array, lo, hi, value } => {
                 Stmt::Fill { array: self.array(array), lo, hi, value }
             }
-            Stmt::Prefetch { array, index } => Stmt::Prefetch { array: self.array(array), index },
+            Stmt::Prefetch { array, index, far } => {
+                Stmt::Prefetch { array: self.array(array), index, far }
+            }
             Stmt::Sort { keys, carried, lo, hi } => {
                 let all = |list: Vec<Array>| list.into_iter().map(|a| self.array(a)).collect();
                 Stmt::Sort { keys: all(keys), carried: all(carried), lo, hi }

@@ -122,12 +122,12 @@ fn stmt(function: &Function, f: &mut impl Write, s: &Stmt, depth: usize) -> fmt:
                 list.iter().map(|&a| array(a).as_str()).collect::<Vec<_>>().join(", ")
             };
             write!(f, "sort {}..{} by {}", e(lo), e(hi), names(keys))?;
-            match carried[..] {
-                [] => writeln!(f),
-                _ => writeln!(f, " with {}", names(carried)),
-            }
+            writeln!(f, "{}{}", if carried.is_empty() { "" } else { " with " }, names(carried))
         }
-        Stmt::Prefetch { array: a, index } => writeln!(f, "prefetch {}[{}]", array(*a), e(index)),
+        Stmt::Prefetch { array: a, index, far } => {
+            let far = if *far { " far" } else { "" };
+            writeln!(f, "prefetch {}[{}]{far}", array(*a), e(index))
+        }
         Stmt::Fail(status) => writeln!(f, "fail {}", status.name()),
         Stmt::Comment(text) => writeln!(f, "# {}", text.replace('\n', " ")),
     }

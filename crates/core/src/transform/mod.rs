@@ -1,9 +1,12 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
+mod ask;
 mod elements;
+mod few;
 mod flags;
 mod hoist;
+mod jam;
 mod lanes;
 mod names;
 mod pairs;
@@ -58,7 +61,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 16] = [
+pub const PASSES: [(&str, Pass); 17] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("rebase", |f, _| rebase::rebase(f)),
@@ -72,6 +75,7 @@ pub const PASSES: [(&str, Pass); 16] = [
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
     ("prefetch", prefetch::prefetch),
+    ("jam", jam::jam),
     ("pairs", pairs::pair),
     ("simplify", |f, _| simplify::simplify(f)),
     ("hoist", hoist::hoist),

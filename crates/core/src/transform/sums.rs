@@ -18,7 +18,8 @@
 //! same for every processor, so that all of them compute the same bits.
 
 use super::affine::{inlined, reads_inputs_only, shifted, widened};
-use super::{Target, fresh, rewrite};
+use super::ask::Questions;
+use super::{Target, few, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 use crate::ids::Var;
@@ -29,7 +30,7 @@ use crate::ir::{Expr, Function, Stmt, Type};
 /// Accumulators of a sum over scattered operands.
 const WAYS: i64 = 4;
 /// Shorter sums over scattered operands have one accumulator.
-const SHORT: i64 = 8;
+pub(super) const SHORT: i64 = 8;
 /// Vector accumulators of a sum over contiguous operands, and the bytes of each.
 const VECTORS: i64 = 2;
 const VECTOR_BYTES: i64 = 64;
@@ -37,27 +38,34 @@ const VECTOR_BYTES: i64 = 64;
 /// The pass.
 pub(super) fn split(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
-    let body = rewrite(body, &mut |s| split_loop(&mut function, target, s));
-    Function { body, ..function }
+    let mut questions = Questions::default();
+    let body = rewrite(body, &mut |s| split_loop(&mut function, &mut questions, target, s));
+    Function { body: [questions.stmts, body].concat(), ..function }
 }
 
 /// A sum: its loop, and what is added to which variable.
-struct Sum {
-    var: Var,
-    lo: Expr,
-    hi: Expr,
-    total: Var,
-    value: Expr,
-    body: Vec<Stmt>,
+#[derive(Clone)]
+pub(super) struct Sum {
+    pub(super) var: Var,
+    pub(super) lo: Expr,
+    pub(super) hi: Expr,
+    pub(super) total: Var,
+    pub(super) value: Expr,
+    pub(super) body: Vec<Stmt>,
 }
 
-fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>> {
+fn split_loop(
+    function: &mut Function,
+    questions: &mut Questions,
+    target: Target,
+    s: &Stmt,
+) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-    let few = matches!(hi, Expr::Binary(BinaryOp::Min, _, most)
+    let is_few = matches!(hi, Expr::Binary(BinaryOp::Min, _, most)
         if matches!(**most, Expr::Const(Scalar::I64(most)) if most < WAYS * 4));
     let (names, last) = inlined(body)?;
     let Stmt::Assign { var: total, value } = last else { return None };
-    if few {
+    if is_few {
         return None;
     }
     let register = function.vars[total].ty.register;
@@ -73,6 +81,7 @@ fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<S
     }
     let sum = Sum { var: *var, lo: lo.clone(), hi: hi.clone(), total, value, body: body.clone() };
     let lanes = VECTOR_BYTES / if register == Register::F32 { 4 } else { 8 };
+    let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
     let wide = match target.gpu {
         true => None,
         false => widened_sum(function, &sum, lanes as u16),
@@ -82,7 +91,11 @@ fn split_loop(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<S
             function.vars[sum.var].by_lanes = false;
             sum.over_vectors(function, value, lanes)
         }
-        None => sum.over_scalars(function),
+        // Loops around that are to run by lanes are not to ask anything.
+        None if target.gpu || target.vector_bytes == 0 || runs_by_lanes => {
+            sum.over_scalars(function)
+        }
+        None => few::summed(function, questions, sum),
     })
 }
 
@@ -104,10 +117,21 @@ impl Sum {
         self.unrolled(function, ty, zero, value, VECTORS, lanes)
     }
 
-    fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
+    pub(super) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
         let ty = function.vars[self.total].ty;
         let (zero, value) = (self.zero(function), self.value.clone());
         self.unrolled(function, ty, zero, value, WAYS, 1)
+    }
+
+    /// Variables for the bounds, and what gives them a value.
+    pub(super) fn bounds(&self, function: &mut Function) -> (Var, Var, Vec<Stmt>) {
+        if let (Expr::Var(begin), Expr::Var(end)) = (&self.lo, &self.hi) {
+            return (*begin, *end, vec![]);
+        }
+        let name = function.vars[self.var].name.clone();
+        let [begin, end] =
+            ["begin", "hi"].map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
+        (begin, end, vec![assign(begin, self.lo.clone()), assign(end, self.hi.clone())])
     }
 
     fn zero(&self, function: &Function) -> Expr {
@@ -128,17 +152,12 @@ impl Sum {
         let parts: Vec<Var> =
             (0..ways).map(|k| fresh(function, &format!("{base}{k}"), ty)).collect();
         let name = function.vars[self.var].name.clone();
-        let begin = fresh(function, &format!("{name}_begin"), Type::INDEX);
-        let end = fresh(function, &format!("{name}_hi"), Type::INDEX);
+        let (begin, end, bounds) = self.bounds(function);
         let mid = fresh(function, &format!("{name}_mid"), Type::INDEX);
         let stride = ways * lanes;
         let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
         let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
-        let bounds = vec![
-            assign(begin, self.lo.clone()),
-            assign(end, self.hi.clone()),
-            assign(mid, add(Expr::Var(begin), whole)),
-        ];
+        let bounds = [bounds, vec![assign(mid, add(Expr::Var(begin), whole))]].concat();
         let (mut stmts, mut body) = (vec![], vec![]);
         for (k, &part) in parts.iter().enumerate() {
             stmts.push(assign(part, zero.clone()));

@@ -243,9 +243,9 @@ impl Emitter<'_> {
                 self.keep(to)?;
             }
             Inst::Store { from, mem, elem } => self.store(from, mem, elem)?,
-            Inst::Prefetch { mem } => {
+            Inst::Prefetch { mem, far } => {
                 let place = self.address(mem)?;
-                self.asm.prefetch(place);
+                self.asm.prefetch(place, far);
             }
             ref float => self.float_inst(float)?,
         }

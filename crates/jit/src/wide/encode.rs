@@ -246,8 +246,8 @@ impl Assembler {
         self.whole(&[0x8d], to, Operand::Memory(place));
     }
 
-    pub(super) fn prefetch(&mut self, place: Address) {
-        self.old(&[0x0f, 0x18], 1, Operand::Memory(place), false);
+    pub(super) fn prefetch(&mut self, place: Address, far: bool) {
+        self.old(&[0x0f, 0x18], 1 + u8::from(far), Operand::Memory(place), false);
     }
 
     /// An instruction on 64 bits.
@@ -381,7 +381,9 @@ mod tests {
         // lea r13, [rbp + r15 * 8]
         check(|a| a.lea(13, at(5, Some((15, 3)), 0)), "4e 8d 6c fd 00");
         // prefetcht0 [r13 + r12 * 8]
-        check(|a| a.prefetch(at(13, Some((12, 3)), 0)), "43 0f 18 4c e5 00");
+        check(|a| a.prefetch(at(13, Some((12, 3)), 0), false), "43 0f 18 4c e5 00");
+        // prefetcht1 [r13 + r12 * 8]
+        check(|a| a.prefetch(at(13, Some((12, 3)), 0), true), "43 0f 18 54 e5 00");
         // mov [r12], rsi; mov byte [r8], sil; mov word [rax], r9w
         check(|a| a.store(at(12, None, 0), 6), "49 89 34 24");
         check(|a| a.store_narrow(at(8, None, 0), 6, 1), "41 88 30");

@@ -215,6 +215,8 @@ pub(super) enum Inst {
     },
     Prefetch {
         mem: Mem,
+        /// Into the second level of cache only.
+        far: bool,
     },
     /// Bits of an integer, as a float in each lane.
     Bits {
@@ -349,7 +351,10 @@ impl Inst {
             | Sqrt { from, .. }
             | Half { from, .. }
             | FromWhole { from, .. } => f(from),
-            Address { mem, .. } | Load { mem, .. } | FloatLoad { mem, .. } | Prefetch { mem } => {
+            Address { mem, .. }
+            | Load { mem, .. }
+            | FloatLoad { mem, .. }
+            | Prefetch { mem, .. } => {
                 mem.read(f);
             }
             Store { from, mem, .. } | FloatStore { from, mem } => {

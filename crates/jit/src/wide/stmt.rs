@@ -46,9 +46,9 @@ impl Lowering<'_> {
                 self.code.push(Inst::Label(after));
             }
             Stmt::Fill { array, lo, hi, value } => self.fill(*array, [lo, hi], value)?,
-            Stmt::Prefetch { array, index } => {
+            Stmt::Prefetch { array, index, far } => {
                 let mem = self.mem(*array, index)?;
-                self.code.push(Inst::Prefetch { mem });
+                self.code.push(Inst::Prefetch { mem, far: *far });
             }
             Stmt::Reserve { array, len } => {
                 let len = self.whole(len)?;

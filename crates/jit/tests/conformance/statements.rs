@@ -226,10 +226,11 @@ fn hints_may_be_of_what_is_not_there() {
         let (a, out) = (m.array(elem, Role::Input), m.array(DataType::I64, Role::Output));
         let i = m.index();
         let far = |by: i64| add(mul(var(i), int(1 << 40)), int(by));
-        let hint = |index| Stmt::Prefetch { array: a, index };
+        let hint = |index| Stmt::Prefetch { array: a, index, far: false };
         let body =
             vec![hint(var(i)), hint(far(1 << 50)), hint(far(-7)), store(out, var(i), var(i))];
-        let f = m.body(vec![hint(int(-1)), for_loop(i, int(0), int(5), body)]);
+        let before = Stmt::Prefetch { array: a, index: int(-1), far: true };
+        let f = m.body(vec![before, for_loop(i, int(0), int(5), body)]);
         let (_, arrays) = check(&f, vec![Argument::Array(Buffer::of(elem, 3)), i64s([9; 5])]);
         assert_eq!(arrays[1], Buffer::I64(vec![0, 1, 2, 3, 4]));
     }

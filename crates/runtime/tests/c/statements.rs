@@ -211,10 +211,10 @@ fn hints() -> Case {
     let a = case.input("a", Buffer::I32(vec![3, 1]));
     let out = case.output("out", DataType::I64, 2);
     let i = case.index("i");
-    let hint = |index| Stmt::Prefetch { array: a, index };
+    let hint = |index| Stmt::Prefetch { array: a, index, far: false };
     let far = add(Expr::Var(i), int(1 << 50));
     let read = store(out, Expr::Var(i), load(a, Expr::Var(i)));
-    case.push(hint(int(-9)));
+    case.push(Stmt::Prefetch { array: a, index: int(-9), far: true });
     case.push(for_loop(i, int(0), int(2), vec![hint(load(a, int(1))), hint(far), read]));
     case
 }

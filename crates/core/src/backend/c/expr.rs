@@ -77,6 +77,17 @@ impl Writer<'_> {
         }
     }
 
+    fn selection(&self, c: &Expr, a: &Expr, b: &Expr) -> (String, u8) {
+        let (by, ty) = (self.function.type_of(c), self.function.type_of(a));
+        let float = ty.lanes == 1 && ty.register.is_float();
+        let name = match by.lanes {
+            1 if float && self.place.is_none() => "tamis_choose",
+            1 => "tamis_select",
+            _ => "tamis_blend",
+        };
+        self.call(name, &[c, a, b], ty)
+    }
+
     fn written(&self, e: &Expr) -> (String, u8) {
         if let Some(c) = self.folded(e) {
             return self.constant(c);
@@ -104,11 +115,7 @@ impl Writer<'_> {
             Expr::AndThen(a, b) => {
                 (format!("{} && {}", self.operand(a, AND), self.operand(b, AND + 1)), AND)
             }
-            Expr::Select(c, a, b) => {
-                let by_lane = self.function.type_of(c).lanes > 1;
-                let name = if by_lane { "tamis_blend" } else { "tamis_select" };
-                self.call(name, &[c, a, b], self.function.type_of(a))
-            }
+            Expr::Select(c, a, b) => self.selection(c, a, b),
             Expr::Fma(a, b, c) => {
                 let ty = self.function.type_of(a);
                 let args = format!("({}, {}, {})", self.expr(a), self.expr(b), self.expr(c));

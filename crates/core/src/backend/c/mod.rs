@@ -125,6 +125,9 @@ impl<'f> Writer<'f> {
                             params.push(format!("int64_t *{}", names.out_len));
                         }
                     }
+                    if self.takes_length(*a) {
+                        params.push(format!("int64_t {}", names.len));
+                    }
                 }
             }
         }
@@ -132,6 +135,12 @@ impl<'f> Writer<'f> {
             params.push("void".to_owned());
         }
         format!("int64_t {}({})", self.name, params.join(", "))
+    }
+
+    /// Whether an array is passed with its length, which the function does not change.
+    fn takes_length(&self, array: Array) -> bool {
+        let fixed = |role| matches!(role, Role::Input | Role::Output | Role::Shared);
+        fixed(self.function.arrays[array].role) && self.uses.sizes(array)
     }
 
     /// Declares the arrays that the function allocates, and says which parameters it leaves alone.
@@ -196,6 +205,9 @@ impl<'f> Writer<'f> {
                             args.push(format!("({ty} **)&slots[{slot}]"));
                             args.push(format!("(int64_t *)&slots[{}]", slot + 1));
                         }
+                    }
+                    if self.takes_length(*a) {
+                        args.push(format!("(int64_t)slots[{}]", slot + 1));
                     }
                     slot += 2;
                 }

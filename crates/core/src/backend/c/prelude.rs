@@ -124,13 +124,24 @@ fn helper(word: &str) -> Option<String> {
         .or_else(|| lists::helper(word))
 }
 
-const HELPERS: [(&str, &str); 17] = [
+const HELPERS: [(&str, &str); 18] = [
     (
         "tamis_prefetch",
         "/* A hint; the place may lie outside the array, so its address is computed as a number. */
 static inline void tamis_prefetch(const void *array, int64_t at, int64_t size) {
 #if defined(__GNUC__) && !defined(__TINYC__)
   __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size));
+#else
+  (void)array; (void)at; (void)size;
+#endif
+}",
+    ),
+    (
+        "tamis_prefetch_far",
+        "/* A hint for the second level of cache; the place may lie outside the array, so its address is computed as a number. */
+static inline void tamis_prefetch_far(const void *array, int64_t at, int64_t size) {
+#if defined(__GNUC__) && !defined(__TINYC__)
+  __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size), 0, 2);
 #else
   (void)array; (void)at; (void)size;
 #endif

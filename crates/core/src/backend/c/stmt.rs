@@ -87,11 +87,12 @@ impl Writer<'_> {
             Stmt::Reserve { array, len } => self.reserve(*array, len),
             Stmt::Fill { array, lo, hi, value } => self.fill(*array, lo, hi, value),
             Stmt::Sort { keys, carried, lo, hi } => self.sort(keys, carried, lo, hi),
-            Stmt::Prefetch { array, index } => {
+            Stmt::Prefetch { array, index, far } => {
                 let index = self.expr(index);
                 let size = self.function.arrays[*array].elem.size();
                 let name = self.array(*array).to_owned();
-                self.line(&format!("tamis_prefetch({name}, {index}, {size});"));
+                let far = if *far { "_far" } else { "" };
+                self.line(&format!("tamis_prefetch{far}({name}, {index}, {size});"));
             }
             Stmt::Fail(status) => self.fail(*status),
             Stmt::Comment(text) => {

@@ -83,12 +83,21 @@ fn parts(ty: &str, params: &str, body: &str) -> Parts {
 
 const ONE: &str = "TYPE x";
 const TWO: &str = "TYPE x, TYPE y";
+const CHOICE: &str = "bool c, TYPE x, TYPE y";
+
+/// `c ? x : y` by masks, since compilers make a branch of that, which the processor must foresee.
+const CHOOSE: [&str; 2] = [
+    "uint32_t a, b; memcpy(&a, &x, 4); memcpy(&b, &y, 4); a = ((a ^ b) & -(uint32_t)c) ^ b; memcpy(&x, &a, 4); return x;",
+    "uint64_t a, b; memcpy(&a, &x, 8); memcpy(&b, &y, 8); a = ((a ^ b) & -(uint64_t)c) ^ b; memcpy(&x, &a, 8); return x;",
+];
 
 fn scalar(op: &str, ty: Type) -> Option<Parts> {
     let int = ty.register.is_integer();
     let unsigned = ty.register == Register::U64;
     let (params, body) = match op {
-        "select" => ("bool c, TYPE x, TYPE y", "return c ? x : y;"),
+        "select" => (CHOICE, "return c ? x : y;"),
+        "choose" if ty.register == Register::F32 => (CHOICE, CHOOSE[0]),
+        "choose" if ty.register == Register::F64 => (CHOICE, CHOOSE[1]),
         _ if ty.register == Register::Bool => return None,
         "min" if int => (TWO, "return x < y ? x : y;"),
         "max" if int => (TWO, "return x > y ? x : y;"),
@@ -163,7 +172,7 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
     let bool = ty.register == Register::Bool;
     let choose = "return (TYPE)((m & (MASK)x) | (~m & (MASK)y));";
     let (params, body) = match op {
-        "select" => ("bool c, TYPE x, TYPE y", "return c ? x : y;".to_owned()),
+        "select" => (CHOICE, "return c ? x : y;".to_owned()),
         "blend" if single => (
             "TRUTH c, TYPE x, TYPE y",
             format!("MASK m = __builtin_convertvector(c, MASK); {choose}"),

@@ -389,7 +389,7 @@ impl<'t> Parser<'t> {
             self.take("[")?;
             let index = self.expr()?;
             self.take("]")?;
-            return Ok(Stmt::Prefetch { array, index });
+            return Ok(Stmt::Prefetch { array, index, far: self.takes("far") });
         } else if self.takes("fail") {
             let status = |word: &str| Status::ALL.into_iter().find(|s| s.name() == word);
             return Ok(Stmt::Fail(self.one("a status", status)?));

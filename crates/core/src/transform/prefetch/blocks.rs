@@ -21,6 +21,7 @@ impl Streams<'_> {
             (0..lines).map(move |line| Stmt::Prefetch {
                 array,
                 index: add(first.clone(), int(elements(AHEAD + line * LINE))),
+                far: true,
             })
         };
         found.into_iter().flat_map(ask).collect()

@@ -1,12 +1,15 @@
 //! Rows of a dense operand that a stream of coordinates chooses.
 
 use super::{Chosen, LINE, Streams};
+use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::Array;
-use crate::ir::build::{add, int};
+use crate::ir::build::{add, binary, div, int, load, lt, sub, when};
 use crate::ir::{Expr, Stmt};
 
 /// How many coordinates ahead rows are asked for.
 const AHEAD: i64 = 16;
+/// Rows further apart than that are not expected in cache because of each other.
+const FAR: i64 = 1 << 10;
 /// Bytes of a row: wider tiles leave no time between hints, they read what the processor foresees.
 const NARROW: usize = 128;
 
@@ -30,11 +33,32 @@ impl Streams<'_> {
         for row in self.rows(before, body) {
             // Later vectors of the same sum are on lines that are asked for already.
             let line = LINE / self.function.arrays[row.array].elem.size();
-            hints.extend((0..step).step_by(line).filter_map(|k| {
+            let lines = (0..step).step_by(line).filter_map(|k| {
                 self.ask(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen, AHEAD)
-            }));
+            });
+            let lines = lines.collect();
+            hints.extend(self.scattered(&row.chosen).map(|scattered| when(scattered, lines)));
         }
         hints
+    }
+
+    /// Whether the rows that a coordinate chooses are others in the next segment of the stream: in
+    /// the middle of it, the coordinate is far away.
+    fn scattered(&mut self, chosen: &Chosen) -> Option<Expr> {
+        let segments = self.steps.as_ref()?.segments;
+        let Expr::Load { array: coordinates, .. } = chosen.coordinate else { return None };
+        let are_any = lt(int(0), Expr::Len(coordinates));
+        let about = ("scattered", segments, coordinates);
+        let apart = |[first, second, end]: [Expr; 3]| {
+            let middle = |from: Expr, to: Expr| {
+                let last = sub(Expr::Len(coordinates), int(1));
+                let at = binary(BinaryOp::Min, div(add(from, to), int(2)), last);
+                load(coordinates, at)
+            };
+            let (one, next) = (middle(first, second.clone()), middle(second, end));
+            lt(int(FAR), Expr::Unary(UnaryOp::Abs, Box::new(sub(next, one))))
+        };
+        Some(self.questions.ask(self.function, about, are_any, apart))
     }
 
     /// Hints for what a tile takes of rows in later steps of the stream.

@@ -1,0 +1,42 @@
+//! Arrays of a function.
+
+#[cfg(doc)]
+use super::Stmt;
+use crate::datatype::DataType;
+
+/// An array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ArrayDecl {
+    /// An identifier.
+    pub name: String,
+    /// The type of the elements in memory.
+    pub elem: DataType,
+    /// Who owns it and what may be done with it.
+    pub role: Role,
+}
+
+/// Who owns an array and what may be done with it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// The caller's, only read.
+    Input,
+    /// The caller's, of fixed size, read and written.
+    Output,
+    /// An output of which every element has a value beforehand, and other calls may be writing
+    /// other elements meanwhile.
+    Shared,
+    /// Allocated and grown by the kernel, handed to the caller.
+    Result,
+    /// Allocated and grown by the kernel, gone after the call. In a parallel loop, every iteration
+    /// has its own.
+    Local,
+    /// The same, but reserved outside of parallel loops, and shared by their iterations.
+    Common,
+}
+
+impl Role {
+    /// Whether nobody but the kernel knows of the array.
+    pub fn is_own(self) -> bool {
+        matches!(self, Role::Local | Role::Common)
+    }
+}
