@@ -1,10 +1,10 @@
 //! Sums over a few entries, as many as nobody can foresee, are taken without a branch.
 //!
 //! ```text
-//! if few && hi - lo < 8 {
+//! if few && hi - lo < 8 && lo + 3 < len(A) {
 //!   if lo < hi {
 //!     s = fma(A[lo], x[crd[lo]], s)
-//!     s = select(lo + 1 < hi, fma(A[min(lo + 1, hi - 1)], x[crd[..]], s), s)
+//!     s = select(lo + 1 < hi, fma(A[lo + 1], x[crd[lo + 1]], s), s)
 //!     ..
 //!   }
 //!   for p in lo + 4..hi { s = fma(A[p], x[crd[p]], s) }
@@ -13,8 +13,9 @@
 //!
 //! Segments of a stream of which the next one is often longer or shorter end where the processor
 //! does not expect it, which costs as much as several entries: the fibers of a sparse 3-tensor times a vector are
-//! summed in half the time. The order of additions is that of the loop.
+//! summed in half the time. What is read beyond a segment belongs to the next ones. The order of additions is that of the loop.
 
+use super::affine::shifted;
 use super::ask::Questions;
 use super::sums::{SHORT, Sum};
 use crate::algebra::BinaryOp;
@@ -35,19 +36,19 @@ pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Su
     let (begin, end, bounds) = sum.bounds(function);
     let (lo, hi) = (Expr::Var(begin), Expr::Var(end));
     let entry = |k: i64| {
-        let value = |at: &Expr| replace(sum.value.clone(), sum.var, at);
+        let value = replace(shifted(sum.value.clone(), sum.var, k), sum.var, &lo);
         if k == 0 {
-            return assign(sum.total, value(&lo));
+            return assign(sum.total, value);
         }
-        let next = add(lo.clone(), int(k));
-        let at = binary(BinaryOp::Min, next.clone(), sub(hi.clone(), int(1)));
-        let is_there = Box::new(lt(next, hi.clone()));
+        let is_there = Box::new(lt(add(lo.clone(), int(k)), hi.clone()));
         let total = Box::new(Expr::Var(sum.total));
-        assign(sum.total, Expr::Select(is_there, Box::new(value(&at)), total))
+        assign(sum.total, Expr::Select(is_there, Box::new(value), total))
     };
     let first = when(lt(lo.clone(), hi.clone()), (0..ENTRIES).map(entry).collect());
     let rest = for_loop(sum.var, add(lo.clone(), int(ENTRIES)), hi.clone(), sum.body.clone());
-    let is_one = all([few, lt(sub(hi.clone(), lo.clone()), int(SHORT))]);
+    let is_short = lt(sub(hi.clone(), lo.clone()), int(SHORT));
+    let others_follow = lt(add(lo.clone(), int(ENTRIES - 1)), Expr::Len(values));
+    let is_one = all([few, is_short, others_follow]);
     let otherwise = Sum { lo, hi, ..sum }.over_scalars(function);
     [bounds, vec![Stmt::If { cond: is_one, then: vec![first, rest], otherwise }]].concat()
 }

@@ -87,8 +87,26 @@ const CHOICE: &str = "bool c, TYPE x, TYPE y";
 
 /// `c ? x : y` by masks, since compilers make a branch of that, which the processor must foresee.
 const CHOOSE: [&str; 2] = [
-    "uint32_t a, b; memcpy(&a, &x, 4); memcpy(&b, &y, 4); a = ((a ^ b) & -(uint32_t)c) ^ b; memcpy(&x, &a, 4); return x;",
-    "uint64_t a, b; memcpy(&a, &x, 8); memcpy(&b, &y, 8); a = ((a ^ b) & -(uint64_t)c) ^ b; memcpy(&x, &a, 8); return x;",
+    "
+#if defined(__GNUC__) && !defined(__TINYC__)
+  typedef float floats __attribute__((vector_size(16)));
+  typedef int32_t bits __attribute__((vector_size(16)));
+  bits m = {-(int32_t)c}; floats a = {x}, b = {y};
+  return ((floats)(((bits)a & m) | ((bits)b & ~m)))[0];
+#else
+  return c ? x : y;
+#endif
+",
+    "
+#if defined(__GNUC__) && !defined(__TINYC__)
+  typedef double doubles __attribute__((vector_size(16)));
+  typedef int64_t bits __attribute__((vector_size(16)));
+  bits m = {-(int64_t)c}; doubles a = {x}, b = {y};
+  return ((doubles)(((bits)a & m) | ((bits)b & ~m)))[0];
+#else
+  return c ? x : y;
+#endif
+",
 ];
 
 fn scalar(op: &str, ty: Type) -> Option<Parts> {
