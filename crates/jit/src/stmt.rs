@@ -16,6 +16,7 @@ use tamis_core::algebra::BinaryOp;
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Id, Var};
+use tamis_core::ir::pair::{Pair, pair};
 use tamis_core::ir::parallel::on_numbers;
 use tamis_core::ir::{self, Param, Status, Stmt};
 
@@ -140,11 +141,35 @@ impl Translator<'_> {
                     self.unit(inside, unit, wide.address(unit))?;
                     rest
                 }
-                None => {
-                    self.stmt(s)?;
-                    rest
-                }
+                None => match pair(self.function, stmts) {
+                    Some(pair) => {
+                        self.pair(&pair, stmts)?;
+                        &stmts[2..]
+                    }
+                    None => {
+                        self.stmt(s)?;
+                        rest
+                    }
+                },
             };
+        }
+        Ok(())
+    }
+
+    /// Two neighbours by one instruction.
+    fn pair(&mut self, pair: &Pair<'_>, stmts: &[Stmt]) -> Result<(), Diagnostic> {
+        let (address, offset) = self.place(pair.array, pair.index)?;
+        let both = self.b.ins().load(types::I64, MemFlagsData::trusted(), address, offset);
+        let low = self.b.ins().ireduce(types::I32, both);
+        let halves = match pair.signed {
+            true => [self.b.ins().sextend(types::I64, low), self.b.ins().sshr_imm_u(both, 32)],
+            false => [self.b.ins().uextend(types::I64, low), self.b.ins().ushr_imm_u(both, 32)],
+        };
+        for ((var, half), s) in pair.vars.into_iter().zip(halves).zip(stmts) {
+            if let Stmt::Assign { value, .. } = s {
+                self.anchors.assign(self.function, var, value);
+            }
+            self.assign(var, &[half]);
         }
         Ok(())
     }

@@ -53,6 +53,7 @@ mod arrays;
 pub mod build;
 pub mod flow;
 pub mod number;
+pub mod pair;
 pub mod parallel;
 pub mod parse;
 pub mod print;

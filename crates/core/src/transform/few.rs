@@ -3,8 +3,9 @@
 //! ```text
 //! if few && hi - lo < 8 && lo + 3 < len(A) {
 //!   if lo < hi {
-//!     s = fma(A[lo], x[crd[lo]], s)
-//!     s = select(lo + 1 < hi, fma(A[lo + 1], x[crd[lo + 1]], s), s)
+//!     j_2 = crd[lo]; j_3 = crd[lo + 1]; ..
+//!     s = fma(A[lo], x[j_2], s)
+//!     s = select(lo + 1 < hi, fma(A[lo + 1], x[j_3], s), s)
 //!     ..
 //!   }
 //!   for p in lo + 4..hi { s = fma(A[p], x[crd[p]], s) }
@@ -15,7 +16,6 @@
 //! does not expect it, which costs as much as several entries: the fibers of a sparse 3-tensor times a vector are
 //! summed in half the time. What is read beyond a segment belongs to the next ones. The order of additions is that of the loop.
 
-use super::affine::shifted;
 use super::ask::Questions;
 use super::sums::{SHORT, Sum};
 use crate::algebra::BinaryOp;
@@ -35,16 +35,19 @@ pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Su
     });
     let (begin, end, bounds) = sum.bounds(function);
     let (lo, hi) = (Expr::Var(begin), Expr::Var(end));
-    let entry = |k: i64| {
-        let value = replace(shifted(sum.value.clone(), sum.var, k), sum.var, &lo);
-        if k == 0 {
-            return assign(sum.total, value);
+    let mut entries = vec![];
+    let turns = sum.named(function, sum.value.clone(), (ENTRIES, 1), &mut entries);
+    entries.extend((0..).zip(turns).map(|(k, value)| match k {
+        0 => assign(sum.total, value),
+        k => {
+            let is_there = Box::new(lt(add(lo.clone(), int(k)), hi.clone()));
+            let total = Box::new(Expr::Var(sum.total));
+            assign(sum.total, Expr::Select(is_there, Box::new(value), total))
         }
-        let is_there = Box::new(lt(add(lo.clone(), int(k)), hi.clone()));
-        let total = Box::new(Expr::Var(sum.total));
-        assign(sum.total, Expr::Select(is_there, Box::new(value), total))
-    };
-    let first = when(lt(lo.clone(), hi.clone()), (0..ENTRIES).map(entry).collect());
+    }));
+    let from_here = |s: Stmt| s.map_children(&mut |e| replace(e, sum.var, &lo), &mut |b| b);
+    let entries = entries.into_iter().map(from_here).collect();
+    let first = when(lt(lo.clone(), hi.clone()), entries);
     let rest = for_loop(sum.var, add(lo.clone(), int(ENTRIES)), hi.clone(), sum.body.clone());
     let is_short = lt(sub(hi.clone(), lo.clone()), int(SHORT));
     let others_follow = lt(add(lo.clone(), int(ENTRIES - 1)), Expr::Len(values));

@@ -3,13 +3,20 @@
 //! ```text
 //! for p in lo..hi { s = fma(A[p], x[crd[p]], s) }
 //!
-//! mid = lo + (hi - lo) / 4 * 4
 //! if hi - lo >= 8 {
+//!   mid = lo + (hi - lo) / 4 * 4
 //!   s0 = 0; s1 = 0; s2 = 0; s3 = 0
-//!   for p in lo..mid step 4 { s0 = fma(A[p], x[crd[p]], s0); s1 = fma(A[p + 1], ..); .. }
+//!   for p in lo..mid step 4 {
+//!     j_2 = crd[p]; j_3 = crd[p + 1]; ..
+//!     s0 = fma(A[p], x[j_2], s0); s1 = fma(A[p + 1], x[j_3], s1); ..
+//!   }
 //!   s = s + ((s0 + s2) + (s1 + s3))
-//! } else if lo < mid {
-//!   s = fma(A[lo], x[crd[lo]], s); s = fma(A[lo + 1], ..); ..
+//! } else if lo + 3 < hi {
+//!   j_2 = crd[lo]; ..
+//!   s = fma(A[lo], x[j_2], s); s = fma(A[lo + 1], ..); ..
+//!   mid = lo + 4
+//! } else {
+//!   mid = lo
 //! }
 //! for p in mid..hi { s = fma(A[p], x[crd[p]], s) }
 //! ```
@@ -17,11 +24,11 @@
 //! In a short sum, joining several accumulators takes longer than one waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
 //! same for every processor, so that all of them compute the same bits.
 
-use super::affine::{inlined, reads_inputs_only, shifted, widened};
+use super::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
 use super::ask::Questions;
 use super::{Target, few, fresh, rewrite};
 use crate::algebra::BinaryOp;
-use crate::datatype::{Register, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
@@ -123,6 +130,37 @@ impl Sum {
         self.unrolled(function, ty, zero, value, WAYS, 1)
     }
 
+    /// The value in several turns. Coordinates of 32 bits get names first, one behind the other, so that
+    /// two of them are loaded at once.
+    pub(super) fn named(
+        &self,
+        function: &mut Function,
+        value: Expr,
+        (turns, lanes): (i64, i64),
+        names: &mut Vec<Stmt>,
+    ) -> Vec<Expr> {
+        let mut values: Vec<Expr> =
+            (0..turns).map(|k| shifted(value.clone(), self.var, k * lanes)).collect();
+        for s in &self.body {
+            let Stmt::Assign { var, value: coordinate @ Expr::Load { array, index, lanes: 1 } } = s
+            else {
+                continue;
+            };
+            let words = matches!(function.arrays[*array].elem, DataType::I32 | DataType::U32);
+            if !words || **index != Expr::Var(self.var) {
+                continue;
+            }
+            let name = function.vars[*var].name.clone();
+            for (k, value) in values.iter_mut().enumerate() {
+                let at = shifted(coordinate.clone(), self.var, k as i64 * lanes);
+                let name = fresh(function, &name, Type::INDEX);
+                *value = exchange(value.clone(), &at, &Expr::Var(name));
+                names.push(assign(name, at));
+            }
+        }
+        values
+    }
+
     /// Variables for the bounds, and what gives them a value.
     pub(super) fn bounds(&self, function: &mut Function) -> (Var, Var, Vec<Stmt>) {
         if let (Expr::Var(begin), Expr::Var(end)) = (&self.lo, &self.hi) {
@@ -157,32 +195,36 @@ impl Sum {
         let stride = ways * lanes;
         let count = binary(BinaryOp::Sub, Expr::Var(end), Expr::Var(begin));
         let whole = mul(binary(BinaryOp::Div, count.clone(), int(stride)), int(stride));
-        let bounds = [bounds, vec![assign(mid, add(Expr::Var(begin), whole))]].concat();
-        let (mut stmts, mut body) = (vec![], vec![]);
-        for (k, &part) in parts.iter().enumerate() {
-            stmts.push(assign(part, zero.clone()));
-            let value = shifted(value.clone(), self.var, k as i64 * lanes);
-            let value = replace(value, self.total, &Expr::Var(part));
+        let mut stmts = vec![assign(mid, add(Expr::Var(begin), whole))];
+        stmts.extend(parts.iter().map(|&part| assign(part, zero.clone())));
+        let mut body = vec![];
+        let value = self.named(function, value, (ways, lanes), &mut body);
+        for (&part, value) in parts.iter().zip(&value) {
+            let value = replace(value.clone(), self.total, &Expr::Var(part));
             body.push(assign(part, value));
         }
+        let one_by_one = body
+            .iter()
+            .map(|s| {
+                let at = |e: Expr| replace(e, self.var, &Expr::Var(begin));
+                match s.clone().map_children(&mut { at }, &mut |b| b) {
+                    Stmt::Assign { var, value } if parts.contains(&var) => {
+                        assign(self.total, replace(value, var, &Expr::Var(self.total)))
+                    }
+                    s => s,
+                }
+            })
+            .chain([assign(mid, add(Expr::Var(begin), int(ways)))])
+            .collect();
         let (lo, hi) = (Expr::Var(begin), Expr::Var(mid));
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
-        let mut joined: Vec<Expr> = parts.into_iter().map(Expr::Var).collect();
-        while joined.len() > 1 {
-            let high = joined.split_off(joined.len() / 2);
-            let pairs = joined.into_iter().zip(high);
-            joined = pairs.map(|(a, b)| binary(BinaryOp::Add, a, b)).collect();
-        }
-        let joined = joined.swap_remove(0);
+        let joined = halves_added(parts);
         let joined = if lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
         let total = binary(BinaryOp::Add, Expr::Var(self.total), joined);
         stmts.push(assign(self.total, total));
         if lanes == 1 {
-            let one_by_one = (0..ways).map(|k| {
-                let value = shifted(value.clone(), self.var, k);
-                assign(self.total, replace(value, self.var, &Expr::Var(begin)))
-            });
-            let otherwise = vec![when(lt(Expr::Var(begin), Expr::Var(mid)), one_by_one.collect())];
+            let are_all = lt(add(Expr::Var(begin), int(ways - 1)), Expr::Var(end));
+            let otherwise = vec![assign(mid, Expr::Var(begin)), when(are_all, one_by_one)];
             let cond = binary(BinaryOp::Ge, count, int(SHORT));
             stmts = vec![Stmt::If { cond, then: stmts, otherwise }];
         }
@@ -190,4 +232,15 @@ impl Sum {
         let rest = Stmt::For { var: self.var, lo, hi, step: 1, body: self.body };
         [bounds, stmts, vec![rest]].concat()
     }
+}
+
+/// The sum of variables, halves first.
+fn halves_added(parts: Vec<Var>) -> Expr {
+    let mut joined: Vec<Expr> = parts.into_iter().map(Expr::Var).collect();
+    while joined.len() > 1 {
+        let high = joined.split_off(joined.len() / 2);
+        let pairs = joined.into_iter().zip(high);
+        joined = pairs.map(|(a, b)| binary(BinaryOp::Add, a, b)).collect();
+    }
+    joined.swap_remove(0)
 }

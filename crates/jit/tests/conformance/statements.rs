@@ -236,6 +236,31 @@ fn hints_may_be_of_what_is_not_there() {
     }
 }
 
+#[test]
+fn neighbours_are_loaded_at_once() {
+    for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex() && !t.is_float()) {
+        let mut m = Maker::new();
+        let (a, out) = (m.array(elem, Role::Input), m.array(elem, Role::Output));
+        let i = m.index();
+        let vars = [(); 3].map(|()| m.var(elem.register(), 1));
+        let loads = |at: i64| load(a, add(var(i), int(at)));
+        let mut body: Vec<Stmt> =
+            vars.iter().zip([0, 1, 2]).map(|(v, at)| assign(*v, loads(at))).collect();
+        body.extend(vars.iter().rev().map(|v| store(out, var(i), var(*v))));
+        body.push(store(out, add(var(i), int(2)), var(vars[1])));
+        let f = m.body(vec![for_loop(i, int(0), int(4), body)]);
+        let values = [-1.0, 3.0, 4_000_000_000.0, -2_147_483_648.0, 0.0, 7.0];
+        let fitting = |x: f64| {
+            let x = Scalar::F64(x).convert(elem.register());
+            if elem.holds(x) { x } else { Scalar::I64(1).convert(elem.register()) }
+        };
+        let numbers =
+            Buffer::holding(elem, &values.map(fitting)).unwrap_or_else(|| panic!("{elem}"));
+        let arguments = [numbers, Buffer::of(elem, 6)].map(Argument::Array);
+        check(&f, arguments.into());
+    }
+}
+
 /// What a loop that does not run would load stays unread, wherever it may be.
 #[test]
 fn loads_stay_in_their_loops() {

@@ -15,6 +15,8 @@ pub fn cases() -> Vec<Case> {
         sort(DataType::Bool),
         fill(),
         hints(),
+        neighbours(DataType::I32, Buffer::I32(vec![-1, i32::MIN, 5, i32::MAX])),
+        neighbours(DataType::U32, Buffer::U32(vec![u32::MAX, 1 << 31, 5, 0])),
         bounds(),
         carried(),
         branches(),
@@ -216,6 +218,20 @@ fn hints() -> Case {
     let read = store(out, Expr::Var(i), load(a, Expr::Var(i)));
     case.push(Stmt::Prefetch { array: a, index: int(-9), far: true });
     case.push(for_loop(i, int(0), int(2), vec![hint(load(a, int(1))), hint(far), read]));
+    case
+}
+
+/// What is loaded at once.
+fn neighbours(elem: DataType, values: Buffer) -> Case {
+    let mut case = Case::new(&format!("compute_neighbours_{elem}"));
+    let a = case.input("a", values);
+    let out = case.output("out", DataType::I64, 6);
+    let i = case.index("i");
+    let [low, high] = ["low", "high"].map(|name| case.index(name));
+    let at = |k: i64| add(Expr::Var(i), int(k));
+    let loads = [(low, 0), (high, 1)].map(|(v, k)| assign(v, load(a, at(k))));
+    let stores = [store(out, at(0), Expr::Var(low)), store(out, at(3), Expr::Var(high))];
+    case.push(for_loop(i, int(0), int(3), loads.into_iter().chain(stores).collect()));
     case
 }
 

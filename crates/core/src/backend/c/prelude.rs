@@ -124,7 +124,7 @@ fn helper(word: &str) -> Option<String> {
         .or_else(|| lists::helper(word))
 }
 
-const HELPERS: [(&str, &str); 18] = [
+const HELPERS: [(&str, &str); 22] = [
     (
         "tamis_prefetch",
         "/* A hint; the place may lie outside the array, so its address is computed as a number. */
@@ -144,6 +144,54 @@ static inline void tamis_prefetch_far(const void *array, int64_t at, int64_t siz
   __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size), 0, 2);
 #else
   (void)array; (void)at; (void)size;
+#endif
+}",
+    ),
+    (
+        "tamis_low_i32",
+        "static inline int64_t tamis_low_i32(const int32_t *two) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  int64_t both;
+  memcpy(&both, two, 8);
+  return (int32_t)both;
+#else
+  return two[0];
+#endif
+}",
+    ),
+    (
+        "tamis_high_i32",
+        "static inline int64_t tamis_high_i32(const int32_t *two) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  int64_t both;
+  memcpy(&both, two, 8);
+  return both >> 32;
+#else
+  return two[1];
+#endif
+}",
+    ),
+    (
+        "tamis_low_u32",
+        "static inline int64_t tamis_low_u32(const uint32_t *two) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  int64_t both;
+  memcpy(&both, two, 8);
+  return (uint32_t)both;
+#else
+  return two[0];
+#endif
+}",
+    ),
+    (
+        "tamis_high_u32",
+        "static inline int64_t tamis_high_u32(const uint32_t *two) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  int64_t both;
+  memcpy(&both, two, 8);
+  return (int64_t)((uint64_t)both >> 32);
+#else
+  return two[1];
 #endif
 }",
     ),

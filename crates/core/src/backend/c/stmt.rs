@@ -5,6 +5,7 @@ use super::names::ArrayNames;
 use super::types::{element, is_half, narrow, stored, type_name};
 use crate::ids::{Array, Var};
 use crate::ir::flow::{assigns, exposes, mentions, uses};
+use crate::ir::pair::{Pair, pair};
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Role, Status, Stmt, build};
 use std::collections::BTreeSet;
@@ -21,11 +22,41 @@ impl Writer<'_> {
             }
         }
         let mut path = path.to_vec();
+        let mut first = None;
         for (k, s) in stmts.iter().enumerate() {
             path.push(2 * k);
-            self.stmt(s, &mut path, &mut waiting);
+            let second = first.take();
+            if second.is_none() && self.place.is_none() {
+                first = pair(self.function, &stmts[k..]);
+            }
+            match (&first, &second) {
+                (Some(pair), _) => self.half(pair, 0, &mut waiting),
+                (None, Some(pair)) => self.half(pair, 1, &mut waiting),
+                _ => self.stmt(s, &mut path, &mut waiting),
+            }
             path.pop();
         }
+    }
+
+    /// One of two neighbours, for which compilers load both at once.
+    fn half(&mut self, pair: &Pair<'_>, which: usize, waiting: &mut BTreeSet<Var>) {
+        let (array, index) = (self.array(pair.array), self.expr(pair.index));
+        let name = ["tamis_low", "tamis_high"][which];
+        let ty = if pair.signed { "i32" } else { "u32" };
+        let value = format!("{name}_{ty}(&{array}[{index}])");
+        self.assign(pair.vars[which], &value, waiting);
+    }
+
+    fn assign(&mut self, var: Var, value: &str, waiting: &mut BTreeSet<Var>) {
+        let name = self.var(var).to_owned();
+        let text = match waiting.remove(&var) {
+            true => {
+                let ty = type_name(self.function.vars[var].ty);
+                format!("{ty} {name} = {value};{}", self.unused(var))
+            }
+            false => format!("{name} = {value};"),
+        };
+        self.line(&text);
     }
 
     /// Declares a variable ahead of the statements that assign it. One that some way through them
@@ -52,15 +83,8 @@ impl Writer<'_> {
         }
         match s {
             Stmt::Assign { var, value } => {
-                let (name, value) = (self.var(*var), self.expr(value));
-                let text = match waiting.remove(var) {
-                    true => {
-                        let ty = type_name(self.function.vars[*var].ty);
-                        format!("{ty} {name} = {value};{}", self.unused(*var))
-                    }
-                    false => format!("{name} = {value};"),
-                };
-                self.line(&text);
+                let value = self.expr(value);
+                self.assign(*var, &value, waiting);
             }
             Stmt::Store { array, index, value } => self.store(*array, index, value),
             Stmt::For { var, lo, hi, step, body } => {
