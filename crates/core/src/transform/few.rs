@@ -21,7 +21,7 @@ use super::sums::{SHORT, Sum};
 use crate::algebra::BinaryOp;
 use crate::ids::Array;
 use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, mul, sub, when};
-use crate::ir::flow::replace;
+use crate::ir::flow::{mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// Entries that are taken without a branch; segments have fewer on average.
@@ -57,7 +57,7 @@ pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Su
 }
 
 /// Where the segments of the stream begin that a sum goes over, and what it reads at positions, if
-/// a value more is cheap.
+/// a value more is cheap and may be that of another segment.
 fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
     let Expr::Load { array: pos, index: at, lanes: 1 } = &sum.lo else { return None };
     let end = load(*pos, add((**at).clone(), int(1)));
@@ -65,37 +65,79 @@ fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
     if sum.hi != end || !is_input(pos) {
         return None;
     }
-    let (mut values, mut is_cheap) = (None, true);
+    let (mut values, mut is_fit) = (None, true);
     sum.value.walk(&mut |e| match e {
         Expr::Load { array, index, .. } if **index == Expr::Var(sum.var) && is_input(array) => {
             values = Some(*array);
         }
-        Expr::Load { .. } | Expr::Var(_) | Expr::Const(_) | Expr::Convert(..) | Expr::Fma(..) => {}
+        Expr::Load { index, .. } => is_fit &= sum.is_anywhere(index),
+        Expr::Var(_) | Expr::Const(_) | Expr::Convert(..) | Expr::Fma(..) => {}
         Expr::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, ..) => {}
-        _ => is_cheap = false,
+        _ => is_fit = false,
     });
-    values.filter(|_| is_cheap).map(|values| (*pos, values))
+    values.filter(|_| is_fit).map(|values| (*pos, values))
+}
+
+impl Sum {
+    /// Whether what is at an index is there for entries of other segments, too: the index is the same
+    /// for all, or a row that the coordinate alone chooses.
+    fn is_anywhere(&self, index: &Expr) -> bool {
+        let same = |e: &Expr| !mentions(e, self.var);
+        match index {
+            Expr::Binary(BinaryOp::Add, row, within) if same(within) => self.is_row(row),
+            e => same(e) || self.is_coordinate(e) || self.is_row(e),
+        }
+    }
+
+    fn is_row(&self, e: &Expr) -> bool {
+        matches!(e, Expr::Binary(BinaryOp::Mul, coordinate, size)
+            if self.is_coordinate(coordinate) && !mentions(size, self.var))
+    }
+
+    fn is_coordinate(&self, e: &Expr) -> bool {
+        matches!(e, Expr::Load { index, .. } if **index == Expr::Var(self.var))
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::datatype::Scalar;
     use crate::interpret::{Argument, Buffer, Counts, run};
+    use crate::ir::Function;
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
     use crate::transform::{Target, sums};
 
-    /// The sums over segments of these lengths, before and after the pass, and what that takes.
-    fn summed(lengths: &[i32]) -> [(Vec<f64>, Counts); 2] {
+    /// A function that sums over segments, and what the pass makes of it.
+    fn functions(value: &str) -> [Function; 2] {
         let text = "fn f(n: i64, pos: in [i32], crd: in [i32], A: in [f64], x: in [f64], \
                     y: out [f64]) {\n  var i, j, p: i64\n  var s: f64\n for i in 0..n {\n s = 0.0\n \
-                    for p in pos[i]..pos[i + 1] {\n j = crd[p]\n s = fma(A[p], x[j], s)\n }\n \
+                    for p in pos[i]..pos[i + 1] {\n j = crd[p]\n s = VALUE\n }\n \
                     y[i] = s\n }\n}\n";
-        let function = parse(text).unwrap_or_else(|d| panic!("{d}"));
+        let function = parse(&text.replace("VALUE", value)).unwrap_or_else(|d| panic!("{d}"));
         let target = Target { vector_bytes: 16, ..Target::SCALAR };
         let split = sums::split(function.clone(), target);
         verify(&split).unwrap_or_else(|d| panic!("{d}\n{split}"));
-        [function, split].map(|function| {
+        [function, split]
+    }
+
+    #[test]
+    fn what_only_this_segment_may_read_is_not_read_for_others() {
+        let is_few = |value: &str| functions(value)[1].to_string().contains("few");
+        for value in ["fma(A[p], x[j], s)", "fma(A[p], x[j * n], s)", "fma(A[p], x[j * n + i], s)"]
+        {
+            assert!(is_few(value), "{value}");
+        }
+        // The coordinates of a block lie within it, the last of which may be smaller.
+        let blocks = ["x[i * 4 + j]", "x[j + i * 4]", "x[(i * 4 + j) * n]", "x[j - i]", "x[p * 2]"];
+        for x in blocks {
+            assert!(!is_few(&format!("fma(A[p], {x}, s)")), "{x}");
+        }
+    }
+
+    /// The sums over segments of these lengths, before and after the pass, and what that takes.
+    fn summed(lengths: &[i32]) -> [(Vec<f64>, Counts); 2] {
+        functions("fma(A[p], x[j], s)").map(|function| {
             let mut pos = vec![0];
             pos.extend(lengths.iter().scan(0, |end, length| {
                 *end += length;
