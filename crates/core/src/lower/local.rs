@@ -192,6 +192,8 @@ impl Lowerer<'_> {
         if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
             return (self.arrays(tensor), vec![]);
         }
+        // Where the same loops are run again, that needs room, too.
+        self.tensors.remove(&tensor);
         let prologue = std::mem::take(&mut self.prologue);
         let arrays = self.arrays_in(tensor, scope);
         let room = std::mem::replace(&mut self.prologue, prologue);

@@ -26,6 +26,7 @@ use crate::ir::{Expr, Function, Role, Stmt};
 
 /// Entries that are taken without a branch; segments have fewer on average.
 const ENTRIES: i64 = 4;
+
 /// A sum over a segment of a stream, or another.
 pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Sum) -> Vec<Stmt> {
     let Some((pos, values)) = stream(function, &sum) else { return sum.over_scalars(function) };
