@@ -203,18 +203,9 @@ fn at_result(
     result: TensorId,
     f: &dyn Fn(Access, Option<ReduceOp>, Expr) -> Stmt,
 ) -> Stmt {
-    let go = |s: Box<Stmt>| Box::new(at_result(*s, result, f));
     match s {
-        Stmt::Forall { var, body } => Stmt::Forall { var, body: go(body) },
-        Stmt::Where { consumer, producer } => {
-            Stmt::Where { consumer: go(consumer), producer: go(producer) }
-        }
-        Stmt::Sequence(parts) => {
-            Stmt::Sequence(parts.into_iter().map(|part| at_result(part, result, f)).collect())
-        }
-        Stmt::Within { pattern, body } => Stmt::Within { pattern, body: go(body) },
         Stmt::Assign { lhs, op, rhs } if lhs.tensor == result => f(lhs, op, rhs),
-        Stmt::Assign { .. } => s,
+        s => s.map_children(&mut |child| at_result(child, result, f)),
     }
 }
 

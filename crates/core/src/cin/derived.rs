@@ -42,6 +42,11 @@ impl Derived {
         self.vars.get(&(map, None)).copied()
     }
 
+    /// Whether a variable has a value once others have.
+    pub fn follows(&self, var: IndexVar, known: &[IndexVar]) -> bool {
+        self.depth(var, known) != usize::MAX
+    }
+
     /// How many of the loops have to be entered before a variable has a value; `usize::MAX` if all
     /// of them do not give it one.
     pub fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {

@@ -14,6 +14,7 @@ mod provenance;
 mod scale;
 pub mod simplify;
 mod slices;
+mod stmt;
 pub mod tiles;
 
 pub use choice::Choice;
@@ -21,10 +22,11 @@ pub use derived::Derived;
 pub use provenance::{Bound, Relation};
 pub use scale::{Root, Scale};
 pub use slices::Walk;
+pub use stmt::Stmt;
 
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{DataType, IndexWidth, Scalar};
-use crate::format::{Format, Storage};
+use crate::format::{Format, LevelSpec, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
 use crate::ir;
 use crate::notation::{Access, Expr, Operator};
@@ -261,122 +263,6 @@ pub enum Role {
     Workspace,
 }
 
-/// A statement.
-#[derive(Clone, PartialEq, Debug)]
-pub enum Stmt {
-    /// `forall(i, s)`: the statement for every value of the variable, in order.
-    Forall {
-        /// The variable.
-        var: IndexVar,
-        /// What is repeated.
-        body: Box<Stmt>,
-    },
-    /// `where(c, p)`: the producer computes a register or a workspace, which starts at its initial
-    /// value, and the consumer reads it.
-    Where {
-        /// Reads the temporary.
-        consumer: Box<Stmt>,
-        /// Writes the temporary.
-        producer: Box<Stmt>,
-    },
-    /// `sequence(s, t)`: statements that write the same tensor, one after another.
-    Sequence(Vec<Stmt>),
-    /// `lhs = rhs` or `lhs op= rhs`.
-    Assign {
-        /// What is written.
-        lhs: Access,
-        /// How it is combined with what is there.
-        op: Option<ReduceOp>,
-        /// The value.
-        rhs: Expr,
-    },
-    /// `within(C(i,j), s)`: the statement where the pattern has an entry, and nothing elsewhere.
-    /// The pattern is a use of a result whose entries are known before its values.
-    Within {
-        /// The result.
-        pattern: Access,
-        /// What is done at its entries.
-        body: Box<Stmt>,
-    },
-}
-
-impl Stmt {
-    /// `forall` over several variables, outermost first.
-    pub fn forall(vars: &[IndexVar], body: Stmt) -> Stmt {
-        vars.iter().rev().fold(body, |body, &var| Stmt::Forall { var, body: Box::new(body) })
-    }
-
-    /// The same statement with `f` applied to every value.
-    pub fn map_exprs(self, f: &mut impl FnMut(Expr) -> Expr) -> Stmt {
-        match self {
-            Stmt::Forall { var, body } => Stmt::Forall { var, body: Box::new(body.map_exprs(f)) },
-            Stmt::Where { consumer, producer } => Stmt::Where {
-                consumer: Box::new(consumer.map_exprs(f)),
-                producer: Box::new(producer.map_exprs(f)),
-            },
-            Stmt::Sequence(parts) => {
-                Stmt::Sequence(parts.into_iter().map(|part| part.map_exprs(f)).collect())
-            }
-            Stmt::Assign { lhs, op, rhs } => Stmt::Assign { lhs, op, rhs: f(rhs) },
-            Stmt::Within { pattern, body } => {
-                Stmt::Within { pattern, body: Box::new(body.map_exprs(f)) }
-            }
-        }
-    }
-
-    /// Calls `f` on each assignment.
-    pub fn for_each_assign<'s>(
-        &'s self,
-        f: &mut impl FnMut(&'s Access, Option<ReduceOp>, &'s Expr),
-    ) {
-        match self {
-            Stmt::Forall { body, .. } | Stmt::Within { body, .. } => body.for_each_assign(f),
-            Stmt::Where { consumer, producer } => {
-                producer.for_each_assign(f);
-                consumer.for_each_assign(f);
-            }
-            Stmt::Sequence(parts) => parts.iter().for_each(|part| part.for_each_assign(f)),
-            Stmt::Assign { lhs, op, rhs } => f(lhs, *op, rhs),
-        }
-    }
-
-    /// The variable of every loop once, outermost first, producers before consumers.
-    pub fn loops(&self) -> Vec<IndexVar> {
-        let mut found = vec![];
-        self.collect_loops(&mut found);
-        found
-    }
-
-    fn collect_loops(&self, found: &mut Vec<IndexVar>) {
-        match self {
-            Stmt::Forall { var, body } => {
-                if !found.contains(var) {
-                    found.push(*var);
-                }
-                body.collect_loops(found);
-            }
-            Stmt::Where { consumer, producer } => {
-                producer.collect_loops(found);
-                consumer.collect_loops(found);
-            }
-            Stmt::Sequence(parts) => parts.iter().for_each(|part| part.collect_loops(found)),
-            Stmt::Within { body, .. } => body.collect_loops(found),
-            Stmt::Assign { .. } => {}
-        }
-    }
-
-    /// Every use of a tensor on a right side, and of a pattern.
-    pub fn reads(&self) -> Vec<&Access> {
-        match self {
-            Stmt::Forall { body, .. } => body.reads(),
-            Stmt::Where { consumer, producer } => [producer.reads(), consumer.reads()].concat(),
-            Stmt::Sequence(parts) => parts.iter().flat_map(Stmt::reads).collect(),
-            Stmt::Assign { rhs, .. } => rhs.accesses(),
-            Stmt::Within { pattern, body } => [vec![pattern], body.reads()].concat(),
-        }
-    }
-}
-
 impl Program {
     /// A new tensor under a name that no other has.
     pub fn declare(
@@ -447,6 +333,12 @@ impl Program {
     /// The index variable of each level of a use of a tensor.
     pub fn level_vars(&self, tensor: TensorId, indices: &[IndexVar]) -> Vec<IndexVar> {
         self.derived.of_levels(&self.storage(tensor).format, tensor, indices)
+    }
+
+    /// The levels of a use of a tensor, each with its index variable.
+    pub fn levels(&self, access: &Access) -> Vec<(LevelSpec, IndexVar)> {
+        let levels = self.storage(access.tensor).format.levels();
+        levels.iter().copied().zip(self.level_vars(access.tensor, &access.indices)).collect()
     }
 
     /// Whether a tensor is a register or a workspace of a kernel.

@@ -56,7 +56,7 @@ pub fn tiles(
     loops: &[IndexVar],
 ) -> Result<Tiles, NoTiles> {
     let derived = &program.derived;
-    let told = |v: IndexVar| derived.depth(v, &lhs.indices) != usize::MAX;
+    let told = |v: IndexVar| derived.follows(v, &lhs.indices);
     let raced = |k: &usize| is_raced(program, kernel, lhs, &loops[..=*k]);
     let raced: Vec<usize> = (0..loops.len()).filter(raced).collect();
     let (Some(&first), Some(&last)) = (raced.first(), raced.last()) else {
@@ -89,11 +89,11 @@ pub fn tiles(
         return Err(NoTiles::Beside);
     }
     let known = [&beside[..], &lhs.indices].concat();
-    let rows = of.iter().take_while(|v| derived.depth(**v, &known) != usize::MAX).count();
+    let rows = of.iter().take_while(|v| derived.follows(**v, &known)).count();
     let levels = program.storage(access.tensor).format.levels();
     let ordered = levels[..rows].iter().all(|l| l.kind.properties().ordered);
     let known = [&beside[..], &of[..rows]].concat();
-    let told = lhs.indices.iter().all(|v| derived.depth(*v, &known) != usize::MAX);
+    let told = lhs.indices.iter().all(|v| derived.follows(*v, &known));
     match told && ordered {
         true => Ok(Tiles { at, tiles, beside }),
         false => Err(NoTiles::Rows),
@@ -135,9 +135,9 @@ fn is_raced(program: &Program, kernel: &Kernel, lhs: &Access, loops: &[IndexVar]
     let derived = &program.derived;
     let Some((&var, outer)) = loops.split_last() else { return false };
     let known = [&lhs.indices[..], outer].concat();
-    let one = lhs.indices.iter().all(|v| derived.depth(*v, outer) != usize::MAX);
+    let one = lhs.indices.iter().all(|v| derived.follows(*v, outer));
     let Some(unit) = kernel.tags.get(&var).and_then(|tag| tag.gpu()) else { return false };
-    derived.depth(var, &known) == usize::MAX && !(one && unit == Unit::Thread)
+    !(derived.follows(var, &known) || one && unit == Unit::Thread)
 }
 
 fn asks(kernel: &Kernel, var: IndexVar) -> bool {

@@ -8,6 +8,7 @@
 use super::lattice::Lattice;
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Stmt, print};
+use crate::format::LevelSpec;
 use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::fmt::Write;
@@ -44,13 +45,7 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
             walk(facts, body, bound, out);
             bound.pop();
         }
-        Stmt::Where { consumer, producer } => {
-            walk(facts, producer, bound, out);
-            walk(facts, consumer, bound, out);
-        }
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| walk(facts, part, bound, out)),
-        Stmt::Within { body, .. } => walk(facts, body, bound, out),
-        Stmt::Assign { .. } => {}
+        _ => s.children().into_iter().for_each(|child| walk(facts, child, bound, out)),
     }
 }
 
@@ -58,20 +53,11 @@ fn walk(facts: Facts<'_>, s: &Stmt, bound: &mut Vec<IndexVar>, out: &mut String)
 fn iterators(program: &Program, body: &Stmt, var: IndexVar, bound: &[IndexVar]) -> Vec<Access> {
     let mut found: Vec<Access> = vec![];
     for access in body.reads() {
-        let next = levels(program, access).find(|(v, _)| !bound.contains(v));
-        if next.is_some_and(|(v, full)| v == var && !full) && !found.contains(access) {
+        let next = program.levels(access).into_iter().find(|(_, v)| !bound.contains(v));
+        let lists = |(level, v): (LevelSpec, _)| v == var && !level.kind.properties().full;
+        if next.is_some_and(lists) && !found.contains(access) {
             found.push(access.clone());
         }
     }
     found
-}
-
-/// Variable and fullness of each level of an access.
-fn levels<'p>(
-    program: &'p Program,
-    access: &'p Access,
-) -> impl Iterator<Item = (IndexVar, bool)> + 'p {
-    let levels = program.storage(access.tensor).format.levels();
-    let vars = program.level_vars(access.tensor, &access.indices);
-    vars.into_iter().zip(levels).map(|(v, l)| (v, l.kind.properties().full))
 }

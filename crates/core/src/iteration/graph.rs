@@ -116,9 +116,7 @@ struct Path {
 /// The paths of the operands of a kernel, and that of its result at the end.
 fn paths(program: &Program, kernel: &Kernel) -> Vec<Path> {
     let path = |name: String, access: &Access| {
-        let levels = program.storage(access.tensor).format.levels();
-        let vars = program.level_vars(access.tensor, &access.indices);
-        let steps = vars.into_iter().zip(levels).map(|(v, l)| (v, l.kind.name())).collect();
+        let steps = program.levels(access).into_iter().map(|(l, v)| (v, l.kind.name())).collect();
         Path { name, steps }
     };
     let mut seen: Vec<&Access> = vec![];

@@ -76,7 +76,7 @@ impl Legaliser<'_> {
     fn basis_of(&self, levels: Vec<IndexVar>, plain: &[IndexVar]) -> Vec<IndexVar> {
         let mut basis: Vec<IndexVar> = vec![];
         for var in levels.iter().chain(plain) {
-            if self.depth(*var, &basis) == usize::MAX {
+            if !self.follows(*var, &basis) {
                 basis.push(*var);
             }
         }
@@ -88,8 +88,13 @@ impl Legaliser<'_> {
         self.program.derived.depth(var, loops)
     }
 
+    /// Whether a variable has a value once others have.
+    pub(super) fn follows(&self, var: IndexVar, known: &[IndexVar]) -> bool {
+        self.program.derived.follows(var, known)
+    }
+
     /// Whether a loop variable is reduced: it does not follow from the variables of the result.
     pub(super) fn is_reduced(&self, var: IndexVar, task: &Task) -> bool {
-        self.depth(var, &task.vars) == usize::MAX
+        !self.follows(var, &task.vars)
     }
 }

@@ -205,7 +205,7 @@ impl Estimate<'_> {
 
     /// Whether a variable has a value in the loops so far.
     fn is_known(&self, var: IndexVar) -> bool {
-        self.operands.legaliser.depth(var, &self.bound) != usize::MAX
+        self.operands.legaliser.follows(var, &self.bound)
     }
 
     fn dimension(&self, var: IndexVar) -> f64 {

@@ -91,8 +91,7 @@ impl Legaliser<'_> {
     fn only_sparse_var(&self, value: &Expr) -> Option<IndexVar> {
         let mut found: Vec<IndexVar> = vec![];
         for access in value.accesses() {
-            let levels = self.program.storage(access.tensor).format.levels();
-            for (level, var) in levels.iter().zip(self.level_vars(access)) {
+            for (level, var) in self.program.levels(access) {
                 if !level.kind.properties().full && !found.contains(&var) {
                     found.push(var);
                 }

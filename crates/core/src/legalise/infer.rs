@@ -73,10 +73,8 @@ impl Legaliser<'_> {
     /// Whether some operand lists the coordinates of a variable in its outermost level.
     fn is_listed(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().any(|a| {
-            let levels = self.program.storage(a.tensor).format.levels();
-            let first = self.level_vars(a).first() == Some(&var);
             let lists = |l: &LevelSpec| !l.kind.properties().full && l.kind.properties().unique;
-            first && levels.first().is_some_and(lists)
+            self.program.levels(a).first().is_some_and(|(level, v)| *v == var && lists(level))
         })
     }
 

@@ -121,7 +121,7 @@ impl Legaliser<'_> {
             return e.map_children(&mut |child| self.registers(child, vars, compute, producers));
         };
         let free = Expr::Reduce { op, vars: reduced.clone(), body: body.clone() }.free_vars();
-        let known = |v: &&IndexVar| self.depth(**v, vars) != usize::MAX;
+        let known = |v: &&IndexVar| self.follows(**v, vars);
         let depth = free.iter().filter(known).map(|&v| self.depth(v, vars)).max().unwrap_or(0);
         let order = self.inner_order(&reduced, &body);
         let mut within = vec![];

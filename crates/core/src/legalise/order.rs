@@ -104,14 +104,11 @@ impl Legaliser<'_> {
     fn passes_by(&self, access: &Access, all: &[Access]) -> bool {
         let others = || all.iter().filter(|a| *a != access);
         let lists = |a: &Access, var: IndexVar| {
-            let levels = self.program.storage(a.tensor).format.levels();
-            let sparse =
-                |(level, v): (&LevelSpec, IndexVar)| v == var && !level.kind.properties().full;
-            levels.iter().zip(self.level_vars(a)).any(sparse)
+            let levels = self.program.levels(a);
+            levels.into_iter().any(|(level, v)| v == var && !level.kind.properties().full)
         };
-        let levels = self.program.storage(access.tensor).format.levels();
         let mut visited = None;
-        levels.iter().zip(self.level_vars(access)).any(|(level, var)| {
+        self.program.levels(access).into_iter().any(|(level, var)| {
             let meets =
                 |a: &Access| lists(a, var) && visited.is_some_and(|v| !a.indices.contains(&v));
             let found = !level.kind.properties().full && others().any(meets);
@@ -156,10 +153,10 @@ impl Legaliser<'_> {
     /// entries are in no order, and either something is done elsewhere too, or another operand has to
     /// be walked beside it, or the loops come to the level before those above it.
     fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
-        let levels = self.program.storage(access.tensor).format.levels();
+        let levels = self.program.levels(access);
         let mut latest = 0;
         let mut is_against = false;
-        let hashed = levels.iter().zip(self.level_vars(access)).filter(|(level, var)| {
+        let hashed = levels.iter().filter(|(level, var)| {
             let (p, depth) = (level.kind.properties(), self.depth(*var, loops));
             let hashed = level.kind.locates() && !p.ordered;
             is_against |= hashed && depth < latest;
@@ -216,15 +213,13 @@ impl Legaliser<'_> {
     ) -> Vec<(IndexVar, IndexVar)> {
         let mut edges = vec![];
         for access in accesses {
-            let levels = self.program.storage(access.tensor).format.levels();
-            let of_levels = self.level_vars(access);
-            for (k, level) in levels.iter().enumerate() {
-                let to = of_levels[k];
+            let levels = self.program.levels(access);
+            for (k, &(level, to)) in levels.iter().enumerate() {
                 if !vars.contains(&to) {
                     continue;
                 }
                 let full = level.kind.properties().full;
-                for (&from, above) in of_levels[..k].iter().zip(levels) {
+                for &(above, from) in &levels[..k] {
                     let needed = !full || is_block_of(above.map, level.map);
                     if needed && from != to && vars.contains(&from) {
                         edges.push((from, to));

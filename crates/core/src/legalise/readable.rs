@@ -39,8 +39,6 @@ pub fn searched(program: &Program, kernel: &Kernel) -> usize {
 /// Whether some loops come to a level that lists coordinates when its coordinate is known already.
 fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     let derived = &program.derived;
-    let levels = program.storage(access.tensor).format.levels();
-    let vars = program.level_vars(access.tensor, &access.indices);
     let loops = kernel.body.loops();
     let fused = |v: &IndexVar| {
         derived.relations().any(|(own, relation)| {
@@ -50,9 +48,9 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
         })
     };
     let mut latest = 0;
-    levels.iter().zip(&vars).any(|(level, var)| {
-        let depth = derived.depth(*var, &loops);
-        let known = depth < latest || (!loops.contains(var) && fused(var));
+    program.levels(access).into_iter().any(|(level, var)| {
+        let depth = derived.depth(var, &loops);
+        let known = depth < latest || (!loops.contains(&var) && fused(&var));
         latest = latest.max(depth);
         !level.kind.properties().full && !level.kind.locates() && known
     })

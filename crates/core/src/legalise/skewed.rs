@@ -33,9 +33,8 @@ impl Legaliser<'_> {
     fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let entries = *self.request.entries.get(&id)? as f64;
-        let levels = self.program.storage(access.tensor).format.levels();
         let mut positions = 1.0;
-        for (level, of) in levels.iter().zip(self.level_vars(access)) {
+        for (level, of) in self.program.levels(access) {
             let dimension = *self.request.dims.get(&of)? as f64;
             let cells = positions * dimension;
             let filled = match level.kind.properties().full {

@@ -85,9 +85,8 @@ impl Legaliser<'_> {
     fn fits_within(&self, reduction: &Expr, outer: &[IndexVar]) -> bool {
         reduction.accesses().iter().all(|access| {
             let mut below_inner = false;
-            let levels = self.program.storage(access.tensor).format.levels();
-            levels.iter().zip(self.level_vars(access)).all(|(level, var)| {
-                let is_outer = self.depth(var, outer) != usize::MAX;
+            self.program.levels(access).into_iter().all(|(level, var)| {
+                let is_outer = self.follows(var, outer);
                 let fits = level.kind.properties().full || !is_outer || !below_inner;
                 below_inner |= !is_outer;
                 fits

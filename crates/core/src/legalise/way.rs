@@ -79,29 +79,21 @@ impl Ways<'_> {
 
     /// Operands that any loops may read: against the order of their levels they are searched.
     fn way_of_plain(self, access: &Access, loops: &[IndexVar]) -> Way {
-        let levels = self.program.storage(access.tensor).format.levels();
         let mut latest = 0;
-        let against = levels
-            .iter()
-            .zip(self.program.level_vars(access.tensor, &access.indices))
-            .any(|(level, var)| {
-                let depth = self.program.derived.depth(var, loops);
-                let against = !level.kind.properties().full && depth < latest;
-                latest = latest.max(depth);
-                against
-            });
+        let against = self.program.levels(access).into_iter().any(|(level, var)| {
+            let depth = self.program.derived.depth(var, loops);
+            let against = !level.kind.properties().full && depth < latest;
+            latest = latest.max(depth);
+            against
+        });
         if against { Way::Searched } else { Way::Direct }
     }
 
     /// How loops come down the levels of an operand; `None` if they cannot.
     fn way_down(self, access: &Access, loops: &[IndexVar]) -> Option<Way> {
-        let format = &self.program.storage(access.tensor).format;
         let mut reached = 0;
         let mut way = Way::Direct;
-        for (k, var) in
-            self.program.level_vars(access.tensor, &access.indices).into_iter().enumerate()
-        {
-            let level = format.levels()[k];
+        for (level, var) in self.program.levels(access) {
             let p = level.kind.properties();
             let depth = self.program.derived.depth(var, loops);
             let iterated = loops.contains(&var) && depth > reached;

@@ -159,7 +159,7 @@ impl Lowerer<'_> {
 
     pub(super) fn is_told_by_result(&self, var: IndexVar) -> bool {
         let modes = &self.program.tensors[self.kernel.result].modes;
-        self.program.derived.depth(var, modes) != usize::MAX
+        self.program.derived.follows(var, modes)
     }
 
     /// What iterations of the outermost loop count, and the tensors that know the work behind it.

@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         scope.loops.iter().enumerate().any(|(k, &var)| {
             let known = [&lhs.indices[..], &scope.loops[..k]].concat();
             let again = op.is_some() && scope.repeating.contains(&var);
-            self.unit(var).is_some() && (again || derived.depth(var, &known) == usize::MAX)
+            self.unit(var).is_some() && (again || !derived.follows(var, &known))
         })
     }
 

@@ -110,7 +110,7 @@ impl Nest<'_> {
             Stmt::Sequence(_) | Stmt::Within { .. } => None,
             Stmt::Assign { lhs, op, .. } => {
                 let derived = &self.program.derived;
-                let known = |v: &IndexVar| derived.depth(*v, &self.outer) != usize::MAX;
+                let known = |v: &IndexVar| derived.follows(*v, &self.outer);
                 let register = matches!(self.program.tensors[lhs.tensor].role, Role::Register(_));
                 let sums = !register
                     && lhs.indices.iter().all(known)
@@ -128,7 +128,7 @@ impl Nest<'_> {
 
     /// Whether a loop variable does not follow from the coordinates that are written.
     fn is_reduced(&self, var: IndexVar, lhs: &Access) -> bool {
-        self.program.derived.depth(var, &lhs.indices) == usize::MAX
+        !self.program.derived.follows(var, &lhs.indices)
     }
 
     /// The loop with its sum in a register.
@@ -188,7 +188,7 @@ impl Nest<'_> {
     fn factored(&self, body: Expr) -> (Option<Expr>, Expr) {
         let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
         // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
-        let known = |&v: &IndexVar| self.program.derived.depth(v, &self.outer) != usize::MAX;
+        let known = |&v: &IndexVar| self.program.derived.follows(v, &self.outer);
         let is_fixed = |e: &Expr| match e {
             Expr::Access(a) => {
                 matches!(self.program.tensors[a.tensor].role, Role::Input(_))

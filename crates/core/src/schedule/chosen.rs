@@ -91,35 +91,23 @@ fn collect(s: &Stmt, around: &mut Vec<IndexVar>, chains: &mut Vec<Vec<IndexVar>>
             collect(body, around, chains);
             around.pop();
         }
-        Stmt::Where { consumer, producer } => {
-            collect(producer, around, chains);
-            collect(consumer, around, chains);
-        }
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| collect(part, around, chains)),
-        Stmt::Within { body, .. } => collect(body, around, chains),
         Stmt::Assign { .. } => chains.push(around.clone()),
+        _ => s.children().into_iter().for_each(|child| collect(child, around, chains)),
     }
 }
 
 /// A command for each part that is computed beforehand, outer ones first.
 fn parts(program: &Program, s: &Stmt, commands: &mut Vec<Command>) {
-    match s {
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => parts(program, body, commands),
-        Stmt::Sequence(all) => all.iter().for_each(|part| parts(program, part, commands)),
-        Stmt::Where { consumer, producer } => {
-            if let Some((lhs, value)) = whole(producer) {
-                let vars: Vec<String> =
-                    lhs.indices.iter().map(|&v| program.vars[v].clone()).collect();
-                let own = vars.clone();
-                let workspace = program.tensors[lhs.tensor].name.clone();
-                let value = print::expr(program, &value);
-                commands.push(Command::Precompute { value, vars, own, workspace, kind: None });
-            }
-            parts(program, producer, commands);
-            parts(program, consumer, commands);
-        }
-        Stmt::Assign { .. } => {}
+    if let Stmt::Where { producer, .. } = s
+        && let Some((lhs, value)) = whole(producer)
+    {
+        let vars: Vec<String> = lhs.indices.iter().map(|&v| program.vars[v].clone()).collect();
+        let own = vars.clone();
+        let workspace = program.tensors[lhs.tensor].name.clone();
+        let value = print::expr(program, &value);
+        commands.push(Command::Precompute { value, vars, own, workspace, kind: None });
     }
+    s.children().into_iter().for_each(|child| parts(program, child, commands));
 }
 
 /// What a producer writes, with what was computed for it beforehand put back.

@@ -253,7 +253,7 @@ impl Nest<'_> {
 
     /// Whether the coordinates that are written tell a variable.
     fn is_told(&self, var: IndexVar) -> bool {
-        self.program.derived.depth(var, &self.lhs.indices) != usize::MAX
+        self.program.derived.follows(var, &self.lhs.indices)
     }
 
     /// The operand whose level over a variable stores its coordinates.

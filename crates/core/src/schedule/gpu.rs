@@ -161,7 +161,7 @@ fn raced(s: &Scheduler<'_>, var: IndexVar, outer: &[IndexVar]) -> Option<Access>
     let again = repeating(&s.program, s.kernel(), var).is_some();
     assignments_within(&s.kernel().body, var, &mut |lhs, inside| {
         let known = [&lhs.indices[..], outer].concat();
-        if !inside && (again || s.program.derived.depth(var, &known) == usize::MAX) {
+        if !inside && (again || !s.program.derived.follows(var, &known)) {
             found.get_or_insert(lhs.clone());
         }
     });
@@ -199,7 +199,7 @@ fn shared(
         (Races::Temporary | Races::ParallelReduction, _) if tiled(s, var).is_ok() => Ok(()),
         (Races::Temporary | Races::ParallelReduction, ir::Unit::Thread) => {
             let derived = &s.program.derived;
-            let known = |v: &IndexVar| derived.depth(*v, outer) != usize::MAX;
+            let known = |v: &IndexVar| derived.follows(*v, outer);
             if lhs.indices.iter().all(known) {
                 return Ok(());
             }

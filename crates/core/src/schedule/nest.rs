@@ -8,20 +8,7 @@ use crate::notation::Access;
 pub(super) fn at_loops(s: Stmt, vars: &[IndexVar], f: &mut dyn FnMut(Stmt) -> Stmt) -> Stmt {
     match s {
         Stmt::Forall { var, .. } if vars.contains(&var) => f(s),
-        Stmt::Forall { var, body } => {
-            Stmt::Forall { var, body: Box::new(at_loops(*body, vars, f)) }
-        }
-        Stmt::Where { consumer, producer } => Stmt::Where {
-            consumer: Box::new(at_loops(*consumer, vars, f)),
-            producer: Box::new(at_loops(*producer, vars, f)),
-        },
-        Stmt::Sequence(parts) => {
-            Stmt::Sequence(parts.into_iter().map(|part| at_loops(part, vars, f)).collect())
-        }
-        Stmt::Within { pattern, body } => {
-            Stmt::Within { pattern, body: Box::new(at_loops(*body, vars, f)) }
-        }
-        Stmt::Assign { .. } => s,
+        s => s.map_children(&mut |child| at_loops(child, vars, f)),
     }
 }
 
@@ -41,23 +28,16 @@ pub(super) fn around(s: &Stmt, var: IndexVar) -> Vec<Vec<IndexVar>> {
 }
 
 fn collect(s: &Stmt, var: IndexVar, outer: &mut Vec<IndexVar>, found: &mut Vec<Vec<IndexVar>>) {
-    match s {
-        Stmt::Forall { var: v, body } => {
-            if *v == var {
-                found.push(outer.clone());
-            }
-            outer.push(*v);
-            collect(body, var, outer, found);
-            outer.pop();
-        }
-        Stmt::Where { consumer, producer } => {
-            collect(consumer, var, outer, found);
-            collect(producer, var, outer, found);
-        }
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| collect(part, var, outer, found)),
-        Stmt::Within { body, .. } => collect(body, var, outer, found),
-        Stmt::Assign { .. } => {}
+    let own = match s {
+        Stmt::Forall { var, .. } => Some(*var),
+        _ => None,
+    };
+    if own == Some(var) {
+        found.push(outer.clone());
     }
+    outer.extend(own);
+    s.children().into_iter().for_each(|child| collect(child, var, outer, found));
+    outer.truncate(outer.len() - usize::from(own.is_some()));
 }
 
 /// Calls `f` with what is written in loops over a variable, and whether it is a temporary that
@@ -74,13 +54,8 @@ fn within(s: &Stmt, var: IndexVar, inside: (bool, bool), f: &mut dyn FnMut(&Acce
             within(producer, var, (inside.0, inside.0), f);
             within(consumer, var, inside, f);
         }
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| within(part, var, inside, f)),
-        Stmt::Within { body, .. } => within(body, var, inside, f),
-        Stmt::Assign { lhs, .. } => {
-            if inside.0 {
-                f(lhs, inside.1);
-            }
-        }
+        Stmt::Assign { lhs, .. } if inside.0 => f(lhs, inside.1),
+        _ => s.children().into_iter().for_each(|child| within(child, var, inside, f)),
     }
 }
 
@@ -96,12 +71,7 @@ pub(super) fn assignments(
             assignments(body, outer, f);
             outer.pop();
         }
-        Stmt::Where { consumer, producer } => {
-            assignments(consumer, outer, f);
-            assignments(producer, outer, f);
-        }
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| assignments(part, outer, f)),
-        Stmt::Within { body, .. } => assignments(body, outer, f),
         Stmt::Assign { .. } => f(s, outer),
+        _ => s.children().into_iter().for_each(|child| assignments(child, outer, f)),
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
 fn raced(s: &Scheduler<'_>, var: IndexVar) -> Option<Access> {
     let mut found = None;
     super::nest::assignments_within(&s.kernel().body, var, &mut |lhs, inside| {
-        let follows = s.program.derived.depth(var, &lhs.indices) != usize::MAX;
+        let follows = s.program.derived.follows(var, &lhs.indices);
         if !follows && !inside {
             found.get_or_insert(lhs.clone());
         }

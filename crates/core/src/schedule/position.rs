@@ -34,8 +34,7 @@ pub(super) fn pos(
     check_levels(s, &access, first, last)?;
     let above = vars[..first].to_vec();
     let derived = &s.program.derived;
-    let known =
-        |outer: &Vec<IndexVar>| above.iter().all(|v| derived.depth(*v, outer) != usize::MAX);
+    let known = |outer: &Vec<IndexVar>| above.iter().all(|v| derived.follows(*v, outer));
     if !around(&s.kernel().body, var).iter().all(known) {
         let above: Vec<&str> = above.iter().map(|&v| s.name(v)).collect();
         let (above, tensor) = (above.join(", "), tensor.to_owned());

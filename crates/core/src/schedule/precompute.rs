@@ -159,7 +159,7 @@ pub(super) fn apart(
     };
     // Values for the same element come again if loops around are not over what is written.
     let again = |loops: Vec<IndexVar>| {
-        let reduced = |v: &IndexVar| s.program.derived.depth(*v, &lhs.indices) == usize::MAX;
+        let reduced = |v: &IndexVar| !s.program.derived.follows(*v, &lhs.indices);
         op.filter(|_| outer.later || loops.iter().any(reduced))
     };
     let own = |v: &IndexVar| split.vars.iter().find(|(n, _)| n == v).map_or(*v, |(_, own)| *own);
@@ -325,19 +325,10 @@ fn renamed(s: Stmt, own: &dyn Fn(&IndexVar) -> IndexVar) -> Stmt {
         Stmt::Forall { var, body } => {
             Stmt::Forall { var: own(&var), body: Box::new(renamed(*body, own)) }
         }
-        Stmt::Where { consumer, producer } => Stmt::Where {
-            consumer: Box::new(renamed(*consumer, own)),
-            producer: Box::new(renamed(*producer, own)),
-        },
-        Stmt::Sequence(parts) => {
-            Stmt::Sequence(parts.into_iter().map(|part| renamed(part, own)).collect())
-        }
-        Stmt::Within { pattern, body } => {
-            Stmt::Within { pattern, body: Box::new(renamed(*body, own)) }
-        }
         Stmt::Assign { lhs, op, rhs } => {
             let lhs = Access { indices: lhs.indices.iter().map(own).collect(), ..lhs };
             Stmt::Assign { lhs, op, rhs: expression::renamed(rhs, own) }
         }
+        _ => s.map_children(&mut |child| renamed(child, own)),
     }
 }

@@ -97,9 +97,7 @@ impl<'s> Scheduler<'s> {
         for var in self.kernel().body.loops() {
             let Some(p) = derived.position(var) else { continue };
             let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
-            let known = |outer: &Vec<IndexVar>| {
-                above.iter().all(|v| derived.depth(*v, outer) != usize::MAX)
-            };
+            let known = |outer: &Vec<IndexVar>| above.iter().all(|v| derived.follows(*v, outer));
             if !nest::around(&self.kernel().body, var).iter().all(known) {
                 let above: Vec<&str> = above.iter().map(|&v| self.name(v)).collect();
                 let (above, name) = (above.join(", "), self.name(var));

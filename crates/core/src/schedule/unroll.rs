@@ -32,15 +32,12 @@ pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(
 
 /// How many copies there will be of what most are made of.
 fn copies(s: &Scheduler<'_>, stmt: &Stmt) -> u64 {
-    let most = |parts: &[&Stmt]| parts.iter().map(|part| copies(s, part)).max().unwrap_or(1);
+    let inside = stmt.children().into_iter().map(|child| copies(s, child)).max().unwrap_or(1);
     match stmt {
-        Stmt::Forall { var, body } => {
+        Stmt::Forall { var, .. } => {
             let tag = s.kernel().tags.get(var);
-            tag.and_then(|tag| tag.unroll).unwrap_or(1).saturating_mul(copies(s, body))
+            tag.and_then(|tag| tag.unroll).unwrap_or(1).saturating_mul(inside)
         }
-        Stmt::Where { consumer, producer } => most(&[consumer, producer]),
-        Stmt::Sequence(parts) => most(&parts.iter().collect::<Vec<_>>()),
-        Stmt::Within { body, .. } => copies(s, body),
-        Stmt::Assign { .. } => 1,
+        _ => inside,
     }
 }

@@ -156,7 +156,7 @@ impl Needs {
     /// Whether something that is needed follows from a loop variable.
     fn depends(&self, s: &Scheduler<'_>, var: IndexVar, loops: &[IndexVar]) -> bool {
         let others: Vec<IndexVar> = loops.iter().copied().filter(|&v| v != var).collect();
-        let known = |v: &IndexVar| s.program.derived.depth(*v, &others) != usize::MAX;
+        let known = |v: &IndexVar| s.program.derived.follows(*v, &others);
         self.vars.iter().any(|v| *v == var || !known(v))
     }
 }

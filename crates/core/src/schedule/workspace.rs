@@ -84,12 +84,10 @@ pub(super) fn declare(
     others.retain(|v| !vars.contains(v));
     // Whether there is a value differs from one element to the next.
     let has_sparse = part.accesses().into_iter().any(|a| {
-        let levels = s.program.storage(a.tensor).format.levels();
-        let level_vars = s.program.level_vars(a.tensor, &a.indices);
-        let without =
-            |v: &IndexVar, given: &[IndexVar]| s.program.derived.depth(*v, given) == usize::MAX;
-        let lists = |(l, v): (&LevelSpec, _)| !l.kind.properties().full && without(v, shared);
-        level_vars.iter().any(|v| without(v, &others)) && levels.iter().zip(&level_vars).any(lists)
+        let levels = s.program.levels(a);
+        let without = |v: IndexVar, given: &[IndexVar]| !s.program.derived.follows(v, given);
+        let lists = |(l, v): &(LevelSpec, _)| !l.kind.properties().full && without(*v, shared);
+        levels.iter().any(|(_, v)| without(*v, &others)) && levels.iter().any(lists)
     });
     let counted = vars.iter().find(|v| s.program.derived.position(**v).is_some());
     if let (Some(&var), Some(Kind::Listed | Kind::Bitmap)) = (counted, kind) {

@@ -332,8 +332,7 @@ impl Legaliser<'_> {
         let mut least = dimension;
         for factor in factors {
             let Factor::Operand(access) = factor else { continue };
-            let levels = self.program.storage(access.tensor).format.levels();
-            for (k, (level, v)) in levels.iter().zip(self.level_vars(access)).enumerate() {
+            for (k, (level, v)) in self.program.levels(access).into_iter().enumerate() {
                 if v == var && !level.kind.properties().full {
                     let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };
                     least = least.min(listed);
@@ -352,9 +351,8 @@ impl Legaliser<'_> {
     fn lists(&self, factors: &[Factor], of: impl Fn(IndexVar) -> bool) -> bool {
         factors.iter().any(|factor| {
             let Factor::Operand(access) = factor else { return false };
-            let levels = self.program.storage(access.tensor).format.levels();
-            let mut vars = levels.iter().zip(self.level_vars(access));
-            vars.any(|(level, v)| !level.kind.properties().full && of(v))
+            let mut levels = self.program.levels(access).into_iter();
+            levels.any(|(level, v)| !level.kind.properties().full && of(v))
         })
     }
 
@@ -400,8 +398,7 @@ impl Legaliser<'_> {
         let split = match plan.way {
             Way::Split(split) => *split,
             Way::Nest(product, order) => {
-                let around = &product.outer[product.begun..];
-                let mut loops = around.iter().chain(&order);
+                let mut loops = product.outer[product.begun..].iter().chain(&order);
                 let again = partial || loops.any(|v| !lhs.indices.contains(v));
                 let op = again.then_some(ReduceOp::Add);
                 let rhs = self.value(&product.factors, target);

@@ -37,12 +37,11 @@ impl Legaliser<'_> {
         let listed = |factor: &&Factor| self.lists(std::slice::from_ref(factor), |v| v == var);
         let mut listing = rest.factors.iter().filter(listed);
         let Some(Factor::Operand(access)) = listing.next() else { return None };
-        let levels = self.program.storage(access.tensor).format.levels();
-        let vars = self.level_vars(access);
-        let level = vars.iter().position(|&v| v == var)?;
-        let (kind, p) = (levels[level].kind, levels[level].kind.properties());
+        let levels = self.program.levels(access);
+        let level = levels.iter().position(|(_, v)| *v == var)?;
+        let (kind, p) = (levels[level].0.kind, levels[level].0.kind.properties());
         let is_row = kind.walks() && !kind.locates() && p.compact && p.ordered && p.unique;
-        let is_reached = vars[..level].iter().all(|v| above.contains(v));
+        let is_reached = levels[..level].iter().all(|(_, v)| above.contains(v));
         let is_alone = listing.next().is_none() && !part.iter().any(|factor| listed(&factor));
         // Whether anything came has to be the same for every entry.
         let is_same = !part.iter().any(|factor| {
