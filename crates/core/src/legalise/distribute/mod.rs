@@ -401,7 +401,11 @@ impl Legaliser<'_> {
                 let mut loops = product.outer[product.begun..].iter().chain(&order);
                 let again = partial || loops.any(|v| !lhs.indices.contains(v));
                 let op = again.then_some(ReduceOp::Add);
-                let rhs = self.value(&product.factors, target);
+                // What inner loops do not change is multiplied outside of them.
+                let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
+                let mut factors = product.factors;
+                factors.sort_by_key(depth);
+                let rhs = self.value(&factors, target);
                 return Stmt::forall(&order, Stmt::Assign { lhs: lhs.clone(), op, rhs });
             }
         };
