@@ -82,6 +82,16 @@ fn machine_code(
     if !compiled.buffer.relocs().is_empty() {
         return Err(internal("the code calls what it was not given".to_owned()));
     }
+    let frame = compiled.buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
+    match effort {
+        _ if frame <= FRAME => {}
+        Effort::Quick => return machine_code(function, Effort::Full, hints, wide),
+        Effort::Full => {
+            let message = format!("{} would take {frame} bytes of stack", function.name);
+            return Err(Diagnostic::new(DiagnosticCode::UnsupportedBackend, message)
+                .help("compute parts of it by statements of their own, or use --backend c"));
+        }
+    }
     Ok(prefetch::encoded(compiled.code_buffer().to_vec(), compiled.buffer.traps()))
 }
 
@@ -113,6 +123,10 @@ fn translated(
     stmt::translate(function, builder, isa, hints, wide)?;
     Ok(context)
 }
+
+/// The most bytes of stack that code takes: threads have two million. Registers by a single pass take
+/// the more the longer the code.
+const FRAME: u32 = 512 << 10;
 
 /// What goes into the code of a function.
 #[derive(Clone, Copy)]

@@ -17,6 +17,9 @@ const MAX_POINTS: usize = 15;
 /// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
 const MAX_OPERANDS: usize = 32;
 
+/// Whether a value's operands are to meet in one merge.
+type Fits<'f> = &'f dyn Fn(&Legaliser<'_>, &Expr) -> bool;
+
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
     pub(super) fn split(&mut self, task: Task) -> Task {
@@ -94,34 +97,38 @@ impl Legaliser<'_> {
         })
     }
 
-    /// Replaces parts of a value until no merge has too many lattice points.
+    /// Replaces parts of a value until no merge has too many lattice points. Where already two
+    /// operands have them, which are of many levels each, two meet at a time.
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
         while !self.merges_little(&value, compute) {
             let mut done = false;
-            let narrowed = self.narrow_once(value.clone(), order, compute, &mut done);
+            let few: Fits<'_> = &|l, e| l.merges_little(e, compute);
+            value = self.narrow_once(value, order, (compute, few), &mut done);
+            if !done && self.listing(&value) > 2 {
+                let two: Fits<'_> = &|l, e| l.listing(e) == 2;
+                value = self.narrow_once(value, order, (compute, two), &mut done);
+            }
             if !done {
                 break;
             }
-            value = narrowed;
         }
         value
     }
 
-    /// Replaces the first operand tree, from the left, with as many points as one merge may have.
+    /// Replaces the first operand tree, from the left, that fits one merge.
     fn narrow_once(
         &mut self,
         e: Expr,
         order: &[IndexVar],
-        compute: DataType,
+        (compute, fits): (DataType, Fits<'_>),
         done: &mut bool,
     ) -> Expr {
         let is_one = self.points(&e, compute) <= 1 && self.listing(&e) <= MAX_OPERANDS / 2;
         if *done || is_one || matches!(e, Expr::Access(_)) {
             return e;
         }
-        let fits = self.merges_little(&e, compute);
-        if fits && e.free_vars().iter().all(|v| order.contains(v)) {
+        if fits(self, &e) && e.free_vars().iter().all(|v| order.contains(v)) {
             *done = true;
             let free = e.free_vars();
             let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
@@ -130,10 +137,10 @@ impl Legaliser<'_> {
         match e {
             Expr::Reduce { op, vars, body } => {
                 let inner: Vec<IndexVar> = order.iter().chain(&vars).copied().collect();
-                let body = self.narrow_once(*body, &inner, compute, done);
+                let body = self.narrow_once(*body, &inner, (compute, fits), done);
                 Expr::Reduce { op, vars, body: Box::new(body) }
             }
-            e => e.map_children(&mut |child| self.narrow_once(child, order, compute, done)),
+            e => e.map_children(&mut |child| self.narrow_once(child, order, (compute, fits), done)),
         }
     }
 

@@ -1,12 +1,14 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
-//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all] [--vectors native|narrow]`
+//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all] [--vectors native|narrow]
+//! [--print wrong|all]`
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
 //!
-//! With `--schedules all` every program that some command fits has a schedule.
+//! With `--schedules all` every program that some command fits has a schedule. With `--print all` each
+//! is printed before it runs, so that one that ends the process is seen.
 //!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     let mut backend = Backend::Jit;
     let mut infinities = false;
     let mut scheduled = false;
+    let mut printed = false;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -43,6 +46,7 @@ fn main() -> ExitCode {
             "--seed" => seed = number(),
             "--vectors" => tamis::use_vectors(vectors(&value)),
             "--schedules" => scheduled = value == "all",
+            "--print" => printed = value == "all",
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
             _ => {
@@ -62,6 +66,9 @@ fn main() -> ExitCode {
         let mut case = drawn(&mut random, backend, scheduled);
         if infinities {
             case = infinite::drawn(&case, &mut random);
+        }
+        if printed {
+            println!("seed {at}:\n{case}");
         }
         let check = |case: &Case| match infinities {
             true => infinite::check(case, backend),
