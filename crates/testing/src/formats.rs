@@ -91,9 +91,10 @@ fn composed(random: &mut Random, order: usize) -> String {
     for mode in modes {
         if random.one_in(3) {
             let size = 1 + random.below(4);
-            let place = random.below(levels.len() + 1);
-            levels.insert(place, format!("{mode}/{size}"));
-            let place = place + 1 + random.below(levels.len() - place);
+            let block = random.below(levels.len() + 1);
+            levels.insert(block, format!("{mode}/{size}"));
+            let least = if random.one_in(4) { 0 } else { block + 1 };
+            let place = least + random.below(levels.len() + 1 - least);
             levels.insert(place, format!("{mode}%{size}"));
         } else {
             levels.push(mode.to_owned());

@@ -40,7 +40,7 @@ impl Legaliser<'_> {
                 found.push(self.basis_of(self.outer_blocks(task, &levels), &plain));
             }
             for basis in found {
-                if !bases.contains(&basis) {
+                if !bases.contains(&basis) && self.is_independent(&basis) {
                     bases.push(basis);
                 }
             }
@@ -81,6 +81,13 @@ impl Legaliser<'_> {
             }
         }
         basis
+    }
+
+    /// Whether no variable follows from the others: one that did would come to each coordinate again,
+    /// or to the wrong ones.
+    fn is_independent(&self, basis: &[IndexVar]) -> bool {
+        let others = |k: usize| [&basis[..k], &basis[k + 1..]].concat();
+        (0..basis.len()).all(|k| !self.follows(basis[k], &others(k)))
     }
 
     /// After how many of the loops a variable has a value.
