@@ -89,9 +89,14 @@ impl Lowerer<'_> {
             Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
                 body.retain(|s| *s != yes);
                 let turns = lt(lo.clone(), hi.clone());
+                let whole = lo == int(0) && self.dims.values().any(|&d| hi == Expr::Var(d));
                 let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
                 let stmts = [before, produced, consumer.stmts].concat();
-                return Code { stmts: vec![when(turns, stmts)], covers: false };
+                // A dimension of size 0 gives zeros to multiply with, as in products of matrices.
+                return match whole {
+                    true => Code { stmts, covers: consumer.covers },
+                    false => Code { stmts: vec![when(turns, stmts)], covers: false },
+                };
             }
             Ok([s]) => match &s {
                 ir::Stmt::For { lo, hi, .. } => (Some(lt(lo.clone(), hi.clone())), vec![s]),

@@ -58,7 +58,8 @@ pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Su
 }
 
 /// Where the segments of the stream begin that a sum goes over, and what it reads at positions, if
-/// a value more is cheap and may be that of another segment.
+/// a value more is cheap and may be that of another segment. Whatever is read at the positions of
+/// the segments of one array has as many elements.
 fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
     let Expr::Load { array: pos, index: at, lanes: 1 } = &sum.lo else { return None };
     let end = load(*pos, add((**at).clone(), int(1)));

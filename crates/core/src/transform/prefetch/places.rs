@@ -35,7 +35,11 @@ impl Streams<'_> {
                 _ => None,
             });
             let Some(next @ Expr::Load { index, .. }) = next else { continue };
-            if let Some(chosen) = self.chosen(body, position, index) {
+            let Some(chosen) = self.chosen(body, position, index) else { continue };
+            // The place is read, so the coordinate of another segment has to lead to one.
+            let mut is_alone = true;
+            index.walk(&mut |e| is_alone &= !matches!(e, Expr::Var(v) if *v != chosen.var));
+            if is_alone {
                 hints.extend(self.ask(*array, next.clone(), &chosen, AHEAD));
             }
         }
