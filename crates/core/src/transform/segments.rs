@@ -2,25 +2,28 @@
 //! time.
 //!
 //! ```text
-//! for p in lo..hi { while pos[q + 1] <= p { q = q + 1 }  y[q] = y[q] + A[p] }
+//! for p1 in lo..hi { p = p0 * n + p1  while pos[q + 1] <= p { q = q + 1 }  y[q] = y[q] + A[p] }
 //!
-//! first = lo
-//! while first < hi {
-//!   p = first
-//!   while pos[q + 1] <= p { q = q + 1 }
-//!   last = min(hi, pos[q + 1])
-//!   for p in first..last { y[q] = y[q] + A[p] }
-//!   first = last
+//! if lo < hi {
+//!   first = p0 * n + lo
+//!   last = p0 * n + hi
+//!   while pos[q + 1] <= first { q = q + 1 }
+//!   while pos[q] < last {
+//!     for p in max(first, pos[q])..min(last, pos[q + 1]) { y[q] = y[q] + A[p] }
+//!     q = q + 1
+//!   }
+//!   q = q - 1
 //! }
 //! ```
 //!
-//! The inner loop has nothing to track, so that what belongs to a parent can stay in registers.
+//! The inner loop has nothing to track, so that what belongs to a parent can stay in registers, and
+//! no parent waits for the end of the one before.
 
 use super::affine::{beside, reads_inputs_only};
 use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
-use crate::ids::Var;
-use crate::ir::build::{assign, binary, int, lt, sub};
+use crate::ids::{Array, Var};
+use crate::ir::build::{add, assign, binary, int, load, lt, sub, when};
 use crate::ir::flow::{assigned, mentions, reads_first, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 
@@ -35,31 +38,59 @@ fn by_parent(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let at = body.iter().position(|s| !matches!(s, Stmt::Assign { .. }))?;
     let (before, rest) = (&body[..at], &body[at + 1..]);
-    let end = end_of_children(function, *var, body, at)?;
+    let Tracked { parent, pos, offset } = tracked(function, *var, body, at)?;
     if keeps_runs(rest) {
         return None;
     }
     let mut changed = vec![];
     assigned(body, &mut changed);
-    if changed.iter().any(|v| mentions(hi, *v)) || !reads_inputs_only(function, hi) {
+    let is_fixed =
+        |e: &Expr| !changed.iter().any(|v| mentions(e, *v)) && reads_inputs_only(function, e);
+    if !is_fixed(lo) || !is_fixed(hi) {
         return None;
     }
-    let [first, last] = ["first", "last"].map(|suffix| {
-        let name = format!("{}_{suffix}", function.vars[*var].name);
-        fresh(function, &name, Type::INDEX)
-    });
-    // What names the position is evaluated for the first one, and again for each.
-    let mut turn: Vec<Stmt> = body[..=at].to_vec();
-    for s in &mut turn {
-        *s = s.clone().map_children(&mut |e| replace(e, *var, &Expr::Var(first)), &mut |b| b);
+    let name = function.vars[*var].name.clone();
+    let mut named = |suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX);
+    let [first, last, position] = ["first", "last", "at"].map(&mut named);
+    let places = Places { var: *var, offset: &offset, position: Expr::Var(position) };
+    let each = [before, rest].concat().into_iter().map(|s| places.stmt(s)).collect();
+    let [first_at, last_at, q] = [first, last, parent].map(Expr::Var);
+    let next = |by: i64| assign(parent, add(q.clone(), int(by)));
+    let [begin, end] = [0, 1].map(|k| load(pos, add(q.clone(), int(k))));
+    let from = binary(BinaryOp::Max, first_at.clone(), begin.clone());
+    let to = binary(BinaryOp::Min, last_at.clone(), end.clone());
+    let children = Stmt::For { var: position, lo: from, hi: to, step: 1, body: each };
+    let skip = binary(BinaryOp::Le, end, first_at);
+    let all = vec![
+        assign(first, add(offset.clone(), lo.clone())),
+        assign(last, add(offset.clone(), hi.clone())),
+        Stmt::While { cond: skip, body: vec![next(1)] },
+        Stmt::While { cond: lt(begin, last_at), body: vec![children, next(1)] },
+        next(-1),
+    ];
+    Some(vec![when(lt(lo.clone(), hi.clone()), all)])
+}
+
+/// Statements of a loop by what is added to its variable, as statements of a loop over the sums.
+struct Places<'o> {
+    var: Var,
+    offset: &'o Expr,
+    position: Expr,
+}
+
+impl Places<'_> {
+    fn stmt(&self, s: Stmt) -> Stmt {
+        let block = &mut |b: Vec<Stmt>| b.into_iter().map(|s| self.stmt(s)).collect();
+        s.map_children(&mut |e| self.expr(e), block)
     }
-    let each = [before, rest].concat();
-    let (from, to) = (Expr::Var(first), Expr::Var(last));
-    turn.push(assign(last, binary(BinaryOp::Min, hi.clone(), end)));
-    turn.push(Stmt::For { var: *var, lo: from.clone(), hi: to.clone(), step: 1, body: each });
-    turn.push(assign(first, to));
-    let cond = lt(from, hi.clone());
-    Some(vec![assign(first, lo.clone()), Stmt::While { cond, body: turn }])
+
+    fn expr(&self, e: Expr) -> Expr {
+        match beside(&e, self.var) {
+            Some(offset) if offset == *self.offset => self.position.clone(),
+            Some(_) if e == Expr::Var(self.var) => sub(self.position.clone(), self.offset.clone()),
+            _ => e.map_children(&mut |child| self.expr(child)),
+        }
+    }
 }
 
 /// Whether turns hand something on under conditions: sums of runs, for which there is nothing to gain.
@@ -70,9 +101,17 @@ fn keeps_runs(rest: &[Stmt]) -> bool {
     changed.iter().any(|&v| reads_first(rest, v, &mut false))
 }
 
-/// The end of the children of the parent that the statement at a place of a loop tracks, as a
-/// value of the loop variable.
-fn end_of_children(function: &Function, var: Var, body: &[Stmt], at: usize) -> Option<Expr> {
+/// How a loop tracks the parent of each position.
+struct Tracked {
+    parent: Var,
+    /// Where children begin.
+    pos: Array,
+    /// What is added to the loop variable.
+    offset: Expr,
+}
+
+/// What the statement at a place of a loop tracks.
+fn tracked(function: &Function, var: Var, body: &[Stmt], at: usize) -> Option<Tracked> {
     let Stmt::While { cond: Expr::Binary(BinaryOp::Le, end, position), body: advance } = &body[at]
     else {
         return None;
@@ -94,5 +133,5 @@ fn end_of_children(function: &Function, var: Var, body: &[Stmt], at: usize) -> O
     let tracks = function.arrays[*array].role == Role::Input
         && beside(index, parent)? == int(1)
         && !changed.contains(&parent);
-    (fixed && tracks).then(|| sub((**end).clone(), offset))
+    (fixed && tracks).then_some(Tracked { parent, pos: *array, offset })
 }

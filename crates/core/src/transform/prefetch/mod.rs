@@ -164,6 +164,13 @@ impl Streams<'_> {
                     out.extend(steps.into_iter().flat_map(Steps::names));
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
+                Stmt::While { cond, body } if counted(&body).is_some() => {
+                    self.turns.push(Turn { var: counted(&body), is_every: true, end: None });
+                    let around = self.steps.take();
+                    out.push(Stmt::While { cond, body: self.block(body) });
+                    self.steps = around;
+                    self.turns.pop();
+                }
                 s => {
                     self.turns.push(Turn { var: None, is_every: false, end: None });
                     let around = self.steps.take();
@@ -222,13 +229,16 @@ impl Streams<'_> {
         turn.is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of some turn.
+    /// Whether two expressions are the beginning and the end of the segment of some turn, or of what
+    /// lies between others.
     fn is_segment(&self, turn: &Turn, e: &Expr, end: &Expr) -> bool {
-        let (Expr::Load { array, index, lanes: 1 }, Some(turn)) = (e, turn.var) else {
+        let begin = unbounded(e, BinaryOp::Max);
+        let (Expr::Load { array, index, lanes: 1 }, Some(turn)) = (begin, turn.var) else {
             return false;
         };
         let next = load(*array, add(Expr::Var(turn), int(1)));
-        **index == Expr::Var(turn) && *end == next && self.is_input(*array)
+        let is_end = *unbounded(end, BinaryOp::Min) == next;
+        **index == Expr::Var(turn) && is_end && self.is_input(*array)
     }
 
     /// The coordinate that a variable is set to by one of these statements, as a stream has it at a
@@ -293,6 +303,22 @@ impl Streams<'_> {
     }
 }
 
+/// The variable that the last statement of a body adds 1 to, if no other assigns it.
+fn counted(body: &[Stmt]) -> Option<Var> {
+    let (Stmt::Assign { var, value }, others) = body.split_last()? else { return None };
+    let mut changed = vec![];
+    assigned(others, &mut changed);
+    (*value == add(Expr::Var(*var), int(1)) && !changed.contains(var)).then_some(*var)
+}
+
+/// What a value is if it does not lie beyond a bound.
+fn unbounded(e: &Expr, bound: BinaryOp) -> &Expr {
+    match e {
+        Expr::Binary(op, _, value) if *op == bound => value,
+        e => e,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -324,6 +350,17 @@ mod tests {
             "for i in 0..n {\n p = pos[i]\n q = pos[i + 1]\n while p < q {\n \
              p = p + i64(A[p])\n }\n}",
             &["prefetch A[p + 1024] far | q = pos[i + 1]"],
+        );
+    }
+
+    #[test]
+    fn parts_of_segments_are_streams() {
+        check(
+            "i = 0\n while pos[i] < n {\n for p in max(k, pos[i])..min(n, pos[i + 1]) {\n \
+             y[i] = A[p]\n }\n i = i + 1\n}",
+            &[
+                "prefetch A[max(k, pos[i]) + 1024] far | for p in max(k, pos[i])..min(n, pos[i + 1]) {",
+            ],
         );
     }
 
