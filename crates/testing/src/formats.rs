@@ -65,7 +65,15 @@ fn matrix(random: &mut Random) -> String {
     let (i, j) = if random.one_in(3) { ("j", "i") } else { ("i", "j") };
     let outer = *random.pick(&["compressed", "dense", "hashed", "bitmap"]);
     let inner = *random.pick(&["range", "dense", "compressed", "hashed", "bitmap"]);
+    let size = 1 + random.below(4);
+    let mut blocks = vec![
+        format!("{j}-{i}: {outer}"),
+        format!("{i}/{size}: {}", random.pick(&["dense", "compressed", "hashed", "bitmap"])),
+        format!("{i}%{size}: dense"),
+    ];
+    random.shuffle(&mut blocks);
     let forms = [
+        blocks,
         vec![format!("{j}-{i}: compressed"), format!("{i}: range")],
         vec![format!("{j}-{i}: {outer}"), format!("{i}: {inner}")],
         vec![format!("{j}-{i}: compressed"), format!("{j}: range")],

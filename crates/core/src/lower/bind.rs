@@ -13,6 +13,7 @@ use crate::format::LevelMap;
 use crate::format::open::{Known, open};
 use crate::ids::{Id, IndexVar, Level, TensorId, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, sub};
+use crate::ir::flow::mentions;
 use crate::ir::{Expr, Stmt};
 
 /// What a value brings with it.
@@ -36,18 +37,22 @@ impl Lowerer<'_> {
     ) -> Bound {
         scope.bound.insert(own, value);
         let mut bound = Bound::default();
-        // Tiles and positions do not know of the diagonals that leave their coordinates open, what
+        // Tiles, positions, blocks and places do not know of the diagonals that leave their coordinates open, what
         // was fused of tiles of one variable not of the last tile's end, and positions not of that
         // of the tensor in its last blocks.
         let scheduled = self.program.derived.is_scheduled(own);
+        let mut followed: Vec<Var> = vec![];
         loop {
             if let Some((var, value, conditions)) = self.following(scope) {
                 let index = self.index(var);
+                let indirect = followed.iter().any(|v| mentions(&value, *v));
+                followed.push(index);
                 bound.stmts.push(assign(index, value));
                 scope.bound.insert(var, index);
                 let squared = scope.bound.keys().any(|&v| self.is_squared(v));
                 let stored = self.visits_positions(own) && !self.visits_positions(var);
-                let from_zero = scheduled && conditions.contains(&Condition::FromZero);
+                let from_zero =
+                    (scheduled || indirect) && conditions.contains(&Condition::FromZero);
                 if !exact || squared || stored || from_zero {
                     for condition in conditions {
                         let size = self.size(var, scope);
