@@ -196,11 +196,7 @@ impl Estimate<'_> {
         let facts = legaliser.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
-        let nothing = match &task.value {
-            Expr::Reduce { op, .. } => legaliser.program.identity(*op, facts.compute),
-            _ => Some(facts.fill(task.result)),
-        };
-        nothing.is_some_and(|n| n.same_value(c))
+        legaliser.ways().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
     /// Whether a variable has a value in the loops so far.

@@ -12,6 +12,7 @@ use super::Task;
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Walk};
+use crate::datatype::Scalar;
 use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -152,11 +153,19 @@ impl Ways<'_> {
         let facts = Facts { program: self.program, compute: task.compute };
         let absent = |a: &Access| a == access;
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
-        let nothing = match &task.value {
-            Expr::Reduce { op, .. } => self.program.identity(*op, facts.compute),
-            _ => Some(facts.fill(task.result)),
-        };
-        nothing.is_some_and(|n| n.same_value(c))
+        self.nothing(task).is_some_and(|n| n.same_value(c))
+    }
+
+    /// The value that has no effect: what elements of the result are that nobody writes, if a sum
+    /// of nothing is the same.
+    pub(super) fn nothing(self, task: &Task) -> Option<Scalar> {
+        let fill = Facts { program: self.program, compute: task.compute }.fill(task.result);
+        match &task.value {
+            Expr::Reduce { op, .. } => {
+                self.program.identity(*op, task.compute).filter(|zero| zero.same_value(fill))
+            }
+            _ => Some(fill),
+        }
     }
 
     /// Whether a sum over the entries of an operand is what the task wants of it, so that entries
