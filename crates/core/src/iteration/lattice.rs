@@ -103,16 +103,29 @@ fn terms(facts: Facts<'_>, body: &Stmt, iterators: &[Access]) -> Option<Vec<Poin
         .then_some(points)
 }
 
-/// Drops each point that does the same as a smaller one, and sorts by size.
+/// Sorts points by size, of which the first that fits a combination is taken, and drops each where
+/// the next that fits does the same. Not every smaller one does: the zeros that absent operands
+/// leave may differ in their signs, so that fewer operands may have a point of their own.
 fn simplify(bodies: BTreeMap<Set, Stmt>) -> Vec<Point> {
-    let covered = |present: Set, body: &Stmt| {
-        bodies.iter().any(|(&q, other)| q != present && q & !present == 0 && other == body)
-    };
-    let mut points: Vec<Point> = bodies
-        .iter()
-        .filter(|&(&present, body)| !covered(present, body))
-        .map(|(&present, body)| Point { present, body: body.clone() })
-        .collect();
+    let mut points: Vec<Point> =
+        bodies.into_iter().map(|(present, body)| Point { present, body }).collect();
     points.sort_by_key(|p| (std::cmp::Reverse(p.present.count_ones()), p.present));
+    let same_as = |p: &Point| points.iter().position(|q| q.body == p.body);
+    let does: Vec<Option<usize>> = points.iter().map(same_as).collect();
+    let within = |p: Set, q: Set| p & !q == 0;
+    let mut kept: Vec<usize> = (0..points.len()).collect();
+    for k in 0..points.len() {
+        let others: Vec<usize> = kept.iter().copied().filter(|&q| q != k).collect();
+        let is_same = |s: &usize| {
+            let taken = others.iter().find(|&&q| within(points[q].present, points[*s].present));
+            taken.is_some_and(|&q| does[q] == does[*s])
+        };
+        let mut above = (0..points.len()).filter(|&s| within(points[k].present, points[s].present));
+        if above.all(|s| is_same(&s)) {
+            kept = others;
+        }
+    }
+    let mut at = 0..;
+    points.retain(|_| at.next().is_some_and(|k| kept.contains(&k)));
     points
 }
