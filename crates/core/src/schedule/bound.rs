@@ -84,9 +84,11 @@ fn check_workspace(
     dimension: &dyn Fn(IndexVar) -> u64,
 ) -> Result<(), Diagnostic> {
     const WIDEST: u64 = 16;
-    // How many positions there are only the operand tells, and it is in memory.
-    let size = |&mode: &IndexVar| program.derived.size(mode, dimension).unwrap_or(1 << 32);
-    let elements = tensor.modes.iter().map(size).try_fold(1, u64::checked_mul);
+    // How many positions there are, in parts and places in these, only the operand tells, and it is in
+    // memory.
+    let sizes = || tensor.modes.iter().map(|&mode| program.derived.size(mode, dimension));
+    let positions = if sizes().any(|size| size.is_none()) { 1 << 32 } else { 1 };
+    let elements = sizes().flatten().try_fold(positions, u64::checked_mul);
     let fits = |n: u64| n.checked_mul(WIDEST).is_some_and(|bytes| i64::try_from(bytes).is_ok());
     if tensor.role != Role::Workspace || elements.is_some_and(fits) {
         return Ok(());
