@@ -27,13 +27,12 @@
 //! columns takes 0.8 of the time.
 
 use super::affine::{exchange, reads_inputs_only, shifted};
-use super::{Target, fresh, rewrite};
-use crate::algebra::BinaryOp;
+use super::{Target, by_turns, fresh, rewrite};
 use crate::datatype::Register;
 use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, int, mul, sub};
+use crate::ir::build::assign;
 use crate::ir::flow::{assigned, assigns, exposes, mentions, replace};
-use crate::ir::{Expr, Function, Stmt, Type};
+use crate::ir::{Expr, Function, Stmt};
 use std::collections::BTreeSet;
 
 /// Turns at once, where there are registers for their accumulators.
@@ -59,15 +58,15 @@ struct Turns<'s> {
 
 fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-    if let Some(asked) = asked(body) {
+    if let Some(question) = question(body) {
         let of = |answer| {
-            let body = answered(body, asked, answer);
+            let body = answered(body, question, answer);
             Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body }
         };
         // With hints, the hints are what takes time.
         let (then, without) = (vec![of(true)], of(false));
         let otherwise = jammed(function, target, &without)?;
-        return Some(vec![Stmt::If { cond: asked.clone(), then, otherwise }]);
+        return Some(vec![Stmt::If { cond: question.clone(), then, otherwise }]);
     }
     let turns = Turns::of(function, *var, body)?;
     let bytes = |v: &&Var| {
@@ -85,24 +84,12 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
     if registers == 0 || at_once < 2 {
         return None;
     }
-    let name = function.vars[*var].name.clone();
-    let [begin, end, mid] = ["first", "hi", "mid"]
-        .map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
-    let (from, to, middle) = (Expr::Var(begin), Expr::Var(end), Expr::Var(mid));
-    let count = int(at_once as i64);
-    let whole = mul(binary(BinaryOp::Div, sub(to.clone(), from.clone()), count.clone()), count);
     let several = turns.taken(function, at_once);
-    Some(vec![
-        assign(begin, lo.clone()),
-        assign(end, hi.clone()),
-        assign(mid, add(from.clone(), whole)),
-        Stmt::For { var: *var, lo: from, hi: middle.clone(), step: at_once as i64, body: several },
-        Stmt::For { var: *var, lo: middle, hi: to, step: 1, body: body.clone() },
-    ])
+    Some(by_turns(function, (*var, lo, hi), (at_once as i64, several), body))
 }
 
 /// What is asked in sums before hints are given, if it is the same in all turns.
-fn asked(body: &[Stmt]) -> Option<&Expr> {
+fn question(body: &[Stmt]) -> Option<&Expr> {
     let hints = |block: &[Stmt]| block.iter().all(|s| matches!(s, Stmt::Prefetch { .. }));
     body.iter().flat_map(Stmt::blocks).flatten().find_map(|s| match s {
         Stmt::If { cond: cond @ Expr::Var(v), then, .. }

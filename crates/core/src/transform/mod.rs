@@ -26,8 +26,10 @@ mod unswitch;
 
 pub use lanes::{Obstacle, obstacle};
 
+use crate::ids::Var;
+use crate::ir::build::{add, assign, div, for_loop, int, mul, sub};
 use crate::ir::verify::assert_valid;
-use crate::ir::{Function, Stmt};
+use crate::ir::{Expr, Function, Stmt, Type};
 use std::collections::BTreeSet;
 
 /// What the passes may assume of the machine that will run the function.
@@ -103,8 +105,30 @@ fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> 
     out
 }
 
+/// A loop `for var in lo..hi { body }` as one of several turns at once and one of those that are left:
+/// `several` is what so many turns do.
+fn by_turns(
+    function: &mut Function,
+    (var, lo, hi): (Var, &Expr, &Expr),
+    (turns, several): (i64, Vec<Stmt>),
+    body: &[Stmt],
+) -> Vec<Stmt> {
+    let name = function.vars[var].name.clone();
+    let [begin, end, mid] = ["first", "hi", "mid"]
+        .map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
+    let (from, to, middle) = (Expr::Var(begin), Expr::Var(end), Expr::Var(mid));
+    let count = div(sub(to.clone(), from.clone()), int(turns));
+    vec![
+        assign(begin, lo.clone()),
+        assign(end, hi.clone()),
+        assign(mid, add(from.clone(), mul(count, int(turns)))),
+        Stmt::For { var, lo: from, hi: middle.clone(), step: turns, body: several },
+        for_loop(var, middle, to, body.to_vec()),
+    ]
+}
+
 /// A new variable under a name that nothing else has.
-fn fresh(function: &mut Function, name: &str, ty: crate::ir::Type) -> crate::ids::Var {
+fn fresh(function: &mut Function, name: &str, ty: Type) -> Var {
     let vars = function.vars.iter().map(|v| v.name.as_str());
     let names = vars.chain(function.arrays.iter().map(|a| a.name.as_str()));
     // The numbers of names that begin with this one, which itself is the first.

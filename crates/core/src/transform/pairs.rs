@@ -18,10 +18,8 @@
 use std::ops::RangeInclusive;
 
 use super::affine::shifted;
-use super::{Target, fresh, rewrite};
-use crate::algebra::BinaryOp;
-use crate::ir::build::{add, assign, binary, int, mul, sub};
-use crate::ir::{Expr, Function, Stmt, Type};
+use super::{Target, by_turns, rewrite};
+use crate::ir::{Expr, Function, Stmt};
 
 /// The fewest accumulators that are worth the code where they are copied, and the most elsewhere.
 const FEW: usize = 4;
@@ -49,20 +47,9 @@ fn paired(function: &mut Function, s: &Stmt, worth: &RangeInclusive<usize>) -> O
     if !straight || !worth.contains(&body.iter().filter(accumulates).count()) {
         return None;
     }
-    let name = function.vars[*var].name.clone();
-    let [begin, end, mid] = ["first", "hi", "mid"]
-        .map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
-    let (from, to, middle) = (Expr::Var(begin), Expr::Var(end), Expr::Var(mid));
-    let pairs = binary(BinaryOp::Div, sub(to.clone(), from.clone()), int(2));
     let next = |s: &Stmt| s.clone().map_children(&mut |e| shifted(e, *var, 1), &mut |b| b);
     let both = body.iter().cloned().chain(body.iter().map(next)).collect();
-    Some(vec![
-        assign(begin, lo.clone()),
-        assign(end, hi.clone()),
-        assign(mid, add(from.clone(), mul(pairs, int(2)))),
-        Stmt::For { var: *var, lo: from, hi: middle.clone(), step: 2, body: both },
-        Stmt::For { var: *var, lo: middle, hi: to, step: 1, body: body.clone() },
-    ])
+    Some(by_turns(function, (*var, lo, hi), (2, both), body))
 }
 
 #[cfg(test)]

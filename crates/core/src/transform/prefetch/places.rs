@@ -40,7 +40,7 @@ impl Streams<'_> {
             let mut is_alone = true;
             index.walk(&mut |e| is_alone &= !matches!(e, Expr::Var(v) if *v != chosen.var));
             if is_alone {
-                hints.extend(self.ask(*array, next.clone(), &chosen, AHEAD));
+                hints.extend(self.hint(*array, next.clone(), &chosen, AHEAD));
             }
         }
         hints

@@ -34,7 +34,7 @@ impl Streams<'_> {
             // Later vectors of the same sum are on lines that are asked for already.
             let line = LINE / self.function.arrays[row.array].elem.size();
             let lines = (0..step).step_by(line).filter_map(|k| {
-                self.ask(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen, AHEAD)
+                self.hint(row.array, add(row.vectors[0].clone(), int(k)), &row.chosen, AHEAD)
             });
             let lines = lines.collect();
             hints.extend(self.scattered(&row.chosen).map(|scattered| when(scattered, lines)));
@@ -74,7 +74,7 @@ impl Streams<'_> {
         }
         for (row, bytes) in rows.into_iter().zip(bytes) {
             let lines = row.vectors.into_iter().step_by((LINE / bytes).max(1));
-            hints.extend(lines.filter_map(|at| self.ask(row.array, at, &row.chosen, AHEAD)));
+            hints.extend(lines.filter_map(|at| self.hint(row.array, at, &row.chosen, AHEAD)));
         }
         hints
     }
