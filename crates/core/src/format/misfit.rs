@@ -1,7 +1,7 @@
 //! Lists of levels that are no format, and why.
 
-use super::LevelSpec;
 use super::map::{LevelMap, recoveries};
+use super::{LevelSpec, chain_head};
 use crate::ids::{Id, Mode};
 use crate::level::RANGE;
 
@@ -91,7 +91,8 @@ impl Misfit {
             ),
             Misfit::PaddedDiagonal(_) => (
                 "-1 marks a position without a coordinate, but is a diagonal".into(),
-                "store a mode in the padded level".into(),
+                "store a mode in the singleton, or put it below a list: compressed(nonunique)"
+                    .into(),
             ),
             Misfit::InterleavedAlone(_) => (
                 "coordinates alternate only with those of singleton levels below".into(),
@@ -184,7 +185,7 @@ fn level_check(
         return Err(Misfit::SingletonFirst(k));
     }
     let diagonal = matches!(level.map, LevelMap::Diff { .. });
-    if diagonal && p.branchless && !p.compact {
+    if diagonal && p.branchless && !p.full && chain_head(levels, k) == k {
         return Err(Misfit::PaddedDiagonal(k));
     }
     let padded_below = levels[k + 1..]

@@ -171,12 +171,7 @@ impl Format {
     /// The first level of the chain that a level belongs to: a list of coordinates with one
     /// position per entry, as `coo` is. A level by itself is its own head.
     pub fn chain_head(&self, level: usize) -> usize {
-        let follows = |k: usize| {
-            let (above, here) = (self.levels[k - 1].kind, self.levels[k].kind.properties());
-            let lists = !above.properties().unique || self.chain_head(k - 1) < k - 1;
-            here.branchless && !here.full && here.compact && lists && above.append().is_some()
-        };
-        (1..=level).rev().find(|&k| !follows(k)).unwrap_or(0)
+        chain_head(&self.levels, level)
     }
 
     /// Whether a level has a level of its chain below it.
@@ -220,6 +215,16 @@ impl Format {
     pub fn recoveries(&self) -> Vec<(Mode, Recovery)> {
         map::recoveries(&self.levels, self.order).unwrap_or_default()
     }
+}
+
+/// [`Format::chain_head`] of levels.
+fn chain_head(levels: &[LevelSpec], level: usize) -> usize {
+    let follows = |k: usize| {
+        let (above, here) = (levels[k - 1].kind, levels[k].kind.properties());
+        let lists = !above.properties().unique || chain_head(levels, k - 1) < k - 1;
+        here.branchless && !here.full && here.compact && lists && above.append().is_some()
+    };
+    (1..=level).rev().find(|&k| !follows(k)).unwrap_or(0)
 }
 
 impl Storage {

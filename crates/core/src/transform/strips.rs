@@ -81,6 +81,10 @@ impl Nest {
         let ends = factors(end);
         inner_loops(nest).into_iter().find_map(|(row, bounds, body)| {
             let tiled = same(bounds.0) && same(bounds.1) && is_straight(body);
+            // What one row leaves to the next, such as where it is in a list, would begin anew.
+            let mut of_rows = vec![];
+            assigned(body, &mut of_rows);
+            let alone = !is_carried_in(body, &of_rows, &[row]);
             let cut = |k: usize| {
                 let mut size = ends.clone();
                 let last = size.remove(k);
@@ -91,7 +95,7 @@ impl Nest {
                     && is_among(BinaryOp::Min, bounds.1, &last);
                 let value = value.clone();
                 let nest = Nest { array: *array, value, row, first, last, size };
-                (rows.own(body, &[]) && known && within && !tiled).then_some(nest)
+                (alone && rows.own(body, &[]) && known && within && !tiled).then_some(nest)
             };
             (0..ends.len()).find_map(cut)
         })
@@ -283,6 +287,8 @@ mod tests {
             nest(fill, "", bounds, "y[i] = y[i] + A[i] z[i] = 1.0"),
             // Turns that hang together.
             nest(fill, "k = k + 1", bounds, "y[i] = y[i] + A[k]"),
+            // Rows that hang together.
+            nest(fill, "k = 0", bounds, "y[i] = y[i] + A[k] k = k + 1"),
             // An element that the nest has not finished.
             nest(fill, "t = y[5]", bounds, "y[i] = y[i] + t"),
             // A tile in registers is better.
