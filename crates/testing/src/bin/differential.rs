@@ -70,18 +70,12 @@ fn main() -> ExitCode {
         if printed {
             println!("seed {at}:\n{case}");
         }
-        let check = |case: &Case| match infinities {
-            true => infinite::check(case, backend),
-            false => check(case, backend),
-        };
+        let check = |case: &Case| if infinities { infinite::check } else { check }(case, backend);
         match check(&case) {
             Outcome::Right => right += 1,
             Outcome::Invalid => invalid += 1,
             Outcome::Wrong(problem) => {
-                println!("seed {at}: {problem}\n{case}");
-                let fails = |c: &_| matches!(check(c), Outcome::Wrong(_));
-                let small = shrink(&case, &fails);
-                println!("shrunk, {:?}:\n{small}", check(&small));
+                print_wrong(at, &problem, &case, &check);
                 return ExitCode::FAILURE;
             }
         }
@@ -89,6 +83,13 @@ fn main() -> ExitCode {
     }
     println!("{right} random programs right on {}, {invalid} draws invalid", backend.name());
     ExitCode::SUCCESS
+}
+
+/// Prints a program that is wrong, and a smaller one.
+fn print_wrong(seed: u64, problem: &str, case: &Case, check: &dyn Fn(&Case) -> Outcome) {
+    println!("seed {seed}: {problem}\n{case}");
+    let small = shrink(case, &|c: &Case| matches!(check(c), Outcome::Wrong(_)));
+    println!("shrunk, {:?}:\n{small}", check(&small));
 }
 
 /// What the random program of a seed is drawn from.
