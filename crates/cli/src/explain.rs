@@ -43,6 +43,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         ..Options::default()
     };
     let explanation = Explanation::of(&program, &known.formats, &options)?;
+    let explanation = explanation.of_earlier(&known.earlier)?;
     let explanation = explanation.of_entries(&known.entries).of_longest(&known.longest);
     let explanation = explanation.of_kind(kind);
     if is_dot(&forms, &stages)? {

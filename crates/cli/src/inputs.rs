@@ -105,10 +105,17 @@ fn of_operand(
     }
 }
 
+/// Whether a program writes a tensor of a name.
+pub fn is_result(program: &Program, name: &str) -> bool {
+    program.tensor(name).is_some_and(|id| program.results().contains(&id))
+}
+
 /// What is known of operands of files and generators before they are stored.
 pub struct Known {
-    /// How they would be stored, by name.
+    /// How they would be stored, by name, and results as the user wants them.
     pub formats: BTreeMap<String, FormatSpec>,
+    /// How values are stored that results have before, by name.
+    pub earlier: BTreeMap<String, FormatSpec>,
     /// The dimensions that are known with them.
     pub dimensions: Dimensions,
     /// How many entries they have, by name.
@@ -127,14 +134,20 @@ pub fn storages(
     let lists = files(program, args)?;
     let sizes = sizes(program, args, &lists)?;
     let dimensions = dimensions(program, &args.dimensions)?;
-    let (entries, longest) = (BTreeMap::new(), BTreeMap::new());
-    let mut known = Known { formats: formats.clone(), dimensions, entries, longest };
+    let mut known = Known {
+        formats: formats.clone(),
+        earlier: BTreeMap::new(),
+        dimensions,
+        entries: BTreeMap::new(),
+        longest: BTreeMap::new(),
+    };
     for (name, list) in &lists {
         known.entries.insert(name.clone(), list.about().entries);
         let storage = list.about().storage(formats.get(name), dtype)?;
         let longest = list.list.longest_row(&storage.format);
         known.longest.extend(longest.map(|n| (name.clone(), n)));
-        known.formats.insert(name.clone(), spec(storage));
+        let stored = if is_result(program, name) { &mut known.earlier } else { &mut known.formats };
+        stored.insert(name.clone(), spec(storage));
         known.dimensions.tensors.insert(name.clone(), list.list.dims.clone());
     }
     for text in &args.generators {
@@ -146,7 +159,8 @@ pub fn storages(
         known.entries.insert(name.clone(), entries);
         let datatype = DataType::F64;
         let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
-        known.formats.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
+        let stored = if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
+        stored.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
         known.dimensions.tensors.insert(name, dims);
     }
     Ok(known)

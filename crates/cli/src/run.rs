@@ -30,11 +30,9 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let outputs = outputs(&program, args)?;
     let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let results = program.results();
-    let is_result = |name: &str| program.tensor(name).is_some_and(|id| results.contains(&id));
     let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
     let mut options = Options {
-        results: formats.into_iter().filter(|(name, _)| is_result(name)).collect(),
+        results: formats.into_iter().filter(|(name, _)| inputs::is_result(&program, name)).collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,

@@ -354,6 +354,8 @@ fn operands_are_explained() {
     explain(&["-f", "A=csr", "--dtype", "f32", "--emit", "ir"], 0, "A_vals: in [f32]");
     explain(&["-g", "A=9x9:0.1", "-d", "j=8"], 2, "error[dimension-mismatch]");
     explain(&["-d", "k=8"], 2, "error[unknown-variable]");
+    let added = ["explain", "y(i) += A(i,j)", "-f", "A=csr", "-g", "y=4:1.0", "--emit", "ir"];
+    check(&added, 0, "y_old_vals: in [f64]");
     explain(&["--format", "dot"], 2, "write --emit graph");
     explain(&["--format", "csr"], 2, "write -f A=csr for a tensor");
     // A row of 300 entries is searched for the two of another.

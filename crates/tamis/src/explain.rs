@@ -139,6 +139,19 @@ impl<'p> Explanation<'p> {
         Ok(Explanation { request, schedule, kind: Kind::Fused })
     }
 
+    /// The same with results, by name, that have a value before, stored so.
+    pub fn of_earlier(
+        mut self,
+        values: &BTreeMap<String, FormatSpec>,
+    ) -> Result<Explanation<'p>, Diagnostic> {
+        for (name, spec) in values {
+            let id = operand(self.request.program, name)?;
+            let datatype = self.request.datatype.unwrap_or(DataType::F64);
+            self.request.inputs.insert(id, spec.resolve(datatype)?);
+        }
+        Ok(self)
+    }
+
     /// The same with operands, by name, that store so many entries.
     #[must_use]
     pub fn of_entries(mut self, entries: &BTreeMap<String, u64>) -> Explanation<'p> {
