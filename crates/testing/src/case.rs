@@ -64,10 +64,13 @@ impl Case {
         self.operands.iter().map(|o| Ok((o.name.clone(), o.tensor()?))).collect()
     }
 
-    /// Parts that are small enough for small tensors to have several; some programs have none.
+    /// Parts that are small enough for small tensors to have several; some programs have none, some
+    /// of large tensors a few.
     fn parts(&self) -> Parts {
+        let stored = self.operands.iter().map(|o| o.entries.len() as u64).max().unwrap_or(0);
         match self.text.len() % 8 {
             0 => Parts::Whole,
+            1..=3 if stored > 100 => Parts::OfElements(stored / 3),
             _ => Parts::OfElements(2),
         }
     }

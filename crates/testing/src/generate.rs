@@ -11,6 +11,8 @@ use std::collections::BTreeMap;
 use tamis::DataType;
 
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
+/// The most elements of tensors with large dimensions, slices aside.
+const MOST_ELEMENTS: u64 = 1 << 16;
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
@@ -68,6 +70,8 @@ struct Generator<'r> {
     complete: BTreeMap<String, Vec<u64>>,
     /// Whether operands are stored as most people do.
     plain: bool,
+    /// Whether dimensions are beyond what vectors, tiles and strips take at once.
+    wide: bool,
 }
 
 impl<'r> Generator<'r> {
@@ -81,7 +85,10 @@ impl<'r> Generator<'r> {
             let drawn = if random.one_in(25) { 0 } else { 1 + random.below(6) as u64 };
             sizes.insert(v, same.unwrap_or(drawn));
         }
-        if count <= 3 && random.one_in(6) {
+        let wide = count <= 3 && random.one_in(40);
+        if wide {
+            widen(random, &mut sizes);
+        } else if count <= 3 && random.one_in(6) {
             // Long enough for whole vectors and tiles, and what is left over.
             let v = *random.pick(&vars);
             sizes.insert(v, 14 + random.below(40) as u64);
@@ -115,6 +122,7 @@ impl<'r> Generator<'r> {
             shapes: BTreeMap::new(),
             complete: BTreeMap::new(),
             plain,
+            wide,
         }
     }
 
@@ -317,7 +325,8 @@ impl<'r> Generator<'r> {
         let mut vars = vec![];
         for _ in 0..order {
             let v = *self.random.pick(&self.vars.clone());
-            if !vars.contains(&v) || self.random.one_in(4) {
+            let again = vars.contains(&v);
+            if !again || (self.fits(&vars, v) && self.random.one_in(4)) {
                 vars.push(v);
             }
         }
@@ -335,6 +344,11 @@ impl<'r> Generator<'r> {
         access(name, &text)
     }
 
+    /// Whether tensors over these variables and one more are small enough to try every element.
+    fn fits(&self, vars: &[&'static str], more: &'static str) -> bool {
+        vars.iter().chain([&more]).map(|v| self.sizes[v]).product::<u64>() <= MOST_ELEMENTS
+    }
+
     fn operand(&mut self, name: &str, dims: Vec<u64>) -> Operand {
         let mut format = match (self.plain && self.random.below(4) > 0, dims.len()) {
             (true, 2) => (*self.random.pick(&["dense", "dense", "csr", "csc", "dcsr"])).to_owned(),
@@ -349,7 +363,10 @@ impl<'r> Generator<'r> {
         let signed = datatype.integers().is_none_or(|all| *all.start() < 0);
         let part = |random: &mut Random| random.below(7) as f64 - 3.0;
         let size: u64 = dims.iter().product();
-        let density = *self.random.pick(&[0, 10, 30, 50, 90, 100]);
+        let density = match self.wide {
+            true => *self.random.pick(&[0, 1, 1, 3, 20, 100]),
+            false => *self.random.pick(&[0, 10, 30, 50, 90, 100]),
+        };
         let mut entries = vec![];
         for at in 0..size {
             if (self.random.below(100) as u64) < density {
@@ -393,6 +410,19 @@ impl<'r> Generator<'r> {
             .collect();
         let (results, shapes) = (self.results, self.shapes);
         Case { text, operands, results, dims, shapes, schedule: String::new() }
+    }
+}
+
+/// Makes one or two dimensions large, such that the loops over all of them end soon.
+fn widen(random: &mut Random, sizes: &mut BTreeMap<&'static str, u64>) {
+    let mut vars: Vec<&'static str> = sizes.keys().copied().collect();
+    random.shuffle(&mut vars);
+    sizes.insert(vars[0], 100 + random.below(2000) as u64);
+    let others = vars.iter().skip(1).filter(|_| random.one_in(2)).copied().collect::<Vec<_>>();
+    if let Some(&second) = others.first() {
+        sizes.insert(second, 1);
+        let rest = MOST_ELEMENTS / sizes.values().product::<u64>().max(1);
+        sizes.insert(second, 1 + random.below(rest as usize) as u64);
     }
 }
 

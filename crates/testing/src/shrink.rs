@@ -2,6 +2,9 @@
 
 use crate::case::Case;
 
+/// How many entries of an operand are taken out one by one.
+const MOST_SINGLE: usize = 100;
+
 /// The smallest case found that still fails.
 pub fn shrink(case: &Case, fails: &dyn Fn(&Case) -> bool) -> Case {
     let mut best = case.clone();
@@ -31,7 +34,13 @@ fn candidates(case: &Case) -> Vec<Case> {
         found.push(Case { schedule: fewer.join("; "), ..case.clone() });
     }
     for (k, operand) in case.operands.iter().enumerate() {
-        for n in 0..operand.entries.len() {
+        let count = operand.entries.len();
+        for half in [0..count / 2, count / 2..count] {
+            let mut smaller = case.clone();
+            smaller.operands[k].entries.drain(half);
+            found.push(smaller);
+        }
+        for n in 0..count.min(MOST_SINGLE) {
             let mut smaller = case.clone();
             smaller.operands[k].entries.remove(n);
             found.push(smaller);

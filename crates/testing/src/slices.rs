@@ -2,6 +2,9 @@
 
 use crate::random::Random;
 
+/// The most members of a set.
+const MOST_MEMBERS: u64 = 100;
+
 /// A slice of `count` of the `dimension` coordinates of a mode, as text.
 pub fn slice(random: &mut Random, count: u64, dimension: u64) -> String {
     let mut below = |n: u64| random.below(n as usize) as u64;
@@ -9,7 +12,7 @@ pub fn slice(random: &mut Random, count: u64, dimension: u64) -> String {
         let at = below(dimension + 1);
         return format!("[{at}:{at}]");
     }
-    if below(4) == 0 {
+    if count <= MOST_MEMBERS && below(4) == 0 {
         return set(random, count, dimension);
     }
     let widest = if count == 1 { 3 } else { (dimension - 1) / (count - 1) };
