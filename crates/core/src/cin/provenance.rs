@@ -190,7 +190,7 @@ impl Derived {
             (Some(Relation::Position { .. }), _) => None,
             (Some(Relation::Same { of, .. }), _) => size(*of),
             (None, Some(LevelMap::Div(i, b))) => Some(size(i)?.div_ceil(b)),
-            (None, Some(LevelMap::Mod(i, b))) => Some(size(i)?.min(b)),
+            (None, Some(LevelMap::Mod(_, b))) => Some(b),
             (None, Some(_)) => None,
             (None, None) => Some(dimension(self.alias(var))),
         }

@@ -86,7 +86,7 @@ fn check_workspace(
     const WIDEST: u64 = 16;
     // How many positions there are, in parts and places in these, only the operand tells, and it is in
     // memory.
-    let sizes = || tensor.modes.iter().map(|&mode| program.derived.size(mode, dimension));
+    let sizes = || tensor.modes.iter().map(|&mode| elements(program, mode, dimension));
     let positions = if sizes().any(|size| size.is_none()) { 1 << 32 } else { 1 };
     let elements = sizes().flatten().try_fold(positions, u64::checked_mul);
     let fits = |n: u64| n.checked_mul(WIDEST).is_some_and(|bytes| i64::try_from(bytes).is_ok());
@@ -96,6 +96,16 @@ fn check_workspace(
     let message = format!("the workspace {} has more elements than memory can have", tensor.name);
     Err(Diagnostic::new(Code::DimensionTooLarge, message)
         .help("precompute over fewer loops, or over smaller tiles"))
+}
+
+/// The most elements of a mode of a workspace: blocks may be larger than all there is.
+fn elements(program: &Program, mode: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
+    let derived = &program.derived;
+    let all = derived.origins(mode).into_iter().map(|of| derived.size(of, dimension));
+    match derived.map(mode) {
+        Some(LevelMap::Mod(..)) => all.chain([derived.size(mode, dimension)]).flatten().min(),
+        _ => derived.size(mode, dimension),
+    }
 }
 
 /// Whether a variable, or what it was made from, has fewer coordinates in the last of the parts that
