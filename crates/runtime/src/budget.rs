@@ -125,7 +125,7 @@ fn settle(taken: usize, given: usize) {
 ///
 /// # Safety
 /// The address is null or of the malloc family.
-unsafe fn size(address: *mut c_void) -> usize {
+pub(crate) unsafe fn size(address: *mut c_void) -> usize {
     if address.is_null() {
         return 0;
     }

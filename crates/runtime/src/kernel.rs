@@ -258,10 +258,9 @@ impl Call<'_> {
         }
         let shape = self.shape();
         let positions = truncate(&mut levels, &storage.format, &shape);
+        let vals = vals.truncated(positions).fitted();
         // SAFETY: generated code assembles valid tensors.
-        unsafe {
-            Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals.truncated(positions))
-        }
+        unsafe { Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals) }
     }
 
     /// The arrays that the kernel writes for its caller: the slot, the array, what it is.
@@ -308,7 +307,7 @@ fn truncate(levels: &mut [LevelData], format: &Format, dims: &[u64]) -> usize {
         parents = spec.kind.positions(&view, parents);
         for (part, length) in Part::ALL.into_iter().zip(lengths) {
             let array = levels[k].part_mut(part);
-            *array = array.take().map(|array| array.truncated(length));
+            *array = array.take().map(|array| array.truncated(length).fitted());
         }
     }
     parents as usize

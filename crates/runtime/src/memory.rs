@@ -17,6 +17,8 @@ use tamis_core::half::{Bf16, F16};
 pub(crate) const HUGE_FROM: usize = 4 << 20;
 /// Memory of that size and more is aligned to this.
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
+/// Results keep memory of so many times their size and no more.
+const MOST_ROOM: usize = 4;
 
 /// A Rust type that an array can hold. Only this crate says which, since arrays trust it.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
@@ -218,6 +220,27 @@ impl Buffer {
     /// The same memory, seen only up to `len` elements.
     pub fn truncated(mut self, len: usize) -> Buffer {
         self.len = self.len.min(len);
+        self
+    }
+
+    /// The same elements, without the room behind them where that is much: kernels reserve what a
+    /// result may take, and so does every part of it, and the next.
+    pub(crate) fn fitted(mut self) -> Buffer {
+        let bytes = self.bytes();
+        let owner = Arc::get_mut(&mut self.owner).and_then(|owner| owner.downcast_mut());
+        if let Some(Malloc(address)) = owner {
+            // SAFETY: the memory is of the malloc family, and nobody else knows of it.
+            let fresh = unsafe {
+                match budget::size(*address) {
+                    room if room < HUGE_FROM || room / MOST_ROOM < bytes => return self,
+                    _ => budget::realloc(*address, bytes.max(1)),
+                }
+            };
+            if !fresh.is_null() {
+                *address = fresh;
+                self.address = fresh.cast();
+            }
+        }
         self
     }
 

@@ -100,3 +100,49 @@ fn workspaces_beyond_numbers_are_refused() {
         assert_eq!(found.to_string().lines().next(), Some(expect));
     }
 }
+
+/// Room for as many entries as there may be is reserved, and what is left of it is given back.
+#[test]
+fn results_keep_no_more_than_they_fill() {
+    let empty = |length: u64, format: &str| {
+        let list =
+            Coordinates { dims: vec![length], crds: vec![vec![]], vals: Values::F64(vec![]) };
+        let storage = format::parse(format, Some(1)).and_then(|f| f.resolve(tamis::DataType::F64));
+        let packed = storage.and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
+        packed.unwrap_or_else(|d| panic!("{d}"))
+    };
+    let (a, b) = (empty(1 << 13, "bitmap"), empty(1 << 10, "dense"));
+    let operands = [("A", &a), ("B", &b)];
+    let rows = format::parse("(i, j) -> (i: compressed, j: dense)", Some(2)).expect("a format");
+    let results = [("R".to_owned(), rows)].into();
+    let options = Options { results, backend: Backend::Jit, ..Options::default() };
+    let kernel = Kernel::compile("R(i,j) = A(i) * B(j)", &operands, &options);
+    let kernel = kernel.unwrap_or_else(|d| panic!("{d}"));
+    let before = tamis::budget::used();
+    let run = || kernel.run(&operands).unwrap_or_else(|d| panic!("{d}"));
+    let results: Vec<_> = (0..4).map(|_| run()).collect();
+    assert!(results.iter().all(|r| r[0].1.nnz() == 0));
+    assert!(tamis::budget::used() - before < 4 << 20);
+}
+
+/// A part whose result has a place for every row is not worth it for a few entries: together, parts
+/// would take ten times the memory that there is.
+#[test]
+fn parts_have_no_more_places_than_entries() {
+    let (n, entries) = (1u64 << 18, 1u64 << 20);
+    let crds =
+        vec![(0..entries).map(|p| p / 4).collect(), (0..entries).map(|p| p * 7 % n).collect()];
+    let vals = Values::F64(vec![1.0; entries as usize]);
+    let list = Coordinates { dims: vec![n, n], crds, vals };
+    let storage = |name| format::parse(name, Some(2)).and_then(|f| f.resolve(tamis::DataType::F64));
+    let packed = storage("csr").and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
+    let a = packed.unwrap_or_else(|d| panic!("{d}"));
+    tamis::budget::set_limit(250 << 20);
+    for format in ["ell", "dok"] {
+        let results = [("R".to_owned(), format::parse(format, Some(2)).expect("a format"))].into();
+        let options = Options { results, backend: Backend::Jit, ..Options::default() };
+        let kernel = Kernel::compile("R(i,j) = abs(A(i,j))", &[("A", &a)], &options);
+        let run = kernel.and_then(|kernel| kernel.run(&[("A", &a)]));
+        assert_eq!(run.unwrap_or_else(|d| panic!("{d}"))[0].1.nnz(), entries as usize);
+    }
+}

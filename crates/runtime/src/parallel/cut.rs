@@ -29,7 +29,11 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
             (work / call.grain.max(1)).min(work / size.max(1))
         }
-        Join::Pack { .. } => work / call.grain.max(1).saturating_mul(PACKED),
+        // Each part has the places that its result has whatever its entries are, such as rows.
+        Join::Pack { .. } => {
+            let least = call.grain.max(1).saturating_mul(PACKED);
+            work / least.max(places(call).saturating_mul(call.grain) / PLACES)
+        }
     };
     let parts = worthwhile.min(MOST_PARTS);
     let mut cuts: Vec<i64> = (1..parts)
@@ -104,6 +108,17 @@ pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
 
 /// Listing and packing entries costs so many times what computing them costs.
 const PACKED: u64 = 4;
+
+/// So many places of a result without entries cost as much as the computation of one entry, times the
+/// elements of a part that is worthwhile otherwise.
+const PLACES: u64 = 1 << 11;
+
+/// How many places the result has however few entries it has.
+fn places(call: &Call<'_>) -> u64 {
+    let headers = call.target.storage.format.headers(&call.shape(), &|_| 1);
+    let full = headers.iter().filter(|header| header.properties.full);
+    full.fold(1, |places, header| places.saturating_mul(header.size.max(1)))
+}
 
 /// A tensor that is cut, and its levels.
 struct Lead<'t> {

@@ -6,27 +6,30 @@ use crate::kernel::{Call, Frame};
 use crate::pack::Duplicates;
 use crate::radix::sorted_order;
 use crate::tensor::Tensor;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use tamis_core::algebra::ReduceOp;
 use tamis_core::datatype::Scalar;
 use tamis_core::diagnostic::Diagnostic;
 
-/// Parts that are tensors.
+/// The lists of parts, in order, those that are not written yet empty.
 #[derive(Default)]
-pub(super) struct Parts(Mutex<Vec<Tensor>>);
+pub(super) struct Parts(Mutex<Vec<Option<Coordinates>>>);
 
 impl Joined for Parts {
-    type Rest = ();
+    /// Which part, and its tensor, which often has more places than entries.
+    type Rest = (usize, Tensor);
 
-    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<(), Diagnostic> {
-        let part = call.taken(frame);
-        if let Ok(mut parts) = self.0.lock() {
-            parts.push(part);
-        }
-        Ok(())
+    fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<Self::Rest, Diagnostic> {
+        let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        parts.push(None);
+        Ok((parts.len() - 1, call.taken(frame)))
     }
 
-    fn rest(&self, (): (), _: &mut Frame) {}
+    fn rest(&self, (at, part): Self::Rest, _: &mut Frame) {
+        let list = part.to_coordinates();
+        drop(part);
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)[at] = Some(list);
+    }
 }
 
 impl Parts {
@@ -42,8 +45,8 @@ impl Parts {
         let dims = call.shape();
         let mut crds = vec![vec![]; dims.len()];
         let mut vals = Values::none(storage.datatype);
-        for part in self.0.into_inner().unwrap_or_default() {
-            let list = part.to_coordinates();
+        let parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        for list in parts.into_iter().flatten() {
             for (all, more) in crds.iter_mut().zip(list.crds) {
                 all.extend(more);
             }
