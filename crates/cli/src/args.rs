@@ -51,7 +51,7 @@ pub struct RunArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// auto, jit, c, interp, cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
+    /// auto, jit, c, interp, interp-vectors (interpreting what jit would run), cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
     #[arg(long, default_value = "auto")]
     pub backend: String,
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it

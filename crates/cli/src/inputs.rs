@@ -159,7 +159,8 @@ pub fn storages(
         known.entries.insert(name.clone(), entries);
         let datatype = DataType::F64;
         let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
-        let stored = if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
+        let stored =
+            if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
         stored.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
         known.dimensions.tensors.insert(name, dims);
     }

@@ -32,7 +32,10 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
     let mut options = Options {
-        results: formats.into_iter().filter(|(name, _)| inputs::is_result(&program, name)).collect(),
+        results: formats
+            .into_iter()
+            .filter(|(name, _)| inputs::is_result(&program, name))
+            .collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,

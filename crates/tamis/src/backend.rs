@@ -21,6 +21,9 @@ pub enum Backend {
     C,
     /// The interpreter: slow, checks everything.
     Interpreter,
+    /// The interpreter on code with strips, tiles and vectors, as processors run it: every check on
+    /// all that this reads and writes, for tests.
+    InterpreterOfVectors,
     /// Kernels for a GPU, on one; what has no kernel runs as machine code in process.
     Cuda,
     /// Kernels for a GPU, emulated on the processor thread by thread: slow, for tests.
@@ -31,13 +34,17 @@ pub enum Backend {
 pub(crate) const NARROW: Target =
     Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true, gpu: false };
 
+/// What it may assume of processors with AVX-512.
+const WIDE: Target = Target { vector_bytes: 64, tile_registers: 16, ..NARROW };
+
 impl Backend {
     /// Every backend.
-    pub const ALL: [Backend; 6] = [
+    pub const ALL: [Backend; 7] = [
         Backend::Auto,
         Backend::Jit,
         Backend::C,
         Backend::Interpreter,
+        Backend::InterpreterOfVectors,
         Backend::Cuda,
         Backend::CudaEmulated,
     ];
@@ -49,6 +56,7 @@ impl Backend {
             Backend::Jit => "jit",
             Backend::C => "c",
             Backend::Interpreter => "interp",
+            Backend::InterpreterOfVectors => "interp-vectors",
             Backend::Cuda => "cuda",
             Backend::CudaEmulated => "cuda-emulated",
         }
@@ -62,7 +70,8 @@ impl Backend {
     /// Whether everything that the backend needs is there.
     pub fn is_available(self) -> bool {
         match self {
-            Backend::Auto | Backend::Jit | Backend::Interpreter => true,
+            Backend::Auto | Backend::Jit => true,
+            Backend::Interpreter | Backend::InterpreterOfVectors => true,
             Backend::C | Backend::CudaEmulated => cc::is_available(),
             Backend::Cuda => {
                 tamis_cuda::driver::device().is_ok() && tamis_cuda::nvrtc::is_available()
@@ -73,18 +82,12 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit if tamis_jit::has_wide_vectors() => {
-                Target { vector_bytes: 64, tile_registers: 16, ..NARROW }
-            }
+            Backend::Auto | Backend::Jit if tamis_jit::has_wide_vectors() => WIDE,
             Backend::Auto | Backend::Jit => NARROW,
-            Backend::C => Target {
-                vector_bytes: 64,
-                tile_registers: 16,
-                hoists: false,
-                prefetches: true,
-                gpu: false,
-            },
+            // Its compiler takes loads out of loops.
+            Backend::C => Target { hoists: false, ..WIDE },
             Backend::Interpreter => Target::SCALAR,
+            Backend::InterpreterOfVectors => WIDE,
             Backend::Cuda | Backend::CudaEmulated => Target::GPU,
         }
     }
@@ -108,7 +111,7 @@ impl Backend {
         match self {
             Backend::Auto | Backend::Jit => Ok(boxed(tamis_jit::compile_all(functions)?)),
             Backend::C => Ok(boxed(cc::compile(&c::emit(functions), &c::entries(functions))?)),
-            Backend::Interpreter => {
+            Backend::Interpreter | Backend::InterpreterOfVectors => {
                 Ok(boxed(functions.iter().map(|f| Interpreted::new((*f).clone())).collect()))
             }
             Backend::Cuda => {

@@ -421,7 +421,7 @@ fn widen(random: &mut Random, sizes: &mut BTreeMap<&'static str, u64>) {
     let others = vars.iter().skip(1).filter(|_| random.one_in(2)).copied().collect::<Vec<_>>();
     if let Some(&second) = others.first() {
         sizes.insert(second, 1);
-        let rest = MOST_ELEMENTS / sizes.values().product::<u64>().max(1);
+        let rest = MOST_ELEMENTS / sizes.values().map(|&size| size.max(1)).product::<u64>();
         sizes.insert(second, 1 + random.below(rest as usize) as u64);
     }
 }

@@ -1,7 +1,7 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
-//! [--backend jit|c|interp|cuda-emulated] [--schedules some|all] [--vectors native|narrow]
+//! [--backend jit|c|interp|interp-vectors|cuda-emulated] [--schedules some|all] [--vectors native|narrow]
 //! [--print wrong|all]`
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
