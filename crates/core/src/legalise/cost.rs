@@ -8,6 +8,7 @@ use super::order::distinct;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::ids::IndexVar;
+use crate::level::LevelKind;
 use crate::notation::{Access, Expr};
 
 /// A dimension that nobody knows.
@@ -70,12 +71,7 @@ impl Estimate<'_> {
 
     /// One loop; says whether it visits every coordinate.
     fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
-        let iterated: Vec<(Access, f64)> = self
-            .reached
-            .iter()
-            .filter(|(a, k)| self.level(a, *k) == Some((var, false)))
-            .map(|(a, k)| (a.clone(), self.fan_out(*k, var)))
-            .collect();
+        let iterated = self.iterated(var);
         let universal = iterated.is_empty() || !self.nothing_without(body, &iterated);
         let trips = if universal {
             self.dimension(var)
@@ -98,14 +94,38 @@ impl Estimate<'_> {
         universal
     }
 
+    /// The operands that a loop walks, and how many coordinates they list: of those that come in no
+    /// order one alone, and what finds coordinates itself, as a hash map does, only where nothing
+    /// else lists them.
+    fn iterated(&self, var: IndexVar) -> Vec<(Access, f64)> {
+        let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<(Access, f64)> {
+            let reached = self.reached.iter();
+            let listing = reached.filter(|(access, k)| {
+                let level = self.level(access, *k);
+                level.is_some_and(|(of, kind)| of == var && wanted(kind))
+            });
+            listing.map(|(access, k)| (access.clone(), self.fan_out(*k, var))).collect()
+        };
+        let disordered = |kind: LevelKind| {
+            let properties = kind.properties();
+            !kind.locates() && !properties.ordered && !properties.branchless
+        };
+        let longest = here(&disordered).into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        let listed = longest.map_or_else(|| here(&|kind| !kind.locates()), |one| vec![one]);
+        match listed.is_empty() {
+            true => here(&|kind| !kind.properties().full),
+            false => listed,
+        }
+    }
+
     /// Descends the levels whose variable is bound: by arithmetic, or by a search.
     fn descend(&mut self) {
         for at in 0..self.reached.len() {
             loop {
                 let (access, k) = self.reached[at].clone();
                 match self.level(&access, k) {
-                    Some((var, full)) if self.is_known(var) => {
-                        self.cost += if full { 0.0 } else { SEARCH * self.trips };
+                    Some((var, kind)) if self.is_known(var) => {
+                        self.cost += if kind.locates() { 0.0 } else { SEARCH * self.trips };
                         self.reached[at].1 += 1;
                     }
                     _ => break,
@@ -177,16 +197,16 @@ impl Estimate<'_> {
         self.operands.converted.iter().map(|(a, ..)| CONVERT * entries(a)).sum()
     }
 
-    /// The variable of a level of an access, and whether the level is full.
-    fn level(&self, access: &Access, k: usize) -> Option<(IndexVar, bool)> {
+    /// The variable of a level of an access, and the level's format.
+    fn level(&self, access: &Access, k: usize) -> Option<(IndexVar, LevelKind)> {
         if let Some((_, vars, format)) = self.operands.converted.iter().find(|(a, ..)| a == access)
         {
-            return vars.get(k).map(|&v| (v, format.levels()[k].kind.locates()));
+            return vars.get(k).map(|&v| (v, format.levels()[k].kind));
         }
         let program = &self.operands.legaliser.program;
         let level = program.storage(access.tensor).format.levels().get(k)?;
         let var = program.level_vars(access.tensor, &access.indices)[k];
-        Some((var, level.kind.locates()))
+        Some((var, level.kind))
     }
 
     /// Whether the value is without effect where none of these operands has an entry.

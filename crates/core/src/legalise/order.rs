@@ -9,6 +9,7 @@
 use super::cost::{Estimate, Operands};
 use super::way::Way;
 use super::{Legaliser, Task};
+use crate::cin::Role;
 use crate::cin::choice::{self, Choice};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::ids::IndexVar;
@@ -17,6 +18,9 @@ use crate::notation::{Access, Expr};
 
 /// How many orders are looked at, at most.
 const MAX_CANDIDATES: usize = 150;
+
+/// A copy has an array over rows if there are no more rows than so many times its entries.
+const EMPTY_ROWS: u64 = 8;
 
 /// How many operands of one kernel may be searched.
 const MAX_SEARCHED: usize = 2;
@@ -251,15 +255,31 @@ impl Legaliser<'_> {
     }
 
     /// How a copy of an operand with levels in the order of these variables is stored: with an
-    /// array over the first dimension if the operand has one over its own. What is absent stays so.
+    /// array over the first dimension, which finds a row at once, if the operand has one over its own
+    /// or enough entries. What is absent stays so.
     pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
         let format = &self.program.storage(access.tensor).format;
         let full = format.levels().first().is_some_and(|level| level.kind.properties().full);
-        let full = full && (vars.len() > 1 || format.is_full());
-        let small = vars.first().is_some_and(|&v| self.is_small(v));
-        let first = if full && small && format.is_plain() { DENSE } else { COMPRESSED };
+        let rows = match vars {
+            [first, _, ..] => self.is_small(*first) && (full || self.fills_rows(access, *first)),
+            [first] => self.is_small(*first) && format.is_full(),
+            [] => false,
+        };
+        let first = if rows { DENSE } else { COMPRESSED };
         let kind = |k| if k == 0 { first } else { COMPRESSED };
         Format::in_order((0..vars.len()).map(kind))
+    }
+
+    /// Whether an operand is known to have about as many entries as a variable has coordinates.
+    fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
+        let entries = match self.program.tensors[access.tensor].role {
+            Role::Input(id) => self.request.entries.get(&id),
+            _ => None,
+        };
+        let size = self.request.dims.get(&self.program.derived.alias(var));
+        entries
+            .zip(size)
+            .is_some_and(|(&entries, &size)| size <= EMPTY_ROWS.saturating_mul(entries))
     }
 
     /// The access with a variable of its own for each mode, if it repeats one and is not plain.

@@ -22,7 +22,7 @@ impl Lowerer<'_> {
     /// done where only these operands are present.
     pub(super) fn gallops(&self, nest: &Loop<'_>, alone: Set) -> bool {
         let merge = self.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
-        let searched = |it: &Iterator| !it.segmented && matches!(it.sliced, Sliced::Whole);
+        let searched = |it: &Iterator| matches!(it.sliced, Sliced::Whole);
         merge == Some(Merge::Gallop)
             && nest.lattice.below(alone).next().is_none()
             && nest.members(alone).all(searched)
@@ -63,7 +63,8 @@ impl Lowerer<'_> {
         coordinates: &[Var],
     ) -> Option<Vec<Stmt>> {
         let every = point.present;
-        let needed = nest.members(every).all(|it| self.gallops(nest, 1 << nest.place(it)));
+        let gallops = |it: &Iterator| self.gallops(nest, 1 << nest.place(it)) && !it.segmented;
+        let needed = nest.members(every).all(gallops);
         if !needed || nest.lattice.below(every).count() != 1 {
             return None;
         }

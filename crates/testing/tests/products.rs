@@ -1,0 +1,65 @@
+//! Products of matrices of a few diagonals take as many steps as there are rows, however both are
+//! stored: loops over rows and columns, or over all of an operand for each row, would take more.
+
+use std::collections::BTreeMap;
+use tamis_testing::case::{Case, Operand};
+use tamis_testing::functions::Functions;
+
+const FORMATS: [&str; 12] = [
+    "csr",
+    "csc",
+    "dcsr",
+    "coo",
+    "coo(nonordered)",
+    "dok",
+    "dia",
+    "ell",
+    "bcsr(4,4)",
+    "csb(64,64)",
+    "(i, j) -> (i: dense, j: compressed(nonordered))",
+    "(i, j) -> (i: hashed, j: compressed)",
+];
+
+/// A square matrix of these diagonals.
+fn diagonals(name: &str, format: &str, n: u64, offsets: &[i64]) -> Operand {
+    let at = |i: u64, offset: i64| i.checked_add_signed(offset).filter(|&j| j < n);
+    let row = |i: u64| offsets.iter().filter_map(move |&offset| at(i, offset).map(|j| vec![i, j]));
+    let entries = (0..n).flat_map(row).map(|place| (place, 1.0.into())).collect();
+    Operand { name: name.to_owned(), format: format.to_owned(), dims: vec![n, n], entries }
+}
+
+/// The work of a product, and how many entries it has.
+fn product(formats: (&str, &str), n: u64) -> (u64, usize) {
+    let case = Case {
+        text: "C(i,j) = A(i,k) * B(k,j)".to_owned(),
+        operands: vec![
+            diagonals("A", formats.0, n, &[-1, 0, 2]),
+            diagonals("B", formats.1, n, &[-3, 0, 1]),
+        ],
+        results: [("C".to_owned(), "csr".to_owned())].into(),
+        dims: BTreeMap::new(),
+        shapes: BTreeMap::new(),
+        schedule: String::new(),
+    };
+    let mut functions = Functions::of(&case).unwrap_or_else(|d| panic!("{d}"));
+    let (mut work, mut entries) = (0, 0);
+    for (k, lowered) in functions.lowered().iter().enumerate() {
+        let run = functions.run(k, lowered).unwrap_or_else(|d| panic!("{d}"));
+        work += run.counts.iterations;
+        entries = run.tensor.nnz();
+        functions.keep(k, run.tensor);
+    }
+    (work, entries)
+}
+
+#[test]
+fn products_grow_with_their_rows() {
+    for a in FORMATS {
+        for b in FORMATS {
+            let [(less, _), (more, entries)] = [256, 1024].map(|n| product((a, b), n));
+            assert!(more < 12 * less, "{a} times {b}: {less} and {more} steps");
+            let blocks = [a, b].iter().any(|f| f.contains("bcsr"));
+            assert!(blocks || entries <= 9 * 1024, "{a} times {b} has {entries} entries");
+        }
+    }
+}
