@@ -1,6 +1,6 @@
 //! Element types over their whole range, on every backend.
 
-use tamis::{Backend, DataType, F16, Kernel, Options, Tensor};
+use tamis::{Backend, Coordinates, DataType, Duplicates, F16, Kernel, Options, Tensor, Values};
 
 /// What a program computes last, as the scalars of the dense result.
 fn run(text: &str, operands: &[(&str, &Tensor)], wanted: Option<DataType>) -> Vec<Vec<String>> {
@@ -120,6 +120,32 @@ fn complex_numbers_have_elementary_functions() {
     ] {
         for values in run(text, &[("z", &tensor)], None) {
             assert_eq!(values, ["1.0"; 4], "{text}");
+        }
+    }
+}
+
+/// What is absent is 0 as a factor, also of what is not a number where it is absent.
+#[test]
+fn nothing_times_nothing_is_nothing_whatever_it_is_filled_with() {
+    let stored = |format: &str, dims: &[u64], crds: Vec<Vec<u64>>, vals: Vec<f64>| {
+        let list = Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) };
+        let spec = tamis::format::parse(format, Some(dims.len()));
+        let storage = spec.and_then(|spec| spec.resolve(DataType::F64));
+        let packed = storage.and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
+        packed.unwrap_or_else(|d| panic!("{d}"))
+    };
+    for fill in ["nan", "inf"] {
+        for rows in ["csr", "csc", "dcsr", "coo", "dok"] {
+            let crds = vec![vec![0, 0, 1, 1], vec![0, 1, 0, 1]];
+            let format = format!("{rows}{{fill: {fill}}}");
+            let a = stored(&format, &[3, 2], crds, vec![1.0, 2.0, 3.0, 4.0]);
+            for vector in ["sparse", "hash", "bitmap"] {
+                let x = stored(vector, &[2], vec![vec![1]], vec![5.0]);
+                let operands = [("A", &a), ("x", &x)];
+                let product = format!("10.0 20.0 {fill}");
+                check("t(i) = A(i,j) * x(j); y(i) = t(i) + 0 * i", &operands, None, &product);
+                check("s = sum(i, sum(j, A(i,j) * x(j) * 0))", &operands, None, "0.0");
+            }
         }
     }
 }

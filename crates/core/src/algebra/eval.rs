@@ -42,7 +42,8 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
     }
 }
 
-fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
+/// What a comparison gives; `None` of other operators.
+pub(crate) fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
     Some(match op {
         BinaryOp::Eq => x == y,
         BinaryOp::Ne => x != y,

@@ -163,6 +163,9 @@ impl Facts<'_> {
         match (&a, &b) {
             (Expr::Literal(x), Expr::Literal(y)) => match op {
                 BinaryOp::User(id) => self.inline(id, &[*x, *y]),
+                // What is absent is 0 beside anything else that is absent, too: infinity or NaN.
+                BinaryOp::Mul if x.is_zero() && !y.is_zero() => Expr::Literal(*x),
+                BinaryOp::Mul if y.is_zero() && !x.is_zero() => Expr::Literal(*y),
                 _ => Expr::Literal(eval::binary(op, *x, *y).computed(self.compute)),
             },
             (Expr::Literal(x), _) if self.left_annihilator(op, *x).is_some() => {

@@ -131,7 +131,7 @@ impl Legaliser<'_> {
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let compute = types::compute_type(&self.program, &value, wanted);
-        let value = self.facts(compute).expr(value);
+        let value = self.facts(compute).expr(types::decided(value, compute));
         complex::check_operators(&self.program, source, statement, &value)?;
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),

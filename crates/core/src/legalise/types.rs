@@ -4,7 +4,7 @@
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 
-use crate::algebra::BinaryOp;
+use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::cin::Program;
 use crate::datatype::{DataType, Scalar};
 use crate::notation::Expr;
@@ -39,6 +39,28 @@ pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataT
     let computed = operands.unwrap_or(if fraction { DataType::F64 } else { DataType::I64 });
     let computed = if fraction && !computed.is_float() { DataType::F64 } else { computed };
     if imaginary { computed.complex() } else { computed }
+}
+
+/// The value without comparisons that a number below 0 decides: where a statement computes without
+/// sign, everything else is larger.
+pub(super) fn decided(value: Expr, compute: DataType) -> Expr {
+    if compute != DataType::U64 {
+        return value;
+    }
+    let value = value.map_children(&mut |child| decided(child, compute));
+    let Expr::Binary(op, a, b) = &value else { return value };
+    let [a, b] = [a, b].map(|e| constant(e).is_some_and(|c| c < 0));
+    let holds = if a == b { None } else { eval::compare(*op, &b, &a) };
+    holds.map_or(value, |holds| Expr::Literal(Scalar::I64(holds.into())))
+}
+
+/// What an integer is that is written as a number, perhaps with a sign.
+fn constant(e: &Expr) -> Option<i128> {
+    match e {
+        Expr::Literal(c @ (Scalar::I64(_) | Scalar::U64(_))) => c.integer(),
+        Expr::Unary(UnaryOp::Neg, a) => constant(a).map(|c| -c),
+        _ => None,
+    }
 }
 
 /// The type of a value: real ones of a statement that computes with complex numbers stay real.
