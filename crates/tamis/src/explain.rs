@@ -210,7 +210,7 @@ impl<'p> Explanation<'p> {
         Ok(choices + &commands)
     }
 
-    /// Commands that give the last kernel the loops that it has without any, if there are some.
+    /// Commands that give the last computing kernel the loops that it has without any, if there are some.
     fn commands(&self) -> Result<Option<Schedule>, Diagnostic> {
         let without = legalise(&self.request)?;
         let candidates = schedule::chosen(&without);
@@ -219,7 +219,7 @@ impl<'p> Explanation<'p> {
         let begun = legalise(&request)?;
         let gives_the_same = |commands: &Schedule| {
             let Ok(with) = schedule::schedule(begun.clone(), commands) else { return false };
-            let kernels = with.kernels.last().zip(without.kernels.last());
+            let kernels = schedule::computing(&with).zip(schedule::computing(&without));
             kernels.is_some_and(|(a, b)| schedule::have_same_loops((&with, a), (&without, b)))
         };
         Ok(candidates.into_iter().find(gives_the_same))

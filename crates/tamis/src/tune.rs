@@ -144,7 +144,7 @@ fn subject(program: &notation::Program, operands: &[(&str, &Tensor)], options: &
 /// Commands that give the last kernel of a program other loops.
 fn continuations(kernel: &Kernel) -> Vec<String> {
     let program = &kernel.compiled().program;
-    let Some(last) = program.kernels.last() else { return vec![] };
+    let Some(last) = schedule::computing(program) else { return vec![] };
     let name = |v: &tamis_core::ids::IndexVar| program.vars[*v].as_str();
     let hoped_for = last.choices.first().map_or(0.0, |c| c.cost * HOPELESS);
     // With commands, operands are read as they are stored.

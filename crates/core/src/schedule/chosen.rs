@@ -10,15 +10,16 @@
 
 use super::Schedule;
 use super::command::Command;
+use super::scheduler::computing;
 use crate::cin::{Kernel, Program, Relation, Stmt, print};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 
-/// Commands for the last kernel of a program to which no schedule was applied; the same without
+/// Commands for the last computing kernel of a program to which no schedule was applied; the same without
 /// those for what legalisation computes beforehand with a schedule too; and none. Which of them give
 /// the same loops has to be seen: not all loops can be had by commands.
 pub fn chosen(program: &Program) -> Vec<Schedule> {
-    let Some(kernel) = program.kernels.last() else { return vec![] };
+    let Some(kernel) = computing(program) else { return vec![] };
     let mut commands = vec![];
     let loops = order(&kernel.body);
     if loops.len() > 1 {

@@ -211,6 +211,15 @@ impl Command {
         }
     }
 
+    /// The text in which the command names operands.
+    pub(super) fn names(&self) -> Option<&str> {
+        match self {
+            Command::Pos { operand, .. } => Some(operand),
+            Command::Precompute { value, .. } => Some(value),
+            _ => None,
+        }
+    }
+
     /// The loops that there are afterwards and were not before.
     pub fn makes(&self) -> Vec<&str> {
         match self {

@@ -44,6 +44,7 @@ pub use default::Found;
 pub use gpu::{MOST_THREADS, WARP};
 pub use parallelize::not_by_lanes;
 pub use parse::parse;
+pub use scheduler::computing;
 pub use workspace::Kind;
 
 use crate::cin::{Bound, Merge, Program, Races, Unit};

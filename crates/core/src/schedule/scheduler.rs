@@ -13,12 +13,12 @@ use super::reorder::reorder;
 use super::split::split;
 use super::unroll::unroll;
 use super::{Placed, Schedule, gpu, nest};
-use crate::cin::{Kernel, Program, Relation, Stmt};
+use crate::cin::{Kernel, Program, Relation, Role, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
 use crate::ids::IndexVar;
 use crate::legalise::{searched, unreadable};
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
 use crate::schedule::Command;
 
 /// Code doubles with each operand that is searched where something is left to do without it.
@@ -299,7 +299,8 @@ impl<'s> Scheduler<'s> {
 }
 
 /// The kernel that a schedule is for: the last one with loops over all the variables that its
-/// commands need and do not make themselves.
+/// commands need and do not make themselves, which reads what they name; one that only stores what
+/// others computed in another format comes after those that compute.
 fn meant(program: &Program, schedule: &Schedule) -> usize {
     let mut needed = vec![];
     let mut made = vec![];
@@ -312,6 +313,41 @@ fn meant(program: &Program, schedule: &Schedule) -> usize {
         let is_loop = |name: &str| loops.iter().any(|&v| program.vars[v] == *name);
         needed.iter().all(|name| is_loop(name) || is_recoverable(program, kernel, name, &needed))
     };
-    let last = program.kernels.len().saturating_sub(1);
-    program.kernels.iter().rposition(fits).unwrap_or(last)
+    let named: Vec<&str> = schedule.commands().filter_map(Command::names).collect();
+    let reads = |kernel: &Kernel| {
+        let is_named =
+            |a: &&Access| named.iter().any(|text| is_in(text, &program.tensors[a.tensor].name));
+        named.is_empty() || kernel.body.reads().iter().any(is_named)
+    };
+    let kernels = &program.kernels;
+    let computes = |kernel: &Kernel| fits(kernel) && reads(kernel) && !copies(program, kernel);
+    let copying = |kernel: &Kernel| fits(kernel) && reads(kernel);
+    let found = kernels.iter().rposition(computes).or_else(|| kernels.iter().rposition(copying));
+    let last = kernels.len().saturating_sub(1);
+    found.or_else(|| kernels.iter().rposition(fits)).unwrap_or(last)
+}
+
+/// Whether a text has a name as a word.
+fn is_in(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}
+
+/// The last kernel that does more than store what others computed in another format, if there is one.
+pub fn computing(program: &Program) -> Option<&Kernel> {
+    let mut backwards = program.kernels.iter().rev();
+    backwards.find(|kernel| !copies(program, kernel)).or(program.kernels.last())
+}
+
+/// Whether a kernel does nothing but copy a tensor that the compiler made.
+fn copies(program: &Program, kernel: &Kernel) -> bool {
+    let mut copied = vec![];
+    kernel.body.for_each_assign(&mut |_, op, value| {
+        copied.push(match value {
+            Expr::Access(access) if op.is_none() => {
+                program.tensors[access.tensor].role == Role::Temporary
+            }
+            _ => false,
+        });
+    });
+    copied == [true]
 }
