@@ -113,7 +113,8 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     Some((vars, last))
 }
 
-/// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes.
+/// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes and is
+/// not yet.
 pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
     widened_beside(function, e, (var, lanes), &BTreeMap::new())
 }
@@ -125,7 +126,10 @@ pub(super) fn widened_beside(
     (var, lanes): (Var, u16),
     vectors: &BTreeMap<Var, Var>,
 ) -> Option<Expr> {
-    let float = |e: &Expr| function.type_of(e).register.is_float();
+    let float = |e: &Expr| {
+        let ty = function.type_of(e);
+        ty.register.is_float() && ty.lanes == 1
+    };
     if !mentions(e, var) && !vectors.keys().any(|v| mentions(e, *v)) {
         return float(e).then(|| Expr::Splat(Box::new(e.clone()), lanes));
     }
