@@ -142,11 +142,7 @@ class Tensor(Operators, _native.Tensor):
         if math.prod(sizes) != self.size or min(sizes, default=0) < 0:
             raise _refused(f"{self.size} elements do not fit {shape}", "keep their number")
         coords, values = self.entries()
-        if not self.ndim:
-            coords, places = [], np.zeros(len(values), dtype=np.int64)
-        else:
-            places = np.ravel_multi_index(tuple(coords), self.shape)
-        made = np.unravel_index(places, tuple(sizes)) if sizes else ()
+        made = _renumbered(coords, len(values), self.shape, tuple(sizes))
         return _of_entries(tuple(sizes), made, values, self.fill_value)
 
     def __len__(self) -> int:
@@ -155,17 +151,17 @@ class Tensor(Operators, _native.Tensor):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        chosen, shape = picks(self, key if isinstance(key, tuple) else (key,))
-        if len(chosen) == self.ndim and not shape:
+        if _is_mask(key) and key.shape == self.shape:
+            flat = self.reshape(-1)
+            return flat[np.ravel_multi_index(key.nonzero(), self.shape)]
+        selection = picks(self, key if isinstance(key, tuple) else (key,))
+        chosen, kept, shape = selection
+        if len(chosen) == self.ndim and not kept and not shape:
             return self.get([int(pick) for pick in chosen])
         if all(pick is None for pick in chosen):
             return self if shape == self.shape else self.reshape(shape)
-        coords, values = entries(self, chosen)
-        sizes = [
-            n if pick is None else len(pick)
-            for n, pick in zip(self.shape, chosen)
-            if pick is None or np.ndim(pick)
-        ]
+        coords, values = entries(self, selection)
+        sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
         made = _of_entries(tuple(sizes), coords, values, self.fill_value)
         return made if made.shape == shape else made.reshape(shape)
 
@@ -273,6 +269,26 @@ class Tensor(Operators, _native.Tensor):
         from ._html import drawn
 
         return drawn(self)
+
+
+def _renumbered(
+    coords: Sequence[Any], count: int, before: tuple[int, ...], after: tuple[int, ...]
+) -> Sequence[Any]:
+    """So many coordinates in axes of other sizes: elements keep their place in the order of rows,
+    and their coordinates where only axes of one element come and go."""
+    long = [axis for axis, size in zip(coords, before) if size != 1]
+    if [n for n in before if n != 1] == [n for n in after if n != 1]:
+        rest = iter(long)
+        return [np.zeros(count, dtype=np.int64) if n == 1 else next(rest) for n in after]
+    size = math.prod(before)
+    if size >= 2**63:
+        reason = f"{size} elements are more than coordinates along one axis reach"
+        raise _refused(reason, "keep the axes, or take parts of them")
+    return np.unravel_index(np.ravel_multi_index(tuple(coords), before), after)
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, (np.ndarray, _native.Tensor)) and key.dtype == bool and key.ndim > 1
 
 
 def _is_asked_by_scipy(frame: FrameType | None) -> bool:

@@ -484,7 +484,7 @@ def __array_namespace_info__() -> Any:
     numpy = np.__array_namespace_info__()
     return SimpleNamespace(
         capabilities=lambda: {
-            "boolean indexing": False,
+            "boolean indexing": True,
             "data-dependent shapes": True,
             "max dimensions": None,
         },

@@ -90,8 +90,10 @@ def test_keys(shape, data, seed):
     key, has_array = [], False
     for size in shape:
         kinds = ["slice", "all"] + (["number"] if size else [])
-        if not has_array and None not in key and not any(isinstance(k, int) for k in key):
+        if not has_array:
             kinds += ["mask"] + (["array"] if size else [])
+        if data.draw(st.integers(0, 3)) == 0:
+            key.append(None)
         kind = data.draw(st.sampled_from(kinds))
         ends = st.one_of(st.none(), st.integers(-5, 5))
         if kind == "slice":
@@ -99,23 +101,42 @@ def test_keys(shape, data, seed):
             key.append(slice(data.draw(ends), data.draw(ends), step))
         elif kind == "all":
             key.append(slice(None))
-        elif kind == "number" and not has_array:
-            key.append(data.draw(st.integers(-size, size - 1)))
         elif kind == "number":
-            key.append(slice(None))
+            key.append(data.draw(st.integers(-size, size - 1)))
         elif kind == "mask":
             has_array = True
-            key.append(
-                np.array(
-                    data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool
-                )
-            )
+            mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+            key.append(np.array(mask, dtype=bool))
         else:
             has_array = True
             key.append(data.draw(st.lists(st.integers(-size, size - 1), min_size=1, max_size=6)))
     if data.draw(st.booleans()):
-        key = [*key[:1], Ellipsis, *key[len(shape) - 1 :]] if len(shape) > 1 else [Ellipsis, *key]
+        # Dots instead of some whole axes, or of none.
+        whole = [k for k, part in enumerate(key) if isinstance(part, slice) and part == slice(None)]
+        if whole:
+            key[whole[0]] = Ellipsis
+        else:
+            key.insert(data.draw(st.integers(0, len(key))), Ellipsis)
     same(found[tuple(key)], made[tuple(key)])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
+def test_tensors_are_keys(format):
+    made = array(3, (4, 5))
+    found, places = tamis.asarray(made, format=format), np.array([2, 0, 2])
+    same(found[tamis.asarray(places)], made[places])
+    same(found[:, tamis.asarray(made[0] > 0, format="sparse")], made[:, made[0] > 0])
+    for mask in (made > 1, made < 1):
+        same(found[mask], made[mask])
+        same(found[tamis.asarray(mask, format="csr")], made[mask])
+    same(found[found > 1], made[made > 1])
+    same(found[tamis.asarray(np.array(1))], made[1])
+
+
+@pytest.mark.parametrize("key", [True, np.True_, np.array(False), (True, 0), (slice(None), False)])
+def test_truth_values_are_no_coordinates(key):
+    with pytest.raises(tamis.TamisIndexError, match="is no coordinate"):
+        tamis.asarray(np.eye(3), format="csr")[key]
 
 
 @pytest.mark.parametrize("key", [7, (0, 0, 0), (slice(None), 5), "a", 1.5, ([0], [1]), [True]])
