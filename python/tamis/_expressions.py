@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError, TamisValueError
-from ._operands import type_name
+from ._errors import TamisOverflowError, TamisTypeError, TamisValueError
+from ._operands import plain, type_name
 from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
@@ -67,10 +67,16 @@ FUNCTIONS = {
     "arccosh": "acosh({})",
     "arctanh": "atanh({})",
 }
-_REAL = {"divide", "arctan2", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
-_TRUTH = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"} | {
-    name for name in FUNCTIONS if name.startswith("logical")
+_REAL = {"divide", "arctan2", "heaviside", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
+_COMPARED = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+_LOGICAL = {name for name in FUNCTIONS if name.startswith("logical")}
+_TRUTH = _COMPARED | _LOGICAL
+#: The functions of which there is no kernel for complex numbers.
+_NOT_COMPLEX = {
+    *("power", "tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
 }
+#: Beyond every integer that has a type.
+_BEYOND = 2.0**100
 
 
 class Expression:
@@ -112,7 +118,7 @@ def leaf(operand: Any) -> Expression:
     if isinstance(operand, Expression):
         return operand
     if not isinstance(operand, _native.Tensor) and not hasattr(operand, "dtype"):
-        operand = np.asarray(operand)
+        operand = plain(operand)
     shape = tuple(operand.shape)
     dtype = np.dtype(operand.dtype)
     type_name(dtype)
@@ -124,10 +130,12 @@ def leaf(operand: Any) -> Expression:
     return Expression(shape, dtype, (operand,), write)
 
 
-def number(value: Any, beside: np.dtype[Any], literal: bool) -> Expression:
-    """A number of Python's beside operands of a type. As a literal it is part of the program, so
-    that what it makes of absent elements is known when that is compiled."""
+def number(value: Any, beside: np.dtype[Any], name: str) -> Expression:
+    """A number of Python's beside operands of a type, in a function. As a literal it is part of
+    the program, so that what it makes of absent elements is known when that is compiled."""
+    value = _read(value, beside, name)
     dtype = _beside(value, beside)
+    literal = name not in ("multiply", "divide")
     finite = not isinstance(value, complex) and math.isfinite(value)
     if not (literal and finite):
         return leaf(np.asarray(value, dtype=dtype))
@@ -135,14 +143,44 @@ def number(value: Any, beside: np.dtype[Any], literal: bool) -> Expression:
     return Expression((), dtype, (), lambda indices, names: f"({text})" if text[0] == "-" else text)
 
 
+def _read(value: Any, beside: np.dtype[Any], name: str) -> Any:
+    """A number as a function means it: whether it is 0, or as a float, or as itself."""
+    if name in _LOGICAL:
+        return bool(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    if beside.kind not in "iub":
+        return value if abs(value) < 2**53 else _float(value)
+    if name in _COMPARED and not _fits(value, beside):
+        return math.copysign(_BEYOND, value)
+    return _float(value) if name in _REAL else value
+
+
 def _beside(value: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of a number beside operands of a type, which it has to fit."""
     if isinstance(value, bool):
         return np.dtype(bool)
+    if isinstance(value, int) and beside.kind in "iub" and not _fits(value, beside):
+        raise _too_large(value, beside)
+    return np.result_type(value, beside)
+
+
+def _fits(value: int, beside: np.dtype[Any]) -> bool:
+    range = np.iinfo(np.result_type(0, beside))
+    return int(range.min) <= value <= int(range.max)
+
+
+def _float(value: int) -> float:
     try:
-        return np.result_type(value, beside)
+        return float(value)
     except OverflowError as error:
-        text = f"error[type-mismatch]: {value} does not fit {beside}\n  = help: use astype first"
-        raise TamisTypeError("type-mismatch", text) from error
+        raise _too_large(value, np.dtype(np.float64)) from error
+
+
+def _too_large(value: int, dtype: np.dtype[Any]) -> TamisOverflowError:
+    shown = value if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"
+    text = f"error[integer-overflow]: {shown} does not fit {dtype}"
+    return TamisOverflowError("integer-overflow", f"{text}\n  = help: use astype first")
 
 
 def elementwise(name: str, *operands: Any) -> Expression:
@@ -157,10 +195,11 @@ def elementwise(name: str, *operands: Any) -> Expression:
         return elementwise("square" if operands[1] == 2 else "cube", operands[0])
     known = [leaf(x) for x in operands if not _is_number(x)]
     beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
-    literal = name not in ("multiply", "divide")
-    inputs = [number(x, beside, literal) if _is_number(x) else leaf(x) for x in operands]
+    inputs = [number(x, beside, name) if _is_number(x) else leaf(x) for x in operands]
     shape = broadcast_shapes(*(x.shape for x in inputs))
-    dtype, real = _result_type(name, inputs)
+    dtype = _result_type(name, inputs)
+    # Integers become floats first.
+    real = name in _REAL and beside.kind in "iub"
 
     def write(indices: tuple[str, ...], names: _Names) -> str:
         texts = [_fitted(x, shape, indices, names) for x in inputs]
@@ -198,15 +237,15 @@ def _is_scipy_matrix(x: Any) -> bool:
 def _result_type(name: str, inputs: list[Expression]) -> tuple[np.dtype[Any], bool]:
     """The type of results, and whether integers become floats first."""
     if name in _TRUTH:
-        return np.dtype(bool), False
+        return np.dtype(bool)
     both = np.result_type(*(x.dtype for x in inputs))
     if name in _REAL and both.kind in "iub":
-        return np.dtype(np.float64), True
+        return np.dtype(np.float64)
     if name == "absolute" and both.kind == "c":
-        return np.dtype(np.float32 if both == np.complex64 else np.float64), False
+        return np.dtype(np.float32 if both == np.complex64 else np.float64)
     if name == "subtract" and both.kind == "b":
-        return np.dtype(np.int64), False
-    return both, False
+        return np.dtype(np.int64)
+    return both
 
 
 def _fitted(x: Expression, shape: Sequence[int], indices: tuple[str, ...], names: _Names) -> str:

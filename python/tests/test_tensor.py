@@ -297,3 +297,33 @@ def test_files_that_are_not_read(tmp_path):
         tamis.read(tmp_path / "a.txt")
     with pytest.raises(OSError, match="file-not-writable"):
         tamis.write(tmp_path / "none" / "a.mtx", np.eye(3))
+
+
+INTEGERS = {
+    "divided": lambda x: x / 300,
+    "divides": lambda x: -1 / (x + 1),
+    "by more than 64 bits": lambda x: x / 2**70,
+    "step": lambda x: np.heaviside(x.astype("i8"), 0.5),
+    "equal": lambda x: x == 2**70,
+    "less": lambda x: x < 300,
+    "greater": lambda x: x > -1,
+    "from the left": lambda x: -1 < x,
+    "negative": lambda x: x == -1,
+    "both": lambda x: np.logical_and(x, 300),
+}
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u8", "i8"])
+@pytest.mark.parametrize("name", sorted(INTEGERS))
+def test_integers_beside_narrower_types(name, dtype):
+    made = np.array([0, 1, 5, 100, 0], dtype=dtype)
+    same(INTEGERS[name](tamis.asarray(made, format="sparse")), INTEGERS[name](made), exact=False)
+
+
+def test_large_numbers_of_unsigned_integers_are_compared():
+    made = np.array([0, 2**63, 2**64 - 1, 7], dtype="u8")
+    found = tamis.asarray(made, format="sparse")
+    for number in (-1, 2**63, 2**64 - 1, 2**64):
+        same(found > number, made > number)
+        same(found <= number, made <= number)
+        same(found == number, made == number)
