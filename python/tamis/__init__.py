@@ -31,7 +31,8 @@ from ._native import get_num_threads, release_memory, set_memory_limit, set_num_
 
 if TYPE_CHECKING:
     from ._einsum import einsum
-    from ._expressions import Lazy, compute, lazy
+    from ._expressions import compute
+    from ._operators import Lazy, lazy
     from ._programs import Kernel, compile, evaluate
     from ._tensor import Tensor, asarray, coo, read, write
 
@@ -48,8 +49,8 @@ _HOMES = {
     "read": "_tensor",
     "write": "_tensor",
     "coo": "_tensor",
-    "Lazy": "_expressions",
-    "lazy": "_expressions",
+    "Lazy": "_operators",
+    "lazy": "_operators",
     "compute": "_expressions",
 }
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -185,14 +185,12 @@ def _too_large(value: int, dtype: np.dtype[Any]) -> TamisOverflowError:
 
 def elementwise(name: str, *operands: Any) -> Expression:
     """A function of elements, by its NumPy name; axes of one element fit any size."""
-    if (
-        name == "power"
-        and operands[1] is not True
-        and _is_number(operands[1])
-        and operands[1] in (2, 3)
-    ):
-        # Repeated products, which integers and complex numbers have too.
+    if _is_repeated(name, operands):
         return elementwise("square" if operands[1] == 2 else "cube", operands[0])
+    if not has_kernel(name, *operands):
+        text = f"error[type-mismatch]: no kernel has the {name} of complex numbers\n"
+        text += "  = help: compute the operands first: of tensors NumPy computes it"
+        raise TamisTypeError("type-mismatch", text)
     known = [leaf(x) for x in operands if not _is_number(x)]
     beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
     inputs = [number(x, beside, name) if _is_number(x) else leaf(x) for x in operands]
@@ -209,6 +207,22 @@ def elementwise(name: str, *operands: Any) -> Expression:
 
     leaves = tuple(leaf for x in inputs for leaf in x._leaves)
     return Expression(shape, dtype, leaves, write)
+
+
+def has_kernel(name: str, *operands: Any) -> bool:
+    """Whether kernels compute a function of elements of such types."""
+    if name not in _NOT_COMPLEX or _is_repeated(name, operands):
+        return True
+    return not any(
+        isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+        for x in operands
+    )
+
+
+def _is_repeated(name: str, operands: Sequence[Any]) -> bool:
+    """Whether it is a repeated product, which integers and complex numbers have too."""
+    exponent = operands[-1]
+    return name == "power" and _is_number(exponent) and exponent is not True and exponent in (2, 3)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -229,13 +243,7 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
 
 
-def _is_scipy_matrix(x: Any) -> bool:
-    scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)
-
-
-def _result_type(name: str, inputs: list[Expression]) -> tuple[np.dtype[Any], bool]:
-    """The type of results, and whether integers become floats first."""
+def _result_type(name: str, inputs: list[Expression]) -> np.dtype[Any]:
     if name in _TRUTH:
         return np.dtype(bool)
     both = np.result_type(*(x.dtype for x in inputs))
@@ -339,7 +347,12 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    found = tuple(int(k) + ndim if k < 0 else int(k) for k in axes)
+    try:
+        given = [operator.index(k) for k in axes]
+    except TypeError as error:
+        text = f"error[type-mismatch]: {axis!r} is no axis\n  = help: use integers"
+        raise TamisTypeError("type-mismatch", text) from error
+    found = tuple(k + ndim if k < 0 else k for k in given)
     if any(not 0 <= k < ndim for k in found) or len(set(found)) < len(found):
         text = f"error[order-mismatch]: {axis} names no axes of {ndim}\n"
         text += "  = help: name each axis once, from 0, or from -1 backwards"
@@ -365,182 +378,3 @@ def compute(expression: Any, *, format: str | None = None, dtype: Any = None) ->
         kernel = Kernel(text, {}, key[2], {}, {}, "", "auto", format, None)
         keep(_kernels, key, kernel)
     return kernel(**{names.operands[place]: leaf for place, leaf in leaves.items()})
-
-
-class Operators:
-    """The operators of Python as expressions: computed at once, or later."""
-
-    def _made(self, tree: Expression) -> Any:
-        raise NotImplementedError
-
-    def __add__(self, other: Any) -> Any:
-        return self._binary("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._binary("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._binary("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._binary("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._binary("divide", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._binary("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._binary("remainder", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._binary("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._binary("power", other, self)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._binary("equal", self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._binary("not_equal", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._binary("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._binary("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._binary("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._binary("greater_equal", self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __neg__(self) -> Any:
-        return self._made(elementwise("negative", self))
-
-    def __abs__(self) -> Any:
-        return self._made(elementwise("absolute", self))
-
-    def __matmul__(self, other: Any) -> Any:
-        return self._made(product(self, other)) if is_operand(other) else NotImplemented
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return self._made(product(other, self)) if is_operand(other) else NotImplemented
-
-    def _binary(self, name: str, left: Any, right: Any) -> Any:
-        if not (is_operand(left) and is_operand(right)):
-            return NotImplemented
-        if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
-            # What SciPy's matrices mean by *, and nothing else does.
-            text = "error[type-mismatch]: * of a SciPy matrix may be either product\n"
-            text += "  = help: write @, or use SciPy's sparse arrays"
-            raise TamisTypeError("type-mismatch", text)
-        return self._made(elementwise(name, left, right))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if options or not all(is_operand(x) for x in inputs):
-            return NotImplemented
-        if method == "__call__" and ufunc.__name__ == "matmul":
-            return self._made(product(*inputs))
-        if method == "__call__" and ufunc.__name__ in FUNCTIONS:
-            return self._made(elementwise(ufunc.__name__, *inputs))
-        return NotImplemented
-
-    def sum(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The sum over some axes, or all; integers under 64 bits are summed in 64."""
-        return self._reduced("sum", axis, dtype)
-
-    def prod(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The product over some axes, or all."""
-        return self._reduced("prod", axis, dtype)
-
-    def min(self, axis: Any = None, *, out: None = None) -> Any:
-        """The least element over some axes, or all."""
-        return self._reduced("min", axis)
-
-    def max(self, axis: Any = None, *, out: None = None) -> Any:
-        """The greatest element over some axes, or all."""
-        return self._reduced("max", axis)
-
-    def any(self, axis: Any = None, *, out: None = None) -> Any:
-        """Whether some element is not zero."""
-        return self._reduced("any", axis)
-
-    def all(self, axis: Any = None, *, out: None = None) -> Any:
-        """Whether no element is zero."""
-        return self._reduced("all", axis)
-
-    def _reduced(self, name: str, axis: Any, dtype: Any = None) -> Any:
-        tree = reduction(name, self, axis)
-        if dtype is not None:
-            tree.dtype = np.dtype(dtype)
-        return self._made(tree)
-
-    def mean(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The mean over some axes, or all."""
-        tree = leaf(self)
-        axes = axes_of(axis, tree.ndim)
-        count = math.prod(tree.shape[k] for k in axes)
-        total = reduction("sum", self, axes)
-        if tree.dtype.kind == "f" and dtype is None:
-            total.dtype = tree.dtype
-        if not count:
-            text = "error[dimension-mismatch]: the mean of no elements has no value\n"
-            text += "  = help: leave out axes of size 0"
-            raise TamisValueError("dimension-mismatch", text)
-        return self._made(elementwise("divide", total, float(count)))
-
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order; reversed if none is given."""
-        order: Any = axes
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            order = axes[0]
-        return self._made(permutation(self, order or None))
-
-    @property
-    def T(self) -> Any:
-        """The axes in reverse order."""
-        return self._made(permutation(self))
-
-
-class Lazy(Operators, Expression):
-    """An expression of arrays, tensors and numbers, made by ``tamis.lazy`` and operators; its
-    value is what ``tamis.compute`` makes of it."""
-
-    def _made(self, tree: Expression) -> Lazy:
-        return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
-
-    def __repr__(self) -> str:
-        return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
-
-
-def lazy(operand: Any) -> Lazy:
-    """An expression of an array, tensor or number, that ``compute`` evaluates as a whole.
-
-    >>> import tamis
-    >>> A = tamis.asarray(np.eye(3), format="csr")
-    >>> tamis.compute((tamis.lazy(A) * 2 + A).sum(axis=0))
-    array([3., 3., 3.])
-    """
-    tree = leaf(operand)
-    return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
-
-
-def is_operand(x: Any) -> bool:
-    """Whether an expression may have it as a part."""
-    known = (Expression, _native.Tensor, bool, int, float, complex, np.ndarray, np.generic)
-    return isinstance(x, known) or type(x).__module__.startswith(("scipy.sparse", "sparse"))

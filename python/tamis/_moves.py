@@ -158,6 +158,21 @@ def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
     return moved(tensor, [n * size for n, size in zip(times, sizes)], move)
 
 
+def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
+    """The elements whose coordinate of one axis is by ``offset`` beyond that of another, along a
+    last axis instead of both."""
+    rows, columns = axes_of((axis1, axis2), x.ndim)
+    length = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
+    rest = [k for k in range(x.ndim) if k not in (rows, columns)]
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        on = np.flatnonzero(coords[columns] - coords[rows] == offset)
+        places = np.minimum(coords[rows], coords[columns])[on]
+        return [*(coords[k][on] for k in rest), places], on
+
+    return moved(x, [*(x.shape[k] for k in rest), length], move)
+
+
 def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:
     """The elements of matrices whose row and column ``keeps``; all others are 0."""
     tensor = canonical(asarray(x))

@@ -14,8 +14,9 @@ import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, Operators, compute, is_operand
-from ._operands import number_text, type_name
+from ._expressions import Expression, compute
+from ._operands import number_text, refused, type_name
+from ._operators import Operators, is_operand
 from ._select import entries, picks
 
 #: The format of a sparse tensor of which nothing is said, by the number of its axes.
@@ -36,6 +37,11 @@ class Tensor(Operators, _native.Tensor):
 
     def _made(self, tree: Expression) -> Any:
         return compute(tree)
+
+    def _elements(self, name: str, *operands: Any) -> Any:
+        from ._elements import computed
+
+        return computed(name, *operands)
 
     @property
     def size(self) -> int:
@@ -240,11 +246,18 @@ class Tensor(Operators, _native.Tensor):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         made = super().__array_ufunc__(ufunc, method, *inputs, **options)
-        is_plain = method == "__call__" and ufunc.nout == 1 and ufunc.signature is None
-        if made is not NotImplemented or options or not is_plain:
+        if made is not NotImplemented:
             return made
         if any(isinstance(x, Expression) or not is_operand(x) for x in inputs):
             return NotImplemented
+        if method == "__call__" and ufunc.__name__ == "vecdot":
+            from .array_api import vecdot
+
+            return vecdot(*(asarray(x) for x in inputs), **options)
+        if options or method != "__call__" or ufunc.nout > 1 or ufunc.signature is not None:
+            asked = method if method != "__call__" else ", ".join(options) or "such form"
+            reason = f"numpy.{ufunc.__name__} of tensors has no {asked}"
+            raise refused(reason, "call to_numpy() of the tensors first")
         from ._elements import apply
 
         return apply(ufunc, *inputs)

@@ -327,3 +327,93 @@ def test_large_numbers_of_unsigned_integers_are_compared():
         same(found > number, made > number)
         same(found <= number, made <= number)
         same(found == number, made == number)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + 300,
+        lambda x: np.maximum(-1, x),
+        lambda x: x % -1,
+        lambda x: -1 % x,
+        lambda x: np.minimum(x, 300),
+        lambda x: x // 300,
+        lambda x: x & 300,
+        lambda x: x**300,
+        lambda x: x.astype("i8") * 2**63,
+        lambda x: x.astype("f8") + 2**2000,
+    ],
+)
+def test_integers_that_do_not_fit_the_type_beside_them(call):
+    made = np.array([0, 1, 5], dtype="u1")
+    with pytest.raises(OverflowError):
+        call(made)
+    with pytest.raises(tamis.TamisOverflowError):
+        call(tamis.asarray(made, format="sparse"))
+
+
+@pytest.mark.parametrize("name", "sum prod min max any all mean".split())
+def test_reductions_keep_axes(name):
+    made = array(3, (4, 5)) + 1
+    found = tamis.asarray(made, format="csr")
+    for axis in (None, 0, (0, 1)):
+        for x in (found, made):
+            expected = getattr(made, name)(axis=axis, keepdims=True)
+            same(getattr(x, name)(axis=axis, keepdims=True), expected, exact=False)
+    with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
+        getattr(found, name)(axis=0, out=np.zeros(5))
+    with pytest.raises(tamis.TamisTypeError, match="have no where"):
+        getattr(np, name)(found, where=made > 0)
+    with pytest.raises(tamis.TamisTypeError, match="compute, then reshape"):
+        getattr(tamis.lazy(found), name)(keepdims=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max"])
+def test_reductions_from_an_initial_value(name):
+    made = array(3, (4, 5), "i4")
+    found = tamis.asarray(made, format="csr")
+    same(getattr(np, name)(found, initial=2), getattr(np, name)(made, initial=2))
+    same(getattr(found, name)(axis=0, initial=2), getattr(made, name)(axis=0, initial=2))
+
+
+@pytest.mark.parametrize("fill", [np.nan, np.inf])
+def test_spread_where_nothing_is_absent(fill):
+    made = array(3, (4, 5))
+    coords = np.indices(made.shape).reshape(2, -1)
+    found = tamis.coo(coords, made.ravel(), shape=made.shape, fill_value=fill)
+    same(np.var(found), np.var(made), exact=False)
+    same(np.std(found, axis=0), np.std(made, axis=0), exact=False)
+
+
+COMPLEX = "tan tanh arcsin arccos arctan arcsinh arccosh arctanh sqrt exp log sin cosh".split()
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_functions_of_complex_numbers(name):
+    made = np.array([0, 0.5 + 2j, 3, -1j])
+    function = getattr(np, name)
+    with np.errstate(all="ignore"):
+        same(function(tamis.asarray(made, format="sparse")), function(made), exact=False)
+
+
+def test_powers_of_complex_numbers():
+    made = np.array([0, 0.5 + 2j, 3, -1j])
+    found = tamis.asarray(made, format="sparse")
+    same(found**0.5, made**0.5, exact=False)
+    same(2j**found, 2j**made, exact=False)
+    same(found**2, made**2, exact=False)
+    with pytest.raises(TypeError, match="compute the operands first"):
+        tamis.lazy(found) ** 0.5
+
+
+def test_lists_beside_tensors():
+    made = array(3, (4, 3))
+    found = tamis.asarray(made, format="csr")
+    same(found + [1, 2, 3], made + [1, 2, 3])
+    same([1, 2, 3] + found, [1, 2, 3] + made)
+    same(found * (1, 2, 3), made * (1, 2, 3))
+    same(found @ [1, 2, 3], made @ [1, 2, 3])
+    same(found == [0, 1, 2], made == [0, 1, 2])
+    same(found // [1, 2, 3], made // [1, 2, 3])
+    with pytest.raises(TypeError):
+        found + [1, "a", 3]
