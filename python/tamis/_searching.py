@@ -34,6 +34,9 @@ def unique_counts(x: Any, /) -> Counted:
     absent = tensor.size - len(values)
     if not absent:
         return Counted(found, counts)
+    if absent >= 2**63:
+        reason = f"{absent} elements are more than a count reaches"
+        raise refused(reason, "count those of parts, or use unique_values")
     fill = np.asarray(tensor.fill_value, dtype=values.dtype)[()]
     at = np.flatnonzero(found == fill)
     if len(at):
@@ -48,7 +51,11 @@ def unique_counts(x: Any, /) -> Counted:
 
 def unique_values(x: Any, /) -> Any:
     """The values that occur, in ascending order; each NaN by itself."""
-    return unique_counts(x).values
+    tensor = canonical(asarray(x))
+    _, values = tensor.entries()
+    if tensor.size > len(values) and tensor.fill_value == tensor.fill_value:
+        return np.unique(np.append(values, np.asarray(tensor.fill_value, dtype=values.dtype)))
+    return unique_counts(tensor).values
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:

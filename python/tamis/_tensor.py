@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import re
 import sys
@@ -19,8 +20,8 @@ from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
 from ._select import entries, picks
 
-#: The format of a sparse tensor of which nothing is said, by the number of its axes.
-_USUAL = {0: "dense", 1: "sparse", 2: "csr"}
+#: So many rows without entries take little memory.
+_FEW_ROWS = 1 << 20
 
 
 class Tensor(Operators, _native.Tensor):
@@ -142,7 +143,7 @@ class Tensor(Operators, _native.Tensor):
         """The elements in the order of rows in axes of other sizes, of which one may be -1."""
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
-        sizes = [int(n) for n in shape]
+        sizes = list(sizes_of(shape))
         if sizes.count(-1) == 1 and -math.prod(sizes):
             sizes[sizes.index(-1)] = self.size // -math.prod(sizes)
         if math.prod(sizes) != self.size or min(sizes, default=0) < 0:
@@ -354,8 +355,16 @@ def canonical(tensor: Tensor) -> Tensor:
     levels = split_levels(tensor.format.partition(" -> ")[2][1:-1] or tensor.format)
     after = [*levels[1:], ""]
     if any("nonunique" in one and "singleton" not in next for one, next in zip(levels, after)):
-        return tensor.asformat({1: "sparse", 2: "csr"}.get(tensor.ndim, "csf"))
+        return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
     return tensor
+
+
+def _usual(shape: Sequence[int], entries: int) -> str:
+    """The format of a sparse tensor of which nothing is said: rows have a position each, unless
+    there are by far more of them than entries."""
+    if len(shape) == 2:
+        return "csr" if shape[0] <= max(_FEW_ROWS, 16 * entries) else "dcsr"
+    return {0: "dense", 1: "sparse"}.get(len(shape), "csf")
 
 
 def split_levels(text: str) -> list[str]:
@@ -367,14 +376,23 @@ def coo(
     coords: Sequence[Any],
     values: Any,
     *,
-    shape: Sequence[int],
+    shape: int | Sequence[int],
     format: str | None = None,
     fill_value: Any = 0,
 ) -> Tensor:
     """A tensor of entries: an array of coordinates for each axis, from 0, and the values. Values
     at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
-    usual = _USUAL[len(shape)] if len(shape) < 2 else "coo"
-    return _of_entries(tuple(shape), coords, np.asarray(values), fill_value, format or usual)
+    sizes = sizes_of(shape)
+    usual = _usual(sizes, 0) if len(sizes) < 2 else "coo"
+    return _of_entries(sizes, coords, np.asarray(values), fill_value, format or usual)
+
+
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """The sizes of axes: several, or one."""
+    try:
+        return tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    except TypeError as error:
+        raise refused(f"{shape!r} is no shape", "give integers, one for each axis") from error
 
 
 def _of_entries(
@@ -384,7 +402,7 @@ def _of_entries(
     fill: Any = 0,
     format: str | None = None,
 ) -> Tensor:
-    format = format or _USUAL.get(len(shape), "csf")
+    format = format or _usual(shape, len(values))
     if fill != 0 and not format.rstrip().endswith("}"):
         format = f"{format}{{fill: {number_text(fill)}}}"
     arrays = [np.asarray(c) for c in coords]

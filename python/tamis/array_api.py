@@ -447,7 +447,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
     _on_processor(device)
-    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    sizes = _tensors.sizes_of(shape)
     empty = np.zeros(0, dtype=np.int64)
     value = np.asarray(fill).astype(dtype)[()]
     if not sizes:

@@ -299,6 +299,44 @@ def test_files_that_are_not_read(tmp_path):
         tamis.write(tmp_path / "none" / "a.mtx", np.eye(3))
 
 
+HUGE = 2**40
+
+
+def test_rows_without_entries_take_no_memory():
+    found = tamis.coo(([5, HUGE - 1], [7, 3]), [1.0, 2.0], shape=(HUGE, HUGE))
+    for made in (
+        np.flip(np.flip(found)),
+        np.tril(found) + np.triu(found, 1),
+        np.concatenate([found, found])[:HUGE],
+        np.where(found > 0, found, 0),
+        np.hypot(found, 0 * found),
+        np.squeeze(np.expand_dims(found, 0)),
+        np.repeat(found, 2, axis=0)[::2],
+        np.roll(np.roll(found, 1, axis=0), -1, axis=0),
+    ):
+        assert np.array_equal(made, found)
+    assert found[::-2].nnz == 2 and found[::-2].shape == (HUGE // 2, HUGE)
+    assert np.var(found) > 0
+    np.testing.assert_array_equal(np.unique(found), [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.reshape(-1),
+        lambda x: np.argmax(x),
+        lambda x: np.roll(x, 1),
+        lambda x: np.repeat(x, 2),
+        lambda x: x[x > 1],
+        lambda x: tamis.array_api.unique_counts(x),
+        lambda x: np.argmax(x, axis=0),
+    ],
+)
+def test_what_is_too_large_is_refused(call):
+    with pytest.raises(tamis.TamisError):
+        call(tamis.coo(([5], [7]), [1.0], shape=(HUGE, HUGE)))
+
+
 INTEGERS = {
     "divided": lambda x: x / 300,
     "divides": lambda x: -1 / (x + 1),
