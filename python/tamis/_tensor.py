@@ -18,6 +18,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, compute
 from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
+from ._programs import check_text
 from ._select import entries, picks
 
 #: So many rows without entries take little memory.
@@ -70,6 +71,7 @@ class Tensor(Operators, _native.Tensor):
 
     def asformat(self, format: str) -> Tensor:
         """The same tensor in another format, such as ``csc`` or ``bcsr(4,4)``."""
+        check_text("format", format)
         return Tensor(self.to_format(format))
 
     def astype(self, dtype: Any, *, copy: bool = False) -> Tensor:
@@ -330,24 +332,31 @@ def asarray(
     format. ``dtype`` converts the elements.
     """
     tensor = object if isinstance(object, Tensor) else Tensor(_native.borrow(object))
-    borrowed = tensor
     if format is not None:
         tensor = tensor.asformat(format)
     if dtype is not None:
         tensor = tensor.astype(dtype)
-    if copy is False and not _shares(borrowed, tensor, object):
+    if copy is False and not _shares(object, tensor):
         raise _refused("the array cannot be borrowed as it is", "leave out copy=False")
     return tensor.copy() if copy else tensor
 
 
-def _shares(borrowed: Tensor, tensor: Tensor, object: Any) -> bool:
-    if isinstance(object, _native.Tensor):
-        return np.shares_memory(object.values, tensor.values) or not tensor.values.size
-    data = getattr(object, "data", object)
-    source = data if isinstance(data, np.ndarray) else object
-    if not isinstance(source, np.ndarray):
-        return np.shares_memory(borrowed.values, tensor.values)
-    return np.shares_memory(source, tensor.values) or not tensor.values.size
+def _shares(object: Any, tensor: Tensor) -> bool:
+    """Whether a tensor has the memory of what it was made of."""
+    source = object.values if isinstance(object, _native.Tensor) else _memory(object)
+    return source is not None and (np.shares_memory(source, tensor.values) or not source.size)
+
+
+def _memory(object: Any) -> np.ndarray[Any, Any] | None:
+    """The array that an object is, has as its values, or lends."""
+    data = getattr(object, "data", None)
+    if isinstance(object, np.ndarray) or isinstance(data, np.ndarray):
+        return object if isinstance(object, np.ndarray) else data
+    try:
+        lends = hasattr(object, "__dlpack__")
+        return np.from_dlpack(object) if lends else np.asarray(memoryview(object))
+    except (BufferError, RuntimeError, TypeError):
+        return None
 
 
 def canonical(tensor: Tensor) -> Tensor:

@@ -455,3 +455,11 @@ def test_lists_beside_tensors():
     same(found // [1, 2, 3], made // [1, 2, 3])
     with pytest.raises(TypeError):
         found + [1, "a", 3]
+
+
+def test_only_what_is_borrowed_is_not_copied():
+    for copied in ([1, 2], 3, (1.0, 2.0)):
+        with pytest.raises(ValueError, match="cannot be borrowed"):
+            tamis.asarray(copied, copy=False)
+    stored = sp.csr_array(np.eye(3))
+    assert np.shares_memory(tamis.asarray(stored, copy=False).values, stored.data)
