@@ -329,3 +329,8 @@ def test_kernels_in_processes_that_are_spawned():
     kernel = tamis.compile(SPMV, A="csr")
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         np.testing.assert_allclose(pool.apply(kernel, (A, X)), A @ X)
+
+
+def test_submodules_come_when_they_are_used():
+    code = "import sys, tamis; assert 'numpy' not in sys.modules; tamis.array_api.sum"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
