@@ -30,8 +30,10 @@ from ._errors import (
 from ._native import get_num_threads, release_memory, set_memory_limit, set_num_threads
 
 if TYPE_CHECKING:
+    from . import array_api as array_api
     from ._einsum import einsum
-    from ._expressions import Lazy, compute, lazy
+    from ._expressions import compute
+    from ._operators import Lazy, lazy
     from ._programs import Kernel, compile, evaluate
     from ._tensor import Tensor, asarray, coo, read, write
 
@@ -48,8 +50,8 @@ _HOMES = {
     "read": "_tensor",
     "write": "_tensor",
     "coo": "_tensor",
-    "Lazy": "_expressions",
-    "lazy": "_expressions",
+    "Lazy": "_operators",
+    "lazy": "_operators",
     "compute": "_expressions",
 }
 
@@ -83,6 +85,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "array_api":
+        return importlib.import_module("tamis.array_api")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tamis' has no attribute {name!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 from ._errors import TamisTypeError, TamisValueError
@@ -181,6 +182,11 @@ def _labels(
         output = [*shared, *sorted(c for c in set(counts) if counts.count(c) == 1)]
         return inputs, output
     before, dots, after = right.partition("...")
+    if shared and not dots:
+        raise _refused(
+            f"the result of {subscripts!r} leaves out the axes that ... stands for",
+            "write -> and ... with its labels; sum over axes that have labels",
+        )
     _check(before + after, subscripts)
     output = [*before, *(shared if dots else []), *after]
     for label in output:
@@ -229,10 +235,14 @@ def _term(labels: Any) -> str:
     for label in labels:
         if label is Ellipsis:
             out += "..."
-        elif isinstance(label, int) and 0 <= label < len(letters):
-            out += letters[label]
-        else:
+            continue
+        try:
+            number = operator.index(label)
+        except TypeError:
+            number = -1
+        if not 0 <= number < len(letters):
             raise _refused(f"{label!r} is no label", f"use integers below {len(letters)}")
+        out += letters[number]
     return out
 
 

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._expressions import broadcast_shapes
+from ._errors import TamisOverflowError
+from ._expressions import broadcast_shapes, compute, elementwise, has_kernel
 from ._moves import broadcast_to
 from ._tensor import Tensor, _of_entries, asarray, canonical
 
@@ -25,9 +26,23 @@ ANNIHILATED: dict[Any, tuple[int, ...]] = {
 }
 
 
+def computed(name: str, *operands: Any) -> Any:
+    """A function of elements by a kernel, or by NumPy where no kernel has it of such numbers."""
+    if has_kernel(name, *operands):
+        return compute(elementwise(name, *operands))
+    return apply(getattr(np, name), *operands)
+
+
 def apply(function: Callable[..., Any], *operands: Any) -> Any:
     """A function of NumPy of the elements of tensors, arrays and numbers, which broadcast."""
-    parts = [_part(x) for x in operands]
+    try:
+        return _applied(function, [_part(x) for x in operands])
+    except OverflowError as error:
+        text = f"error[integer-overflow]: {error}\n  = help: use astype first"
+        raise TamisOverflowError("integer-overflow", text) from error
+
+
+def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
     with np.errstate(all="ignore"):
         if not any(isinstance(x, Tensor) for x in parts):
             return function(*parts)

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import math
 import numbers
-import sys
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError, TamisValueError
-from ._operands import type_name
+from ._errors import TamisOverflowError, TamisTypeError, TamisValueError
+from ._operands import plain, type_name
 from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
@@ -67,10 +67,16 @@ FUNCTIONS = {
     "arccosh": "acosh({})",
     "arctanh": "atanh({})",
 }
-_REAL = {"divide", "arctan2", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
-_TRUTH = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"} | {
-    name for name in FUNCTIONS if name.startswith("logical")
+_REAL = {"divide", "arctan2", "heaviside", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
+_COMPARED = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
+_LOGICAL = {name for name in FUNCTIONS if name.startswith("logical")}
+_TRUTH = _COMPARED | _LOGICAL
+#: The functions of which there is no kernel for complex numbers.
+_NOT_COMPLEX = {
+    *("power", "tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
 }
+#: Beyond every integer that has a type.
+_BEYOND = 2.0**100
 
 
 class Expression:
@@ -112,7 +118,7 @@ def leaf(operand: Any) -> Expression:
     if isinstance(operand, Expression):
         return operand
     if not isinstance(operand, _native.Tensor) and not hasattr(operand, "dtype"):
-        operand = np.asarray(operand)
+        operand = plain(operand)
     shape = tuple(operand.shape)
     dtype = np.dtype(operand.dtype)
     type_name(dtype)
@@ -124,10 +130,12 @@ def leaf(operand: Any) -> Expression:
     return Expression(shape, dtype, (operand,), write)
 
 
-def number(value: Any, beside: np.dtype[Any], literal: bool) -> Expression:
-    """A number of Python's beside operands of a type. As a literal it is part of the program, so
-    that what it makes of absent elements is known when that is compiled."""
+def number(value: Any, beside: np.dtype[Any], name: str) -> Expression:
+    """A number of Python's beside operands of a type, in a function. As a literal it is part of
+    the program, so that what it makes of absent elements is known when that is compiled."""
+    value = _read(value, beside, name)
     dtype = _beside(value, beside)
+    literal = name not in ("multiply", "divide")
     finite = not isinstance(value, complex) and math.isfinite(value)
     if not (literal and finite):
         return leaf(np.asarray(value, dtype=dtype))
@@ -135,32 +143,61 @@ def number(value: Any, beside: np.dtype[Any], literal: bool) -> Expression:
     return Expression((), dtype, (), lambda indices, names: f"({text})" if text[0] == "-" else text)
 
 
+def _read(value: Any, beside: np.dtype[Any], name: str) -> Any:
+    """A number as a function means it: whether it is 0, or as a float, or as itself."""
+    if name in _LOGICAL:
+        return bool(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return value
+    if beside.kind not in "iub":
+        return value if abs(value) < 2**53 else _float(value)
+    if name in _COMPARED and not _fits(value, beside):
+        return math.copysign(_BEYOND, value)
+    return _float(value) if name in _REAL else value
+
+
 def _beside(value: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of a number beside operands of a type, which it has to fit."""
     if isinstance(value, bool):
         return np.dtype(bool)
+    if isinstance(value, int) and beside.kind in "iub" and not _fits(value, beside):
+        raise _too_large(value, beside)
+    return np.result_type(value, beside)
+
+
+def _fits(value: int, beside: np.dtype[Any]) -> bool:
+    range = np.iinfo(np.result_type(0, beside))
+    return int(range.min) <= value <= int(range.max)
+
+
+def _float(value: int) -> float:
     try:
-        return np.result_type(value, beside)
+        return float(value)
     except OverflowError as error:
-        text = f"error[type-mismatch]: {value} does not fit {beside}\n  = help: use astype first"
-        raise TamisTypeError("type-mismatch", text) from error
+        raise _too_large(value, np.dtype(np.float64)) from error
+
+
+def _too_large(value: int, dtype: np.dtype[Any]) -> TamisOverflowError:
+    shown = value if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"
+    text = f"error[integer-overflow]: {shown} does not fit {dtype}"
+    return TamisOverflowError("integer-overflow", f"{text}\n  = help: use astype first")
 
 
 def elementwise(name: str, *operands: Any) -> Expression:
     """A function of elements, by its NumPy name; axes of one element fit any size."""
-    if (
-        name == "power"
-        and operands[1] is not True
-        and _is_number(operands[1])
-        and operands[1] in (2, 3)
-    ):
-        # Repeated products, which integers and complex numbers have too.
+    if _is_repeated(name, operands):
         return elementwise("square" if operands[1] == 2 else "cube", operands[0])
+    if not has_kernel(name, *operands):
+        text = f"error[type-mismatch]: no kernel has the {name} of complex numbers\n"
+        text += "  = help: compute the operands first: of tensors NumPy computes it"
+        raise TamisTypeError("type-mismatch", text)
     known = [leaf(x) for x in operands if not _is_number(x)]
     beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
-    literal = name not in ("multiply", "divide")
-    inputs = [number(x, beside, literal) if _is_number(x) else leaf(x) for x in operands]
+    inputs = [number(x, beside, name) if _is_number(x) else leaf(x) for x in operands]
     shape = broadcast_shapes(*(x.shape for x in inputs))
-    dtype, real = _result_type(name, inputs)
+    dtype = _result_type(name, inputs)
+    # Integers become floats first.
+    real = name in _REAL and beside.kind in "iub"
 
     def write(indices: tuple[str, ...], names: _Names) -> str:
         texts = [_fitted(x, shape, indices, names) for x in inputs]
@@ -170,6 +207,22 @@ def elementwise(name: str, *operands: Any) -> Expression:
 
     leaves = tuple(leaf for x in inputs for leaf in x._leaves)
     return Expression(shape, dtype, leaves, write)
+
+
+def has_kernel(name: str, *operands: Any) -> bool:
+    """Whether kernels compute a function of elements of such types."""
+    if name not in _NOT_COMPLEX or _is_repeated(name, operands):
+        return True
+    return not any(
+        isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
+        for x in operands
+    )
+
+
+def _is_repeated(name: str, operands: Sequence[Any]) -> bool:
+    """Whether it is a repeated product, which integers and complex numbers have too."""
+    exponent = operands[-1]
+    return name == "power" and _is_number(exponent) and exponent is not True and exponent in (2, 3)
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -190,23 +243,17 @@ def _is_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
 
 
-def _is_scipy_matrix(x: Any) -> bool:
-    scipy_sparse = sys.modules.get("scipy.sparse")
-    return scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)
-
-
-def _result_type(name: str, inputs: list[Expression]) -> tuple[np.dtype[Any], bool]:
-    """The type of results, and whether integers become floats first."""
+def _result_type(name: str, inputs: list[Expression]) -> np.dtype[Any]:
     if name in _TRUTH:
-        return np.dtype(bool), False
+        return np.dtype(bool)
     both = np.result_type(*(x.dtype for x in inputs))
     if name in _REAL and both.kind in "iub":
-        return np.dtype(np.float64), True
+        return np.dtype(np.float64)
     if name == "absolute" and both.kind == "c":
-        return np.dtype(np.float32 if both == np.complex64 else np.float64), False
+        return np.dtype(np.float32 if both == np.complex64 else np.float64)
     if name == "subtract" and both.kind == "b":
-        return np.dtype(np.int64), False
-    return both, False
+        return np.dtype(np.int64)
+    return both
 
 
 def _fitted(x: Expression, shape: Sequence[int], indices: tuple[str, ...], names: _Names) -> str:
@@ -300,7 +347,12 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(ndim))
     axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
-    found = tuple(int(k) + ndim if k < 0 else int(k) for k in axes)
+    try:
+        given = [operator.index(k) for k in axes]
+    except TypeError as error:
+        text = f"error[type-mismatch]: {axis!r} is no axis\n  = help: use integers"
+        raise TamisTypeError("type-mismatch", text) from error
+    found = tuple(k + ndim if k < 0 else k for k in given)
     if any(not 0 <= k < ndim for k in found) or len(set(found)) < len(found):
         text = f"error[order-mismatch]: {axis} names no axes of {ndim}\n"
         text += "  = help: name each axis once, from 0, or from -1 backwards"
@@ -326,182 +378,3 @@ def compute(expression: Any, *, format: str | None = None, dtype: Any = None) ->
         kernel = Kernel(text, {}, key[2], {}, {}, "", "auto", format, None)
         keep(_kernels, key, kernel)
     return kernel(**{names.operands[place]: leaf for place, leaf in leaves.items()})
-
-
-class Operators:
-    """The operators of Python as expressions: computed at once, or later."""
-
-    def _made(self, tree: Expression) -> Any:
-        raise NotImplementedError
-
-    def __add__(self, other: Any) -> Any:
-        return self._binary("add", self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return self._binary("add", other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return self._binary("subtract", self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return self._binary("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return self._binary("multiply", self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return self._binary("multiply", other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return self._binary("divide", self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return self._binary("divide", other, self)
-
-    def __mod__(self, other: Any) -> Any:
-        return self._binary("remainder", self, other)
-
-    def __rmod__(self, other: Any) -> Any:
-        return self._binary("remainder", other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return self._binary("power", self, other)
-
-    def __rpow__(self, other: Any) -> Any:
-        return self._binary("power", other, self)
-
-    def __eq__(self, other: Any) -> Any:
-        return self._binary("equal", self, other)
-
-    def __ne__(self, other: Any) -> Any:
-        return self._binary("not_equal", self, other)
-
-    def __lt__(self, other: Any) -> Any:
-        return self._binary("less", self, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._binary("less_equal", self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._binary("greater", self, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._binary("greater_equal", self, other)
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def __neg__(self) -> Any:
-        return self._made(elementwise("negative", self))
-
-    def __abs__(self) -> Any:
-        return self._made(elementwise("absolute", self))
-
-    def __matmul__(self, other: Any) -> Any:
-        return self._made(product(self, other)) if is_operand(other) else NotImplemented
-
-    def __rmatmul__(self, other: Any) -> Any:
-        return self._made(product(other, self)) if is_operand(other) else NotImplemented
-
-    def _binary(self, name: str, left: Any, right: Any) -> Any:
-        if not (is_operand(left) and is_operand(right)):
-            return NotImplemented
-        if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
-            # What SciPy's matrices mean by *, and nothing else does.
-            text = "error[type-mismatch]: * of a SciPy matrix may be either product\n"
-            text += "  = help: write @, or use SciPy's sparse arrays"
-            raise TamisTypeError("type-mismatch", text)
-        return self._made(elementwise(name, left, right))
-
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        if options or not all(is_operand(x) for x in inputs):
-            return NotImplemented
-        if method == "__call__" and ufunc.__name__ == "matmul":
-            return self._made(product(*inputs))
-        if method == "__call__" and ufunc.__name__ in FUNCTIONS:
-            return self._made(elementwise(ufunc.__name__, *inputs))
-        return NotImplemented
-
-    def sum(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The sum over some axes, or all; integers under 64 bits are summed in 64."""
-        return self._reduced("sum", axis, dtype)
-
-    def prod(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The product over some axes, or all."""
-        return self._reduced("prod", axis, dtype)
-
-    def min(self, axis: Any = None, *, out: None = None) -> Any:
-        """The least element over some axes, or all."""
-        return self._reduced("min", axis)
-
-    def max(self, axis: Any = None, *, out: None = None) -> Any:
-        """The greatest element over some axes, or all."""
-        return self._reduced("max", axis)
-
-    def any(self, axis: Any = None, *, out: None = None) -> Any:
-        """Whether some element is not zero."""
-        return self._reduced("any", axis)
-
-    def all(self, axis: Any = None, *, out: None = None) -> Any:
-        """Whether no element is zero."""
-        return self._reduced("all", axis)
-
-    def _reduced(self, name: str, axis: Any, dtype: Any = None) -> Any:
-        tree = reduction(name, self, axis)
-        if dtype is not None:
-            tree.dtype = np.dtype(dtype)
-        return self._made(tree)
-
-    def mean(self, axis: Any = None, *, dtype: Any = None, out: None = None) -> Any:
-        """The mean over some axes, or all."""
-        tree = leaf(self)
-        axes = axes_of(axis, tree.ndim)
-        count = math.prod(tree.shape[k] for k in axes)
-        total = reduction("sum", self, axes)
-        if tree.dtype.kind == "f" and dtype is None:
-            total.dtype = tree.dtype
-        if not count:
-            text = "error[dimension-mismatch]: the mean of no elements has no value\n"
-            text += "  = help: leave out axes of size 0"
-            raise TamisValueError("dimension-mismatch", text)
-        return self._made(elementwise("divide", total, float(count)))
-
-    def transpose(self, *axes: Any) -> Any:
-        """The axes in another order; reversed if none is given."""
-        order: Any = axes
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
-            order = axes[0]
-        return self._made(permutation(self, order or None))
-
-    @property
-    def T(self) -> Any:
-        """The axes in reverse order."""
-        return self._made(permutation(self))
-
-
-class Lazy(Operators, Expression):
-    """An expression of arrays, tensors and numbers, made by ``tamis.lazy`` and operators; its
-    value is what ``tamis.compute`` makes of it."""
-
-    def _made(self, tree: Expression) -> Lazy:
-        return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
-
-    def __repr__(self) -> str:
-        return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
-
-
-def lazy(operand: Any) -> Lazy:
-    """An expression of an array, tensor or number, that ``compute`` evaluates as a whole.
-
-    >>> import tamis
-    >>> A = tamis.asarray(np.eye(3), format="csr")
-    >>> tamis.compute((tamis.lazy(A) * 2 + A).sum(axis=0))
-    array([3., 3., 3.])
-    """
-    tree = leaf(operand)
-    return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
-
-
-def is_operand(x: Any) -> bool:
-    """Whether an expression may have it as a part."""
-    known = (Expression, _native.Tensor, bool, int, float, complex, np.ndarray, np.generic)
-    return isinstance(x, known) or type(x).__module__.startswith(("scipy.sparse", "sparse"))

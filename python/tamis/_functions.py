@@ -6,6 +6,7 @@ for an array, which is refused.
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,12 @@ import numpy as np
 from . import array_api
 from ._einsum import einsum
 from ._elements import apply
+from ._errors import TamisError, TamisMemoryError, TamisValueError
+from ._expressions import broadcast_shapes
+from ._moves import diagonal
+from ._operands import refused
+from ._operators import no_out
+from ._tensor import asarray
 
 xp: Any = array_api
 
@@ -21,44 +28,89 @@ xp: Any = array_api
 def call(function: Any, arguments: Any, options: Any) -> Any:
     """What a function of NumPy gives for arguments with tensors among them."""
     own = _OWN.get(function)
-    if own is not None:
-        return own(*arguments, **options)
-    numpys = getattr(function, "_implementation", None)
-    return NotImplemented if numpys is None else numpys(*arguments, **options)
+    if own is None:
+        numpys = getattr(function, "_implementation", None)
+        return NotImplemented if numpys is None else numpys(*arguments, **options)
+    try:
+        given = inspect.signature(own).bind(*arguments, **options)
+    except TypeError as error:
+        raise refused(
+            f"numpy.{function.__name__} of tensors: {error}",
+            "leave it out, or call to_numpy() of the tensors first",
+        ) from error
+    no_out(given.arguments.pop("out", None))
+    try:
+        return own(*given.args, **given.kwargs)
+    except MemoryError as error:
+        if isinstance(error, TamisError):
+            raise
+        text = f"error[out-of-memory]: {error}\n  = help: use a smaller array, or parts of it"
+        raise TamisMemoryError("out-of-memory", text) from error
 
 
-def _reduction(reduce: Callable[..., Any], typed: bool = False) -> Callable[..., Any]:
-    """A reduction with the parameters of NumPy's."""
+def _method(function: Any, name: str) -> Callable[..., Any]:
+    """The method of a name, with the parameters of NumPy's function."""
+    signature = inspect.signature(function)
 
-    def untyped(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
-        return reduce(a, axis=axis, keepdims=keepdims)
+    def method(*arguments: Any, **options: Any) -> Any:
+        given = signature.bind(*arguments, **options).arguments
+        return getattr(given.pop("a"), name)(**given)
 
-    def reduction(
-        a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
-    ) -> Any:
-        return reduce(a, axis=axis, dtype=dtype, keepdims=keepdims)
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
 
-    return reduction if typed else untyped
+
+def _place(search: Callable[..., Any]) -> Callable[..., Any]:
+    def place(a: Any, axis: Any = None, out: None = None, *, keepdims: Any = False) -> Any:
+        return search(a, axis=axis, keepdims=keepdims)
+
+    return place
 
 
 def _spread(measure: Callable[..., Any]) -> Callable[..., Any]:
     def spread(
         a: Any,
         axis: Any = None,
-        dtype: None = None,
+        dtype: Any = None,
         out: None = None,
         ddof: float = 0,
         keepdims: Any = False,
     ) -> Any:
-        return measure(a, axis=axis, correction=ddof, keepdims=keepdims)
+        typed = a if dtype is None else a.astype(dtype)
+        return measure(typed, axis=axis, correction=ddof, keepdims=keepdims)
 
     return spread
 
 
-def _mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
+def _extent(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> Any:
+    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
+
+
+def _trace(
+    a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None
 ) -> Any:
-    return xp.mean(a if dtype is None else a.astype(dtype), axis=axis, keepdims=keepdims)
+    return diagonal(a, offset, axis1, axis2).sum(axis=-1, dtype=dtype)
+
+
+def _array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
+    one, other = asarray(a1), asarray(a2)
+    return one.shape == other.shape and _all_equal(one, other, equal_nan)
+
+
+def _array_equiv(a1: Any, a2: Any) -> bool:
+    one, other = asarray(a1), asarray(a2)
+    try:
+        broadcast_shapes(one.shape, other.shape)
+    except TamisValueError:
+        return False
+    return _all_equal(one, other)
+
+
+def _all_equal(one: Any, other: Any, equal_nan: bool = False) -> bool:
+    equal = one == other
+    if equal_nan:
+        equal = equal | (xp.isnan(one) & xp.isnan(other))
+    return bool(xp.all(equal))
 
 
 def _dot(a: Any, b: Any, out: None = None) -> Any:
@@ -92,13 +144,15 @@ def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> 
 
 #: What NumPy's functions are for tensors.
 _OWN: dict[Any, Callable[..., Any]] = {
-    np.all: _reduction(xp.all),
-    np.amax: _reduction(xp.max),
-    np.amin: _reduction(xp.min),
-    np.any: _reduction(xp.any),
-    np.argmax: _reduction(xp.argmax),
-    np.argmin: _reduction(xp.argmin),
+    np.all: _method(np.all, "all"),
+    np.amax: _method(np.amax, "max"),
+    np.amin: _method(np.amin, "min"),
+    np.any: _method(np.any, "any"),
+    np.argmax: _place(xp.argmax),
+    np.argmin: _place(xp.argmin),
     np.around: _round,
+    np.array_equal: _array_equal,
+    np.array_equiv: _array_equiv,
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
     np.clip: lambda a, a_min=None, a_max=None: xp.clip(a, a_min, a_max),
@@ -107,6 +161,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
     ),
+    np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),
     np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
     np.dot: _dot,
     np.einsum: _einsum,
@@ -118,13 +173,14 @@ _OWN: dict[Any, Callable[..., Any]] = {
         element, test_elements, invert=invert
     ),
     np.linalg.norm: _norm,
-    np.max: _reduction(xp.max),
-    np.mean: _mean,
-    np.min: _reduction(xp.min),
+    np.max: _method(np.max, "max"),
+    np.mean: _method(np.mean, "mean"),
+    np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
     np.nan_to_num: lambda x: apply(np.nan_to_num, x),
     np.ones_like: lambda a, dtype=None: xp.ones_like(a, dtype=dtype),
-    np.prod: _reduction(xp.prod, typed=True),
+    np.prod: _method(np.prod, "prod"),
+    np.ptp: _extent,
     np.ravel: lambda a: a.reshape(-1),
     np.real: lambda val: apply(np.real, val),
     np.repeat: lambda a, repeats, axis=None: xp.repeat(a, repeats, axis=axis),
@@ -135,11 +191,11 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.squeeze: _squeeze,
     np.stack: lambda arrays, axis=0: xp.stack(arrays, axis=axis),
     np.std: _spread(xp.std),
-    np.sum: _reduction(xp.sum, typed=True),
+    np.sum: _method(np.sum, "sum"),
     np.take: lambda a, indices, axis=None: xp.take(a, indices, axis=axis),
     np.tensordot: lambda a, b, axes=2: xp.tensordot(a, b, axes=axes),
     np.tile: lambda A, reps: xp.tile(A, reps if isinstance(reps, tuple) else (reps,)),
-    np.trace: lambda a: einsum("ii->", a),
+    np.trace: _trace,
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
     np.unique: lambda ar: xp.unique_values(ar),

@@ -126,17 +126,20 @@ def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
         raise refused("elements are repeated other than a number of times", "give numbers from 0")
     if counts.ndim and counts.shape not in ((1,), (x.shape[at],)):
         raise refused(f"{counts.size} repeats for {x.shape[at]} elements", "give one, or one each")
-    counts = np.broadcast_to(counts.astype(np.int64), (x.shape[at],))
+    counts = counts.astype(np.int64)
+    alike = int(counts.reshape(-1)[0]) if counts.size == 1 else None
     begins = np.cumsum(counts) - counts
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
-        times = counts[coords[at]]
+        own = coords[at]
+        times = counts[own] if alike is None else np.full(len(own), alike)
         which = np.repeat(np.arange(len(times)), times)
         made = [c[which] for c in coords]
-        made[at] = begins[made[at]] + within(times)
+        made[at] = (begins[made[at]] if alike is None else made[at] * alike) + within(times)
         return made, which
 
-    return moved(x, (*x.shape[:at], int(counts.sum()), *x.shape[at + 1 :]), move)
+    size = int(counts.sum()) if alike is None else alike * x.shape[at]
+    return moved(x, (*x.shape[:at], size, *x.shape[at + 1 :]), move)
 
 
 def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
@@ -156,6 +159,21 @@ def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
         return made, which
 
     return moved(tensor, [n * size for n, size in zip(times, sizes)], move)
+
+
+def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
+    """The elements whose coordinate of one axis is by ``offset`` beyond that of another, along a
+    last axis instead of both."""
+    rows, columns = axes_of((axis1, axis2), x.ndim)
+    length = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
+    rest = [k for k in range(x.ndim) if k not in (rows, columns)]
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        on = np.flatnonzero(coords[columns] - coords[rows] == offset)
+        places = np.minimum(coords[rows], coords[columns])[on]
+        return [*(coords[k][on] for k in rest), places], on
+
+    return moved(x, [*(x.shape[k] for k in rest), length], move)
 
 
 def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:

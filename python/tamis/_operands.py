@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError
+from ._errors import TamisTypeError, TamisValueError
 
 #: The codes of SciPy's formats that share arrays with tensors: 10 more for arrays, 20 for matrices.
 _SCHEMES = {"csr": 1, "csc": 2, "coo": 3, "bsr": 4, "dia": 5}
@@ -116,6 +116,10 @@ def plain_diagonals(operand: Any) -> Any:
     """Diagonals in ascending order, inside the matrix, as long as it is wide."""
     rows, columns = operand.shape
     offsets = np.asarray(operand.offsets, dtype=np.int64)
+    if operand.data.ndim != 2 or len(operand.data) != len(offsets):
+        text = f"error[invalid-tensor]: {len(offsets)} offsets for diagonals of shape "
+        text += f"{operand.data.shape}\n  = help: give data a row for each offset"
+        raise TamisValueError("invalid-tensor", text)
     order = np.argsort(offsets, kind="stable")
     inside = order[(offsets[order] > -rows) & (offsets[order] < columns)]
     length = min(operand.data.shape[1], columns)
@@ -206,7 +210,10 @@ def number_text(value: Any) -> str:
         return f"{float(value.real)!r}{float(value.imag):+}j"
     if isinstance(value, (int, np.integer)):
         return str(int(value))
-    return repr(float(value))
+    try:
+        return repr(float(value))
+    except (TypeError, ValueError) as error:
+        raise refused(f"{value!r} is no number", "give a number") from error
 
 
 def unreadable(operand: Any) -> TamisTypeError:

@@ -53,16 +53,17 @@ def compile(
     Wrong expressions, formats and schedules raise ``ValueError``; what depends on operands is
     refused when these come.
     """
+    for name, value in (("expression", expression), ("schedule", schedule), ("backend", backend)):
+        check_text(name, value)
+    for name in (*(dims or ()), *(shapes or ())):
+        check_text("name of dims and shapes", name)
     arguments = (expression, format, dtype, dims, shapes, schedule, backend, fill_value, formats)
     if isinstance(format, Mapping):
         formats = {**format, **formats}
         format = None
     for name, value in formats.items():
-        if not isinstance(value, str):
-            raise refused(
-                f"the format of {name} is text, not {type(value).__name__}",
-                f"write {name}='csr', say, and give {name} itself to the kernel, or to evaluate",
-            )
+        way_out = f"write {name}='csr', say, and give {name} itself to the kernel, or to evaluate"
+        check_text(f"format of {name}", value, way_out)
     kernel = Kernel(
         expression,
         formats,
@@ -110,6 +111,7 @@ def evaluate(
     if operands:
         named = {**operands, **named}
     options = (format, dtype, dims, shapes, schedule, backend, fill_value)
+    check_text("expression", expression)
     if options == (None, None, None, None, "", "auto", None):
         key: Any = expression
     else:
@@ -130,6 +132,12 @@ def evaluate(
     return kernel(**named)
 
 
+def check_text(name: str, value: Any, way_out: str = "write it as a str") -> None:
+    """Refuses what is no text where text is asked for."""
+    if not isinstance(value, str):
+        raise refused(f"the {name} is text, not {type(value).__name__}", way_out)
+
+
 def keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
     """Keeps a value, and no more than so many: those that came first go."""
     while len(kept) >= KEPT:
@@ -139,6 +147,8 @@ def keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
 
 def result_format(expression: str, format: str | None, fill_value: Any) -> str | None:
     """The format of the last result, with its fill value."""
+    if format is not None:
+        check_text("format", format)
     if fill_value is None:
         return format
     braces = f"fill: {number_text(fill_value)}"

@@ -15,6 +15,7 @@ from . import _expressions
 from ._elements import apply
 from ._expressions import axes_of
 from ._moves import refused
+from ._operators import kept
 from ._tensor import Tensor, _of_entries, asarray, canonical
 
 
@@ -33,6 +34,9 @@ def unique_counts(x: Any, /) -> Counted:
     absent = tensor.size - len(values)
     if not absent:
         return Counted(found, counts)
+    if absent >= 2**63:
+        reason = f"{absent} elements are more than a count reaches"
+        raise refused(reason, "count those of parts, or use unique_values")
     fill = np.asarray(tensor.fill_value, dtype=values.dtype)[()]
     at = np.flatnonzero(found == fill)
     if len(at):
@@ -47,7 +51,11 @@ def unique_counts(x: Any, /) -> Counted:
 
 def unique_values(x: Any, /) -> Any:
     """The values that occur, in ascending order; each NaN by itself."""
-    return unique_counts(x).values
+    tensor = canonical(asarray(x))
+    _, values = tensor.entries()
+    if tensor.size > len(values) and tensor.fill_value == tensor.fill_value:
+        return np.unique(np.append(values, np.asarray(tensor.fill_value, dtype=values.dtype)))
+    return unique_counts(tensor).values
 
 
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
@@ -72,15 +80,6 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
     tree.dtype = np.dtype(np.int64)
     return kept(_expressions.compute(tree), x, axis, keepdims)
-
-
-def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """The result of a reduction of ``x``, with the reduced axes of one element if asked for."""
-    if not keepdims:
-        return result
-    axes = axes_of(axis, x.ndim)
-    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
-    return result.reshape(shape) if hasattr(result, "reshape") else np.reshape(result, shape)
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
@@ -161,17 +160,17 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
     number = math.prod(tensor.shape[k] for k in axes)
     if not number:
         raise refused("no elements have no mean", "leave out axes of size 0")
-    mean = kept(tensor.mean(axis), tensor, axis, True)
+    mean = tensor.mean(axes, keepdims=True)
     mean = mean.to_numpy() if isinstance(mean, Tensor) else np.asarray(mean)
     coords, values = tensor.entries()
     own = mean[tuple(0 if k in axes else c for k, c in enumerate(coords))]
     squares = _of_entries(tensor.shape, coords, np.abs(values - own) ** 2)
     ones = _of_entries(tensor.shape, coords, np.ones(len(values)))
-    total = kept(_sum(squares, axes), tensor, axes, True)
-    absent = number - kept(_sum(ones, axes), tensor, axes, True)
-    total = total + absent * np.abs(tensor.fill_value - mean) ** 2
+    total, absent = _sum(squares, axes), number - _sum(ones, axes)
     dtype = np.abs(mean).dtype
     with np.errstate(all="ignore"):
+        # Of a fill value without a finite value 0 times is none.
+        total = total + np.where(absent, absent * np.abs(tensor.fill_value - mean) ** 2, 0)
         result = (total / np.maximum(number - correction, 0.0)).astype(dtype)
     if keepdims:
         return result
@@ -179,7 +178,7 @@ def var(x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool 
 
 
 def _sum(x: Tensor, axes: tuple[int, ...]) -> np.ndarray[Any, Any]:
-    total = x.sum(axes)
+    total = x.sum(axes, keepdims=True)
     return total.to_numpy() if isinstance(total, Tensor) else np.asarray(total)
 
 

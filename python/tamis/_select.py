@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from ._errors import TamisIndexError
+from . import _native
+from ._errors import TamisIndexError, TamisValueError
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -15,60 +16,100 @@ if TYPE_CHECKING:
 Entries = tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 
 
-def picks(tensor: Tensor, key: tuple[Any, ...]) -> tuple[list[Any], tuple[int, ...]]:
-    """Per axis the coordinates that a key selects, none for all; and the shape of the result."""
-    dots = [k for k, part in enumerate(key) if part is Ellipsis]
+class Selection(NamedTuple):
+    """What a key selects.
+
+    t[0, :, [2, 1]]    chosen (0, None, [2, 1]), kept (2, 1): NumPy has the axis of the array first
+                       where something stands between it and a number
+    """
+
+    #: Per axis the coordinates: a number, a range, an array, or none for all.
+    chosen: list[Any]
+    #: The axes that the result has, in its order.
+    kept: list[int]
+    #: The shape of the result, with new axes of one element.
+    shape: tuple[int, ...]
+
+
+def picks(tensor: Tensor, key: tuple[Any, ...]) -> Selection:
+    """What a key selects of a tensor."""
+    parts = _parts(tensor, key)
+    chosen: list[Any] = []
+    # The axes of the result, none for a new one; those of numbers and arrays stand together.
+    axes: list[int | None] = []
+    advanced: list[int] = []
+    for place, part in enumerate(parts):
+        if part is None or part is Ellipsis:
+            axes.extend([None] * (part is None))
+            continue
+        axis = len(chosen)
+        pick = _pick(part, tensor.shape[axis], axis)
+        if not isinstance(part, slice):
+            advanced.append(place)
+        if not isinstance(pick, np.integer):
+            axes.append(axis)
+        chosen.append(pick)
+    array = next((k for k, pick in enumerate(chosen) if isinstance(pick, np.ndarray)), None)
+    if array is not None and advanced[-1] - advanced[0] >= len(advanced):
+        axes.remove(array)
+        axes.insert(0, array)
+    sizes = [
+        1 if k is None else tensor.shape[k] if chosen[k] is None else len(chosen[k]) for k in axes
+    ]
+    return Selection(chosen, [k for k in axes if k is not None], tuple(sizes))
+
+
+def _parts(tensor: Tensor, key: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The parts of a key, with one for each axis, and the dots where they stand."""
+    if sum(part is Ellipsis for part in key) > 1:
+        raise _refused("order-mismatch", "the key has ... twice", "write it once")
     taken = sum(part is not None and part is not Ellipsis for part in key)
-    if len(dots) > 1 or taken > tensor.ndim:
+    if taken > tensor.ndim:
         reason = f"the key has {taken} parts for {tensor.ndim} axes"
         raise _refused("order-mismatch", reason, "give one for each axis at most")
-    arrays = sum(isinstance(part, (list, np.ndarray)) and np.ndim(part) > 0 for part in key)
-    if arrays > 1:
+    if sum(_is_array(part) for part in key) > 1:
         raise _refused("order-mismatch", "the key has several arrays", "index once for each")
-    at = dots[0] if dots else len(key)
-    parts = (*key[:at], *(slice(None),) * (tensor.ndim - taken), *key[at + 1 :])
-    chosen: list[Any] = []
-    shape: list[int] = []
-    for part in parts:
-        if part is None:
-            shape.append(1)
-            continue
-        size = tensor.shape[len(chosen)]
-        pick = _pick(part, size, len(chosen))
-        if pick is None:
-            shape.append(size)
-        elif np.ndim(pick):
-            shape.append(len(pick))
-        chosen.append(pick)
-    return chosen, tuple(shape)
+    at = next((k for k, part in enumerate(key) if part is Ellipsis), len(key))
+    return (*key[: at + 1], *(slice(None),) * (tensor.ndim - taken), *key[at + 1 :])
 
 
-def entries(tensor: Tensor, chosen: list[Any]) -> Entries:
-    """The entries of what is selected, with an axis for each pick that is no number."""
+def _is_array(part: Any) -> bool:
+    if isinstance(part, _native.Tensor):
+        return part.ndim > 0
+    return isinstance(part, (list, np.ndarray)) and np.ndim(part) > 0
+
+
+def entries(tensor: Tensor, selection: Selection) -> Entries:
+    """The entries of what is selected, with an axis for each that is kept."""
+    chosen = selection.chosen
     first = chosen[0] if chosen else None
     if first is not None and tensor.format == "csr":
-        coords, values = _of_rows(tensor, np.atleast_1d(first))
-        chosen = [None, *chosen[1:]] if np.ndim(first) else chosen
-        if not np.ndim(first):
-            coords[0] = np.full(len(values), first)
+        coords, values = _of_rows(tensor, np.asarray(first, dtype=np.int64).reshape(-1))
+        chosen = [None, *chosen[1:]]
     else:
         coords, values = tensor.entries()
-    kept = []
     for axis, pick in enumerate(chosen):
         if pick is None:
-            kept.append(axis)
             continue
-        wanted = np.atleast_1d(pick)
-        order = np.argsort(wanted, kind="stable")
-        low = np.searchsorted(wanted, coords[axis], side="left", sorter=order)
-        high = np.searchsorted(wanted, coords[axis], side="right", sorter=order)
-        times = high - low
-        coords = [np.repeat(c, times) for c in coords]
-        coords[axis] = order[np.repeat(low, times) + within(times)]
-        values = np.repeat(values, times)
-        if np.ndim(pick):
-            kept.append(axis)
-    return [coords[axis] for axis in kept], values
+        which, places = _found(coords[axis], pick)
+        coords = [c[which] for c in coords]
+        coords[axis] = places
+        values = values[which]
+    return [coords[axis] for axis in selection.kept], values
+
+
+def _found(coords: np.ndarray[Any, Any], pick: Any) -> tuple[Any, Any]:
+    """Which of some coordinates are picked, each as often as it is, and their places there."""
+    if isinstance(pick, range):
+        steps = coords - pick.start
+        places = steps // pick.step
+        which = np.flatnonzero((places >= 0) & (places < len(pick)) & (steps % pick.step == 0))
+        return which, places[which]
+    wanted = np.atleast_1d(pick)
+    order = np.argsort(wanted, kind="stable")
+    low = np.searchsorted(wanted, coords, side="left", sorter=order)
+    times = np.searchsorted(wanted, coords, side="right", sorter=order) - low
+    return np.repeat(np.arange(len(coords)), times), order[np.repeat(low, times) + within(times)]
 
 
 def _of_rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> Entries:
@@ -90,23 +131,17 @@ def within(times: np.ndarray[Any, Any]) -> Any:
 
 
 def _pick(part: Any, size: int, axis: int) -> Any:
-    """The coordinates that a part of a key selects: an array, a number, or none for all."""
+    """What a part of a key selects: a number, a range, an array, or none for all coordinates."""
     if isinstance(part, slice):
+        if part.step == 0:
+            text = "error[invalid-option]: the step of a slice is 0\n  = help: give it another"
+            raise TamisValueError("invalid-option", text)
         chosen = range(*part.indices(size))
-        return None if chosen == range(size) else np.arange(chosen.start, chosen.stop, chosen.step)
-    if isinstance(part, (list, np.ndarray)) and np.ndim(part):
-        array = np.asarray(part)
-        if array.dtype == bool and array.shape == (size,):
-            return np.flatnonzero(array)
-        if array.ndim != 1 or array.size and array.dtype.kind not in "iu":
-            reason = f"the key of axis {axis} is {array.dtype} of shape {array.shape}"
-            way_out = "use integers, or as many truth values as the axis has elements"
-            raise _refused("type-mismatch", reason, way_out)
-        found = array.astype(np.int64)
-        found = np.where(found < 0, found + size, found)
-        if found.size and not (0 <= found.min() and found.max() < size):
-            raise _outside(part, axis, size)
-        return found
+        return None if chosen == range(size) else chosen
+    if _is_array(part):
+        return _of_array(part, size, axis)
+    if isinstance(part, bool) or getattr(part, "dtype", None) == bool:
+        raise _refused("type-mismatch", f"{part} is no coordinate", "None makes a new axis")
     try:
         index = operator.index(cast(Any, part))
     except TypeError:
@@ -115,6 +150,23 @@ def _pick(part: Any, size: int, axis: int) -> Any:
     if not -size <= index < size:
         raise _outside(part, axis, size)
     return np.int64(index + size if index < 0 else index)
+
+
+def _of_array(part: Any, size: int, axis: int) -> Any:
+    """The coordinates that an array of integers or of truth values selects."""
+    array: Any = part if isinstance(part, _native.Tensor) else np.asarray(part)
+    if array.dtype == bool and array.shape == (size,):
+        return array.nonzero()[0]
+    if array.ndim != 1 or array.shape[0] and array.dtype.kind not in "iu":
+        reason = f"the key of axis {axis} is {array.dtype} of shape {array.shape}"
+        way_out = "use integers, or as many truth values as the axis has elements"
+        raise _refused("type-mismatch", reason, way_out)
+    found = array.to_numpy() if isinstance(array, _native.Tensor) else array
+    found = found.astype(np.int64)
+    found = np.where(found < 0, found + size, found)
+    if found.size and not (0 <= found.min() and found.max() < size):
+        raise _outside(part, axis, size)
+    return found
 
 
 def _outside(part: Any, axis: int, size: int) -> TamisIndexError:

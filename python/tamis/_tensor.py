@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 import re
 import sys
@@ -14,12 +15,14 @@ import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, Operators, compute, is_operand
-from ._operands import number_text, type_name
+from ._expressions import Expression, compute
+from ._operands import number_text, refused, type_name
+from ._operators import Operators, is_operand
+from ._programs import check_text
 from ._select import entries, picks
 
-#: The format of a sparse tensor of which nothing is said, by the number of its axes.
-_USUAL = {0: "dense", 1: "sparse", 2: "csr"}
+#: So many rows without entries take little memory.
+_FEW_ROWS = 1 << 20
 
 
 class Tensor(Operators, _native.Tensor):
@@ -36,6 +39,11 @@ class Tensor(Operators, _native.Tensor):
 
     def _made(self, tree: Expression) -> Any:
         return compute(tree)
+
+    def _elements(self, name: str, *operands: Any) -> Any:
+        from ._elements import computed
+
+        return computed(name, *operands)
 
     @property
     def size(self) -> int:
@@ -63,6 +71,7 @@ class Tensor(Operators, _native.Tensor):
 
     def asformat(self, format: str) -> Tensor:
         """The same tensor in another format, such as ``csc`` or ``bcsr(4,4)``."""
+        check_text("format", format)
         return Tensor(self.to_format(format))
 
     def astype(self, dtype: Any, *, copy: bool = False) -> Tensor:
@@ -136,17 +145,13 @@ class Tensor(Operators, _native.Tensor):
         """The elements in the order of rows in axes of other sizes, of which one may be -1."""
         if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
             shape = tuple(shape[0])
-        sizes = [int(n) for n in shape]
+        sizes = list(sizes_of(shape))
         if sizes.count(-1) == 1 and -math.prod(sizes):
             sizes[sizes.index(-1)] = self.size // -math.prod(sizes)
         if math.prod(sizes) != self.size or min(sizes, default=0) < 0:
             raise _refused(f"{self.size} elements do not fit {shape}", "keep their number")
         coords, values = self.entries()
-        if not self.ndim:
-            coords, places = [], np.zeros(len(values), dtype=np.int64)
-        else:
-            places = np.ravel_multi_index(tuple(coords), self.shape)
-        made = np.unravel_index(places, tuple(sizes)) if sizes else ()
+        made = _renumbered(coords, len(values), self.shape, tuple(sizes))
         return _of_entries(tuple(sizes), made, values, self.fill_value)
 
     def __len__(self) -> int:
@@ -155,17 +160,17 @@ class Tensor(Operators, _native.Tensor):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        chosen, shape = picks(self, key if isinstance(key, tuple) else (key,))
-        if len(chosen) == self.ndim and not shape:
+        if _is_mask(key) and key.shape == self.shape:
+            flat = self.reshape(-1)
+            return flat[np.ravel_multi_index(key.nonzero(), self.shape)]
+        selection = picks(self, key if isinstance(key, tuple) else (key,))
+        chosen, kept, shape = selection
+        if len(chosen) == self.ndim and not kept and not shape:
             return self.get([int(pick) for pick in chosen])
         if all(pick is None for pick in chosen):
             return self if shape == self.shape else self.reshape(shape)
-        coords, values = entries(self, chosen)
-        sizes = [
-            n if pick is None else len(pick)
-            for n, pick in zip(self.shape, chosen)
-            if pick is None or np.ndim(pick)
-        ]
+        coords, values = entries(self, selection)
+        sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
         made = _of_entries(tuple(sizes), coords, values, self.fill_value)
         return made if made.shape == shape else made.reshape(shape)
 
@@ -244,11 +249,18 @@ class Tensor(Operators, _native.Tensor):
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         made = super().__array_ufunc__(ufunc, method, *inputs, **options)
-        is_plain = method == "__call__" and ufunc.nout == 1 and ufunc.signature is None
-        if made is not NotImplemented or options or not is_plain:
+        if made is not NotImplemented:
             return made
         if any(isinstance(x, Expression) or not is_operand(x) for x in inputs):
             return NotImplemented
+        if method == "__call__" and ufunc.__name__ == "vecdot":
+            from .array_api import vecdot
+
+            return vecdot(*(asarray(x) for x in inputs), **options)
+        if options or method != "__call__" or ufunc.nout > 1 or ufunc.signature is not None:
+            asked = method if method != "__call__" else ", ".join(options) or "such form"
+            reason = f"numpy.{ufunc.__name__} of tensors has no {asked}"
+            raise refused(reason, "call to_numpy() of the tensors first")
         from ._elements import apply
 
         return apply(ufunc, *inputs)
@@ -273,6 +285,26 @@ class Tensor(Operators, _native.Tensor):
         from ._html import drawn
 
         return drawn(self)
+
+
+def _renumbered(
+    coords: Sequence[Any], count: int, before: tuple[int, ...], after: tuple[int, ...]
+) -> Sequence[Any]:
+    """So many coordinates in axes of other sizes: elements keep their place in the order of rows,
+    and their coordinates where only axes of one element come and go."""
+    long = [axis for axis, size in zip(coords, before) if size != 1]
+    if [n for n in before if n != 1] == [n for n in after if n != 1]:
+        rest = iter(long)
+        return [np.zeros(count, dtype=np.int64) if n == 1 else next(rest) for n in after]
+    size = math.prod(before)
+    if size >= 2**63:
+        reason = f"{size} elements are more than coordinates along one axis reach"
+        raise _refused(reason, "keep the axes, or take parts of them")
+    return np.unravel_index(np.ravel_multi_index(tuple(coords), before), after)
+
+
+def _is_mask(key: Any) -> bool:
+    return isinstance(key, (np.ndarray, _native.Tensor)) and key.dtype == bool and key.ndim > 1
 
 
 def _is_asked_by_scipy(frame: FrameType | None) -> bool:
@@ -300,24 +332,31 @@ def asarray(
     format. ``dtype`` converts the elements.
     """
     tensor = object if isinstance(object, Tensor) else Tensor(_native.borrow(object))
-    borrowed = tensor
     if format is not None:
         tensor = tensor.asformat(format)
     if dtype is not None:
         tensor = tensor.astype(dtype)
-    if copy is False and not _shares(borrowed, tensor, object):
+    if copy is False and not _shares(object, tensor):
         raise _refused("the array cannot be borrowed as it is", "leave out copy=False")
     return tensor.copy() if copy else tensor
 
 
-def _shares(borrowed: Tensor, tensor: Tensor, object: Any) -> bool:
-    if isinstance(object, _native.Tensor):
-        return np.shares_memory(object.values, tensor.values) or not tensor.values.size
-    data = getattr(object, "data", object)
-    source = data if isinstance(data, np.ndarray) else object
-    if not isinstance(source, np.ndarray):
-        return np.shares_memory(borrowed.values, tensor.values)
-    return np.shares_memory(source, tensor.values) or not tensor.values.size
+def _shares(object: Any, tensor: Tensor) -> bool:
+    """Whether a tensor has the memory of what it was made of."""
+    source = object.values if isinstance(object, _native.Tensor) else _memory(object)
+    return source is not None and (np.shares_memory(source, tensor.values) or not source.size)
+
+
+def _memory(object: Any) -> np.ndarray[Any, Any] | None:
+    """The array that an object is, has as its values, or lends."""
+    data = getattr(object, "data", None)
+    if isinstance(object, np.ndarray) or isinstance(data, np.ndarray):
+        return object if isinstance(object, np.ndarray) else data
+    try:
+        lends = hasattr(object, "__dlpack__")
+        return np.from_dlpack(object) if lends else np.asarray(memoryview(object))
+    except (BufferError, RuntimeError, TypeError):
+        return None
 
 
 def canonical(tensor: Tensor) -> Tensor:
@@ -325,8 +364,16 @@ def canonical(tensor: Tensor) -> Tensor:
     levels = split_levels(tensor.format.partition(" -> ")[2][1:-1] or tensor.format)
     after = [*levels[1:], ""]
     if any("nonunique" in one and "singleton" not in next for one, next in zip(levels, after)):
-        return tensor.asformat({1: "sparse", 2: "csr"}.get(tensor.ndim, "csf"))
+        return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
     return tensor
+
+
+def _usual(shape: Sequence[int], entries: int) -> str:
+    """The format of a sparse tensor of which nothing is said: rows have a position each, unless
+    there are by far more of them than entries."""
+    if len(shape) == 2:
+        return "csr" if shape[0] <= max(_FEW_ROWS, 16 * entries) else "dcsr"
+    return {0: "dense", 1: "sparse"}.get(len(shape), "csf")
 
 
 def split_levels(text: str) -> list[str]:
@@ -338,14 +385,23 @@ def coo(
     coords: Sequence[Any],
     values: Any,
     *,
-    shape: Sequence[int],
+    shape: int | Sequence[int],
     format: str | None = None,
     fill_value: Any = 0,
 ) -> Tensor:
     """A tensor of entries: an array of coordinates for each axis, from 0, and the values. Values
     at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
-    usual = _USUAL[len(shape)] if len(shape) < 2 else "coo"
-    return _of_entries(tuple(shape), coords, np.asarray(values), fill_value, format or usual)
+    sizes = sizes_of(shape)
+    usual = _usual(sizes, 0) if len(sizes) < 2 else "coo"
+    return _of_entries(sizes, coords, np.asarray(values), fill_value, format or usual)
+
+
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """The sizes of axes: several, or one."""
+    try:
+        return tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    except TypeError as error:
+        raise refused(f"{shape!r} is no shape", "give integers, one for each axis") from error
 
 
 def _of_entries(
@@ -355,7 +411,7 @@ def _of_entries(
     fill: Any = 0,
     format: str | None = None,
 ) -> Tensor:
-    format = format or _USUAL.get(len(shape), "csf")
+    format = format or _usual(shape, len(values))
     if fill != 0 and not format.rstrip().endswith("}"):
         format = f"{format}{{fill: {number_text(fill)}}}"
     arrays = [np.asarray(c) for c in coords]

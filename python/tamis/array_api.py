@@ -45,6 +45,7 @@ from . import _expressions, _moves
 from . import _tensor as _tensors
 from ._elements import apply as _apply
 from ._elements import at as _at
+from ._elements import computed as _computed
 from ._errors import TamisTypeError
 from ._expressions import broadcast_shapes
 from ._moves import broadcast_to
@@ -59,7 +60,6 @@ from ._searching import (
     unique_values,
     var,
 )
-from ._searching import kept as _kept
 from ._tensor import Tensor
 from ._tensor import _of_entries as _packed
 
@@ -106,7 +106,7 @@ def _named(name: str, computed: Any, operands: int) -> None:
 
 
 def _by_kernel(name: str) -> Any:
-    return lambda *x: _expressions.compute(_expressions.elementwise(name, *x))
+    return lambda *x: _computed(name, *x)
 
 
 def _by_numpy(name: str) -> Any:
@@ -251,48 +251,41 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     return einsum("...i,...i->...", left, right)
 
 
-def _reduced(name: str, x: Any, axis: Any, keepdims: Any, dtype: Any = None) -> Any:
-    tree = _expressions.reduction(name, x, axis)
-    if dtype is not None:
-        tree.dtype = np.dtype(dtype)
-    return _kept(_expressions.compute(tree), x, axis, keepdims)
-
-
 def sum(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     """The sum over some axes, or over all."""
-    return _reduced("sum", x, axis, keepdims, dtype)
+    return _tensors.asarray(x).sum(axis, dtype=dtype, keepdims=keepdims)
 
 
 def prod(x: Any, /, *, axis: Any = None, dtype: Any = None, keepdims: Any = False) -> Any:
     """The product over some axes, or over all."""
-    return _reduced("prod", x, axis, keepdims, dtype)
+    return _tensors.asarray(x).prod(axis, dtype=dtype, keepdims=keepdims)
 
 
 def min(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """The least element over some axes, or over all."""
-    return _reduced("min", x, axis, keepdims)
+    return _tensors.asarray(x).min(axis, keepdims=keepdims)
 
 
 def max(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """The greatest element over some axes, or over all."""
-    return _reduced("max", x, axis, keepdims)
+    return _tensors.asarray(x).max(axis, keepdims=keepdims)
 
 
 def any(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """Whether some element is not 0, over some axes, or over all."""
-    return _reduced("any", x, axis, keepdims)
+    return _tensors.asarray(x).any(axis, keepdims=keepdims)
 
 
 def all(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """Whether no element is 0, over some axes, or over all."""
-    return _reduced("all", x, axis, keepdims)
+    return _tensors.asarray(x).all(axis, keepdims=keepdims)
 
 
 def mean(x: Any, /, *, axis: Any = None, keepdims: Any = False) -> Any:
     """The mean over some axes, or over all."""
     if isinstance(x, np.ndarray):
         return np.mean(x, axis=axis, keepdims=keepdims)
-    return _kept(_tensors.asarray(x).mean(axis), x, axis, keepdims)
+    return _tensors.asarray(x).mean(axis, keepdims=keepdims)
 
 
 def reshape(x: Any, /, shape: tuple[int, ...], *, copy: Any = None) -> Any:
@@ -454,7 +447,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
     _on_processor(device)
-    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    sizes = _tensors.sizes_of(shape)
     empty = np.zeros(0, dtype=np.int64)
     value = np.asarray(fill).astype(dtype)[()]
     if not sizes:
@@ -484,7 +477,7 @@ def __array_namespace_info__() -> Any:
     numpy = np.__array_namespace_info__()
     return SimpleNamespace(
         capabilities=lambda: {
-            "boolean indexing": False,
+            "boolean indexing": True,
             "data-dependent shapes": True,
             "max dimensions": None,
         },

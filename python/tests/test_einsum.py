@@ -189,3 +189,22 @@ def test_unknown_semirings_and_types():
         tamis.einsum("i", np.array([{}, {}]))
     with pytest.raises(TypeError, match="subscripts first"):
         tamis.einsum(np.ones(2), np.ones(2))
+
+
+def test_labels_of_any_integer_type():
+    a = array(1, (3, 4))
+    labels = [np.int64(1), np.uint8(0)]
+    np.testing.assert_array_equal(tamis.einsum(a, labels, np.ones(3), [1], [0]), np.ones(3) @ a)
+    for wrong in (["a", 1], [0.5, 1], [-1, 0], [99, 0]):
+        with pytest.raises(tamis.TamisValueError, match="is no label"):
+            tamis.einsum(a, wrong)
+
+
+def test_results_have_the_axes_that_broadcast():
+    a, b = np.ones((2, 3)), np.ones((2, 3, 2))
+    for text, operands in (("...m->m", (a,)), ("il...,...->il", (b, a))):
+        with pytest.raises(ValueError, match="broadcast"):
+            np.einsum(text, *operands)
+        with pytest.raises(tamis.TamisValueError, match="leaves out the axes"):
+            tamis.einsum(text, *operands)
+    np.testing.assert_array_equal(tamis.einsum("...ij->ij", a), a)

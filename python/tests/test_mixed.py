@@ -92,6 +92,7 @@ FUNCTIONS = {
     "amax": lambda x: np.amax(x, axis=1),
     "any": lambda x: np.any(x, 1),
     "argmax": lambda x: np.argmax(x, axis=1),
+    "add.reduce": lambda x: np.add.reduce(x),
     "argmin": lambda x: np.argmin(x),
     "broadcast_arrays": lambda x: np.broadcast_arrays(x, x[:1])[1],
     "broadcast_to": lambda x: np.broadcast_to(x, (2, 4, 5)),
@@ -99,6 +100,8 @@ FUNCTIONS = {
     "concatenate": lambda x: np.concatenate([x, x], axis=1),
     "copy": lambda x: np.copy(x),
     "count_nonzero": lambda x: np.count_nonzero(x, axis=0),
+    "diagonal": lambda x: np.diagonal(x, 1),
+    "diagonal of axes": lambda x: np.diagonal(x.reshape(2, 2, 5), 0, 2, 0),
     "diff": lambda x: np.diff(x, axis=0),
     "dot": lambda x: np.dot(x, x.T),
     "dot of a vector": lambda x: np.dot(x, np.ones(5)),
@@ -113,6 +116,7 @@ FUNCTIONS = {
     "isfinite": lambda x: np.isfinite(x),
     "isin": lambda x: np.isin(x, [1, 2]),
     "max": lambda x: np.max(x, axis=0, keepdims=True),
+    "maximum.reduce": lambda x: np.maximum.reduce(x, axis=1, keepdims=True),
     "mean": lambda x: np.mean(x, axis=1, keepdims=True),
     "moveaxis": lambda x: np.moveaxis(x, 0, 1),
     "nan_to_num": lambda x: np.nan_to_num(x),
@@ -122,6 +126,7 @@ FUNCTIONS = {
     "norms": lambda x: np.linalg.norm(x, axis=1),
     "ones_like": lambda x: np.ones_like(x),
     "prod": lambda x: np.prod(x + 1, axis=0, dtype="f8"),
+    "ptp": lambda x: np.ptp(x, axis=0),
     "ravel": lambda x: np.ravel(x),
     "real": lambda x: np.real(x),
     "repeat": lambda x: np.repeat(x, 2, axis=0),
@@ -138,11 +143,15 @@ FUNCTIONS = {
     "tensordot": lambda x: np.tensordot(x, x, axes=((0,), (0,))),
     "tile": lambda x: np.tile(x, (2, 1)),
     "trace": lambda x: np.trace(x[:4, :4]),
+    "trace of three axes": lambda x: np.trace(x.reshape(2, 2, 5), 1, 0, 2),
+    "trace of no square": lambda x: np.trace(x, -1, dtype="f4"),
     "transpose": lambda x: np.transpose(x),
     "tril": lambda x: np.tril(x, -1),
     "triu": lambda x: np.triu(x),
     "unique": lambda x: np.unique(x),
     "var": lambda x: np.var(x, ddof=1),
+    "vecdot": lambda x: np.vecdot(x, x),
+    "vecdot of a list": lambda x: np.vecdot([1, 2, 3, 4, 5], x),
     "vdot": lambda x: np.vdot(x, x),
     "where": lambda x: np.where(x > 0, x, -x),
     "where alone": lambda x: np.where(x > 0)[1],
@@ -164,4 +173,53 @@ def test_functions_of_numpy(name):
 )
 def test_functions_that_need_every_element_are_refused(call):
     with pytest.raises(TypeError):
+        call(tamis.asarray(np.eye(3), format="csr"))
+
+
+def test_equal_arrays():
+    made = MADE / MADE.max()
+    found = tamis.asarray(made, format="csr")
+    for other in (made, 2 * made, made.T, made[:1]):
+        for x in (other, tamis.asarray(other, format="csr")):
+            assert np.array_equal(found, x) is np.array_equal(made, other)
+            assert np.array_equiv(found, x) is np.array_equiv(made, other)
+    row = tamis.asarray(made[:1], format="csr")
+    assert np.array_equiv(np.broadcast_to(row, (3, 5)), row)
+    with np.errstate(all="ignore"):
+        odd = found / found
+    assert not np.array_equal(odd, odd) and np.array_equal(odd, odd, equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x, out: np.sum(x, axis=0, out=out),
+        lambda x, out: np.sum(x, 0, None, out),
+        lambda x, out: np.mean(x, axis=0, out=out),
+        lambda x, out: np.var(x, axis=0, out=out),
+        lambda x, out: np.std(x, 0, None, out),
+        lambda x, out: np.round(x, out=out),
+        lambda x, out: np.dot(x, x, out=out),
+        lambda x, out: np.einsum("ij->i", x, out=out),
+        lambda x, out: np.add(x, 1, out=out),
+        lambda x, out: np.add.reduce(x, out=out),
+        lambda x, out: np.argmax(x, axis=0, out=out),
+    ],
+)
+def test_results_are_not_written_to_out(call):
+    with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
+        call(tamis.asarray(np.eye(3), format="csr"), np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: np.clip(x, 0, 1, casting="no"),
+        lambda x: np.add.accumulate(x),
+        lambda x: np.multiply.outer(x, x),
+        lambda x: np.add(x, 1, where=np.eye(3) > 0),
+    ],
+)
+def test_what_functions_do_not_take_is_refused(call):
+    with pytest.raises(tamis.TamisTypeError, match="of tensors"):
         call(tamis.asarray(np.eye(3), format="csr"))

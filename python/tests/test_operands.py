@@ -275,3 +275,58 @@ def test_integers_that_do_not_fit_are_refused():
         "i,i->i", np.array([100], dtype="i1"), np.array([2], dtype="i1"), dtype="i4"
     )
     assert wide.dtype == np.int32 and wide[0] == 200
+
+
+def test_blocks_that_change_are_checked_again():
+    operand = sp.bsr_array(np.ones((4, 4)), blocksize=(2, 2))
+    found = tamis.asarray(operand)
+    assert (found.nnz, found.density) == (16, 1.0)
+    operand.indptr[-1] = 5
+    for use in (lambda: found.nnz, lambda: found.density, lambda: repr(found)):
+        with pytest.raises(tamis.TamisValueError, match="pos ends at 5"):
+            use()
+
+
+def test_diagonals_without_their_offsets_are_refused():
+    operand = sp.dia_array(np.eye(3))
+    operand.data = operand.data[:0]
+    for use in (tamis.asarray, lambda x: tamis.einsum("ij->i", x)):
+        with pytest.raises(tamis.TamisValueError, match="1 offsets for diagonals"):
+            use(operand)
+
+
+EYE = tamis.asarray(np.eye(3), format="csr")
+
+
+@pytest.mark.parametrize(
+    ("call", "error"),
+    [
+        (lambda: tamis.coo(([0],), [1.0], shape=(-3,)), ValueError),
+        (lambda: tamis.coo(([0],), [1.0], shape=(2**64,)), ValueError),
+        (lambda: tamis.coo(([0],), [1.0], shape="a"), TypeError),
+        (lambda: tamis.coo(([0],), [1.0], shape=(3,), fill_value="a"), TypeError),
+        (lambda: tamis.set_num_threads(-1), ValueError),
+        (lambda: tamis.set_memory_limit(-1), ValueError),
+        (lambda: tamis.set_memory_limit(1.5), TypeError),
+        (lambda: tamis.evaluate("y(i) = 1", dims={"i": -3}), ValueError),
+        (lambda: tamis.evaluate("y(i) = 1", dims={"i": "a"}), TypeError),
+        (lambda: tamis.evaluate("y(i) = 1", dims={1: 2}), TypeError),
+        (lambda: tamis.evaluate(None), TypeError),
+        (lambda: tamis.compile("y(i) = A(i)", schedule=None), TypeError),
+        (lambda: tamis.compile("y(i) = A(i)", backend=3), TypeError),
+        (lambda: tamis.einsum("ij->i", EYE, format=3), TypeError),
+        (lambda: tamis.asarray(EYE, format=3), TypeError),
+        (lambda: EYE.sum(axis="a"), TypeError),
+        (lambda: EYE.reshape("a"), TypeError),
+        (lambda: EYE[::0], ValueError),
+        (lambda: EYE[..., ...], IndexError),
+    ],
+)
+def test_wrong_arguments_are_refused(call, error):
+    with pytest.raises(tamis.TamisError) as refused:
+        call()
+    assert isinstance(refused.value, error)
+
+
+def test_a_number_is_a_shape_of_one_axis():
+    assert tamis.coo(([0],), [1.0], shape=3).shape == (3,)

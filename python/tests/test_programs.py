@@ -1,5 +1,6 @@
 """``evaluate`` and ``compile``: options, errors, threads, processes, interrupts."""
 
+import multiprocessing
 import os
 import pickle
 import signal
@@ -316,3 +317,20 @@ except ValueError:
     print("refused")
 """
     assert run(code, timeout=60).stdout.strip() == "refused"
+
+
+def test_unknown_names_are_refused_at_once():
+    for options, words in (({"dims": {"zz": 2}}, "zz"), ({"shapes": {"B": (2,)}}, "named B")):
+        with pytest.raises(tamis.TamisValueError, match=words):
+            tamis.compile(SPMV, **options)
+
+
+def test_kernels_in_processes_that_are_spawned():
+    kernel = tamis.compile(SPMV, A="csr")
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        np.testing.assert_allclose(pool.apply(kernel, (A, X)), A @ X)
+
+
+def test_submodules_come_when_they_are_used():
+    code = "import sys, tamis; assert 'numpy' not in sys.modules; tamis.array_api.sum"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -90,8 +90,10 @@ def test_keys(shape, data, seed):
     key, has_array = [], False
     for size in shape:
         kinds = ["slice", "all"] + (["number"] if size else [])
-        if not has_array and None not in key and not any(isinstance(k, int) for k in key):
+        if not has_array:
             kinds += ["mask"] + (["array"] if size else [])
+        if data.draw(st.integers(0, 3)) == 0:
+            key.append(None)
         kind = data.draw(st.sampled_from(kinds))
         ends = st.one_of(st.none(), st.integers(-5, 5))
         if kind == "slice":
@@ -99,23 +101,42 @@ def test_keys(shape, data, seed):
             key.append(slice(data.draw(ends), data.draw(ends), step))
         elif kind == "all":
             key.append(slice(None))
-        elif kind == "number" and not has_array:
-            key.append(data.draw(st.integers(-size, size - 1)))
         elif kind == "number":
-            key.append(slice(None))
+            key.append(data.draw(st.integers(-size, size - 1)))
         elif kind == "mask":
             has_array = True
-            key.append(
-                np.array(
-                    data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), dtype=bool
-                )
-            )
+            mask = data.draw(st.lists(st.booleans(), min_size=size, max_size=size))
+            key.append(np.array(mask, dtype=bool))
         else:
             has_array = True
             key.append(data.draw(st.lists(st.integers(-size, size - 1), min_size=1, max_size=6)))
     if data.draw(st.booleans()):
-        key = [*key[:1], Ellipsis, *key[len(shape) - 1 :]] if len(shape) > 1 else [Ellipsis, *key]
+        # Dots instead of some whole axes, or of none.
+        whole = [k for k, part in enumerate(key) if isinstance(part, slice) and part == slice(None)]
+        if whole:
+            key[whole[0]] = Ellipsis
+        else:
+            key.insert(data.draw(st.integers(0, len(key))), Ellipsis)
     same(found[tuple(key)], made[tuple(key)])
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
+def test_tensors_are_keys(format):
+    made = array(3, (4, 5))
+    found, places = tamis.asarray(made, format=format), np.array([2, 0, 2])
+    same(found[tamis.asarray(places)], made[places])
+    same(found[:, tamis.asarray(made[0] > 0, format="sparse")], made[:, made[0] > 0])
+    for mask in (made > 1, made < 1):
+        same(found[mask], made[mask])
+        same(found[tamis.asarray(mask, format="csr")], made[mask])
+    same(found[found > 1], made[made > 1])
+    same(found[tamis.asarray(np.array(1))], made[1])
+
+
+@pytest.mark.parametrize("key", [True, np.True_, np.array(False), (True, 0), (slice(None), False)])
+def test_truth_values_are_no_coordinates(key):
+    with pytest.raises(tamis.TamisIndexError, match="is no coordinate"):
+        tamis.asarray(np.eye(3), format="csr")[key]
 
 
 @pytest.mark.parametrize("key", [7, (0, 0, 0), (slice(None), 5), "a", 1.5, ([0], [1]), [True]])
@@ -276,3 +297,169 @@ def test_files_that_are_not_read(tmp_path):
         tamis.read(tmp_path / "a.txt")
     with pytest.raises(OSError, match="file-not-writable"):
         tamis.write(tmp_path / "none" / "a.mtx", np.eye(3))
+
+
+HUGE = 2**40
+
+
+def test_rows_without_entries_take_no_memory():
+    found = tamis.coo(([5, HUGE - 1], [7, 3]), [1.0, 2.0], shape=(HUGE, HUGE))
+    for made in (
+        np.flip(np.flip(found)),
+        np.tril(found) + np.triu(found, 1),
+        np.concatenate([found, found])[:HUGE],
+        np.where(found > 0, found, 0),
+        np.hypot(found, 0 * found),
+        np.squeeze(np.expand_dims(found, 0)),
+        np.repeat(found, 2, axis=0)[::2],
+        np.roll(np.roll(found, 1, axis=0), -1, axis=0),
+    ):
+        assert np.array_equal(made, found)
+    assert found[::-2].nnz == 2 and found[::-2].shape == (HUGE // 2, HUGE)
+    assert np.var(found) > 0
+    np.testing.assert_array_equal(np.unique(found), [0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x.reshape(-1),
+        lambda x: np.argmax(x),
+        lambda x: np.roll(x, 1),
+        lambda x: np.repeat(x, 2),
+        lambda x: x[x > 1],
+        lambda x: tamis.array_api.unique_counts(x),
+        lambda x: np.argmax(x, axis=0),
+    ],
+)
+def test_what_is_too_large_is_refused(call):
+    with pytest.raises(tamis.TamisError):
+        call(tamis.coo(([5], [7]), [1.0], shape=(HUGE, HUGE)))
+
+
+INTEGERS = {
+    "divided": lambda x: x / 300,
+    "divides": lambda x: -1 / (x + 1),
+    "by more than 64 bits": lambda x: x / 2**70,
+    "step": lambda x: np.heaviside(x.astype("i8"), 0.5),
+    "equal": lambda x: x == 2**70,
+    "less": lambda x: x < 300,
+    "greater": lambda x: x > -1,
+    "from the left": lambda x: -1 < x,
+    "negative": lambda x: x == -1,
+    "both": lambda x: np.logical_and(x, 300),
+}
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u8", "i8"])
+@pytest.mark.parametrize("name", sorted(INTEGERS))
+def test_integers_beside_narrower_types(name, dtype):
+    made = np.array([0, 1, 5, 100, 0], dtype=dtype)
+    same(INTEGERS[name](tamis.asarray(made, format="sparse")), INTEGERS[name](made), exact=False)
+
+
+def test_large_numbers_of_unsigned_integers_are_compared():
+    made = np.array([0, 2**63, 2**64 - 1, 7], dtype="u8")
+    found = tamis.asarray(made, format="sparse")
+    for number in (-1, 2**63, 2**64 - 1, 2**64):
+        same(found > number, made > number)
+        same(found <= number, made <= number)
+        same(found == number, made == number)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda x: x + 300,
+        lambda x: np.maximum(-1, x),
+        lambda x: x % -1,
+        lambda x: -1 % x,
+        lambda x: np.minimum(x, 300),
+        lambda x: x // 300,
+        lambda x: x & 300,
+        lambda x: x**300,
+        lambda x: x.astype("i8") * 2**63,
+        lambda x: x.astype("f8") + 2**2000,
+    ],
+)
+def test_integers_that_do_not_fit_the_type_beside_them(call):
+    made = np.array([0, 1, 5], dtype="u1")
+    with pytest.raises(OverflowError):
+        call(made)
+    with pytest.raises(tamis.TamisOverflowError):
+        call(tamis.asarray(made, format="sparse"))
+
+
+@pytest.mark.parametrize("name", "sum prod min max any all mean".split())
+def test_reductions_keep_axes(name):
+    made = array(3, (4, 5)) + 1
+    found = tamis.asarray(made, format="csr")
+    for axis in (None, 0, (0, 1)):
+        for x in (found, made):
+            expected = getattr(made, name)(axis=axis, keepdims=True)
+            same(getattr(x, name)(axis=axis, keepdims=True), expected, exact=False)
+    with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
+        getattr(found, name)(axis=0, out=np.zeros(5))
+    with pytest.raises(tamis.TamisTypeError, match="have no where"):
+        getattr(np, name)(found, where=made > 0)
+    with pytest.raises(tamis.TamisTypeError, match="compute, then reshape"):
+        getattr(tamis.lazy(found), name)(keepdims=True)
+
+
+@pytest.mark.parametrize("name", ["sum", "prod", "min", "max"])
+def test_reductions_from_an_initial_value(name):
+    made = array(3, (4, 5), "i4")
+    found = tamis.asarray(made, format="csr")
+    same(getattr(np, name)(found, initial=2), getattr(np, name)(made, initial=2))
+    same(getattr(found, name)(axis=0, initial=2), getattr(made, name)(axis=0, initial=2))
+
+
+@pytest.mark.parametrize("fill", [np.nan, np.inf])
+def test_spread_where_nothing_is_absent(fill):
+    made = array(3, (4, 5))
+    coords = np.indices(made.shape).reshape(2, -1)
+    found = tamis.coo(coords, made.ravel(), shape=made.shape, fill_value=fill)
+    same(np.var(found), np.var(made), exact=False)
+    same(np.std(found, axis=0), np.std(made, axis=0), exact=False)
+
+
+COMPLEX = "tan tanh arcsin arccos arctan arcsinh arccosh arctanh sqrt exp log sin cosh".split()
+
+
+@pytest.mark.parametrize("name", COMPLEX)
+def test_functions_of_complex_numbers(name):
+    made = np.array([0, 0.5 + 2j, 3, -1j])
+    function = getattr(np, name)
+    with np.errstate(all="ignore"):
+        same(function(tamis.asarray(made, format="sparse")), function(made), exact=False)
+
+
+def test_powers_of_complex_numbers():
+    made = np.array([0, 0.5 + 2j, 3, -1j])
+    found = tamis.asarray(made, format="sparse")
+    same(found**0.5, made**0.5, exact=False)
+    same(2j**found, 2j**made, exact=False)
+    same(found**2, made**2, exact=False)
+    with pytest.raises(TypeError, match="compute the operands first"):
+        tamis.lazy(found) ** 0.5
+
+
+def test_lists_beside_tensors():
+    made = array(3, (4, 3))
+    found = tamis.asarray(made, format="csr")
+    same(found + [1, 2, 3], made + [1, 2, 3])
+    same([1, 2, 3] + found, [1, 2, 3] + made)
+    same(found * (1, 2, 3), made * (1, 2, 3))
+    same(found @ [1, 2, 3], made @ [1, 2, 3])
+    same(found == [0, 1, 2], made == [0, 1, 2])
+    same(found // [1, 2, 3], made // [1, 2, 3])
+    with pytest.raises(TypeError):
+        found + [1, "a", 3]
+
+
+def test_only_what_is_borrowed_is_not_copied():
+    for copied in ([1, 2], 3, (1.0, 2.0)):
+        with pytest.raises(ValueError, match="cannot be borrowed"):
+            tamis.asarray(copied, copy=False)
+    stored = sp.csr_array(np.eye(3))
+    assert np.shares_memory(tamis.asarray(stored, copy=False).values, stored.data)

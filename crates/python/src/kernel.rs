@@ -10,6 +10,7 @@ use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Operand, Owner};
 use crate::result::returned;
 use crate::scalar::Number;
+use crate::size::{Size, numbers};
 use crate::tensor::{beside, constant, converted, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
@@ -320,8 +321,8 @@ impl Kernel {
         text: &str,
         formats: BTreeMap<String, String>,
         dtype: Option<&str>,
-        dims: BTreeMap<String, u64>,
-        shapes: BTreeMap<String, Vec<u64>>,
+        dims: BTreeMap<String, Size>,
+        shapes: BTreeMap<String, Vec<Size>>,
         schedule: &str,
         backend: &str,
         result: Option<&str>,
@@ -336,7 +337,10 @@ impl Kernel {
             return Err(refused(py, Code::UnsupportedBackend, message, help));
         };
         let mut of_operands = BTreeMap::new();
+        let dims = dims.into_iter().map(|(name, size)| (name, size.number())).collect();
+        let shapes = shapes.into_iter().map(|(name, sizes)| (name, numbers(sizes))).collect();
         let mut options = Options { schedule, backend, dims, shapes, ..Options::default() };
+        options.check_names(&program).map_err(said)?;
         options.datatype = dtype.and_then(DataType::parse);
         let operands = operands(&program);
         for (name, format) in formats {

@@ -16,6 +16,7 @@ mod memory;
 mod operand;
 mod result;
 mod scalar;
+mod size;
 mod sparse;
 mod tensor;
 mod threads;

@@ -5,6 +5,7 @@ use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::is_foreign;
 use crate::memory::{Access, lent};
 use crate::result;
+use crate::size::{Size, numbers};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -154,12 +155,13 @@ impl Tensor {
     #[pyo3(signature = (shape, coords, values, format, refuse_duplicates = false))]
     fn of_entries(
         py: Python<'_>,
-        shape: Vec<u64>,
+        shape: Vec<Size>,
         coords: Vec<Bound<'_, PyAny>>,
         values: &Bound<'_, PyAny>,
         format: &str,
         refuse_duplicates: bool,
     ) -> PyResult<Tensor> {
+        let shape = numbers(shape);
         let spec = spec(py, format, shape.len())?;
         let mut crds = vec![];
         for coords in &coords {
@@ -193,11 +195,12 @@ impl Tensor {
     #[staticmethod]
     fn of_arrays(
         py: Python<'_>,
-        shape: Vec<u64>,
+        shape: Vec<Size>,
         format: &str,
         levels: Vec<Bound<'_, PyDict>>,
         values: &Bound<'_, PyAny>,
     ) -> PyResult<Tensor> {
+        let shape = numbers(shape);
         let spec = spec(py, format, shape.len())?;
         let mut data = vec![];
         for level in &levels {
@@ -240,8 +243,8 @@ impl Tensor {
 
     /// How many entries are stored, explicit zeros included.
     #[getter]
-    fn nnz(&self) -> usize {
-        self.tensor.nnz()
+    fn nnz(&self, py: Python<'_>) -> PyResult<usize> {
+        Ok(self.checked(py)?.nnz())
     }
 
     /// Whether arrays are somebody else's, who may change them.

@@ -1,6 +1,7 @@
 //! The threads that kernels run on, before and after a fork, and how much memory they may take.
 
 use crate::failure::{raised, refused};
+use crate::size::Size;
 use pyo3::prelude::*;
 use rayon::ThreadPool;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -65,11 +66,12 @@ pub fn after_fork() {
 
 /// Sets on how many threads kernels run from now on; results have the same bits for any number.
 #[pyfunction]
-pub fn set_num_threads(py: Python<'_>, threads: usize) -> PyResult<()> {
-    if !(1..=4096).contains(&threads) {
+pub fn set_num_threads(py: Python<'_>, threads: Size) -> PyResult<()> {
+    let threads = threads.number();
+    let Some(threads) = usize::try_from(threads).ok().filter(|n| (1..=4096).contains(n)) else {
         let message = format!("{threads} is not a number of threads");
         return Err(refused(py, Code::InvalidOption, message, "give a number from 1 to 4096"));
-    }
+    };
     py.detach(|| {
         let mut own = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         (own.threads, own.pool) = (Some(threads), None);
@@ -91,8 +93,9 @@ pub fn get_num_threads(py: Python<'_>) -> PyResult<usize> {
 /// Sets how many bytes the arrays that Tamis allocates may take in all; what would go beyond
 /// raises `MemoryError` before it is allocated.
 #[pyfunction]
-pub fn set_memory_limit(bytes: usize) {
-    tamis::budget::set_limit(bytes);
+pub fn set_memory_limit(bytes: Size) {
+    // What is beyond the addresses is no limit.
+    tamis::budget::set_limit(usize::try_from(bytes.number()).unwrap_or(usize::MAX));
 }
 
 /// Gives memory that is kept of freed arrays for the next ones back to the system; returns how many

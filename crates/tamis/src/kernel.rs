@@ -38,6 +38,14 @@ pub struct Options {
     pub parts: Parts,
 }
 
+impl Options {
+    /// Refuses dimensions and shapes of what the program does not have.
+    pub fn check_names(&self, program: &Program) -> Result<(), Diagnostic> {
+        self.dims.keys().try_for_each(|name| variable(program, name).map(drop))?;
+        self.shapes.keys().try_for_each(|name| operand(program, name).map(drop))
+    }
+}
+
 /// How kernels are cut into parts that run at the same time, on the threads of rayon's pool.
 ///
 /// Where they are cut depends on the operands and not on the number of threads, so results are the

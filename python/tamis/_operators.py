@@ -1,0 +1,315 @@
+"""The operators of Python on tensors, which compute at once, and on ``lazy`` expressions.
+
+A * 2 + A              two kernels, a tensor in between
+lazy(A) * 2 + A        one tree: ``compute`` makes one kernel of it
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._errors import TamisTypeError, TamisValueError
+from ._expressions import (
+    FUNCTIONS,
+    Expression,
+    axes_of,
+    elementwise,
+    leaf,
+    permutation,
+    product,
+    reduction,
+)
+
+#: The reductions that NumPy's functions of two elements make, by name.
+_REDUCED = {
+    "add": "sum",
+    "multiply": "prod",
+    "minimum": "min",
+    "maximum": "max",
+    "logical_or": "any",
+    "logical_and": "all",
+}
+#: What joins the results of two reductions.
+_JOINED = {reduction: name for name, reduction in _REDUCED.items()}
+
+
+class Operators:
+    """The operators of Python as expressions: computed at once, or later."""
+
+    def _made(self, tree: Expression) -> Any:
+        raise NotImplementedError
+
+    def __add__(self, other: Any) -> Any:
+        return self._binary("add", self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return self._binary("add", other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._binary("subtract", self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._binary("multiply", self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._binary("multiply", other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._binary("divide", self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._binary("divide", other, self)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._binary("remainder", self, other)
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._binary("remainder", other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return self._binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Any:
+        return self._binary("power", other, self)
+
+    def __eq__(self, other: Any) -> Any:
+        return self._binary("equal", self, other)
+
+    def __ne__(self, other: Any) -> Any:
+        return self._binary("not_equal", self, other)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._binary("less", self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return self._binary("less_equal", self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return self._binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return self._binary("greater_equal", self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __neg__(self) -> Any:
+        return self._elements("negative", self)
+
+    def __abs__(self) -> Any:
+        return self._elements("absolute", self)
+
+    def __matmul__(self, other: Any) -> Any:
+        return self._made(product(self, other)) if is_operand(other) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return self._made(product(other, self)) if is_operand(other) else NotImplemented
+
+    def _binary(self, name: str, left: Any, right: Any) -> Any:
+        if not (is_operand(left) and is_operand(right)):
+            return NotImplemented
+        if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
+            # What SciPy's matrices mean by *, and nothing else does.
+            reason = "* of a SciPy matrix may be either product"
+            raise _refused(reason, "write @, or use SciPy's sparse arrays")
+        return self._elements(name, left, right)
+
+    def _elements(self, name: str, *operands: Any) -> Any:
+        return self._made(elementwise(name, *operands))
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        if not all(is_operand(x) for x in inputs):
+            return NotImplemented
+        no_out(options.pop("out", None))
+        if method == "reduce" and ufunc.__name__ in _REDUCED:
+            return getattr(inputs[0], _REDUCED[ufunc.__name__])(**{"axis": 0, **options})
+        if options or method != "__call__":
+            return NotImplemented
+        if ufunc.__name__ == "matmul":
+            return self._made(product(*inputs))
+        if ufunc.__name__ in FUNCTIONS:
+            return self._elements(ufunc.__name__, *inputs)
+        return NotImplemented
+
+    def sum(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        """The sum over some axes, or all; integers under 64 bits are summed in 64."""
+        return self._reduced("sum", axis, out, keepdims, where, dtype, initial)
+
+    def prod(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        """The product over some axes, or all."""
+        return self._reduced("prod", axis, out, keepdims, where, dtype, initial)
+
+    def min(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        """The least element over some axes, or all."""
+        return self._reduced("min", axis, out, keepdims, where, initial=initial)
+
+    def max(
+        self,
+        axis: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
+        """The greatest element over some axes, or all."""
+        return self._reduced("max", axis, out, keepdims, where, initial=initial)
+
+    def any(
+        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        """Whether some element is not zero."""
+        return self._reduced("any", axis, out, keepdims, where)
+
+    def all(
+        self, axis: Any = None, out: None = None, keepdims: bool = False, *, where: Any = True
+    ) -> Any:
+        """Whether no element is zero."""
+        return self._reduced("all", axis, out, keepdims, where)
+
+    def _reduced(
+        self,
+        name: str,
+        axis: Any,
+        out: Any,
+        keepdims: bool,
+        where: Any,
+        dtype: Any = None,
+        initial: Any = None,
+    ) -> Any:
+        no_out(out)
+        _everywhere(where)
+        tree = reduction(name, self, axis)
+        if dtype is not None:
+            tree.dtype = np.dtype(dtype)
+        if initial is not None:
+            tree = elementwise(_JOINED[name], tree, initial)
+        return kept(self._made(tree), self, axis, keepdims)
+
+    def mean(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        keepdims: bool = False,
+        *,
+        where: Any = True,
+    ) -> Any:
+        """The mean over some axes, or all."""
+        no_out(out)
+        _everywhere(where)
+        tree = leaf(self)
+        axes = axes_of(axis, tree.ndim)
+        count = math.prod(tree.shape[k] for k in axes)
+        total = reduction("sum", self, axes)
+        if dtype is not None or tree.dtype.kind == "f":
+            total.dtype = np.dtype(dtype or tree.dtype)
+        if not count:
+            text = "error[dimension-mismatch]: the mean of no elements has no value\n"
+            text += "  = help: leave out axes of size 0"
+            raise TamisValueError("dimension-mismatch", text)
+        return kept(self._made(elementwise("divide", total, float(count))), self, axes, keepdims)
+
+    def transpose(self, *axes: Any) -> Any:
+        """The axes in another order; reversed if none is given."""
+        order: Any = axes
+        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+            order = axes[0]
+        return self._made(permutation(self, order or None))
+
+    @property
+    def T(self) -> Any:
+        """The axes in reverse order."""
+        return self._made(permutation(self))
+
+
+class Lazy(Operators, Expression):
+    """An expression of arrays, tensors and numbers, made by ``tamis.lazy`` and operators; its
+    value is what ``tamis.compute`` makes of it."""
+
+    def _made(self, tree: Expression) -> Lazy:
+        return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+
+    def __repr__(self) -> str:
+        return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
+
+
+def lazy(operand: Any) -> Lazy:
+    """An expression of an array, tensor or number, that ``compute`` evaluates as a whole.
+
+    >>> import tamis
+    >>> A = tamis.asarray(np.eye(3), format="csr")
+    >>> tamis.compute((tamis.lazy(A) * 2 + A).sum(axis=0))
+    array([3., 3., 3.])
+    """
+    tree = leaf(operand)
+    return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+
+
+def is_operand(x: Any) -> bool:
+    """Whether an expression may have it as a part."""
+    known = (Expression, _native.Tensor, bool, int, float, complex, np.ndarray, np.generic)
+    if isinstance(x, (*known, list, tuple)):
+        return True
+    return type(x).__module__.startswith(("scipy.sparse", "sparse"))
+
+
+def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """The result of a reduction of ``x``, with the reduced axes of one element if asked for."""
+    if not keepdims:
+        return result
+    if isinstance(result, Expression):
+        raise _refused("lazy expressions leave out the axes of a sum", "compute, then reshape")
+    axes = axes_of(axis, x.ndim)
+    shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
+    return result.reshape(shape) if hasattr(result, "reshape") else np.reshape(result, shape)
+
+
+def no_out(out: Any) -> None:
+    """Refuses an array that a result is to be written to."""
+    if out is not None:
+        raise _refused("results are new: none is written to out", "assign it: out[...] = result")
+
+
+def _everywhere(where: Any) -> None:
+    if where is not True:
+        reason = "reductions of tensors have no where"
+        raise _refused(reason, "leave elements out before: numpy.where(condition, A, 0).sum()")
+
+
+def _refused(reason: str, way_out: str) -> TamisTypeError:
+    return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")
+
+
+def _is_scipy_matrix(x: Any) -> bool:
+    scipy_sparse = sys.modules.get("scipy.sparse")
+    return scipy_sparse is not None and isinstance(x, scipy_sparse.spmatrix)
