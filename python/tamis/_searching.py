@@ -36,7 +36,7 @@ def unique_counts(x: Any, /) -> Counted:
         return Counted(found, counts)
     if absent >= 2**63:
         reason = f"{absent} elements are more than a count reaches"
-        raise refused(reason, "count those of parts, or use unique_values")
+        raise refused(reason, "take parts of the tensor")
     fill = np.asarray(tensor.fill_value, dtype=values.dtype)[()]
     at = np.flatnonzero(found == fill)
     if len(at):
