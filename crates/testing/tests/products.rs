@@ -1,5 +1,5 @@
-//! Products of matrices of a few diagonals take as many steps as there are rows, however both are
-//! stored: loops over rows and columns, or over all of an operand for each row, would take more.
+//! Products and reductions of matrices of a few diagonals take as many steps as there are rows, however
+//! they are stored: loops over rows and columns, or over all of an operand for each row, would take more.
 
 use std::collections::BTreeMap;
 use tamis_testing::case::{Case, Operand};
@@ -30,13 +30,17 @@ fn diagonals(name: &str, format: &str, n: u64, offsets: &[i64]) -> Operand {
 
 /// The work of a product, and how many entries it has.
 fn product(formats: (&str, &str), n: u64) -> (u64, usize) {
+    let operands =
+        vec![diagonals("A", formats.0, n, &[-1, 0, 2]), diagonals("B", formats.1, n, &[-3, 0, 1])];
+    work("C(i,j) = A(i,k) * B(k,j)", operands, &[("C", "csr")])
+}
+
+/// The work of a program, and how many entries the last result has.
+fn work(text: &str, operands: Vec<Operand>, results: &[(&str, &str)]) -> (u64, usize) {
     let case = Case {
-        text: "C(i,j) = A(i,k) * B(k,j)".to_owned(),
-        operands: vec![
-            diagonals("A", formats.0, n, &[-1, 0, 2]),
-            diagonals("B", formats.1, n, &[-3, 0, 1]),
-        ],
-        results: [("C".to_owned(), "csr".to_owned())].into(),
+        text: text.to_owned(),
+        operands,
+        results: results.iter().map(|&(name, f)| (name.to_owned(), f.to_owned())).collect(),
         dims: BTreeMap::new(),
         shapes: BTreeMap::new(),
         schedule: String::new(),
@@ -60,6 +64,33 @@ fn products_grow_with_their_rows() {
             assert!(more < 12 * less, "{a} times {b}: {less} and {more} steps");
             let blocks = [a, b].iter().any(|f| f.contains("bcsr"));
             assert!(blocks || entries <= 9 * 1024, "{a} times {b} has {entries} entries");
+        }
+    }
+}
+
+#[test]
+fn reductions_of_what_is_absent_grow_with_rows() {
+    let texts = [
+        "y(i) = max(j, A(i,j))",
+        "y(j) = min(i, A(i,j) * v(i))",
+        "s = max(i, j, A(i,j))",
+        "y(i) = prod(j, A(i,j))",
+        "y(j) = all(i, A(i,j))",
+    ];
+    for format in FORMATS {
+        for text in texts {
+            let [less, more] = [512, 2048].map(|n| {
+                let matrix = diagonals("A", format, n, &[-1, 0, 2]);
+                let v = Operand {
+                    name: "v".to_owned(),
+                    format: "dense".to_owned(),
+                    dims: vec![n],
+                    entries: (0..n).map(|i| (vec![i], 2.0.into())).collect(),
+                };
+                let with_v = text.contains('v').then_some(v);
+                work(text, with_v.into_iter().chain([matrix]).collect(), &[]).0
+            });
+            assert!(more < 6 * less, "{text}, {format}: {less} and {more} steps");
         }
     }
 }

@@ -11,7 +11,8 @@
 use super::{Program, Role, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp, eval};
 use crate::datatype::{DataType, Register, Scalar};
-use crate::ids::TensorId;
+use crate::format::LevelMap;
+use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Commutativity, Expr};
 
 /// The program's facts that simplification draws on, for one compute type.
@@ -126,6 +127,80 @@ impl Facts<'_> {
                 let storage = self.program.storage(lhs.tensor);
                 c.stored(storage.datatype).same_value(storage.fill)
             }
+        }
+    }
+
+    /// Whether a statement does for one coordinate of a variable what it does for all of them: neither
+    /// values nor the elements that take them depend on the coordinate, and the operator takes the same
+    /// value once.
+    ///
+    /// ```text
+    /// s max= 0        y(i) min= b(i)        s *= 0
+    /// ```
+    pub fn is_once(&self, var: IndexVar, s: &Stmt) -> bool {
+        match s {
+            Stmt::Forall { body, .. } => self.is_once(var, body),
+            Stmt::Assign { lhs, op: Some(op), rhs } => {
+                self.takes_once(var, (*op, &lhs.indices), rhs)
+            }
+            Stmt::Where { consumer, producer } => {
+                let mut same = true;
+                producer.for_each_assign(&mut |lhs, _, rhs| {
+                    same &= self.is_same(var, &lhs.indices, rhs);
+                });
+                let left = |e| match self.absorbing(producer) {
+                    Some(c) => replace(e, written(producer), c),
+                    None => e,
+                };
+                same && self.is_once(var, &consumer.clone().map_exprs(&mut |e| left(e)))
+            }
+            _ => false,
+        }
+    }
+
+    /// The same of a combination with an element over `written`.
+    pub fn takes_once(
+        &self,
+        var: IndexVar,
+        (op, written): (ReduceOp, &[IndexVar]),
+        value: &Expr,
+    ) -> bool {
+        let takes = match (op, value) {
+            (ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or, _) => true,
+            (_, Expr::Literal(c)) => self.absorbs(op, *c),
+            _ => false,
+        };
+        takes && self.is_same(var, written, value)
+    }
+
+    /// Whether a value for an element over `written` is the same at every coordinate of a variable.
+    fn is_same(&self, var: IndexVar, written: &[IndexVar], value: &Expr) -> bool {
+        let derived = &self.program.derived;
+        let is_rectangular = match derived.map(var) {
+            None | Some(LevelMap::Mode(_) | LevelMap::Div(..) | LevelMap::Mod(..)) => true,
+            Some(LevelMap::Diff { .. } | LevelMap::Slot(_)) => false,
+        };
+        let of = derived.map(var).map_or(vec![], LevelMap::modes);
+        let depends = |v: &IndexVar| *v == var || of.contains(v);
+        let mut chooses = false;
+        value.walk(&mut |e| chooses |= matches!(e, Expr::Choose { .. }));
+        let varies = written.iter().any(depends) || value.free_vars().iter().any(depends);
+        is_rectangular && !derived.is_scheduled(var) && !varies && !chooses
+    }
+
+    /// Whether a constant decides what a reduction gives.
+    fn absorbs(&self, op: ReduceOp, c: Scalar) -> bool {
+        same(self.right_annihilator(op.binary(), c), c)
+    }
+
+    /// The constant that a register holds because it decides what is reduced.
+    fn absorbing(&self, producer: &Stmt) -> Option<Scalar> {
+        match producer {
+            Stmt::Forall { body, .. } => self.absorbing(body),
+            Stmt::Assign { op: Some(op), rhs: Expr::Literal(c), .. } => {
+                self.absorbs(*op, *c).then_some(*c)
+            }
+            _ => None,
         }
     }
 

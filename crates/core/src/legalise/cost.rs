@@ -72,18 +72,18 @@ impl Estimate<'_> {
     /// One loop; says whether it visits every coordinate.
     fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
         let iterated = self.iterated(var);
-        let universal = iterated.is_empty() || !self.nothing_without(body, &iterated);
+        let once = |it: &[(Access, f64)]| self.once_without(body, it, var);
+        let silent = |it: &[(Access, f64)]| self.nothing_without(body, it) || once(it);
+        let universal = iterated.is_empty() || !silent(&iterated);
         let trips = if universal {
             self.dimension(var)
-        } else if iterated.iter().any(|it| !self.nothing_without(body, std::slice::from_ref(it))) {
+        } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
             iterated.iter().map(|(_, n)| n).sum()
         } else {
             iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min)
         };
         self.trips *= trips.max(1.0);
-        let block =
-            matches!(self.operands.legaliser.program.derived.map(var), Some(LevelMap::Mod(..)));
-        self.cost += self.trips * if block && universal { CONTIGUOUS } else { 1.0 };
+        self.cost += self.trips * if self.is_place(var) && universal { CONTIGUOUS } else { 1.0 };
         self.bound.push(var);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
@@ -176,7 +176,7 @@ impl Estimate<'_> {
             strides += usize::from(strided(&legaliser.level_vars(access)));
         }
         self.cost += self.trips * STRIDE * strides as f64;
-        if universal && strides == 0 {
+        if universal && strides == 0 && !self.is_place(inner) {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
         }
     }
@@ -219,9 +219,24 @@ impl Estimate<'_> {
         legaliser.ways().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
+    /// Whether one turn of a loop does what all those do where none of these operands has an entry.
+    fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
+        let task = self.operands.task;
+        let Expr::Reduce { op, .. } = task.value else { return false };
+        let facts = self.operands.legaliser.facts(task.compute);
+        let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
+        facts.takes_once(var, (op, &task.vars), &facts.expr_without(body, &absent))
+    }
+
     /// Whether a variable has a value in the loops so far.
     fn is_known(&self, var: IndexVar) -> bool {
         self.operands.legaliser.follows(var, &self.bound)
+    }
+
+    /// Whether a loop is over the places in a block.
+    fn is_place(&self, var: IndexVar) -> bool {
+        let derived = &self.operands.legaliser.program.derived;
+        matches!(derived.map(var), Some(LevelMap::Mod(..)))
     }
 
     fn dimension(&self, var: IndexVar) -> f64 {

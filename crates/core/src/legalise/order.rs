@@ -62,7 +62,7 @@ impl Legaliser<'_> {
         let accesses = distinct(&task.value);
         let mut best: Vec<(f64, Order)> = vec![];
         for basis in self.bases(task, &accesses) {
-            for vars in self.candidate_orders(&accesses, &basis) {
+            for vars in self.candidate_orders(task, &accesses, &basis) {
                 for order in self.variants(task, &accesses, vars) {
                     let penalty = match as_stored {
                         true if !order.converted.is_empty() => 1e100,
@@ -82,7 +82,12 @@ impl Legaliser<'_> {
         best
     }
 
-    fn candidate_orders(&self, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
+    fn candidate_orders(
+        &self,
+        task: &Task,
+        accesses: &[Access],
+        basis: &[IndexVar],
+    ) -> Vec<Vec<IndexVar>> {
         let orders = topological(basis, &self.edges(accesses, basis));
         if orders.is_empty() {
             return topological(basis, &[]);
@@ -90,7 +95,8 @@ impl Legaliser<'_> {
         if self.request.scheduled {
             return orders;
         }
-        let against = accesses.iter().filter(|a| self.passes_by(a, accesses));
+        let against = |a: &&Access| self.passes_by(a, accesses) || self.is_rest_once(a, task);
+        let against = accesses.iter().filter(against);
         let mut found = orders;
         for access in against {
             let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
@@ -119,6 +125,16 @@ impl Legaliser<'_> {
             visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
             found
         })
+    }
+
+    /// Whether one turn of a loop over something that is reduced does what all those do where an
+    /// operand has no entry, so that a loop inside of all others is best.
+    fn is_rest_once(&self, access: &Access, task: &Task) -> bool {
+        let Expr::Reduce { op, vars, body } = &task.value else { return false };
+        let facts = self.facts(task.compute);
+        let rest = facts.expr_without(body, &|a| a == access);
+        let once = |&var: &IndexVar| facts.takes_once(var, (*op, &task.vars), &rest);
+        !self.ways().decides(access, task) && vars.iter().any(once)
     }
 
     /// An order with operands against it searched, and with them converted.
@@ -155,17 +171,19 @@ impl Legaliser<'_> {
 
     /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
     /// entries are in no order, and either something is done elsewhere too, or another operand has to
-    /// be walked beside it, or the loops come to the level before those above it.
+    /// be walked beside it, or the loops come to the level before those above it; or it lists
+    /// diagonals, and something is done elsewhere.
     fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
         let levels = self.program.levels(access);
         let mut latest = 0;
         let mut is_against = false;
-        let hashed = levels.iter().filter(|(level, var)| {
+        let unlisted = levels.iter().filter(|(level, var)| {
             let (p, depth) = (level.kind.properties(), self.depth(*var, loops));
             let hashed = level.kind.locates() && !p.ordered;
             is_against |= hashed && depth < latest;
             latest = latest.max(depth);
-            hashed
+            let diagonals = matches!(level.map, LevelMap::Diff { .. });
+            hashed || diagonals && !self.ways().decides(access, task)
         });
         let free = !self.request.scheduled && !matches!(task.value, Expr::Access(_));
         let decides = |a: &Access| self.ways().decides(a, task);
@@ -174,7 +192,7 @@ impl Legaliser<'_> {
             levels.iter().any(|level| !level.kind.locates()) && !decides(a)
         };
         let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
-        hashed.count() > 0 && free && (is_against || !is_alone())
+        unlisted.count() > 0 && free && (is_against || !is_alone())
     }
 
     /// Whether no loop of an order walks a level of an operand, which is not computed either.

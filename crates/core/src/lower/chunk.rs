@@ -100,7 +100,7 @@ impl Lowerer<'_> {
         let in_order = self.plan.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
         let window = if in_order { None } else { self.window(own, below, &scope) };
         let var = window.map_or(own, |w| w.var);
-        let iterators = self.iterators(var, below, &scope, in_order);
+        let iterators = self.iterators((own, var), below, &scope, in_order);
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
         let universal = Lattice::build(self.facts, below, &accesses).is_universal();
         let cut = cut(&iterators, universal).ok_or(Whole::Walk)?;

@@ -49,6 +49,8 @@ pub(super) struct Loop<'s> {
     pub(super) scope: &'s Scope,
     /// The level of the result that this loop writes in order.
     pub(super) result_level: Option<usize>,
+    /// How many coordinates were visited, where one turn stands for all others.
+    pub(super) seen: Option<Var>,
 }
 
 impl Lowerer<'_> {
@@ -62,10 +64,10 @@ impl Lowerer<'_> {
         let var = window.as_ref().map_or(var, |w| w.var);
         let window = window.and_then(|w| Some((w.bounds.clone()?.0, w.bounds?.1)));
         let result_level = level.or_else(|| self.result_level(var, body, scope));
-        let mut iterators = self.iterators(var, body, scope, result_level.is_some());
+        let mut iterators = self.iterators((own, var), body, scope, result_level.is_some());
         iterators.iter_mut().for_each(|it| it.window.clone_from(&window));
         let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
-        let nest = Loop {
+        let mut nest = Loop {
             own,
             var,
             window,
@@ -74,8 +76,14 @@ impl Lowerer<'_> {
             iterators,
             scope,
             result_level,
+            seen: None,
         };
+        let rest = self.taken_once(&mut nest);
         let code = self.merge(&nest);
+        let code = match rest {
+            Some(rest) => self.with_rest(&mut nest, code, &rest),
+            None => code,
+        };
         match nest.result_level {
             Some(level) => {
                 let edges = self.edges(level, scope);
@@ -85,12 +93,12 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The operands that are iterated to find their coordinates of a variable: those that cannot
+    /// The operands that a loop iterates to find their coordinates of a variable: those that cannot
     /// be located, or only one of those if it can only be iterated alone; the others are located
     /// or searched at each coordinate.
     pub(super) fn iterators(
         &mut self,
-        var: IndexVar,
+        (own, var): (IndexVar, IndexVar),
         body: &Stmt,
         scope: &Scope,
         in_order: bool,
@@ -118,7 +126,9 @@ impl Lowerer<'_> {
             let ascends = it.kind.properties().ordered
                 && self.program.walk(&it.access, it.level) != Walk::OutOfOrder;
             let comes = it.kind.walks() && (ascends || !in_order) && it.parent.end.is_none();
-            comes && !Lattice::build(self.facts, body, alone).is_universal()
+            let lattice = Lattice::build(self.facts, body, alone);
+            let is_silent = |rest: &Stmt| own == var && !in_order && self.is_once(own, rest);
+            comes && lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
         match located.iter().position(drives) {
             Some(driver) => vec![located.swap_remove(driver)],
@@ -207,7 +217,10 @@ impl Lowerer<'_> {
             }
             None => self.resolved(body, scope.clone()),
         };
-        let code = self.as_tile(nest.own, code, &mut scope);
+        let mut code = self.as_tile(nest.own, code, &mut scope);
+        if let (Some(seen), false) = (nest.seen, code.stmts.is_empty()) {
+            code.stmts.insert(0, self.advance(seen));
+        }
         if bound.stmts.is_empty() || code.stmts.is_empty() {
             return code;
         }

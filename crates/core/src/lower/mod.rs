@@ -19,6 +19,7 @@
 //! result that is not written in order is staged, so every statement has code, and [`crate::legalise`]
 //! only chooses what is fast.
 
+mod absent;
 mod append;
 mod assemble;
 mod bind;

@@ -1,0 +1,70 @@
+//! Coordinates at which no operand has an entry, where one turn does what all of them do.
+//!
+//! ```text
+//! s max= A(i,j)        A is 0 elsewhere
+//!
+//! seen = 0
+//! for pA2 in A2_pos[i]..A2_pos[i + 1]
+//!   s = max(s, A_vals[pA2]);  seen = seen + 1
+//! if seen < j_size   s = max(s, 0)
+//! ```
+//!
+//! What operators take a value once, however often it comes, is told by
+//! [`Facts::is_once`](crate::cin::simplify::Facts::is_once).
+
+use super::forall::Loop;
+use super::{Code, Lowerer};
+use crate::cin::Stmt;
+use crate::ids::{IndexVar, Var};
+use crate::ir::build::{assign, int, lt, sub, when};
+use crate::ir::{self, Expr, Type};
+
+impl Lowerer<'_> {
+    /// Takes the turns without an operand out of a loop where one of them is enough, and has the
+    /// others counted.
+    pub(super) fn taken_once(&mut self, nest: &mut Loop<'_>) -> Option<Stmt> {
+        let rest = &nest.lattice.points.last()?.body;
+        if !self.is_once(nest.own, rest) || nest.result_level.is_some() {
+            return None;
+        }
+        let rest = nest.lattice.points.pop_if(|point| point.present == 0)?;
+        let name = format!("{}_seen", self.name_of(nest.index));
+        nest.seen = Some(self.builder.var(&name, Type::INDEX));
+        Some(rest.body)
+    }
+
+    /// Whether a statement does for one coordinate of a loop what it does for all of them, at any
+    /// time.
+    pub(super) fn is_once(&self, own: IndexVar, s: &Stmt) -> bool {
+        let is_plain = !self.program.derived.is_scheduled(own)
+            && !self.kernel.tags.contains_key(&own)
+            && !self.kernel.scatter;
+        is_plain && self.facts.is_once(own, s)
+    }
+
+    /// A loop over the coordinates that operands have, and the turn for all others after it.
+    pub(super) fn with_rest(&mut self, nest: &mut Loop<'_>, code: Code, rest: &Stmt) -> Code {
+        let Some(seen) = nest.seen.take() else { return code };
+        let (lo, hi) = self.turns(nest);
+        let once = self.case(nest, &[], rest).stmts;
+        let mut stmts = vec![assign(seen, int(0))];
+        stmts.extend(code.stmts);
+        let count = self.count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
+        if !once.is_empty() {
+            let once = [vec![assign(nest.index, lo.clone())], once].concat();
+            stmts.push(when(lt(count, sub(hi, lo)), once));
+        }
+        Code { stmts, covers: false }
+    }
+
+    /// How many turns a loop over positions has, each of which counts one: then none needs to.
+    fn count_of_turns(&mut self, stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
+        let one = self.advance(seen);
+        let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };
+        let at = body.iter().position(|s| *s == one)?;
+        body.remove(at);
+        let count = sub(hi.clone(), lo.clone());
+        stmts.remove(0);
+        Some(count)
+    }
+}
