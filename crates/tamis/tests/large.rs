@@ -1,20 +1,12 @@
 //! Results of many pages: machine code, which computes some strip by strip, gives what the interpreter gives.
 
-use tamis::{Backend, Coordinates, Duplicates, Kernel, Options, Parts, Tensor, Values, format};
+mod random;
 
-/// Entries in no order, with small integers for values, whose sums are exact in any order.
+use tamis::{Backend, Kernel, Options, Parts, Tensor, format};
+
+/// Small integers for values, whose sums are exact in any order.
 fn random(format_text: &str, dims: &[u64], entries: usize, seed: u64) -> Tensor {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        state >> 33
-    };
-    let crds = dims.iter().map(|&d| (0..entries).map(|_| next() % d).collect()).collect();
-    let vals = (0..entries).map(|_| (next() % 7) as f64 - 3.0).collect();
-    let list = Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) };
-    let spec = format::parse(format_text, Some(dims.len())).unwrap_or_else(|d| panic!("{d}"));
-    let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
-    tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"))
+    random::random(format_text, dims, entries, seed, |x| (x % 7) as f64 - 3.0)
 }
 
 /// The values of a dense result.

@@ -1,25 +1,13 @@
 //! Results are the same, bit for bit, for any number of threads.
 
-use tamis::{
-    Backend, Coordinates, Duplicates, Kernel, Options, Parts, Tensor, Values, format, schedule,
-};
+mod random;
 
-/// Entries in no order with values whose sums depend on it.
+use random::packed;
+use tamis::{Backend, Coordinates, Kernel, Options, Parts, Tensor, Values, format, schedule};
+
+/// Values whose sums depend on the order.
 fn random(format_text: &str, dims: &[u64], entries: usize, seed: u64) -> Tensor {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
-        state >> 33
-    };
-    let crds = dims.iter().map(|&d| (0..entries).map(|_| next() % d).collect()).collect();
-    let vals = (0..entries).map(|_| next() as f64 / 1e9 + 1e-3).collect();
-    packed(format_text, &Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) })
-}
-
-fn packed(format_text: &str, list: &Coordinates) -> Tensor {
-    let spec = format::parse(format_text, Some(list.dims.len())).unwrap_or_else(|d| panic!("{d}"));
-    let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
-    tamis::pack(list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"))
+    random::random(format_text, dims, entries, seed, |x| x as f64 / 1e9 + 1e-3)
 }
 
 fn bits(tensor: &Tensor) -> Vec<Vec<u64>> {
