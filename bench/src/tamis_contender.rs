@@ -256,10 +256,12 @@ fn output(tensor: &Tensor) -> Output {
 
 /// Compile time over the gallery and the overhead of calling a compiled kernel again.
 pub fn other_bars() -> Vec<Bar> {
-    let mut times: Vec<f64> = gallery().iter().filter_map(compile_ms).collect();
-    times.sort_by(f64::total_cmp);
+    let gallery = gallery();
+    let mut times: Vec<(f64, &str)> =
+        gallery.iter().filter_map(|case| Some((compile_ms(case)?, case.text.as_str()))).collect();
+    times.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut bars = vec![];
-    if let (Some(&median), Some(&worst)) = (times.get(times.len() / 2), times.last()) {
+    if let (Some(&(median, _)), Some(&(worst, text))) = (times.get(times.len() / 2), times.last()) {
         let bar = |what: &str, reached, most| Bar {
             what: format!(
                 "a new kernel, from text to runnable, over {} of the gallery, {what}",
@@ -270,7 +272,8 @@ pub fn other_bars() -> Vec<Bar> {
             unit: "ms",
         };
         bars.push(bar("median", median, 3.0));
-        bars.push(bar("worst", worst, 20.0));
+        let text = text.trim().replace('\n', "; ").replace('|', "\\|");
+        bars.push(bar(&format!("worst: `{text}`"), worst, 20.0));
     }
     bars.push(Bar {
         what: "calling a compiled kernel again, on a 3 x 3 matrix".to_owned(),

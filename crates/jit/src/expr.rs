@@ -22,10 +22,7 @@ impl Translator<'_> {
     pub(crate) fn expr(&mut self, e: &Expr) -> Result<Vec<Value>, Diagnostic> {
         Ok(match e {
             Expr::Const(c) => vec![self.constant(*c)],
-            Expr::Var(v) => {
-                let variables = self.vars[v.index()].clone();
-                variables.into_iter().map(|v| self.b.use_var(v)).collect()
-            }
+            Expr::Var(v) => self.vars[v.index()].iter().map(|home| home.get(&mut self.b)).collect(),
             Expr::Load { array, index, lanes } => self.load(*array, index, *lanes)?,
             Expr::Unary(op, a) => {
                 let ty = self.function.type_of(a);
@@ -63,7 +60,7 @@ impl Translator<'_> {
                 vec![part; parts]
             }
             Expr::Sum(a) => vec![self.sum(a)?],
-            Expr::Len(array) => vec![self.b.use_var(self.arrays[array.index()].1)],
+            Expr::Len(array) => vec![self.len(*array)],
         })
     }
 

@@ -6,6 +6,7 @@
 mod anchor;
 mod code;
 mod expr;
+mod home;
 mod prefetch;
 mod stmt;
 mod support;
@@ -75,7 +76,7 @@ fn machine_code(
     wide: &Wide,
 ) -> Result<Option<Vec<u8>>, Diagnostic> {
     let isa = isa(effort)?;
-    let mut context = translated(function, isa, hints, wide)?;
+    let mut context = translated(function, (isa, effort), hints, wide)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
@@ -97,9 +98,10 @@ fn machine_code(
 
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
-    let isa = isa(Effort::of(&[function]))?;
+    let effort = Effort::of(&[function]);
+    let isa = isa(effort)?;
     let wide = Wide::of(function)?;
-    let mut context = translated(function, isa, Hints::native(), &wide)?;
+    let mut context = translated(function, (isa, effort), Hints::native(), &wide)?;
     context.set_disasm(true);
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
@@ -109,7 +111,7 @@ pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
 
 fn translated(
     function: &ir::Function,
-    isa: &OwnedTargetIsa,
+    (isa, effort): (&OwnedTargetIsa, Effort),
     hints: Hints,
     wide: &Wide,
 ) -> Result<Context, Diagnostic> {
@@ -120,7 +122,7 @@ fn translated(
     context.func.signature.call_conv = isa.default_call_conv();
     let mut frontend = FunctionBuilderContext::new();
     let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-    stmt::translate(function, builder, isa, hints, wide)?;
+    stmt::translate(function, builder, isa, hints, effort, wide)?;
     Ok(context)
 }
 

@@ -1,6 +1,8 @@
 //! Statements: control flow, stores, and calls into the support functions.
 
+use crate::Effort;
 use crate::anchor::Anchors;
+use crate::home::{self, Home};
 use crate::prefetch::Hints;
 use crate::support;
 use crate::vector::Lanes;
@@ -26,16 +28,16 @@ pub(crate) struct Translator<'f> {
     pub(crate) b: FunctionBuilder<'f>,
     pub(crate) isa: &'f OwnedTargetIsa,
     /// Per variable one machine variable, or several for vectors wider than the machine's.
-    pub(crate) vars: Vec<Vec<Variable>>,
-    /// Address and length of each array.
-    pub(crate) arrays: Vec<(Variable, Variable)>,
+    pub(crate) vars: Vec<Vec<Home>>,
+    /// Address and length of each array; `None` where they are read from its slots each time.
+    pub(crate) arrays: Vec<Option<(Variable, Variable)>>,
     pub(crate) hints: Hints,
     /// What surely changes in each turn of the innermost loop.
     pub(crate) anchors: Anchors,
     /// What has code of our own.
     wide: &'f Wide,
     /// The byte offset of each array's slots.
-    slots: Vec<i32>,
+    pub(crate) slots: Vec<i32>,
     /// The address of the slots.
     pub(crate) base: Value,
     /// Returns its parameter.
@@ -48,6 +50,7 @@ pub(crate) fn translate(
     mut b: FunctionBuilder<'_>,
     isa: &OwnedTargetIsa,
     hints: Hints,
+    effort: Effort,
     wide: &Wide,
 ) -> Result<(), Diagnostic> {
     let entry = b.create_block();
@@ -56,14 +59,13 @@ pub(crate) fn translate(
     let exit = b.create_block();
     b.append_block_param(exit, types::I64);
     let base = b.block_params(entry)[0];
+    let in_memory = matches!(effort, Effort::Quick);
     let vars = function
         .vars
         .iter()
-        .map(|v| Lanes::of(v.ty).map(|lanes| lanes.declare(&mut b)))
+        .map(|v| Lanes::of(v.ty).map(|lanes| lanes.declare(&mut b, in_memory)))
         .collect::<Result<_, _>>()?;
-    let arrays =
-        function.arrays.iter().map(|_| (b.declare_var(types::I64), b.declare_var(types::I64)));
-    let arrays = arrays.collect();
+    let arrays = home::of_arrays(function, &mut b, in_memory);
     let slots = slots(function);
     let anchors = Anchors::default();
     let mut t =
@@ -109,7 +111,7 @@ impl Translator<'_> {
                 Param::Scalar(var) => {
                     let ty = machine_type(self.function.vars[var].ty.register);
                     let value = self.b.ins().load(ty, flags, self.base, offset);
-                    self.b.def_var(self.vars[var.index()][0], value);
+                    self.vars[var.index()][0].set(&mut self.b, value);
                     offset += 8;
                 }
                 Param::Array(array) => {
@@ -119,17 +121,6 @@ impl Translator<'_> {
             }
         }
         self.function.locals().for_each(|array| self.reload(array));
-    }
-
-    /// Takes an array's address and length from its slots.
-    pub(crate) fn reload(&mut self, array: Array) {
-        let (address, len) = self.arrays[array.index()];
-        let offset = self.slots[array.index()];
-        let flags = MemFlagsData::trusted();
-        let value = self.b.ins().load(types::I64, flags, self.base, offset);
-        self.b.def_var(address, value);
-        let value = self.b.ins().load(types::I64, flags, self.base, offset + 8);
-        self.b.def_var(len, value);
     }
 
     fn block(&mut self, mut stmts: &[Stmt]) -> Result<(), Diagnostic> {
@@ -202,8 +193,8 @@ impl Translator<'_> {
     }
 
     pub(crate) fn assign(&mut self, var: Var, values: &[Value]) {
-        for (&variable, &value) in self.vars[var.index()].clone().iter().zip(values) {
-            self.b.def_var(variable, value);
+        for (home, &value) in self.vars[var.index()].iter().zip(values) {
+            home.set(&mut self.b, value);
         }
     }
 
@@ -261,7 +252,7 @@ impl Translator<'_> {
     ) -> Result<(), Diagnostic> {
         let (lo, hi) = (self.scalar(lo)?, self.scalar(hi)?);
         let variable = self.vars[var.index()][0];
-        self.b.def_var(variable, lo);
+        variable.set(&mut self.b, lo);
         let (top, after) = (self.b.create_block(), self.b.create_block());
         // The next value may be beyond the largest integer, the last that has a next one is not
         // below the smallest.
@@ -279,9 +270,9 @@ impl Translator<'_> {
         let outer = self.anchors.enter(Some(var), body);
         self.block(body)?;
         self.anchors = outer;
-        let i = self.b.use_var(variable);
+        let i = variable.get(&mut self.b);
         let next = self.b.ins().iadd_imm_s(i, step);
-        self.b.def_var(variable, next);
+        variable.set(&mut self.b, next);
         let more = match step {
             1 => self.b.ins().icmp(IntCC::SignedLessThan, next, last),
             _ => self.b.ins().icmp(IntCC::SignedLessThan, i, last),
@@ -346,8 +337,7 @@ impl Translator<'_> {
 
     fn reserve(&mut self, array: Array, len: &ir::Expr) -> Result<(), Diagnostic> {
         let len = self.scalar(len)?;
-        let (_, held) = self.arrays[array.index()];
-        let have = self.b.use_var(held);
+        let have = self.len(array);
         let (grow, grown, after) =
             (self.b.create_block(), self.b.create_block(), self.b.create_block());
         self.b.set_cold_block(grow);
@@ -407,7 +397,7 @@ impl Translator<'_> {
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 3);
         let slot = self.b.create_sized_stack_slot(data);
         for (k, &array) in all.iter().enumerate() {
-            let address = self.b.use_var(self.arrays[array.index()].0);
+            let address = self.array(array);
             let size = self.function.arrays[array].elem.size() as i64;
             let size = self.b.ins().iconst(types::I64, size);
             self.b.ins().stack_store(types::I64, address, slot, 16 * k as i32);
@@ -461,7 +451,7 @@ impl Translator<'_> {
     /// The address of the element at an index. What stays the same in the innermost loop is added
     /// first, so that it is added outside of the loop.
     fn address(&mut self, array: Array, index: &ir::Expr) -> Result<Value, Diagnostic> {
-        let base = self.b.use_var(self.arrays[array.index()].0);
+        let base = self.array(array);
         let parts = self.anchors.apart(index).map_or(vec![index.clone()], Vec::from);
         parts.iter().try_fold(base, |base, part| {
             let part = self.scalar(part)?;
@@ -471,7 +461,7 @@ impl Translator<'_> {
 
     /// The address of an element.
     pub(crate) fn element(&mut self, array: Array, index: Value) -> Value {
-        let base = self.b.use_var(self.arrays[array.index()].0);
+        let base = self.array(array);
         self.beyond(base, array, index)
     }
 

@@ -2,10 +2,11 @@
 //! values are scalars side by side, and what has no vector instruction is done lane by lane.
 
 use crate::expr::{float_condition, has_fma, int_condition};
+use crate::home::Home;
 use crate::internal;
 use crate::stmt::{Translator, machine_type};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
-use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_frontend::FunctionBuilder;
 use tamis_core::algebra::{BinaryOp, UnaryOp};
 use tamis_core::datatype::Register;
 use tamis_core::diagnostic::Diagnostic;
@@ -39,8 +40,8 @@ impl Lanes {
         }
     }
 
-    pub(crate) fn declare(self, b: &mut FunctionBuilder<'_>) -> Vec<Variable> {
-        (0..self.parts).map(|_| b.declare_var(self.ty)).collect()
+    pub(crate) fn declare(self, b: &mut FunctionBuilder<'_>, in_memory: bool) -> Vec<Home> {
+        (0..self.parts).map(|_| Home::new(b, self.ty, in_memory)).collect()
     }
 }
 

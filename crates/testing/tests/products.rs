@@ -79,7 +79,7 @@ fn reductions_of_what_is_absent_grow_with_rows() {
     ];
     for format in FORMATS {
         for text in texts {
-            let [less, more] = [512, 2048].map(|n| {
+            let [less, more] = [1024, 4096].map(|n| {
                 let matrix = diagonals("A", format, n, &[-1, 0, 2]);
                 let v = Operand {
                     name: "v".to_owned(),

@@ -31,7 +31,7 @@ impl Translator<'_> {
             match name {
                 Name::Var(v) => self.put(v, frame, offset),
                 Name::Base(a) => {
-                    let base = self.b.use_var(self.arrays[a.index()].0);
+                    let base = self.array(a);
                     self.b.ins().stack_store(types::I64, base, frame, offset);
                 }
                 Name::Slots => {
@@ -39,7 +39,7 @@ impl Translator<'_> {
                     self.b.ins().stack_store(types::I64, slots, frame, offset);
                 }
                 Name::Len(a) => {
-                    let len = self.b.use_var(self.arrays[a.index()].1);
+                    let len = self.len(a);
                     self.b.ins().stack_store(types::I64, len, frame, offset);
                 }
             }
@@ -63,8 +63,8 @@ impl Translator<'_> {
 
     fn put(&mut self, var: Var, frame: StackSlot, offset: i32) {
         let mut at = offset;
-        for variable in self.vars[var.index()].clone() {
-            let value = self.b.use_var(variable);
+        for home in self.vars[var.index()].clone() {
+            let value = home.get(&mut self.b);
             let ty = self.b.func.dfg.value_type(value);
             // Truth values take a slot as integers do.
             let (bytes, value) = match ty {
