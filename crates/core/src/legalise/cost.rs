@@ -219,10 +219,19 @@ impl Estimate<'_> {
         legaliser.ways().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
-    /// Whether one turn of a loop does what all those do where none of these operands has an entry.
+    /// Whether one turn of a loop does what all those do where none of these operands has an entry,
+    /// and the loop need not be cut by coordinates.
     fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let task = self.operands.task;
         let Expr::Reduce { op, .. } = task.value else { return false };
+        let is_cut = self.operands.legaliser.request.parallel && self.bound.is_empty();
+        let locates = |(access, k): &(Access, usize)| {
+            operands.iter().any(|(o, _)| o == access)
+                && self.level(access, *k).is_some_and(|(_, kind)| kind.locates())
+        };
+        if is_cut && self.reached.iter().any(locates) {
+            return false;
+        }
         let facts = self.operands.legaliser.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         facts.takes_once(var, (op, &task.vars), &facts.expr_without(body, &absent))

@@ -127,7 +127,10 @@ impl Lowerer<'_> {
                 && self.program.walk(&it.access, it.level) != Walk::OutOfOrder;
             let comes = it.kind.walks() && (ascends || !in_order) && it.parent.end.is_none();
             let lattice = Lattice::build(self.facts, body, alone);
-            let is_silent = |rest: &Stmt| own == var && !in_order && self.is_once(own, rest);
+            // Parts are of coordinates where some of them have to be counted.
+            let is_cut = self.kernel.chunked && scope.bound.is_empty();
+            let is_plain = own == var && !in_order && !is_cut;
+            let is_silent = |rest: &Stmt| is_plain && self.is_once(own, rest);
             comes && lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
         match located.iter().position(drives) {
