@@ -19,6 +19,8 @@ pub(crate) const HUGE_FROM: usize = 4 << 20;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// Results keep memory of so many times their size and no more.
 const MOST_ROOM: usize = 4;
+/// Memory is plenty while less than this part of the limit is used.
+const PLENTY: usize = 4;
 
 /// A Rust type that an array can hold. Only this crate says which, since arrays trust it.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
@@ -223,9 +225,13 @@ impl Buffer {
         self
     }
 
-    /// The same elements, without the room behind them where that is much: kernels reserve what a
-    /// result may take, and so does every part of it, and the next.
+    /// The same elements, without the room behind them where that is much and memory is not plenty:
+    /// kernels reserve what a result may take, and so does every part of it, and the next. Where it
+    /// is, the next gets all of the room.
     pub(crate) fn fitted(mut self) -> Buffer {
+        if budget::used() < budget::limit() / PLENTY {
+            return self;
+        }
         let bytes = self.bytes();
         let owner = Arc::get_mut(&mut self.owner).and_then(|owner| owner.downcast_mut());
         if let Some(Malloc(address)) = owner {
