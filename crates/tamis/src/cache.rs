@@ -49,7 +49,7 @@ pub(crate) fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -
     for (name, tensor) in operands {
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);
         let dims: Vec<u64> = tensor.dims().iter().map(|&d| rounded(d)).collect();
-        let (width, entries) = (IndexWidth::for_max(largest), rounded(tensor.nnz() as u64));
+        let (width, entries) = (IndexWidth::for_max(largest), rounded(tensor.vals().len() as u64));
         let longest = longest(tensor, options);
         // Writing to a string cannot fail.
         let _ =

@@ -409,7 +409,7 @@ pub(crate) fn request<'p>(
         results,
         datatype: options.datatype,
         dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
-        entries: operands.iter().map(|(&id, t)| (id, rounded(t.nnz() as u64))).collect(),
+        entries: operands.iter().map(|(&id, t)| (id, rounded(t.vals().len() as u64))).collect(),
         longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(t, options)?))).collect(),
         width: IndexWidth::for_max(largest),
         parallel: options.parts != Parts::Whole,

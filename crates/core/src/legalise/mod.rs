@@ -52,7 +52,8 @@ pub struct Request<'p> {
     pub datatype: Option<DataType>,
     /// Dimensions, as far as known; they only guide choices and may be rounded.
     pub dims: BTreeMap<IndexVar, u64>,
-    /// How many entries operands store, as far as known; they only guide choices and may be rounded.
+    /// How many values operands store, as far as known, those of places without an entry with them;
+    /// they only guide choices and may be rounded.
     pub entries: BTreeMap<TensorId, u64>,
     /// How many entries the coordinate of operands' first levels has that has most, as far as known, in
     /// the same way.
