@@ -315,9 +315,9 @@ fn fresh(len: usize, size: usize, help: &str) -> Result<*mut u8, Diagnostic> {
 /// There is room for so many at the address, and nobody else uses it meanwhile.
 pub(crate) unsafe fn fill(address: *mut u8, datatype: DataType, len: usize, value: Scalar) {
     for_element!(datatype, T => {
-        let first = address.cast::<T>();
+        let (first, element) = (address.cast::<T>(), T::of(value));
         // SAFETY: the caller promises the room.
-        (0..len).for_each(|at| unsafe { first.add(at).write(T::of(value)) });
+        (0..len).for_each(|at| unsafe { first.add(at).write(element) });
     });
 }
 
