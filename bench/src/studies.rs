@@ -315,7 +315,7 @@ pub const STUDIES: [Study; 15] = [
             two(
                 "positions on two",
                 SPMV,
-                "fuse(i, j, f); pos(f, p, B(i,j)); divide(p, p0, p1, 2); \
+                "fuse(i, j, f); pos(f, p, B(i,j)); divide(p, p0, p1, 64); \
                  parallelize(p0, cpu_thread, temporary)",
             ),
             two("chosen on two", SPMV, ""),
