@@ -167,19 +167,43 @@ fn carets(f: &mut fmt::Formatter<'_>, source: &str, span: &Range<usize>) -> fmt:
     let line_start = source[..start].rfind('\n').map_or(0, |k| k + 1);
     let line_end = source[start..].find('\n').map_or(source.len(), |k| start + k);
     let end = floor(span.end).unwrap_or(0).clamp(start, line_end);
-    // Control characters (tabs, escapes) would shift the carets or reach the terminal raw.
-    let shown: String = source[line_start..line_end]
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
     let pad = source[line_start..start].chars().count();
     let width = source[start..end].chars().count().max(1);
-    write!(f, "\n  | {shown}\n  | {}{}", " ".repeat(pad), "^".repeat(width))
+    // Of a long line, what is around the place.
+    let line = &source[line_start..line_end];
+    let cut = match line.chars().count() {
+        ..=MOST_SHOWN => 0,
+        _ => pad.saturating_sub(MOST_SHOWN / 4),
+    };
+    let left = if cut > 0 { ".." } else { "" };
+    let right = if line.chars().count() > cut + MOST_SHOWN { ".." } else { "" };
+    // Control characters (tabs, escapes) would shift the carets or reach the terminal raw.
+    let shown = line.chars().skip(cut).take(MOST_SHOWN);
+    let shown: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let pad = pad - cut + left.len();
+    let width = width.min((left.len() + MOST_SHOWN).saturating_sub(pad)).max(1);
+    let (pad, carets) = (" ".repeat(pad), "^".repeat(width));
+    write!(f, "\n  | {left}{shown}{right}\n  | {pad}{carets}")
 }
+
+/// How many characters of a line are shown at most.
+const MOST_SHOWN: usize = 160;
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_lines_are_shown_around_the_place() {
+        let terms = vec!["A(i)"; 200].join(" + ");
+        let source = format!("y(i) = {terms} + ? + {terms}");
+        let at = source.find('?').unwrap_or(0);
+        let d = Diagnostic::new(Code::Syntax, "there is no such operator").at(&source, at..at + 1);
+        let shown = d.to_string();
+        let lines: Vec<&str> = shown.lines().collect();
+        assert!(lines[1].len() < 200 && lines[1].starts_with("  | ..") && lines[1].ends_with(".."));
+        assert_eq!(lines[1].find('?'), lines[2].find('^'));
+    }
 
     #[test]
     fn a_diagnostic_points_at_its_place() {
