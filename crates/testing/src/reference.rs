@@ -231,6 +231,16 @@ fn combine(op: ReduceOp, a: Number, b: Number) -> Number {
     binary(op.binary(), a, b)
 }
 
+/// The value of an expression without operands.
+pub(crate) fn constant(e: &Expr) -> Option<Number> {
+    match e {
+        Expr::Literal(c) => Some(Number::of(*c)),
+        Expr::Unary(op, a) => Some(unary(*op, constant(a)?)),
+        Expr::Binary(op, a, b) => Some(binary(*op, constant(a)?, constant(b)?)),
+        _ => None,
+    }
+}
+
 fn unary(op: UnaryOp, z: Number) -> Number {
     let x = z.re;
     let real = match op {
