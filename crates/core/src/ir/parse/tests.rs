@@ -141,7 +141,8 @@ fn bad_text_is_refused_with_its_place() {
     check("}\n}", "expected the end of the text, not `}`\n  | }\n  | ^");
     check("if n < n {", "expected a statement, not the end of the text\n  | \n  | ^");
     let deep = "(".repeat(1000);
-    let shown = format!("this is nested too deep\n  | s = {deep}\n  |     {}^", " ".repeat(399));
+    let shown =
+        format!("this is nested too deep\n  | ..{}..\n  | {}^", "(".repeat(160), " ".repeat(42));
     check(&format!("s = {deep}"), &shown);
 }
 
