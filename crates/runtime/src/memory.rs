@@ -19,8 +19,6 @@ pub(crate) const HUGE_FROM: usize = 4 << 20;
 pub(crate) const HUGE_PAGE: usize = 2 << 20;
 /// Results keep memory of so many times their size and no more.
 const MOST_ROOM: usize = 4;
-/// Memory is plenty while less than this part of the limit is used.
-const PLENTY: usize = 4;
 
 /// A Rust type that an array can hold. Only this crate says which, since arrays trust it.
 pub trait Element: Copy + Send + Sync + sealed::Sealed + 'static {
@@ -225,29 +223,22 @@ impl Buffer {
         self
     }
 
-    /// The same elements, without the room behind them where that is much and memory is not plenty:
-    /// kernels reserve what a result may take, and so does every part of it, and the next. Where it
-    /// is, the next gets all of the room.
+    /// The same elements, without the room behind them where that is much: kernels reserve what a
+    /// result may take, and so does every part of it, and the next, which gets this room.
     pub(crate) fn fitted(mut self) -> Buffer {
-        if budget::used() < budget::limit() / PLENTY {
+        let owner = Arc::get_mut(&mut self.owner).and_then(|owner| owner.downcast_mut());
+        let Some(Malloc(room)) = owner else { return self };
+        // SAFETY: the memory is of the malloc family.
+        let room = unsafe { budget::size(*room) };
+        if room < HUGE_FROM || room / MOST_ROOM < self.bytes() {
             return self;
         }
-        let bytes = self.bytes();
-        let owner = Arc::get_mut(&mut self.owner).and_then(|owner| owner.downcast_mut());
-        if let Some(Malloc(address)) = owner {
-            // SAFETY: the memory is of the malloc family, and nobody else knows of it.
-            let fresh = unsafe {
-                match budget::size(*address) {
-                    room if room < HUGE_FROM || room / MOST_ROOM < bytes => return self,
-                    _ => budget::realloc(*address, bytes.max(1)),
-                }
-            };
-            if !fresh.is_null() {
-                *address = fresh;
-                self.address = fresh.cast();
-            }
+        let Ok(address) = allocate(self.datatype, self.len) else { return self };
+        // SAFETY: both have so many elements, and the new ones are nobody else's.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.address.cast(), address, self.bytes());
+            Buffer::from_malloc(address, self.len, self.datatype)
         }
-        self
     }
 
     /// The elements, if they are of this type.

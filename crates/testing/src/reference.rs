@@ -174,7 +174,9 @@ impl State<'_> {
             }
             Expr::Index(v) => (env[v] as f64).into(),
             Expr::Unary(op, a) => unary(*op, self.value(a, env)),
-            Expr::Binary(op, a, b) => binary(*op, self.value(a, env), self.value(b, env)),
+            Expr::Binary(op, a, b) => {
+                constant(e).unwrap_or_else(|| binary(*op, self.value(a, env), self.value(b, env)))
+            }
             Expr::Reduce { op, vars, body } => {
                 let mut total = identity(*op);
                 self.reduce(*op, vars, body, env, &mut total);
@@ -231,12 +233,19 @@ fn combine(op: ReduceOp, a: Number, b: Number) -> Number {
     binary(op.binary(), a, b)
 }
 
-/// The value of an expression without operands.
-pub(crate) fn constant(e: &Expr) -> Option<Number> {
+/// The value that an expression has whatever its operands hold: constants, and what a constant 0
+/// annihilates.
+fn constant(e: &Expr) -> Option<Number> {
     match e {
         Expr::Literal(c) => Some(Number::of(*c)),
         Expr::Unary(op, a) => Some(unary(*op, constant(a)?)),
-        Expr::Binary(op, a, b) => Some(binary(*op, constant(a)?, constant(b)?)),
+        Expr::Binary(op, a, b) => match (op, constant(a), constant(b)) {
+            (_, Some(a), Some(b)) => Some(binary(*op, a, b)),
+            (BinaryOp::Mul, Some(zero), _) | (BinaryOp::Mul, _, Some(zero)) => {
+                (zero.size() == 0.0).then_some(zero)
+            }
+            _ => None,
+        },
         _ => None,
     }
 }
