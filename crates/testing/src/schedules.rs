@@ -202,7 +202,7 @@ fn precompute(
         part = children[random.below(children.len())];
     }
     let part = print::expr(program, part);
-    if random.one_in(6) {
+    if random.one_in(4) {
         return Some(format!("precompute({part}, (), (), w{n})"));
     }
     let renamed = random.one_in(2);

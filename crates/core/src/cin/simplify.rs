@@ -103,19 +103,19 @@ impl Facts<'_> {
 
     fn where_stmt(&self, consumer: Stmt, producer: Stmt) -> Option<Stmt> {
         let temporary = written(&producer);
-        match self.stmt(producer).filter(|producer| !self.opens(producer)) {
+        let register = match self.program.tensors[temporary].role {
+            Role::Register(initial) => Some(initial.computed(self.compute)),
+            _ => None,
+        };
+        let constant = match self.stmt(producer).filter(|producer| !self.opens(producer)) {
+            None => register.unwrap_or_else(|| self.fill(temporary)),
+            Some(Stmt::Assign { op: None, rhs: Expr::Literal(c), .. }) if register.is_some() => c,
             Some(producer) => {
                 let consumer = Box::new(self.stmt(consumer)?);
-                Some(Stmt::Where { consumer, producer: Box::new(producer) })
+                return Some(Stmt::Where { consumer, producer: Box::new(producer) });
             }
-            None => {
-                let initial = match self.program.tensors[temporary].role {
-                    Role::Register(initial) => initial.computed(self.compute),
-                    _ => self.fill(temporary),
-                };
-                self.stmt(consumer.map_exprs(&mut |e| replace(e, temporary, initial)))
-            }
-        }
+        };
+        self.stmt(consumer.map_exprs(&mut |e| replace(e, temporary, constant)))
     }
 
     /// Whether writing the constant changes nothing, given that results start at their fill value

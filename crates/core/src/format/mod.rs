@@ -168,6 +168,18 @@ impl Format {
         slots || self.levels.iter().enumerate().any(repeats)
     }
 
+    /// Whether walking the levels comes to coordinates again and again: they repeat in no order, or
+    /// levels below them are not a list.
+    pub fn is_revisiting(&self) -> bool {
+        let levels = self.levels();
+        let chained = |k: usize| k + 1 == levels.len() || self.chain_goes_on(k);
+        (0..levels.len()).any(|k| {
+            let p = levels[k].kind.properties();
+            let slots = matches!(levels[k].map, LevelMap::Slot(_));
+            slots || !(p.unique || p.ordered && chained(k))
+        })
+    }
+
     /// The first level of the chain that a level belongs to: a list of coordinates with one
     /// position per entry, as `coo` is. A level by itself is its own head.
     pub fn chain_head(&self, level: usize) -> usize {

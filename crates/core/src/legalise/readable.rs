@@ -56,6 +56,21 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     })
 }
 
+/// An operand that can only be walked by itself where a loop walks it and has something left to do
+/// at other coordinates, such as to use what a temporary has there.
+fn left(program: &Program, kernel: &Kernel, var: IndexVar, body: &Stmt) -> Option<Access> {
+    let ways = Ways { program };
+    let facts = Facts { program, compute: kernel.compute };
+    let mut operands = vec![];
+    body.for_each_assign(&mut |_, _, rhs| operands.extend(rhs.accesses().into_iter().cloned()));
+    operands.retain(|a| !program.is_local(a.tensor) && ways.is_alone(a));
+    operands.into_iter().find(|operand| {
+        let levels = program.levels(operand);
+        let walked = levels.iter().any(|(l, v)| *v == var && !l.kind.locates());
+        walked && facts.without(body, &|a| a == operand).is_some()
+    })
+}
+
 fn within(
     program: &Program,
     kernel: &Kernel,
@@ -66,6 +81,7 @@ fn within(
         Stmt::Forall { var, body } => {
             loops.push(*var);
             let found = within(program, kernel, body, loops);
+            let found = found.or_else(|| Some((left(program, kernel, *var, body)?, loops.clone())));
             loops.pop();
             found
         }

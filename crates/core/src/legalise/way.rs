@@ -42,7 +42,7 @@ impl Ways<'_> {
             return self.way_of_plain(access, loops);
         }
         let Some(way) = self.way_down(access, loops) else { return Way::Copied };
-        let alone = is_revisiting(format) || walks_padding(format) || self.passes_over(access);
+        let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
         let others = task.value.accesses();
         let other_alone = |mut others: std::slice::Iter<'_, &Access>| {
             others.any(|a| *a != access && self.is_alone(a))
@@ -115,9 +115,9 @@ impl Ways<'_> {
     }
 
     /// Whether an operand can only be walked by itself.
-    fn is_alone(self, access: &Access) -> bool {
+    pub(super) fn is_alone(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
-        let alone = is_revisiting(format) || walks_padding(format) || self.passes_over(access);
+        let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
         !self.is_located(access) && alone
     }
 
@@ -135,7 +135,7 @@ impl Ways<'_> {
     /// the result.
     pub(super) fn adds_entries(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
-        format.has_duplicates() && is_revisiting(format)
+        format.has_duplicates() && format.is_revisiting()
     }
 
     /// Whether every level of an operand finds coordinates by arithmetic or hashing.
@@ -183,7 +183,7 @@ impl Ways<'_> {
     /// Whether the loops may come to a coordinate of the result again and again because of how an
     /// operand is stored.
     pub(super) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
-        operands.into_iter().any(|a| is_revisiting(&self.program.storage(a.tensor).format))
+        operands.into_iter().any(|a| self.program.storage(a.tensor).format.is_revisiting())
     }
 
     /// The same of the operands of a value, entries of which may repeat coordinates.
@@ -212,18 +212,6 @@ impl Ways<'_> {
 /// Whether a format repeats coordinates.
 fn repeats(format: &Format) -> bool {
     format.levels().iter().any(|l| !l.kind.properties().unique)
-}
-
-/// Whether walking a format's levels comes to coordinates again and again: they repeat in no
-/// order, or levels below them are not a list.
-fn is_revisiting(format: &Format) -> bool {
-    let levels = format.levels();
-    let chained = |k: usize| k + 1 == levels.len() || format.chain_goes_on(k);
-    (0..levels.len()).any(|k| {
-        let p = levels[k].kind.properties();
-        let slots = matches!(levels[k].map, LevelMap::Slot(_));
-        slots || !(p.unique || p.ordered && chained(k))
-    })
 }
 
 /// Whether walking a format's levels comes to positions without a coordinate, or in no order.

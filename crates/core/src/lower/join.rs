@@ -127,7 +127,8 @@ impl Lowerer<'_> {
             }
         });
         let op = match (body, &ops[..]) {
-            (Stmt::Where { producer, .. }, [None]) => reduction(producer)?,
+            // What is written once is what was combined before, also of entries that come one by one.
+            (Stmt::Where { producer, .. }, _) => reduction(producer)?,
             (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
             _ => return None,
         };

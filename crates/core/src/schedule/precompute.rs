@@ -157,11 +157,8 @@ pub(super) fn apart(
         let around = around.iter().chain(more).filter_map(Element::var);
         outer.all[outer.begun..].iter().copied().chain(around).collect()
     };
-    // Values for the same element come again if loops around are not over what is written.
-    let again = |loops: Vec<IndexVar>| {
-        let reduced = |v: &IndexVar| !s.program.derived.follows(*v, &lhs.indices);
-        op.filter(|_| outer.later || loops.iter().any(reduced))
-    };
+    s.walk_by_coordinates();
+    let again = |loops: Vec<IndexVar>| op.filter(|_| outer.later || comes_again(s, lhs, &loops));
     let own = |v: &IndexVar| split.vars.iter().find(|(n, _)| n == v).map_or(*v, |(_, own)| *own);
     if reuse {
         let first = again(loops(&of_part));
@@ -187,6 +184,13 @@ pub(super) fn apart(
     let producer = renamed(Element::around(of_part, part), &own);
     let (consumer, producer) = (Box::new(consumer), Box::new(producer));
     Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
+}
+
+/// Whether values for the same element come again: loops are not over what is written, or over
+/// entries of an operand.
+fn comes_again(s: &Scheduler<'_>, lhs: &Access, loops: &[IndexVar]) -> bool {
+    let told = |v: &IndexVar| s.program.derived.follows(*v, &lhs.indices);
+    loops.iter().any(|v| s.kernel().scatter || !told(v))
 }
 
 /// Whether sums of a part may be of nothing.

@@ -269,6 +269,16 @@ impl<'s> Scheduler<'s> {
         }
     }
 
+    /// Loops over lists visit each coordinate once from now on, with all of its entries, unless an
+    /// operand has to be walked entry by entry: sums of a part are of all entries.
+    pub(super) fn walk_by_coordinates(&mut self) {
+        let reads = self.kernel().body.reads();
+        let format = |access: &Access| &self.program.storage(access.tensor).format;
+        if !reads.into_iter().any(|access| format(access).is_revisiting()) {
+            self.kernel_mut().scatter = false;
+        }
+    }
+
     /// The name of a variable.
     pub(super) fn name(&self, var: IndexVar) -> &str {
         &self.program.vars[var]
