@@ -2,12 +2,13 @@
 without a copy, and sorts them where they have to be."""
 
 import functools
+import os
 
 import graphblas as gb
 import numpy as np
 
 gb.init("suitesparse", blocking=True)
-gb.ss.config["nthreads"] = 1
+gb.ss.config["nthreads"] = int(os.environ.get("OMP_NUM_THREADS", "1"))
 
 
 def version():

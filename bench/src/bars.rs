@@ -6,6 +6,7 @@ use crate::measure::{Entry, Race};
 use crate::problem::{Factor, Operation, Order, Part, Storage};
 
 /// One figure beside what it must be.
+#[derive(Clone)]
 pub struct Bar {
     /// What is measured, for people: "spmm64 on rmat17, best tier, against the fastest peer".
     pub what: String,
@@ -70,6 +71,22 @@ struct Mean {
     required: f64,
 }
 
+/// The bars for several threads beside those of single races.
+const MEANS_ON_SEVERAL: [Mean; 2] = [
+    Mean {
+        what: "spgemm: best tier / alone on one thread",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+        against: |race| race.median_of(|entry| entry.role == Role::TamisAlone),
+        required: 1.7,
+    },
+    Mean {
+        what: "spgemm: best tier / fastest peer",
+        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+        against: |race| race.median_of(|entry| entry.role == Role::Peer),
+        required: 1.0,
+    },
+];
+
 const MEANS: [Mean; 5] = [
     Mean {
         what: "conversions: best tier / fastest peer",
@@ -115,6 +132,40 @@ pub fn of_races(races: &[Race], limits: &Limits) -> Vec<Bar> {
     bars.extend(races.iter().filter_map(|race| twice_the_terms(race, races)));
     bars.extend(MEANS.iter().filter_map(|mean| mean.bar(races)));
     bars
+}
+
+/// The bars of races on two threads or more.
+pub fn of_races_on_several(races: &[Race], limits: &Limits) -> Vec<Bar> {
+    let mut bars: Vec<Bar> = races.iter().flat_map(|race| on_several(race, limits)).collect();
+    bars.extend(MEANS_ON_SEVERAL.iter().filter_map(|mean| mean.bar(races)));
+    bars
+}
+
+/// What is computed gains 1.8 by a second thread, what is streamed comes near to the limit of memory.
+fn on_several(race: &Race, limits: &Limits) -> Vec<Bar> {
+    let peer = race.fastest(|role| role == Role::Peer).map(|(_, seconds)| seconds);
+    let alone = race.fastest(|role| role == Role::TamisAlone).map(|(_, seconds)| seconds);
+    let best = race.best_tamis();
+    let bar = |what: &str, slow: Option<f64>, required| {
+        Some(Bar {
+            what: format!("{} {}: {what}", race.operation, race.input),
+            reached: slow? / best?,
+            required: Required::AtLeast(required),
+            unit: "x",
+        })
+    };
+    let faster = || bar("best tier / alone on one thread", alone, 1.8);
+    let bars = match race.operation {
+        Operation::Spmm(_) => [faster(), bar("best tier / fastest peer", peer, 1.0)],
+        Operation::Mttkrp => [faster(), None],
+        Operation::Spmv => {
+            let streamed = Some(race.bytes as f64 / limits.triad);
+            let near = bar("best tier / triad limit", streamed, 0.9);
+            [faster().filter(|bar| bar.holds() || near.is_none()).or(near), None]
+        }
+        _ => [None, None],
+    };
+    bars.into_iter().flatten().collect()
 }
 
 /// Diagonals and blocks must beat compressed rows on the matrices that suit them.

@@ -42,6 +42,8 @@ pub enum Role {
     TamisJit,
     /// Tamis, compiled by the system's C compiler.
     TamisC,
+    /// The same on one thread, in a race on several.
+    TamisAlone,
 }
 
 /// Why a contender does not run a problem.

@@ -1,4 +1,4 @@
-//! The limits of the machine, measured in the same run on the same core: how fast memory can be streamed
+//! The limits of the machine, measured in the same run on the same cores: how fast memory can be streamed
 //! and gathered from. Arrays are far larger than any cache, except where gathering is measured inside one.
 
 use std::hint::black_box;
@@ -6,10 +6,10 @@ use std::time::Instant;
 
 use crate::inputs::Rng;
 
-/// What one core of this machine can do.
+/// What one core of this machine can do, and several where they stream.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// `a[i] = b[i] + s * c[i]`, counting 24 bytes an element, in bytes per second.
+    /// `a[i] = b[i] + s * c[i]` on all threads, counting 24 bytes an element, in bytes per second.
     pub triad: f64,
     /// `a[i] = b[i]`, counting 16 bytes an element, in bytes per second.
     pub copy: f64,
@@ -25,16 +25,20 @@ const REPETITIONS: usize = 7;
 const ELEMENTS: usize = 1 << 25;
 
 impl Limits {
-    /// Measures, in about two seconds.
-    pub fn measure() -> Self {
+    /// Measures with so many threads, in about two seconds.
+    pub fn measure(threads: usize) -> Self {
         let mut a = vec![0.0f64; ELEMENTS];
         let b = vec![1.0f64; ELEMENTS];
         let c = vec![2.0f64; ELEMENTS];
         let per_second = |bytes: usize, seconds: f64| (bytes * ELEMENTS) as f64 / seconds;
         let triad = best(|| {
-            for ((a, b), c) in a.iter_mut().zip(&b).zip(&c) {
-                *a = b + 3.0 * c;
-            }
+            let part = ELEMENTS.div_ceil(threads);
+            let parts = a.chunks_mut(part).zip(b.chunks(part)).zip(c.chunks(part));
+            std::thread::scope(|scope| {
+                for ((a, b), c) in parts {
+                    scope.spawn(move || add(a, b, c));
+                }
+            });
             black_box(&mut a);
         });
         let copy = best(|| {
@@ -61,6 +65,12 @@ fn best(mut step: impl FnMut()) -> f64 {
         start.elapsed().as_secs_f64()
     };
     (0..REPETITIONS).map(|_| time(&mut step)).fold(f64::INFINITY, f64::min)
+}
+
+fn add(a: &mut [f64], b: &[f64], c: &[f64]) {
+    for ((a, b), c) in a.iter_mut().zip(b).zip(c) {
+        *a = b + 3.0 * c;
+    }
 }
 
 /// Sixteen chains, so that the latency of the addition does not limit.

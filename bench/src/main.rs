@@ -36,8 +36,8 @@ use report::Report;
 use studies::STUDIES;
 
 const USAGE: &str = "\
-usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--pages huge|small]
-                   [--clock wall|processor] [--save]
+usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--threads N]
+                   [--pages huge|small] [--clock wall|processor] [--save]
        tamis-bench --schedules [--quick] [--only STUDY,...] [--inputs INPUT,...] [--save]
 
   --schedules  studies instead of races: one program in several ways, on one and two threads (fused original
@@ -49,6 +49,7 @@ usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--page
              coo-csr csr-csc csr-dia csr-bcsr
   --inputs   inputs by name: lap2d_1000 lap3d_100 fem60k rmat17 uni500k, smaller ones (lap2d_128 lap3d_25
              fem15k rmat14 uni16k), densities10k, and tensors (uni1000 zipf5m)
+  --threads  how many threads contenders may use (default: 1); kernels by hand and crates use one
   --pages    the pages that everybody's arrays lie on (default: huge)
   --clock    what a second is: processor leaves out the turns of other programs (default: wall)
   --save     write bench/out/<date>.json and bench/out/latest.md";
@@ -87,14 +88,17 @@ fn run(options: &Options) -> Result<bool, String> {
     if options.schedules {
         return options.finish(&studied(options, &work.path));
     }
-    let core = process::pin_to_one_core()?;
-    let contenders = contenders(&work.path);
-    let limits = Limits::measure();
+    let cores = process::pin_to_cores(options.threads)?;
+    let contenders = contenders(&work.path, options.threads)?;
+    let limits = Limits::measure(options.threads);
     let races = race_all(options, &contenders, &limits);
-    let mut bars = bars::of_races(&races, &limits);
-    bars.extend(tamis_contender::other_bars());
+    let bars = match options.threads {
+        1 => [bars::of_races(&races, &limits), tamis_contender::other_bars()].concat(),
+        _ => bars::of_races_on_several(&races, &limits),
+    };
     let conditions = vec![
-        ("processor", format!("{}, core {core}", process::processor())),
+        ("processor", format!("{}, cores {cores:?}", process::processor())),
+        ("threads", options.threads.to_string()),
         ("pages", options.pages.describe()),
         ("clock", options.clock.name().into()),
         ("effort", format!("{:?}", options.effort)),
@@ -106,7 +110,7 @@ fn run(options: &Options) -> Result<bool, String> {
 /// Studies of schedules on as many threads as each way says.
 fn studied(options: &Options, work: &Path) -> Report {
     let hand = hand::Hand::compile(work);
-    let limits = Limits::measure();
+    let limits = Limits::measure(1);
     let wants_input = |name: &str| options.wants_input(name);
     let studies = schedules::run(&|name| options.wants(name), &wants_input, &hand, options.effort);
     let conditions = vec![
@@ -118,15 +122,15 @@ fn studied(options: &Options, work: &Path) -> Report {
     Report { conditions, limits, races: vec![], studies, bars }
 }
 
-fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
+fn contenders(work: &Path, threads: usize) -> Result<Vec<Box<dyn Contender>>, String> {
     let mut all: Vec<Box<dyn Contender>> = vec![Box::new(hand::Hand::compile(work))];
-    all.extend(tamis_contender::contenders());
+    all.extend(tamis_contender::contenders(threads)?);
     all.push(Box::new(peers_rust::Sprs));
     all.push(Box::new(peers_rust::Faer));
     all.push(Box::new(peers_rust::Nalgebra));
     all.push(Box::new(peers_eigen::Eigen::compile(work)));
-    all.extend(peers_python::contenders(work));
-    all
+    all.extend(peers_python::contenders(work, threads));
+    Ok(all)
 }
 
 /// Every race; its row is shown when it is over.
@@ -163,6 +167,7 @@ struct Options {
     effort: Effort,
     only: Vec<String>,
     inputs: Vec<String>,
+    threads: usize,
     pages: Pages,
     clock: Clock,
     save: bool,
@@ -176,6 +181,7 @@ impl Options {
             effort: Effort::FULL,
             only: Vec::new(),
             inputs: Vec::new(),
+            threads: 1,
             pages: Pages::Huge,
             clock: Clock::Wall,
             save: false,
@@ -190,6 +196,7 @@ impl Options {
                 "--schedules" => options.schedules = true,
                 "--only" => options.only = list(&value()?),
                 "--inputs" => options.inputs = list(&value()?),
+                "--threads" => options.threads = threads(&value()?)?,
                 "--pages" => options.pages = pages(&value()?)?,
                 "--clock" => options.clock = clock(&value()?)?,
                 "--help" | "-h" => return Ok(None),
@@ -201,6 +208,9 @@ impl Options {
     }
 
     fn check(&self) -> Result<(), String> {
+        if self.threads > 1 && self.clock == Clock::Processor {
+            return Err("the processor's clock counts one thread".to_owned());
+        }
         let all: Vec<(String, &[&str])> = match self.schedules {
             true => STUDIES.iter().map(|s| (s.name.to_owned(), s.inputs)).collect(),
             false => OPERATIONS.iter().map(|o| (o.to_string(), o.inputs())).collect(),
@@ -242,6 +252,11 @@ impl Options {
 
 fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::to_string).collect()
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let count = text.parse().ok().filter(|&count| count > 0);
+    count.ok_or(format!("--threads is a number of threads, not {text}"))
 }
 
 fn pages(text: &str) -> Result<Pages, String> {

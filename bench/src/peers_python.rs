@@ -2,7 +2,7 @@
 //! first use. A library that cannot be installed is not available; the others run.
 //!
 //! Operands travel as raw little-endian files; commands and times as lines over pipes. The process inherits
-//! this one's core, follows its page policy, and sleeps while others are timed.
+//! this one's cores, follows its page policy, and sleeps while others are timed.
 
 use std::cell::RefCell;
 use std::fs;
@@ -38,16 +38,17 @@ struct Library {
     module: &'static str,
 }
 
-/// The Python libraries, each in a process of its own; operands and results are exchanged through a directory
-/// under `work`.
-pub fn contenders(work: &Path) -> Vec<Box<dyn Contender>> {
+/// The Python libraries on so many threads, each in a process of its own; operands and results are exchanged
+/// through a directory under `work`.
+pub fn contenders(work: &Path, threads: usize) -> Vec<Box<dyn Contender>> {
     let exchange = work.join("exchange");
     let python =
         fs::create_dir_all(&exchange).map_err(|e| e.to_string()).and_then(|()| environment());
     let pages = preloaded_pages(work);
     let mut all: Vec<Box<dyn Contender>> = vec![];
     for library in &LIBRARIES {
-        all.push(Box::new(Python::start(library, &python, pages.as_deref(), &exchange)));
+        let environment = Environment { pages: pages.as_deref(), threads };
+        all.push(Box::new(Python::start(library, &python, environment, &exchange)));
     }
     all
 }
@@ -64,12 +65,12 @@ impl Python {
     fn start(
         library: &'static Library,
         python: &Result<PathBuf, String>,
-        pages: Option<&Path>,
+        environment: Environment,
         exchange: &Path,
     ) -> Self {
         let started = python.clone().and_then(|python| {
             installed(&python, library)?;
-            let mut worker = Worker::start(&python, library.name, pages)?;
+            let mut worker = Worker::start(&python, library.name, environment)?;
             Ok((worker.ask("version")?, worker))
         });
         let (worker, version) = match started {
@@ -137,6 +138,15 @@ impl Drop for Ready<'_> {
     }
 }
 
+/// What a worker starts under.
+#[derive(Clone, Copy)]
+struct Environment<'a> {
+    /// The library of the page policy.
+    pages: Option<&'a Path>,
+    /// How many threads it may use.
+    threads: usize,
+}
+
 /// The Python process; it ends when its standard input is closed.
 struct Worker {
     child: Child,
@@ -145,11 +155,13 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(python: &Path, library: &str, pages: Option<&Path>) -> Result<Self, String> {
+    fn start(python: &Path, library: &str, environment: Environment) -> Result<Self, String> {
+        let Environment { pages, threads } = environment;
+        let counts = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"];
         let mut child = Command::new(python)
             .arg(peers())
             .arg(library)
-            .envs(["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"].map(|k| (k, "1")))
+            .envs(counts.map(|count| (count, threads.to_string())))
             .envs([Pages::current().for_numpy()])
             .envs(pages.map(|library| ("LD_PRELOAD", library)))
             .envs(Pages::current().for_libc())

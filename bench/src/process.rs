@@ -1,21 +1,22 @@
-//! The conditions of a race: one core for everybody, and which machine this is.
+//! The conditions of a race: the same cores for everybody, and which machine this is.
 
 use std::fs;
 use std::process::Command;
 
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Keeps this process and its children on the last core it may use; the number of that core.
-pub fn pin_to_one_core() -> Result<usize, String> {
+/// Keeps this process and its children on the last so many cores that it may use; their numbers.
+pub fn pin_to_cores(count: usize) -> Result<Vec<usize>, String> {
     let allowed = sched_getaffinity(None).map_err(|e| e.to_string())?;
-    let core = (0..CpuSet::MAX_CPU)
-        .rev()
-        .find(|&core| allowed.is_set(core))
-        .ok_or("there is no core to run on")?;
-    let mut one = CpuSet::new();
-    one.set(core);
-    sched_setaffinity(None, &one).map_err(|e| e.to_string())?;
-    Ok(core)
+    let all = (0..CpuSet::MAX_CPU).rev().filter(|&core| allowed.is_set(core));
+    let cores: Vec<usize> = all.take(count).collect();
+    if cores.len() < count {
+        return Err(format!("there are {} cores for {count} threads", cores.len()));
+    }
+    let mut chosen = CpuSet::new();
+    cores.iter().for_each(|&core| chosen.set(core));
+    sched_setaffinity(None, &chosen).map_err(|e| e.to_string())?;
+    Ok(cores)
 }
 
 /// The name of the processor.

@@ -41,7 +41,7 @@ impl Report {
         for (name, setting) in &self.conditions {
             let _ = writeln!(text, "- {name}: {setting}");
         }
-        let _ = writeln!(text, "- limits, one core: {}\n", self.describe_limits());
+        let _ = writeln!(text, "- limits: {}\n", self.describe_limits());
         if !self.races.is_empty() {
             text += &self.times();
             text += &self.notes();
@@ -80,8 +80,7 @@ impl Report {
     fn times(&self) -> String {
         let Some(first) = self.races.first() else { return String::new() };
         let names: Vec<&str> = first.entries.iter().map(|e| e.name.as_str()).collect();
-        let mut text =
-            String::from("Medians in milliseconds, one thread; the fastest peer in bold.\n\n");
+        let mut text = String::from("Medians in milliseconds; the fastest peer in bold.\n\n");
         let _ = writeln!(
             text,
             "| operation | input | bus limit | {} | peer/hand | tamis/peer | tamis/hand |",

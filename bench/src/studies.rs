@@ -256,10 +256,7 @@ pub const STUDIES: [Study; 15] = [
             ),
             two("chosen on two", SPMV, ""),
         ],
-        ratios: &[
-            ratio(&["chosen"], &["scheduled"], 0.95),
-            ratio(&["chosen on two"], &["chosen"], 1.8),
-        ],
+        ratios: &[ratio(&["chosen"], &["scheduled"], 0.95)],
     },
     Study {
         name: "spmm32",

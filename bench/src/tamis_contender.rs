@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use tamis::{Backend, Kernel, Options, Tensor, ToFormat, format};
 
 use crate::bars::{Bar, Required};
@@ -11,18 +12,29 @@ use crate::contender::{Absent, Contender, Prepared, Role, in_process};
 use crate::inputs::{Csf3, Csr, Dense};
 use crate::problem::{Operands, Operation, Order, Output, Part, Problem, Storage};
 
-/// The tiers that take part.
-pub fn contenders() -> Vec<Box<dyn Contender>> {
-    vec![Box::new(Tier { role: Role::TamisJit }), Box::new(Tier { role: Role::TamisC })]
+/// The tiers that take part on so many threads, and the C tier on one.
+pub fn contenders(threads: usize) -> Result<Vec<Box<dyn Contender>>, String> {
+    let mut tiers = vec![(Role::TamisJit, threads), (Role::TamisC, threads)];
+    if threads > 1 {
+        tiers.push((Role::TamisAlone, 1));
+    }
+    let tier = |(role, threads)| {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = pool.map_err(|e| e.to_string())?;
+        Ok(Box::new(Tier { role, pool }) as Box<dyn Contender>)
+    };
+    tiers.into_iter().map(tier).collect()
 }
 
 struct Tier {
     role: Role,
+    pool: ThreadPool,
 }
 
 impl Contender for Tier {
     fn name(&self) -> String {
-        format!("tamis-{}", self.backend().name())
+        let alone = if self.role == Role::TamisAlone { " alone" } else { "" };
+        format!("tamis-{}{alone}", self.backend().name())
     }
 
     fn role(&self) -> Role {
@@ -58,7 +70,7 @@ impl Contender for Tier {
             move || {
                 let operands: Vec<(&str, &Tensor)> =
                     operands.iter().map(|(n, t)| (*n, t)).collect();
-                let results = match part {
+                let results = self.pool.install(|| match part {
                     None => kernel.run(&operands),
                     Some(Part::Assemble) => kernel.assemble(&operands),
                     Some(Part::Compute) => {
@@ -66,7 +78,7 @@ impl Contender for Tier {
                             pattern.iter().map(|(n, t)| (n.as_str(), t)).collect();
                         kernel.compute(&operands, &patterns)
                     }
-                };
+                });
                 results.map_err(|d| d.to_string())
             },
             move |mut results| {
@@ -79,7 +91,7 @@ impl Contender for Tier {
 
 impl Tier {
     fn backend(&self) -> Backend {
-        if self.role == Role::TamisC { Backend::C } else { Backend::Jit }
+        if self.role == Role::TamisJit { Backend::Jit } else { Backend::C }
     }
 }
 

@@ -7,6 +7,7 @@ pub mod filetest;
 pub mod formats;
 pub mod functions;
 pub mod generate;
+pub mod illegal;
 pub mod infinite;
 pub mod kinds;
 pub mod number;

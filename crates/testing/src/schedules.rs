@@ -98,6 +98,12 @@ pub fn schedule(random: &mut Random, case: &Case) -> String {
     text
 }
 
+/// Commands for a case, legal or not; `None` if it does not compile, or has no loop.
+pub fn blind(random: &mut Random, case: &Case) -> Option<String> {
+    let Compiled::Program(program) = compiled(case, "") else { return None };
+    command(random, &program, 0)
+}
+
 enum Compiled {
     Program(Box<Program>),
     Refused,

@@ -10,6 +10,10 @@
 //! With `--schedules all` every program that some command fits has a schedule. With `--print all` each
 //! is printed before it runs, so that one that ends the process is seen.
 //!
+//! `differential --illegal N [--seed N]` draws schedules that nobody checked until so many were refused,
+//! each of which needs a diagnostic with its place, a reason and a way out; those that are accepted are run.
+//! It tells how many commands are accepted as they are drawn.
+//!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
 //! as a whole where no schedule says how.
@@ -19,6 +23,7 @@ use std::time::{Duration, Instant};
 use tamis::{Backend, Vectors};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
+use tamis_testing::illegal::Draws;
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
@@ -42,6 +47,7 @@ fn main() -> ExitCode {
             "--seconds" => seconds = number(),
             "--count" => count = number(),
             "--shares" => shares = Some((print_shares as Print, number())),
+            "--illegal" => shares = Some((print_refused, number())),
             "--on-gpu" => shares = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--vectors" => tamis::use_vectors(vectors(&value)),
@@ -121,6 +127,26 @@ fn print_shares(seed: u64, count: u64) -> ExitCode {
             println!("{count} {whole:?}, such as\n{example}");
         }
     }
+    ExitCode::SUCCESS
+}
+
+/// Prints what becomes of schedules that nobody checked, until so many were refused.
+fn print_refused(seed: u64, count: u64) -> ExitCode {
+    let mut draws = Draws::default();
+    for at in seed.. {
+        let mut random = random(at);
+        let case = generate::case(&mut random);
+        if let Err((problem, case)) = draws.count(&mut random, &case) {
+            println!("seed {at}: {problem}\n{case}");
+            return ExitCode::FAILURE;
+        }
+        if draws.refused >= count {
+            break;
+        }
+    }
+    let Draws { accepted, drawn, refused, legal } = draws;
+    println!("{refused} schedules refused with a diagnostic, {legal} accepted and right");
+    println!("{accepted} of {drawn} commands accepted as they were drawn");
     ExitCode::SUCCESS
 }
 
