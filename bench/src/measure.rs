@@ -22,6 +22,9 @@ impl Effort {
     pub const QUICK: Self = Self { rounds: 2, burst: 2, seconds: 0.4 };
 }
 
+/// A turn begins with runs of so many seconds that are not timed.
+const SETTLING: f64 = 0.03;
+
 /// The outcome of a race.
 pub struct Race {
     /// What was computed.
@@ -74,12 +77,13 @@ pub fn race<'c>(
     effort: Effort,
 ) -> Race {
     let unsorted = matches!(problem.operation, Operation::Spgemm(_, Order::Unsorted));
-    let start = |contender: &'c Box<dyn Contender>| Started {
+    let start = |contender: &'c dyn Contender| Started {
         name: contender.name(),
         role: contender.role(),
         prepared: contender.prepare(problem),
     };
-    let (entries, result_bytes) = timed(contenders.iter().map(start), unsorted, effort);
+    let (entries, result_bytes) =
+        timed(contenders.iter().map(|one| start(&**one)), unsorted, effort);
     Race {
         operation: problem.operation,
         input: problem.input,
@@ -162,18 +166,22 @@ impl<'a> Runner<'a> {
         self.rest();
     }
 
-    /// A burst of runs, the first of which is not timed: it finds the caches full of what others
-    /// left, and threads asleep.
+    /// A burst of runs, the first of which are not timed: they find the caches full of what others
+    /// left, and threads asleep or on the same core.
     fn turn(&mut self, effort: Effort) -> &mut Self {
-        for k in 0..=effort.burst {
+        let (mut settled, mut timed) = (0.0, 0);
+        while timed < effort.burst {
             let Ok(prepared) = &mut self.state else { break };
             let spent: f64 = self.times.iter().sum();
             if spent > 0.0 && spent + self.warm_up > effort.seconds {
                 break;
             }
             match prepared.run() {
-                Ok(_) if k == 0 => {}
-                Ok(seconds) => self.times.push(seconds),
+                Ok(seconds) if settled < SETTLING => settled += seconds,
+                Ok(seconds) => {
+                    self.times.push(seconds);
+                    timed += 1;
+                }
                 Err(why) => self.state = Err(Outcome::Wrong(why)),
             }
         }

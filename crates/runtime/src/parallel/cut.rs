@@ -16,6 +16,9 @@ use tamis_core::lower::{Chunks, Cut, Join};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
+/// Parts that write to one array leave no trace: there are so many for each thread that all end at about
+/// the same time, and each streams through as much memory as it can.
+const PARTS_OF_THREAD: u64 = 16;
 
 /// Where parts begin, but for the first: iterations or positions, ascending.
 pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
@@ -35,7 +38,11 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
             work / least.max(places(call).saturating_mul(call.grain) / PLACES)
         }
     };
-    let parts = worthwhile.min(MOST_PARTS);
+    let most = match chunks.join {
+        Join::Shared { .. } => PARTS_OF_THREAD.saturating_mul(rayon::current_num_threads() as u64),
+        _ => MOST_PARTS,
+    };
+    let parts = worthwhile.min(most.min(MOST_PARTS));
     let mut cuts: Vec<i64> = (1..parts)
         .filter_map(|k| lead.cut(lead.work * u128::from(k) / u128::from(parts), chunks.cut))
         .map(|at| iteration(call, &chunks.scale, at))

@@ -6,8 +6,8 @@
 //! join          levels behind each other, or sums in order, or one array all along
 //! ```
 //!
-//! Where the cuts are depends on the operands alone, and parts are joined in their order, so that
-//! results are the same, bit for bit, for any number of threads.
+//! Where the cuts are depends on the operands alone, unless nothing of the result depends on them, and parts
+//! are joined in their order, so that results are the same, bit for bit, for any number of threads.
 
 mod combine;
 mod concatenate;
@@ -178,7 +178,11 @@ fn in_parts<J: Joined>(
     };
     match threads {
         1 => work(),
-        _ => rayon::scope(|scope| (0..threads).for_each(|_| scope.spawn(|_| work()))),
+        // The calling thread takes part: it need not hand over and wait.
+        _ => rayon::in_place_scope(|scope| {
+            (1..threads).for_each(|_| scope.spawn(|_| work()));
+            work();
+        }),
     }
     match line.into_inner().map(|line| line.failure) {
         Ok(None) => Ok(()),
