@@ -27,23 +27,24 @@ pub struct Draws {
 }
 
 impl Draws {
-    /// Draws a schedule for a case, and counts what becomes of it; what is wrong with that, and the case,
-    /// if something is.
-    pub fn count(&mut self, random: &mut Random, case: &Case) -> Result<(), (String, Case)> {
+    /// Draws a schedule for a case, and counts what becomes of it; what is wrong with that, with the case
+    /// as a filetest, if something is.
+    pub fn count(&mut self, random: &mut Random, case: &Case) -> Result<(), String> {
+        let wrong = |why: String, case: &Case| format!("{why}\n{case}");
         let base = Case { schedule: String::new(), ..case.clone() };
         let Some(command) = schedules::blind(random, &base) else { return Ok(()) };
         self.drawn += 1;
         let plain = Case { schedule: command.clone(), ..base.clone() };
-        self.accepted += u64::from(refusal(&plain).map_err(|why| (why, plain.clone()))?.is_none());
+        self.accepted += u64::from(refusal(&plain).map_err(|why| wrong(why, &plain))?.is_none());
         let broken = Case { schedule: broken(random, &command), ..base };
         for case in [plain, broken] {
-            match refusal(&case).map_err(|why| (why, case.clone()))? {
+            match refusal(&case).map_err(|why| wrong(why, &case))? {
                 Some(diagnostic) => {
-                    explained(&case, &diagnostic).map_err(|why| (why, case.clone()))?;
+                    explained(&case, &diagnostic).map_err(|why| wrong(why, &case))?;
                     self.refused += 1;
                 }
                 None => match check(&case, Backend::Jit) {
-                    Outcome::Wrong(why) => return Err((why, case)),
+                    Outcome::Wrong(why) => return Err(wrong(why, &case)),
                     Outcome::Right | Outcome::Invalid => self.legal += 1,
                 },
             }
