@@ -50,10 +50,10 @@ impl Legaliser<'_> {
 
     /// The value with slices only of tensors whose levels there are modes; others are copied.
     pub(super) fn sliceable(&mut self, value: Expr) -> Expr {
-        let Expr::Access(mut access) = value else {
+        let Expr::Access(access) = value else {
             return value.map_children(&mut |child| self.sliceable(child));
         };
-        access.slices.retain(|_, slicing| !slicing.slice().is_whole());
+        let mut access = access.without_whole_slices();
         let is_mapped = |map: LevelMap| {
             !matches!(map, LevelMap::Mode(_))
                 && map.modes().iter().any(|mode| access.slices.contains_key(mode))

@@ -143,6 +143,12 @@ impl Access {
         self.slices.values().any(|slicing| !slicing.slice().is_whole())
     }
 
+    /// The same use, without the slices that are whole modes.
+    pub fn without_whole_slices(mut self) -> Access {
+        self.slices.retain(|_, slicing| !slicing.slice().is_whole());
+        self
+    }
+
     /// How a mode is sliced, if it is.
     pub fn slicing(&self, mode: usize) -> Option<&Slicing> {
         self.slices.get(&Mode::new(mode))

@@ -108,7 +108,7 @@ impl Names {
             Expr::Access(a) => {
                 let tensor = self.tensors[a.tensor].expect("what is read is an operand");
                 let indices = a.indices.iter().map(|&v| self.vars[v]).collect();
-                Expr::Access(Access { tensor, indices, ..a })
+                Expr::Access(Access { tensor, indices, ..a }.without_whole_slices())
             }
             Expr::Index(v) => Expr::Index(self.vars[v]),
             e => e.map_children(&mut |child| self.in_kernel(child)),
