@@ -48,6 +48,7 @@ pub(super) fn precompute(
     kind: Option<Kind>,
 ) -> Result<(), Diagnostic> {
     let part = expression::read(s, VALUE, value)?;
+    check_names(s, own, workspace)?;
     let mut pairs: Vec<(IndexVar, IndexVar)> = vec![];
     for (var, own) in vars.iter().zip(own) {
         let var = s.loop_var(VARS, var)?;
@@ -69,6 +70,18 @@ pub(super) fn precompute(
     s.kernel_mut().body = body;
     s.declare_uses();
     Ok(())
+}
+
+/// New loops have a name each, and a new workspace one that no loop has.
+fn check_names(s: &Scheduler<'_>, own: &[String], workspace: &str) -> Result<(), Diagnostic> {
+    if let Some(k) = (1..own.len()).find(|&k| own[..k].contains(&own[k])) {
+        let message = format!("{} would be the name of two loops of the part", own[k]);
+        return Err(s.refuse(OWN, message, "give each loop a name of its own".to_owned()));
+    }
+    match s.program.tensors.iter().any(|t| t.name == workspace) {
+        true => Ok(()),
+        false => s.check_fresh(WORKSPACE, workspace),
+    }
 }
 
 /// The loops around a statement.
