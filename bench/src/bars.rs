@@ -71,6 +71,14 @@ struct Mean {
     required: f64,
 }
 
+/// Products of sparse matrices against the libraries, on any number of threads.
+const SPGEMM_OF_PEERS: Mean = Mean {
+    what: "spgemm: best tier / fastest peer",
+    of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
+    against: |race| race.median_of(|entry| entry.role == Role::Peer),
+    required: 1.0,
+};
+
 /// The bars for several threads beside those of single races.
 const MEANS_ON_SEVERAL: [Mean; 2] = [
     Mean {
@@ -79,12 +87,7 @@ const MEANS_ON_SEVERAL: [Mean; 2] = [
         against: |race| race.median_of(|entry| entry.role == Role::TamisAlone),
         required: 1.7,
     },
-    Mean {
-        what: "spgemm: best tier / fastest peer",
-        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
-        against: |race| race.median_of(|entry| entry.role == Role::Peer),
-        required: 1.0,
-    },
+    SPGEMM_OF_PEERS,
 ];
 
 const MEANS: [Mean; 5] = [
@@ -100,12 +103,7 @@ const MEANS: [Mean; 5] = [
         against: |race| race.median_of(|entry| entry.name.starts_with("scipy")),
         required: 1.3,
     },
-    Mean {
-        what: "spgemm: best tier / fastest peer",
-        of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),
-        against: |race| race.median_of(|entry| entry.role == Role::Peer),
-        required: 1.0,
-    },
+    SPGEMM_OF_PEERS,
     Mean {
         what: "spgemm: best tier / hand",
         of: |operation| matches!(operation, Operation::Spgemm(_, Order::Sorted)),

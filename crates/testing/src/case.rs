@@ -4,7 +4,9 @@
 use crate::number::Number;
 use std::collections::BTreeMap;
 use std::fmt;
-use tamis::{Coordinates, Diagnostic, Duplicates, Options, Parts, Tensor, Values, format};
+use tamis::{
+    Backend, Coordinates, Diagnostic, Duplicates, Kernel, Options, Parts, Tensor, Values, format,
+};
 
 /// A program with everything it needs to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,6 +66,13 @@ impl Case {
         self.operands.iter().map(|o| Ok((o.name.clone(), o.tensor()?))).collect()
     }
 
+    /// Its kernels for a backend.
+    pub fn compile(&self, backend: Backend) -> Result<Kernel, Diagnostic> {
+        let tensors = self.tensors()?;
+        let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        Kernel::compile(&self.text, &operands, &self.options(backend)?)
+    }
+
     /// Parts that are small enough for small tensors to have several; some programs have none, some
     /// of large tensors a few.
     fn parts(&self) -> Parts {
@@ -76,7 +85,7 @@ impl Case {
     }
 
     /// The options of its compilation.
-    pub fn options(&self, backend: tamis::Backend) -> Result<Options, Diagnostic> {
+    pub fn options(&self, backend: Backend) -> Result<Options, Diagnostic> {
         let program = tamis::notation::parse(&self.text)?;
         let mut results = BTreeMap::new();
         for (name, text) in &self.results {

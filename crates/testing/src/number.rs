@@ -36,6 +36,11 @@ impl Number {
         self.re.is_finite() && self.im.is_finite()
     }
 
+    /// Whether a part is no number.
+    pub fn is_nan(self) -> bool {
+        self.re.is_nan() || self.im.is_nan()
+    }
+
     /// The larger size of the two parts.
     pub fn size(self) -> f64 {
         self.re.abs().max(self.im.abs())

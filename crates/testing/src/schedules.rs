@@ -4,7 +4,7 @@
 
 use crate::case::Case;
 use crate::random::Random;
-use tamis::{Backend, Kernel, Tensor};
+use tamis::Backend;
 use tamis_core::cin::{Program, print};
 use tamis_core::ids::IndexVar;
 use tamis_core::notation::Expr;
@@ -112,15 +112,8 @@ enum Compiled {
 
 fn compiled(case: &Case, schedule: &str) -> Compiled {
     let case = Case { schedule: schedule.to_owned(), ..case.clone() };
-    let attempt = || {
-        let tensors = case.tensors()?;
-        let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
-        let options = case.options(Backend::Interpreter)?;
-        let kernel = Kernel::compile(&case.text, &operands, &options)?;
-        Ok::<Program, tamis::Diagnostic>(kernel.compiled().program.clone())
-    };
-    match std::panic::catch_unwind(attempt) {
-        Ok(Ok(program)) => Compiled::Program(Box::new(program)),
+    match std::panic::catch_unwind(|| case.compile(Backend::Interpreter)) {
+        Ok(Ok(kernel)) => Compiled::Program(Box::new(kernel.compiled().program.clone())),
         Ok(Err(_)) => Compiled::Refused,
         Err(_) => Compiled::Panicked,
     }

@@ -58,7 +58,12 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
 
 /// An operand that can only be walked by itself where a loop walks it and has something left to do
 /// at other coordinates, such as to use what a temporary has there.
-fn left(program: &Program, kernel: &Kernel, var: IndexVar, body: &Stmt) -> Option<Access> {
+fn needed_elsewhere(
+    program: &Program,
+    kernel: &Kernel,
+    var: IndexVar,
+    body: &Stmt,
+) -> Option<Access> {
     let ways = Ways { program };
     let facts = Facts { program, compute: kernel.compute };
     let mut operands = vec![];
@@ -81,7 +86,8 @@ fn within(
         Stmt::Forall { var, body } => {
             loops.push(*var);
             let found = within(program, kernel, body, loops);
-            let found = found.or_else(|| Some((left(program, kernel, *var, body)?, loops.clone())));
+            let found = found
+                .or_else(|| Some((needed_elsewhere(program, kernel, *var, body)?, loops.clone())));
             loops.pop();
             found
         }

@@ -34,7 +34,7 @@ fn main() -> ExitCode {
     let mut seconds = u64::MAX;
     let mut count = u64::MAX;
     let mut seed = 1;
-    let mut shares: Option<(Print, u64)> = None;
+    let mut report: Option<(Print, u64)> = None;
     let mut backend = Backend::Jit;
     let mut infinities = false;
     let mut scheduled = false;
@@ -46,9 +46,9 @@ fn main() -> ExitCode {
         match flag.as_str() {
             "--seconds" => seconds = number(),
             "--count" => count = number(),
-            "--shares" => shares = Some((print_shares as Print, number())),
-            "--illegal" => shares = Some((print_refused, number())),
-            "--on-gpu" => shares = Some((print_shares_on_gpu, number())),
+            "--shares" => report = Some((print_shares as Print, number())),
+            "--illegal" => report = Some((print_refused, number())),
+            "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--vectors" => tamis::use_vectors(vectors(&value)),
             "--schedules" => scheduled = value == "all",
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
             }
         }
     }
-    if let Some((print, count)) = shares {
+    if let Some((print, count)) = report {
         return print(seed, count);
     }
     let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
