@@ -47,11 +47,13 @@ pub fn compile_watched(
     target: Target,
     watch: &mut dyn FnMut(Stage<'_>),
 ) -> Result<Compiled, Diagnostic> {
-    let program = legalise(request)?;
-    watch(Stage::Legalised(&program));
     let program = match target.gpu && commands.is_empty() {
-        true => schedule_on_gpu(program, request).0,
-        false => schedule(program, commands)?,
+        true => {
+            let program = legalise(request)?;
+            watch(Stage::Legalised(&program));
+            schedule_on_gpu(program, request).0
+        }
+        false => scheduled(request, commands, watch)?,
     };
     let program = detached(program);
     watch(Stage::Scheduled(&program));
@@ -64,6 +66,30 @@ pub fn compile_watched(
     });
     check_lanes(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions })
+}
+
+/// The kernels of a program as commands want them. What their loops cannot read or write as it is
+/// stored is copied before, or after.
+fn scheduled(
+    request: &Request<'_>,
+    commands: &Schedule,
+    watch: &mut dyn FnMut(Stage<'_>),
+) -> Result<cin::Program, Diagnostic> {
+    let mut request = request.clone();
+    let mut why = None;
+    loop {
+        let program = legalise(&request)?;
+        watch(Stage::Legalised(&program));
+        let refusal = match schedule(program, commands) {
+            Ok(program) => return Ok(program),
+            Err(refusal) => refusal,
+        };
+        let differs = refusal.storage.is_some_and(|tensor| request.restored.insert(tensor));
+        let why = why.get_or_insert(refusal.diagnostic);
+        if !differs {
+            return Err(why.clone());
+        }
+    }
 }
 
 /// Refuses loops that a schedule gives to vector lanes and that were not `counted` as they were

@@ -5,7 +5,7 @@ use crate::backend::Backend;
 use crate::dims;
 use crate::kernel::{operand, rounded, variable};
 use crate::scattered;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tamis_core::backend::{c, cuda};
 use tamis_core::cin::{self, Kind, choice};
 use tamis_core::datatype::{DataType, IndexWidth};
@@ -135,6 +135,7 @@ impl<'p> Explanation<'p> {
             parallel,
             scheduled,
             apart: schedule.begins_apart(),
+            restored: BTreeSet::new(),
         };
         Ok(Explanation { request, schedule, kind: Kind::Fused })
     }

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::form::Form;
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::sync::OnceLock;
 use tamis_core::cin::{self, Kind, Role, Root, Scale};
@@ -415,6 +415,7 @@ pub(crate) fn request<'p>(
         parallel: options.parts != Parts::Whole,
         scheduled: !options.schedule.is_empty(),
         apart: options.schedule.begins_apart(),
+        restored: BTreeSet::new(),
     })
 }
 

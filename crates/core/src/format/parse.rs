@@ -155,7 +155,7 @@ impl<'t> Reader<'t> {
     /// What stands in parentheses behind a name.
     fn arguments(&mut self) -> Result<Vec<Argument>, Diagnostic> {
         let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
-                    in coo(nonordered)";
+                    in coo(nonordered, nonunique)";
         let mut arguments = vec![];
         if !self.eat("(") {
             return Ok(arguments);

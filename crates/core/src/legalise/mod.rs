@@ -37,7 +37,7 @@ use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId};
 use crate::notation::{self, Access, Expr};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
 #[derive(Clone, Debug)]
@@ -69,6 +69,9 @@ pub struct Request<'p> {
     /// Whether the first of these takes loops apart: then they find those that are cheapest once that
     /// is done.
     pub apart: bool,
+    /// What the loops of the commands cannot read or write as it is stored: they read copies of operands,
+    /// and sum results up in temporaries.
+    pub restored: BTreeSet<TensorId>,
 }
 
 /// The kernels of a program.
@@ -85,7 +88,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             width: request.width,
         },
         current: BTreeMap::new(),
-        unmapped: BTreeMap::new(),
+        plain: BTreeMap::new(),
     };
     let results = explicit.results();
     for (id, decl) in explicit.tensors.enumerate() {
@@ -109,8 +112,8 @@ struct Legaliser<'r> {
     program: Program,
     /// The tensor that holds the present value of each tensor of the notation.
     current: BTreeMap<TensorId, TensorId>,
-    /// Copies of tensors whose levels are no modes, to take slices of.
-    unmapped: BTreeMap<TensorId, TensorId>,
+    /// Copies of tensors whose levels are their modes.
+    plain: BTreeMap<TensorId, TensorId>,
 }
 
 /// One tensor to compute: `result(vars) = value`.

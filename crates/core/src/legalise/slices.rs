@@ -7,14 +7,15 @@
 //!                                              A(m1,j) = choose(m1[2:8], part(m1->[2:8],j), A_old(m1,j))
 //! ```
 //!
-//! An operand's slice is taken where its levels are modes. A result is computed as a whole: within
+//! An operand's slice is taken where its levels are modes; loops of a schedule that cannot read an operand
+//! as it is stored read the same copy. A result is computed as a whole: within
 //! the slices the statement's value, elsewhere what was there before.
 
 use super::{Legaliser, types};
+use crate::cin::Role;
 use crate::datatype::{DataType, Scalar};
-use crate::format::{Format, LevelMap, Storage};
+use crate::format::{LevelMap, Storage};
 use crate::ids::{Id, IndexVar, Mode, TensorId};
-use crate::level::COMPRESSED;
 use crate::notation::{self, Access, Expr, Slicing, Within};
 
 /// What a statement writes: the whole tensor.
@@ -59,26 +60,32 @@ impl Legaliser<'_> {
                 && map.modes().iter().any(|mode| access.slices.contains_key(mode))
         };
         let levels = self.program.storage(access.tensor).format.levels();
-        if levels.iter().any(|level| is_mapped(level.map)) {
-            access.tensor = self.unmapped(access.tensor);
+        if levels.iter().any(|level| is_mapped(level.map)) || self.is_copied(access.tensor) {
+            access.tensor = self.plain(access.tensor);
         }
         Expr::Access(access)
     }
 
+    /// Whether loops of a schedule read a copy of an operand.
+    fn is_copied(&self, tensor: TensorId) -> bool {
+        matches!(self.program.tensors[tensor].role, Role::Input(id) if self.request.restored.contains(&id))
+    }
+
     /// A copy of a tensor whose levels are its modes.
-    fn unmapped(&mut self, tensor: TensorId) -> TensorId {
-        if let Some(&known) = self.unmapped.get(&tensor) {
+    fn plain(&mut self, tensor: TensorId) -> TensorId {
+        if let Some(&known) = self.plain.get(&tensor) {
             return known;
         }
         let declared = &self.program.tensors[tensor];
         let (name, datatype) = (format!("{}_plain", declared.name), declared.storage.datatype);
         let modes = declared.modes.clone();
         let vars: Vec<IndexVar> = modes.into_iter().map(|mode| self.another(mode)).collect();
-        let format = Format::in_order(vars.iter().map(|_| COMPRESSED));
-        let value = Expr::Access(Access::of(tensor, vars.clone()));
+        let source = Access::of(tensor, vars.clone());
+        let format = self.copy_format(&source, &vars);
+        let value = Expr::Access(source);
         let copy = self.temporary(&name, Some(format), vars, value, datatype);
         let Expr::Access(copy) = copy else { return tensor };
-        self.unmapped.insert(tensor, copy.tensor);
+        self.plain.insert(tensor, copy.tensor);
         copy.tensor
     }
 

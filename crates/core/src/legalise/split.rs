@@ -7,6 +7,7 @@
 
 use super::{Legaliser, Task};
 use crate::algebra::BinaryOp;
+use crate::cin::Role;
 use crate::datatype::DataType;
 use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
@@ -201,7 +202,9 @@ impl Legaliser<'_> {
             || identity.is_some_and(|id| id.same_value(storage.fill.computed(task.compute)));
         let wide = self.holds_sums(&task);
         let parts = self.request.parallel && task.vars.is_empty();
-        if (same_start && wide) || (!parts && self.reduces_innermost(&task)) {
+        let told = matches!(self.program.tensors[task.result].role,
+            Role::Result(id) if self.request.restored.contains(&id));
+        if (same_start && wide) || (!told && !parts && self.reduces_innermost(&task)) {
             return task;
         }
         let order = self.storage_order(&task);

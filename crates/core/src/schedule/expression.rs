@@ -77,10 +77,8 @@ impl Names {
                 tensors.push(None);
                 continue;
             }
-            // Copies in another order stand for what they are copies of.
-            let names = [decl.name.clone(), format!("{}_sorted", decl.name)];
-            let name = |a: &&&Access| names.contains(&s.program.tensors[a.tensor].name);
-            let Some(access) = reads.iter().find(name) else {
+            let is_meant = |a: &&&Access| s.is_named(a.tensor, &decl.name);
+            let Some(access) = reads.iter().find(is_meant) else {
                 let message = format!("the kernel does not read {}", decl.name);
                 let diagnostic = Diagnostic::new(Code::UnknownTensor, message)
                     .help("name a part of what the kernel computes");
@@ -160,7 +158,7 @@ fn take_from_chain(value: &Expr, part: &Expr) -> Option<Taken> {
         operands.remove(at);
     }
     if operands.is_empty() {
-        return None;
+        return Some(Taken { rest: HOLE, steps: vec![] });
     }
     operands.insert(first.min(operands.len()), HOLE);
     let rest = operands

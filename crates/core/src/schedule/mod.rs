@@ -49,6 +49,7 @@ pub use workspace::Kind;
 
 use crate::cin::{Bound, Merge, Program, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
+use crate::ids::TensorId;
 use crate::legalise::Request;
 use scheduler::Scheduler;
 use std::fmt::{self, Display};
@@ -78,8 +79,29 @@ struct Placed {
     args: Vec<Range<usize>>,
 }
 
+/// Why a schedule cannot be applied.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+    /// The tensor of the notation that the loops cannot read or write as it is stored, if that is all.
+    pub storage: Option<TensorId>,
+}
+
+impl From<Diagnostic> for Refusal {
+    fn from(diagnostic: Diagnostic) -> Refusal {
+        Refusal { diagnostic, storage: None }
+    }
+}
+
+impl From<Refusal> for Diagnostic {
+    fn from(refusal: Refusal) -> Diagnostic {
+        refusal.diagnostic
+    }
+}
+
 /// The program as the schedule wants it, with everything else filled in.
-pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Diagnostic> {
+pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Refusal> {
     let program = match schedule.commands.is_empty() {
         true => program,
         false => Scheduler::run(program, schedule)?,

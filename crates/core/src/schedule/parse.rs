@@ -140,7 +140,8 @@ impl<'t> Call<'t> {
         match text.parse::<u32>() {
             Ok(size) if size > 0 => Ok(u64::from(size)),
             _ => {
-                let message = format!("expected a number from 1 on, found {}", shown(text));
+                let message =
+                    format!("expected a number from 1 to {}, found {}", u32::MAX, shown(text));
                 Err(self.refuse(self.args[k].clone(), message))
             }
         }

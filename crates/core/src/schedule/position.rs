@@ -105,8 +105,7 @@ fn operand(
     let reads = s.kernel().body.reads();
     let named = |a: &&&Access| {
         let own = &s.program.tensors[a.tensor].name;
-        let copies = [format!("{wanted}_sorted"), format!("{wanted}_plain")];
-        (*own == wanted || copies.contains(own))
+        s.is_named(a.tensor, wanted)
             && (!indexed || written(a) == squeezed.replacen(wanted, own, 1))
     };
     let uses: Vec<&Access> = reads.iter().filter(named).copied().collect();

@@ -48,7 +48,8 @@ pub(super) fn precompute(
     kind: Option<Kind>,
 ) -> Result<(), Diagnostic> {
     let part = expression::read(s, VALUE, value)?;
-    check_names(s, own, workspace)?;
+    let workspace = s.own_name(workspace).to_owned();
+    check_names(s, own, &workspace)?;
     let mut pairs: Vec<(IndexVar, IndexVar)> = vec![];
     for (var, own) in vars.iter().zip(own) {
         let var = s.loop_var(VARS, var)?;
@@ -60,7 +61,7 @@ pub(super) fn precompute(
         let own = if s.name(var) == own { var } else { s.another(OWN, own, var)? };
         pairs.push((var, own));
     }
-    let split = Split { part, vars: pairs, workspace, kind };
+    let split = Split { part, vars: pairs, workspace: &workspace, kind };
     let body = s.kernel().body.clone();
     let Some(body) = within(s, &body, &split, &mut Loops::default())? else {
         let message = format!("the kernel does not compute {value}");
@@ -286,6 +287,18 @@ fn check_positions(
             );
             let help = format!("keep a loop over {above} around both, neither named nor split");
             return Err(s.refuse(VARS, message, help));
+        }
+    }
+    // They know the coordinates by their names.
+    let inner = way.elements[inside..].iter().filter_map(Element::var);
+    for var in inner {
+        let Some(p) = derived.position(var) else { continue };
+        let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
+        let renamed = |(old, own): &&(IndexVar, IndexVar)| old != own && above.contains(old);
+        if let Some(&(old, own)) = split.vars.iter().find(renamed) {
+            let (name, old, own) = (s.name(var), s.name(old), s.name(own));
+            let message = format!("{name} counts positions below those of {old}, not of {own}");
+            return Err(s.refuse(OWN, message, format!("name {old} in both places")));
         }
     }
     Ok(())

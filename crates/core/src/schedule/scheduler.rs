@@ -12,11 +12,11 @@ use super::recover::{is_recoverable, recover};
 use super::reorder::reorder;
 use super::split::split;
 use super::unroll::unroll;
-use super::{Placed, Schedule, gpu, nest};
+use super::{Placed, Refusal, Schedule, gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Role, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
+use crate::ids::{IndexVar, TensorId};
 use crate::legalise::{searched, unreadable};
 use crate::notation::{Access, Expr};
 use crate::schedule::Command;
@@ -35,7 +35,7 @@ pub(super) struct Scheduler<'s> {
 
 impl<'s> Scheduler<'s> {
     /// Applies every command in turn.
-    pub(super) fn run(program: Program, schedule: &'s Schedule) -> Result<Program, Diagnostic> {
+    pub(super) fn run(program: Program, schedule: &'s Schedule) -> Result<Program, Refusal> {
         let kernel = meant(&program, schedule);
         Scheduler::run_at(program, schedule, kernel)
     }
@@ -45,7 +45,7 @@ impl<'s> Scheduler<'s> {
         program: Program,
         schedule: &'s Schedule,
         kernel: usize,
-    ) -> Result<Program, Diagnostic> {
+    ) -> Result<Program, Refusal> {
         let Some(first) = schedule.commands.first() else { return Ok(program) };
         let source = schedule.source.as_str();
         let mut scheduler = Scheduler { program, kernel, source, at: first };
@@ -155,7 +155,7 @@ impl<'s> Scheduler<'s> {
     }
 
     /// Refuses loops that cannot read an operand as it is stored.
-    fn check_operands(&self) -> Result<(), Diagnostic> {
+    fn check_operands(&self) -> Result<(), Refusal> {
         let searched = searched(&self.program, self.kernel());
         if searched > MOST_SEARCHED {
             let message = format!(
@@ -164,7 +164,7 @@ impl<'s> Scheduler<'s> {
             );
             let help = "run loops in the order in which the operands are stored, or compute parts of \
                         the value by statements of their own";
-            return Err(self.refuse(usize::MAX, message, help.to_owned()));
+            return Err(self.refuse(usize::MAX, message, help.to_owned()).into());
         }
         let Some((access, loops)) = unreadable(&self.program, self.kernel()) else { return Ok(()) };
         let tensor = &self.program.tensors[access.tensor];
@@ -178,7 +178,12 @@ impl<'s> Scheduler<'s> {
         );
         let help = format!("store {} as compressed or dense levels, such as csr", tensor.name);
         let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
-        Err(diagnostic.at(self.source, 0..self.source.len()))
+        let diagnostic = diagnostic.at(self.source, 0..self.source.len());
+        let storage = match tensor.role {
+            Role::Input(id) => Some(id),
+            _ => None,
+        };
+        Err(Refusal { diagnostic, storage })
     }
 
     /// Makes refusals point at the last command of a kind.
@@ -277,6 +282,24 @@ impl<'s> Scheduler<'s> {
         if !reads.into_iter().any(|access| format(access).is_revisiting()) {
             self.kernel_mut().scatter = false;
         }
+    }
+
+    /// Whether a tensor is meant by a name: copies stand for what they are copies of.
+    pub(super) fn is_named(&self, tensor: TensorId, name: &str) -> bool {
+        let declared = &self.program.tensors[tensor];
+        let of = |suffix| declared.name.strip_suffix(suffix) == Some(name);
+        let is_copy = declared.role == Role::Temporary && (of("_sorted") || of("_plain"));
+        declared.name == name || is_copy
+    }
+
+    /// The name of what the kernel computes, where a result of this name is a copy of that.
+    pub(super) fn own_name<'n>(&'n self, name: &'n str) -> &'n str {
+        let Program { kernels, tensors, .. } = &self.program;
+        let own = self.kernel().result;
+        let reads_own = |k: &Kernel| k.body.reads().iter().any(|a| a.tensor == own);
+        let stores =
+            |k: &Kernel| copies(&self.program, k) && tensors[k.result].name == name && reads_own(k);
+        if kernels.iter().any(stores) { &tensors[own].name } else { name }
     }
 
     /// The name of a variable.

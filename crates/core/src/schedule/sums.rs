@@ -4,17 +4,17 @@
 //! y(i) += A(i,j) * x(j)        y: dense{i8}        sums are i64, and only the last has to fit
 //! ```
 //!
-//! Legalisation makes a temporary where the loops it chose need one; other loops may need one where
-//! there is none.
+//! Legalisation makes a temporary where the loops it chose need one; where other loops need one, it
+//! starts over.
 
-use super::Schedule;
 use super::nest::assignments;
+use super::{Refusal, Schedule};
 use crate::cin::tiles::tiles;
-use crate::cin::{Kernel, Program, Stmt};
+use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::diagnostic::{Code, Diagnostic};
 
 /// Refuses schedules whose loops leave incomplete sums in a result that cannot hold them.
-pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Diagnostic> {
+pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Refusal> {
     if schedule.is_empty() {
         return Ok(());
     }
@@ -28,9 +28,14 @@ pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Diagno
                  at another value than its fill value, or are of a wider type"
             );
             let help = "make the loops that reduce the innermost ones, with reorder";
-            Err(Diagnostic::new(Code::UnsupportedSchedule, message)
+            let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message)
                 .at(&schedule.source, 0..schedule.source.len())
-                .help(help))
+                .help(help);
+            let storage = match program.tensors[kernel.result].role {
+                Role::Result(id) => Some(id),
+                _ => None,
+            };
+            Err(Refusal { diagnostic, storage })
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, exposes, mentions, replace};
-use crate::ir::{Expr, Function, Stmt, Type};
+use crate::ir::{Expr, Function, Role, Stmt, Type};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of the vectors, as in sums: backends make narrower ones of them where they have to.
@@ -170,11 +170,12 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
         .map(|v| function.vars[*v].ty.register)
         .filter(|register| register.is_float())
         .collect();
-    let mut plain = true;
+    let (mut plain, mut lists) = (true, false);
     for_each(body, &mut |s| {
         if let Stmt::Store { array, .. } = s {
             let elem = function.arrays[*array].elem;
             plain &= matches!(elem, DataType::F32 | DataType::F64);
+            lists |= function.arrays[*array].role == Role::Result && !elem.is_float();
             registers.push(elem.register());
         }
     });
@@ -182,7 +183,7 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
         Some(&first) if plain && registers.iter().all(|r| *r == first) => {
             Ok((VECTOR_BYTES / first.datatype().size()) as u16)
         }
-        _ => Err(Obstacle::Operation),
+        _ => Err(if lists { Obstacle::Combined } else { Obstacle::Operation }),
     }
 }
 
@@ -344,7 +345,7 @@ mod tests {
     use crate::ir::verify::verify;
 
     const HEAD: &str = "fn f(n: i64, m: i64, pos: in [i32], crd: in [i32], A: in [f64], B: in [f32], \
-                        y: out [f64], z: out [i64]) {\n  var p, j: i64\n  var s: f64\n";
+                        y: out [f64], z: out [i64], l: result [i64]) {\n  var p, j: i64\n  var s: f64\n";
 
     fn read(body: &str, lanes: &str) -> Function {
         let text = format!("{HEAD}  var k: i64{lanes}\n{body}\n}}\n");
@@ -395,6 +396,7 @@ mod tests {
             ("y[k] = A[k] y[k + 1] = A[k]", Obstacle::Combined),
             ("s = s + A[k] y[k] = s", Obstacle::Combined),
             ("j = j + 1 y[k] = A[k]", Obstacle::Combined),
+            ("reserve l, n l[k] = k y[k] = A[k]", Obstacle::Combined),
             ("y[k] = max(A[k], 1.0)", Obstacle::Operation),
             ("z[k] = 1", Obstacle::Operation),
         ] {

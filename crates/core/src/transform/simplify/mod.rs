@@ -113,13 +113,14 @@ impl Forward<'_> {
                 let Some((lo, hi, body)) = self.turns(var, lo, hi, body) else { return };
                 out.push(Stmt::Parallel { unit, var, lo, hi, combined, body });
             }
+            // What is known before a loop decides whether it begins.
+            Stmt::While { ref cond, .. } if self.expr(cond.clone()) == truth(false) => {
+                self.changed = true;
+            }
+            Stmt::Sort { ref lo, ref hi, .. } if never_runs(lo, hi) => self.changed = true,
             Stmt::While { cond, body } => {
                 self.forget_assigned(&body);
                 let cond = self.expr(cond);
-                if cond == truth(false) {
-                    self.changed = true;
-                    return;
-                }
                 let body = self.inner(body);
                 out.push(Stmt::While { cond, body });
             }

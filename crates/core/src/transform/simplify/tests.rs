@@ -117,6 +117,7 @@ fn statements_without_effect_are_removed() {
     check("i = z[0]\nj = i\nk = j + 1", "");
     check("for i in 0..n {\n  j = i\n}\nif n < 2 {\n  j = 1\n}", "");
     check("for i in 3..3 {\n  z[i] = 1\n}\nfor i in n..n {\n  z[i] = 1\n}", "");
+    check("i = 0\nwhile i < 0 {\n  z[i] = 1\n  i = i + 1\n}\nz[0] = i", "z[0] = 0");
     check(
         "while 1 < 0 {\n  z[0] = 1\n}\nif 0 < 1 {\n  z[0] = 2\n} else {\n  z[0] = 3\n}",
         "z[0] = 2",
