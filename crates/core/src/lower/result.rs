@@ -128,11 +128,14 @@ impl Lowerer<'_> {
     }
 
     /// Puts a variable in the place of the outermost loops if it ascends in these: they are over
-    /// positions of its coordinates, or over tiles and the places in each; the loop that gives it its
-    /// value.
+    /// positions of its coordinates, or over tiles and the places in each, all of them in order; the
+    /// loop that gives it its value.
     fn join_tiles(&self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
         let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
         let most = (1..=loops.len()).find(whole)?;
+        if loops[..most].iter().any(|v| self.is_unordered(*v)) {
+            return None;
+        }
         let innermost = loops[most - 1];
         loops.splice(..most, [var]);
         Some(innermost)
