@@ -193,8 +193,7 @@ fn width(insert: &dyn Insert, most: u64) -> Option<u64> {
     let mut vars = IdVec::new();
     let (asked, width) = (vars.push(index("most")), vars.push(index("width")));
     let mut arrays = IdVec::new();
-    let name = "out".to_owned();
-    let out = arrays.push(ArrayDecl { name, elem: DataType::I64, role: Role::Output });
+    let out = arrays.push(ArrayDecl::new("out", DataType::I64, Role::Output));
     let mut body = insert.insert_width(tamis_core::ir::Expr::Var(asked), width)?;
     body.push(build::store(out, build::int(0), tamis_core::ir::Expr::Var(width)));
     let params = vec![Param::Scalar(asked), Param::Array(out)];

@@ -246,6 +246,8 @@ pub struct Tensor {
     pub role: Role,
     /// The index variables whose dimensions its modes have.
     pub modes: Vec<IndexVar>,
+    /// Whether it is dense and so large that it is best written past the caches.
+    pub streamed: bool,
 }
 
 /// What a tensor is for.
@@ -280,7 +282,7 @@ impl Program {
             unique = format!("{name}_{k}");
         }
         let format = storage.format.clone();
-        let tensor = Tensor { name: unique, storage, role, modes: modes.clone() };
+        let tensor = Tensor { name: unique, storage, role, modes: modes.clone(), streamed: false };
         let id = self.tensors.push(tensor);
         if format.order() == modes.len() {
             self.derived.declare(&format, id, &modes, &mut self.vars);

@@ -13,6 +13,15 @@ pub struct ArrayDecl {
     pub elem: DataType,
     /// Who owns it and what may be done with it.
     pub role: Role,
+    /// Whether it is so large that vectors are best written to it past the caches.
+    pub streamed: bool,
+}
+
+impl ArrayDecl {
+    /// An array that is written like any other.
+    pub fn new(name: &str, elem: DataType, role: Role) -> ArrayDecl {
+        ArrayDecl { name: name.to_owned(), elem, role, streamed: false }
+    }
 }
 
 /// Who owns an array and what may be done with it.

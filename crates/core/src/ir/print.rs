@@ -47,7 +47,8 @@ fn param(function: &Function, param: Param) -> String {
         Param::Scalar(v) => format!("{}: {}", function.vars[v].name, ty(function.vars[v].ty)),
         Param::Array(a) => {
             let array = &function.arrays[a];
-            format!("{}: {} [{}]", array.name, role(array.role), array.elem)
+            let streamed = if array.streamed { " streamed" } else { "" };
+            format!("{}: {}{streamed} [{}]", array.name, role(array.role), array.elem)
         }
     }
 }

@@ -31,13 +31,17 @@ mod way;
 pub use readable::{searched, unreadable};
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Derived, Program, Role};
+use crate::cin::{self, Derived, Program, Role};
 use crate::datatype::{DataType, IndexWidth};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId};
 use crate::notation::{self, Access, Expr};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Bytes of dense tensors from which on they are written past the caches, which would first read what is
+/// there: measured to pay from 32 MiB on, where nobody reads them soon.
+const STREAMED: u64 = 64 << 20;
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
 #[derive(Clone, Debug)]
@@ -161,6 +165,7 @@ impl Legaliser<'_> {
         };
         let name = source.tensors[id].name.clone();
         let result = self.program.declare(&name, storage, Role::Result(id), vars.clone());
+        self.program.tensors[result].streamed = self.is_streamed(result);
         self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
@@ -233,6 +238,17 @@ impl Legaliser<'_> {
         self.program.kernels.push(kernel);
     }
 
+    /// Whether a tensor is dense and known to be larger than what caches hold for long.
+    fn is_streamed(&self, tensor: TensorId) -> bool {
+        let cin::Tensor { storage, modes, .. } = &self.program.tensors[tensor];
+        let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
+        let sizes: Option<Vec<u64>> = modes.iter().map(|v| size(v).copied()).collect();
+        let bytes = |sizes: Vec<u64>| {
+            sizes.into_iter().fold(storage.datatype.size() as u64, u64::saturating_mul)
+        };
+        storage.format.is_full() && sizes.map(bytes).is_some_and(|bytes| bytes >= STREAMED)
+    }
+
     /// A temporary that holds a value for every combination of `vars`, as an operand.
     fn temporary(
         &mut self,
@@ -249,6 +265,7 @@ impl Legaliser<'_> {
             storage.format = format;
         }
         let tensor = self.program.declare(name, storage, Role::Temporary, vars.clone());
+        self.program.tensors[tensor].streamed = self.is_streamed(tensor);
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
         Expr::Access(Access::of(tensor, vars))
     }

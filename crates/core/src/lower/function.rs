@@ -51,7 +51,7 @@ impl Builder {
     /// A new array of the kernel's own, of this role.
     pub(super) fn own(&mut self, name: &str, elem: DataType, role: Role) -> Array {
         let name = self.unique(name);
-        self.arrays.push(ArrayDecl { name, elem, role })
+        self.arrays.push(ArrayDecl::new(&name, elem, role))
     }
 
     /// The parameter with the dimension of an index variable.
@@ -150,7 +150,7 @@ impl Builder {
 
     fn array(&mut self, name: &str, elem: DataType, role: Role, binding: Binding) -> Array {
         let name = self.unique(name);
-        let array = self.arrays.push(ArrayDecl { name, elem, role });
+        let array = self.arrays.push(ArrayDecl::new(&name, elem, role));
         self.params.push((Param::Array(array), binding));
         array
     }

@@ -396,6 +396,9 @@ impl Lowerer<'_> {
             true => self.builder.workspace(declared),
             false => self.builder.tensor(tensor, declared, result),
         };
+        if let (true, Some(_), Vals::Real(vals)) = (declared.streamed, result, arrays.vals) {
+            self.builder.arrays[vals].streamed = true;
+        }
         for k in 0..arrays.levels.len() {
             let (least, size) = self.extent(tensor, k, &arrays.levels[k], scope);
             arrays.levels[k].least = least;

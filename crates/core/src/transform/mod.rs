@@ -18,6 +18,7 @@ mod room;
 mod segments;
 mod simplify;
 mod sink;
+mod stream;
 mod strips;
 mod sums;
 mod tile;
@@ -63,7 +64,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 17] = [
+pub const PASSES: [(&str, Pass); 18] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("rebase", |f, _| rebase::rebase(f)),
@@ -76,6 +77,7 @@ pub const PASSES: [(&str, Pass); 17] = [
     ("lanes", lanes::widen),
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
+    ("stream", |f, _| stream::stream(f)),
     ("prefetch", prefetch::prefetch),
     ("jam", jam::jam),
     ("pairs", pairs::pair),

@@ -8,7 +8,8 @@
 //! for i in 0..n { fill Y[i * m..(i + 1) * m] = 0.0; for p in row { .. } }
 //! ```
 //!
-//! Sizes are never negative. Every access in the loop must be seen to lie in its own row.
+//! Sizes are never negative. Every access in the loop must be seen to lie in its own row. The rows may
+//! be those of a part: `Y[first * m..last * m]` in a loop from `first` to `last`.
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -44,14 +45,13 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
         return None;
     };
     let Stmt::For { var, lo: first, hi, step: 1, body } = next else { return None };
-    let mut row = factors(end);
-    let rows = row.iter().position(|f| f == hi)?;
-    row.remove(rows);
+    let row = row_of(end, hi)?;
+    let begins = *first == *lo && *lo == int(0) || row_of(lo, first).as_ref() == Some(&row);
     let mut changed = vec![*var];
     assigned(body, &mut changed);
     let fixed = row.iter().all(|f| matches!(f, Expr::Var(v) if !changed.contains(v)));
     let rows = Rows { function, array: *array, var: *var, row };
-    if *lo != int(0) || *first != int(0) || rows.row.is_empty() || !fixed || !rows.own(body, &[]) {
+    if !begins || rows.row.is_empty() || !fixed || !rows.own(body, &[]) {
         return None;
     }
     let size = rows.row.iter().cloned().reduce(mul)?;
@@ -62,7 +62,15 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
         value: value.clone(),
     };
     let body = [vec![fill], body.clone()].concat();
-    Some(Stmt::For { var: *var, lo: int(0), hi: hi.clone(), step: 1, body })
+    Some(Stmt::For { var: *var, lo: first.clone(), hi: hi.clone(), step: 1, body })
+}
+
+/// The factors of a row's size in a place where the row of a number begins.
+fn row_of(place: &Expr, number: &Expr) -> Option<Vec<Expr>> {
+    let mut row = factors(place);
+    let at = row.iter().position(|f| f == number)?;
+    row.remove(at);
+    Some(row)
 }
 
 /// The factors of a product.
@@ -172,8 +180,20 @@ mod tests {
     }
 
     #[test]
+    fn rows_of_a_part_are_filled_where_they_are_used() {
+        let each = "for k in 0..m { y[i * m + k] = y[i * m + k] + A[k] }";
+        check(
+            &format!("fill y[j * m..l * m] = 0.0 for i in j..l {{ {each} }}"),
+            &format!("for i in j..l {{ fill y[i * m..(i + 1) * m] = 0.0 {each} }}"),
+        );
+    }
+
+    #[test]
     fn what_may_touch_other_rows_stays() {
         for body in [
+            "fill y[j * m..n * m] = 0.0 for i in k..n { for k in 0..m { y[i * m + k] = 1.0 } }",
+            "fill y[0..n * m] = 0.0 for i in j..n { for k in 0..m { y[i * m + k] = 1.0 } }",
+            "fill y[j * l..n * m] = 0.0 for i in j..n { for k in 0..m { y[i * m + k] = 1.0 } }",
             "fill y[0..n * m] = 0.0 for i in 0..n { for k in 0..l { y[i * m + k] = 1.0 } }",
             "fill y[0..n * m] = 0.0 for i in 0..n { for k in 1..m { y[i * m + k] = 1.0 } }",
             "fill y[0..n * m] = 0.0 for i in 0..n { for k in 0..m { y[i * l + k] = 1.0 } }",

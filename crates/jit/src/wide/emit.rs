@@ -13,7 +13,7 @@ use tamis_core::ids::Id;
 use tamis_core::ir::{Status, Type};
 
 /// Registers for operands that are in memory.
-const SPARE: [u8; 2] = [0, 2];
+pub(super) const SPARE: [u8; 2] = [0, 2];
 /// The address of the frame.
 const FRAME: u8 = 7;
 /// Registers that a function hands back as they were.
@@ -100,6 +100,9 @@ pub(super) fn emit(
     e.results()?;
     e.asm.constant(SPARE[0], Status::Ok as i64);
     e.asm.label(EXIT);
+    if code.iter().any(|inst| matches!(inst, Inst::FloatStore { streamed: true, .. })) {
+        e.asm.store_fence();
+    }
     e.asm.vzeroupper();
     kept.iter().rev().for_each(|r| e.asm.pop(*r));
     e.asm.ret();

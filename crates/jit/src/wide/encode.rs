@@ -106,6 +106,17 @@ impl Assembler {
         self.code.len()
     }
 
+    /// The same whatever was found.
+    pub(super) fn skip(&mut self) -> usize {
+        self.code.extend([0xe9, 0, 0, 0, 0]);
+        self.code.len()
+    }
+
+    /// Makes stores past the caches visible before what follows.
+    pub(super) fn store_fence(&mut self) {
+        self.code.extend([0x0f, 0xae, 0xf8]);
+    }
+
     pub(super) fn here(&mut self, from: usize) {
         let distance = (self.code.len() - from) as i32;
         self.code[from - 4..from].copy_from_slice(&distance.to_le_bytes());

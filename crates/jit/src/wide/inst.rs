@@ -233,6 +233,8 @@ pub(super) enum Inst {
     FloatStore {
         from: Value,
         mem: Mem,
+        /// Past the caches, if it is a whole line.
+        streamed: bool,
     },
     /// A scalar in each lane.
     Splat {
@@ -357,7 +359,7 @@ impl Inst {
             | Prefetch { mem, .. } => {
                 mem.read(f);
             }
-            Store { from, mem, .. } | FloatStore { from, mem } => {
+            Store { from, mem, .. } | FloatStore { from, mem, .. } => {
                 f(from);
                 mem.read(f);
             }

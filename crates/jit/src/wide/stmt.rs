@@ -76,7 +76,8 @@ impl Lowering<'_> {
             matches!(elem, DataType::F32 | DataType::F64).then_some(())?;
             let from = self.float(value)?;
             let mem = self.mem(array, index)?;
-            self.code.push(Inst::FloatStore { from, mem });
+            let streamed = self.function.arrays[array].streamed;
+            self.code.push(Inst::FloatStore { from, mem, streamed });
         } else {
             let from = self.whole(value)?;
             let mem = self.mem(array, index)?;
@@ -153,7 +154,7 @@ impl Lowering<'_> {
         self.code.extend([
             Inst::Branch { if_: end, a: at, b: Whole::Value(last), to: after },
             Inst::Label(top),
-            Inst::FloatStore { from, mem },
+            Inst::FloatStore { from, mem, streamed: false },
             Inst::Whole { op: WholeOp::Add, to: at, a: at, b: Whole::Const(by) },
             Inst::Branch { if_: go, a: at, b: Whole::Value(last), to: top },
             Inst::Label(after),

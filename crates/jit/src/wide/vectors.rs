@@ -1,7 +1,7 @@
 //! Floats and vectors as machine code.
 
-use super::emit::Emitter;
-use super::encode::{Address, Operand, Vector};
+use super::emit::{Emitter, SPARE as SPARE_WHOLE};
+use super::encode::{Address, Arithmetic, Operand, Vector};
 use super::float::bytes;
 use super::inst::{Float, FloatOp, Inst, Value};
 use tamis_core::datatype::Register;
@@ -9,6 +9,8 @@ use tamis_core::ir::Type;
 
 /// The register that no value has.
 const SPARE: u8 = 31;
+/// Bytes of a line of the caches.
+const LINE: u16 = 64;
 /// The mask register that is used.
 const MASK: u8 = 1;
 /// The code of a comparison that holds where one is NaN.
@@ -34,9 +36,9 @@ impl Emitter<'_> {
                 let place = self.address(mem)?;
                 self.float_load(self.float(to)?, place, self.ty(to));
             }
-            Inst::FloatStore { from, mem } => {
+            Inst::FloatStore { from, mem, streamed } => {
                 let place = self.address(mem)?;
-                self.float_store(place, self.float(from)?, self.ty(from));
+                self.stored(place, from, streamed)?;
             }
             Inst::Splat { to, from } => {
                 let ty = self.ty(to);
@@ -80,6 +82,30 @@ impl Emitter<'_> {
 
     pub(super) fn float_store(&mut self, place: Address, from: u8, ty: Type) {
         self.asm.vector(arithmetic(ty, 0x11), from, 0, Operand::Memory(place));
+    }
+
+    fn stored(&mut self, place: Address, from: Value, streamed: bool) -> Option<()> {
+        let (from, ty) = (self.float(from)?, self.ty(from));
+        match streamed && bytes(ty) == LINE {
+            true => self.stream(place, from, ty),
+            false => self.float_store(place, from, ty),
+        }
+        Some(())
+    }
+
+    /// Stores a line past the caches if it begins where one does.
+    fn stream(&mut self, place: Address, from: u8, ty: Type) {
+        let [at, low] = SPARE_WHOLE;
+        self.asm.lea(at, place);
+        self.asm.mov(low, Operand::Register(at));
+        self.asm.arithmetic_const(Arithmetic::And, low, LINE as i32 - 1);
+        let place = Address::at(at, 0);
+        let askew = self.asm.skip_if(5);
+        self.asm.vector(arithmetic(ty, 0x2b), from, 0, Operand::Memory(place));
+        let done = self.asm.skip();
+        self.asm.here(askew);
+        self.float_store(place, from, ty);
+        self.asm.here(done);
     }
 
     /// Moves all lanes there are.

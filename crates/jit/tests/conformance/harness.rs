@@ -38,7 +38,7 @@ impl Maker {
 
     pub fn array(&mut self, elem: DataType, role: Role) -> Array {
         let name = format!("a{}", self.0.arrays.len());
-        let array = self.0.arrays.push(ArrayDecl { name, elem, role });
+        let array = self.0.arrays.push(ArrayDecl::new(&name, elem, role));
         if role != Role::Local {
             self.0.params.push(Param::Array(array));
         }

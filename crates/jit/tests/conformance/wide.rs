@@ -9,7 +9,7 @@ use tamis_core::ir::parse::parse;
 use tamis_core::ir::verify::verify;
 
 const HEAD: &str = "fn f(n: i64, m: i64, x: f64, pos: in [i32], A: in [f64], F: in [f32], \
-                    y: shared [f64], z: shared [f32], c: shared [i64], r: result [f64]) {\n  \
+                    y: shared streamed [f64], z: shared streamed [f32], c: shared [i64], r: result [f64]) {\n  \
                     var i, j, k, p, q: i64\n  var b: bool\n  var s, t: f64\n  var u: f32\n  \
                     var v, w: f64x8\n  var g: f32x16\n  var h: f32x8\n";
 
@@ -63,6 +63,14 @@ fn sums_into_registers() {
     run("g = splat(F[1], 16)\n for p in 0..m {\n g = g + F[p; 16] * F[p + 5; 16]\n }\n \
          z[0] = sum(g)\n h = splat(F[2], 8)\n for p in 0..m {\n h = fma(F[p; 8], h, F[p + 1; 8])\n }\n \
          z[1; 8] = h\n z[20] = sum(h)");
+}
+
+#[test]
+fn lines_past_the_caches() {
+    run(
+        "for k in 0..n {\n y[k; 8] = A[k + 3; 8]\n z[k; 16] = F[k + 1; 16]\n }\n s = y[n]\n y[0] = s",
+    );
+    run("for k in 0..n {\n z[k; 8] = F[k; 8] * F[k + 1; 8]\n if k < m {\n fail ok\n }\n }");
 }
 
 #[test]

@@ -63,12 +63,12 @@ impl Case {
     }
 
     pub fn local(&mut self, name: &str, elem: DataType) -> Array {
-        self.function.arrays.push(ArrayDecl { name: name.to_owned(), elem, role: Role::Local })
+        self.function.arrays.push(ArrayDecl::new(name, elem, Role::Local))
     }
 
     fn array(&mut self, name: &str, buffer: Buffer, role: Role) -> Array {
         let elem = buffer.elem();
-        let array = self.function.arrays.push(ArrayDecl { name: name.to_owned(), elem, role });
+        let array = self.function.arrays.push(ArrayDecl::new(name, elem, role));
         self.function.params.push(Param::Array(array));
         self.arguments.push(Argument::Array(buffer));
         array

@@ -162,9 +162,7 @@ impl Names for Code {
 impl Code {
     fn new(view: &View) -> Code {
         let mut arrays = IdVec::new();
-        let mut array = |name: &str, role| {
-            arrays.push(ArrayDecl { name: name.to_owned(), elem: DataType::I64, role })
-        };
+        let mut array = |name: &str, role| arrays.push(ArrayDecl::new(name, DataType::I64, role));
         let mut inputs = vec![];
         for (part, _) in &view.parts {
             inputs.push((*part, array(part.name(), Role::Input)));

@@ -280,10 +280,12 @@ impl<'t> Parser<'t> {
     }
 
     fn declare_array(&mut self, name: &'t str, role: Role) -> Result<Array, Diagnostic> {
+        let streamed = matches!(role, Role::Output | Role::Shared) && self.takes("streamed");
         self.take("[")?;
         let elem = self.one("the type of elements", DataType::parse)?;
         self.take("]")?;
-        let array = self.function.arrays.push(ArrayDecl { name: name.to_owned(), elem, role });
+        let array =
+            self.function.arrays.push(ArrayDecl { streamed, ..ArrayDecl::new(name, elem, role) });
         self.names.insert(name, Meaning::Array(array));
         Ok(array)
     }

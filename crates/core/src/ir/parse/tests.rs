@@ -96,7 +96,7 @@ fn constants_keep_type_and_bits() {
 }
 
 fn local() -> ArrayDecl {
-    ArrayDecl { name: "a".to_owned(), elem: DataType::Bool, role: Role::Local }
+    ArrayDecl::new("a", DataType::Bool, Role::Local)
 }
 
 /// What is said of a body, below the line that it points at.

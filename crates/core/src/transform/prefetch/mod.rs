@@ -258,6 +258,9 @@ impl Streams<'_> {
 
     /// A hint for the line at an index of an array, for the coordinate that the stream has `steps` on.
     fn hint(&mut self, array: Array, index: Expr, chosen: &Chosen, steps: i64) -> Option<Stmt> {
+        if self.function.arrays[array].streamed {
+            return None;
+        }
         let stream = self.steps.as_mut()?;
         let later = stream.later(self.function, steps);
         let coordinate = replace(chosen.coordinate.clone(), stream.position, &later);
