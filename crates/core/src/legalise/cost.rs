@@ -30,6 +30,11 @@ pub(super) const STRIDE: f64 = 3.0;
 /// A contiguous dense iteration, which vectorises, relative to one that does not.
 pub(super) const CONTIGUOUS: f64 = 0.3;
 
+/// Adding to an element of a result that left the caches meanwhile.
+const REVISIT: f64 = 0.3;
+/// Elements of results that stay in caches.
+const CACHED: f64 = 4e6;
+
 /// A task with some operands imagined in another order.
 pub(super) struct Operands<'l> {
     pub(super) legaliser: &'l Legaliser<'l>,
@@ -66,7 +71,7 @@ impl Estimate<'_> {
         }
         estimate.inner_reductions(body);
         estimate.leaf(vars, universal);
-        estimate.cost + estimate.conversions()
+        estimate.cost + estimate.revisits(vars) + estimate.conversions()
     }
 
     /// One loop; says whether it visits every coordinate.
@@ -179,6 +184,21 @@ impl Estimate<'_> {
         if universal && strides == 0 && !self.is_place(inner) {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
         }
+    }
+
+    /// What it costs to come to the elements of a full result again after so many others that they are in
+    /// no cache: the loops over these are inside of one that reduces.
+    fn revisits(&self, vars: &[IndexVar]) -> f64 {
+        let Operands { legaliser, task, .. } = self.operands;
+        let reduces = |v: &IndexVar| !legaliser.follows(*v, &task.vars);
+        let full = legaliser.program.storage(task.result).format.is_full();
+        let Some(outer) = vars.iter().position(reduces).filter(|_| full) else { return 0.0 };
+        let inside = task.vars.iter().filter(|v| !legaliser.follows(**v, &vars[..outer]));
+        let known = |v: &IndexVar| {
+            legaliser.request.dims.get(&legaliser.program.derived.alias(*v)).map(|&d| d as f64)
+        };
+        let elements: f64 = inside.filter_map(known).product();
+        if elements > CACHED { REVISIT * self.trips } else { 0.0 }
     }
 
     fn conversions(&self) -> f64 {

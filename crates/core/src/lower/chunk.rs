@@ -139,11 +139,11 @@ impl Lowerer<'_> {
         let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
         let accesses = super::resolve::distinct(body);
         let dense = |var: IndexVar| {
+            let made_from = derived.ancestors(var);
+            let is_over = |v: &IndexVar| *v == var || made_from.contains(v);
             accesses.iter().all(|access| {
-                let vars = self.program.level_vars(access.tensor, &access.indices);
-                let levels = self.program.storage(access.tensor).format.levels();
-                let full =
-                    levels.iter().zip(vars).all(|(l, v)| v != var || l.kind.properties().full);
+                let mut levels = self.program.levels(access).into_iter();
+                let full = levels.all(|(l, v)| !is_over(&v) || l.kind.properties().full);
                 full && access.slices.is_empty()
             })
         };
