@@ -19,9 +19,10 @@ use super::way::{Element, Side, Way};
 use super::workspace::{self, Kind};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::simplify::Facts;
-use crate::cin::{Relation, Role, Stmt};
+use crate::cin::{Relation, Role, Stmt, print};
 use crate::datatype::Scalar;
 use crate::diagnostic::Diagnostic;
+use crate::format::LevelMap;
 use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Expr};
 
@@ -157,7 +158,8 @@ pub(super) fn apart(
     let shared = |k: &usize| sides[*k] == Side::Both && !named(&way.elements[*k]);
     let inside = (0..way.elements.len()).rev().find(shared).map_or(0, |k| k + 1);
     check_vars(s, way, inside, split, &sides)?;
-    check_positions(s, way, inside, split, outer)?;
+    check_positions(s, way, inside, (split, &taken.rest), outer)?;
+    check_extents(s, way, inside, split, outer)?;
     let of = |side: Side| -> Vec<Element> {
         let elements = way.elements.iter().zip(&sides).skip(inside);
         elements.filter(|(e, at)| named(e) || **at == side).map(|(e, _)| e.clone()).collect()
@@ -271,7 +273,7 @@ fn check_positions(
     s: &Scheduler<'_>,
     way: &Way<'_>,
     inside: usize,
-    split: &Split<'_>,
+    (split, rest): (&Split<'_>, &Expr),
     outer: &Loops,
 ) -> Result<(), Diagnostic> {
     let around = way.elements[..inside].iter().filter_map(Element::var);
@@ -289,16 +291,54 @@ fn check_positions(
             return Err(s.refuse(VARS, message, help));
         }
     }
-    // They know the coordinates by their names.
-    let inner = way.elements[inside..].iter().filter_map(Element::var);
-    for var in inner {
+    // They know what they are positions of by its names.
+    let all = way.elements.iter().filter_map(Element::var);
+    for var in outer.all.iter().copied().chain(all) {
         let Some(p) = derived.position(var) else { continue };
-        let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
-        let renamed = |(old, own): &&(IndexVar, IndexVar)| old != own && above.contains(old);
+        let Some(Relation::Position { access, above, .. }) = derived.relation(p) else { continue };
+        let read = |e: &Expr| e.accesses().contains(&access);
+        let vars = match read(&split.part) && read(rest) {
+            true => s.program.level_vars(access.tensor, &access.indices),
+            false if around.contains(&var) => vec![],
+            false => above.clone(),
+        };
+        let renamed = |(old, own): &&(IndexVar, IndexVar)| old != own && vars.contains(old);
         if let Some(&(old, own)) = split.vars.iter().find(renamed) {
             let (name, old, own) = (s.name(var), s.name(old), s.name(own));
-            let message = format!("{name} counts positions below those of {old}, not of {own}");
+            let of = print::access(&s.program, access);
+            let message = format!("{name} counts positions of {of}, which has {old} and not {own}");
             return Err(s.refuse(OWN, message, format!("name {old} in both places")));
+        }
+    }
+    Ok(())
+}
+
+/// Both sides have to mean the same by what was made of places in a block: the last block may have fewer.
+fn check_extents(
+    s: &Scheduler<'_>,
+    way: &Way<'_>,
+    inside: usize,
+    split: &Split<'_>,
+    outer: &Loops,
+) -> Result<(), Diagnostic> {
+    let derived = &s.program.derived;
+    let around = way.elements[..inside].iter().filter_map(Element::var);
+    let around: Vec<IndexVar> = outer.all.iter().copied().chain(around).collect();
+    for &(var, _) in &split.vars {
+        let varies = |v: &IndexVar| match derived.map(*v) {
+            Some(LevelMap::Mod(of, size)) => {
+                !around.iter().any(|u| derived.map(*u) == Some(LevelMap::Div(of, size)))
+            }
+            _ => false,
+        };
+        if let Some(place) = derived.ancestors(var).into_iter().find(varies) {
+            let (name, place) = (s.name(var), s.name(place));
+            let message = format!(
+                "{name} is made of {place}, places in blocks of which the last may have fewer, and the \
+                 loop over blocks is not around both sides"
+            );
+            let help = "precompute first, and fuse and divide then, or keep the blocks around both";
+            return Err(s.refuse(VARS, message, help.to_owned()));
         }
     }
     Ok(())
