@@ -145,6 +145,12 @@ fn loops_of_schedules_run_in_parts() {
             assert!((a - b).abs() <= 1e-12 * a.abs(), "{schedule}: y({i}) is {b}, not {a}");
         }
     }
+    // Rows of a slice are others in the result.
+    let sliced = "y(i) = A(i[100:1000:3],j) * x(j)";
+    let plain = check_scheduled(sliced, "", operands, "dense");
+    let positions = "fuse(i, j, f); pos(f, p, A); parallelize(p, cpu_thread, atomics)";
+    let scheduled = check_scheduled(sliced, positions, operands, "dense");
+    assert!(plain.iter().zip(&scheduled).all(|(a, b)| (a - b).abs() <= 1e-12 * a.abs()));
     let both = "C(i,k) = A(i,j) * B(j,k)";
     let b = random("dense", &[8000, 5], 20_000, 6);
     let operands: &[(&str, &Tensor)] = &[("A", &a), ("B", &b)];

@@ -106,8 +106,11 @@ impl Lowerer<'_> {
         let derived = &self.program.derived;
         let position = derived.position(var).and_then(|p| derived.relation(p));
         let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
+        // Rows of a slice have other numbers than those of the tensor.
         let first = match position {
-            Some(Relation::Position { of, .. }) => of.first(),
+            Some(Relation::Position { of, access, .. }) => {
+                of.first().filter(|_| self.program.slicing(access, 0).is_none())
+            }
             _ => None,
         };
         ordered
