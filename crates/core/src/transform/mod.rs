@@ -24,6 +24,7 @@ mod sums;
 mod tile;
 mod unroll;
 mod unswitch;
+mod vacant;
 
 pub use lanes::{Obstacle, obstacle};
 
@@ -64,12 +65,13 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 18] = [
+pub const PASSES: [(&str, Pass); 19] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("rebase", |f, _| rebase::rebase(f)),
     ("strips", strips::cut),
     ("unswitch", |f, _| unswitch::unswitch(f)),
+    ("vacant", vacant::pass_over),
     ("unroll", |f, _| unroll::unroll(f)),
     ("segments", |f, _| segments::split(f)),
     ("elements", |f, _| elements::keep(f)),
