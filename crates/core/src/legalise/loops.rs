@@ -5,7 +5,7 @@
 
 use super::distribute::Distributed;
 use super::{Legaliser, Task};
-use crate::cin::{Choice, Kernel, Kind, Stmt};
+use crate::cin::{Choice, Kernel, Kind, Stmt, Tag};
 use crate::datatype::DataType;
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -28,10 +28,7 @@ impl Legaliser<'_> {
         let value = self.convert(task.value.clone(), &order, &task);
         let task = Task { value, ..task };
         let (result, compute) = (task.result, task.compute);
-        let tags = match self.request.scheduled {
-            true => BTreeMap::new(),
-            false => self.searches(&task, &order.vars),
-        };
+        let mut tags = self.tags(&task, &order.vars);
         let workspace = self.has_small_dimensions(&task);
         let (scatter, body, partial) = if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
@@ -49,7 +46,11 @@ impl Legaliser<'_> {
                     choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
                     (scatter, body, partial)
                 }
-                None => (scatter, self.loops(task, &order.vars, scatter), vec![]),
+                None => {
+                    let task = if free { self.located(task, &order.vars) } else { task };
+                    tags = self.tags(&task, &order.vars);
+                    (scatter, self.loops(task, &order.vars, scatter), vec![])
+                }
             }
         };
         Kernel {
@@ -63,6 +64,14 @@ impl Legaliser<'_> {
             chunked: self.request.parallel,
             tags,
             partial,
+        }
+    }
+
+    /// How loops find coordinates, where no schedule says so.
+    fn tags(&self, task: &Task, vars: &[IndexVar]) -> BTreeMap<IndexVar, Tag> {
+        match self.request.scheduled {
+            true => BTreeMap::new(),
+            false => self.searches(task, vars),
         }
     }
 

@@ -19,6 +19,7 @@ mod cost;
 mod distribute;
 mod gather;
 mod infer;
+mod located;
 mod loops;
 mod order;
 mod readable;

@@ -336,7 +336,7 @@ fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
     block == LevelMap::Div(mode, size)
 }
 
-fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
+pub(super) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
     match e {
         Expr::Access(a) if a == *access => copy.clone(),
         _ => e.map_children(&mut |child| replace(child, access, copy)),

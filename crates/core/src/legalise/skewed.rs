@@ -6,12 +6,13 @@
 
 use super::{Legaliser, Task};
 use crate::cin::{Merge, Role, Tag};
+use crate::format::LevelSpec;
 use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::collections::BTreeMap;
 
 /// From how many times as many coordinates on a search is faster than a look at each.
-const SKEWED: f64 = 64.0;
+pub(super) const SKEWED: f64 = 64.0;
 
 impl Legaliser<'_> {
     /// The loops that search, among those over these variables.
@@ -30,22 +31,32 @@ impl Legaliser<'_> {
 
     /// How many coordinates of a variable an operand lists below a position, on average, if its
     /// entries are known: as many as entries in any places would have, and at least one.
-    fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
+    pub(super) fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
+        let mut above = 1.0;
+        for (level, of, positions) in self.positions(access)? {
+            if of == var {
+                return (!level.kind.locates()).then(|| (positions / above).max(1.0));
+            }
+            above = positions;
+        }
+        None
+    }
+
+    /// The levels of an operand whose entries are known, with about how many positions they have: as
+    /// many as entries in any places would have.
+    pub(super) fn positions(&self, access: &Access) -> Option<Vec<(LevelSpec, IndexVar, f64)>> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let entries = *self.request.entries.get(&id)? as f64;
         let mut positions = 1.0;
-        for (level, of) in self.program.levels(access) {
-            let dimension = *self.request.dims.get(&of)? as f64;
-            let cells = positions * dimension;
-            let filled = match level.kind.properties().full {
+        let mut levels = vec![];
+        for (level, var) in self.program.levels(access) {
+            let cells = positions * *self.request.dims.get(&var)? as f64;
+            positions = match level.kind.properties().full {
                 true => cells,
                 false => cells * -(-entries / cells).exp_m1(),
             };
-            if of == var {
-                return (!level.kind.locates()).then(|| (filled / positions).max(1.0));
-            }
-            positions = filled;
+            levels.push((level, var, positions));
         }
-        None
+        Some(levels)
     }
 }

@@ -50,8 +50,9 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
     let Stmt::For { var, lo, hi, body, .. } = s else { return None };
     let (last, before) = body.split_last()?;
     let cond = match last {
-        Stmt::While { cond, .. } => cond,
-        Stmt::If { cond, otherwise, .. } if otherwise.is_empty() => cond,
+        Stmt::While { cond, .. } => cond.clone(),
+        Stmt::If { cond, otherwise, .. } if otherwise.is_empty() => cond.clone(),
+        Stmt::For { lo, hi, .. } => lt(lo.clone(), hi.clone()),
         _ => return None,
     };
     let mut names = Names::default();
@@ -65,7 +66,7 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
         loads(e) && reads_inputs_only(function, e) && !changed.iter().any(|v| mentions(e, *v))
     };
     let mut wanted = vec![];
-    conditions(cond, &mut |e| wanted.push(names.resolved(e)));
+    conditions(&cond, &mut |e| wanted.push(names.resolved(e)));
     wanted.retain(is_same);
     // What is assigned has to be as it was if no turn comes.
     if wanted.is_empty() || changed.iter().any(|v| after(*v)) {
@@ -107,6 +108,13 @@ mod tests {
                  {{ for j in 0..n {{ p = crd[j] {merge} }} }} }}"
             ),
         );
+        let each = "p = crd[j] for q in pos[k]..pos[k + 1] { y[p] = 1.0 }";
+        check(
+            &format!("for k in 0..n {{ for j in 0..n {{ {each} }} }}"),
+            &format!(
+                "for k in 0..n {{ if 0 < n && pos[k] < pos[k + 1] {{ for j in 0..n {{ {each} }} }} }}"
+            ),
+        );
         check(
             &format!("k = crd[0] for i in 0..n {{ for j in 0..n {{ p = crd[j] {merge} }} }}"),
             &format!(
@@ -122,6 +130,7 @@ mod tests {
         for body in [
             // Other entries in each turn.
             format!("for k in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }}"),
+            "for k in 0..n { for q in pos[k]..pos[k + 1] { y[q] = 1.0 } }".to_owned(),
             // Something beside them.
             format!("for j in 0..n {{ y[j] = 0.0 q = pos[k] end = pos[k + 1] {merge} }}"),
             // What turns leave is read.

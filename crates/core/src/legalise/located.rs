@@ -1,0 +1,104 @@
+//! Small operands whose rows meet others again and again become copies that find coordinates at once.
+//!
+//! ```text
+//! A(i,j) = B(i,k,l) * C(k,j) * D(l,j)      a row of C meets one of D for each entry of B
+//!
+//! forall(l, forall(j, D_located(l,j) = D(l,j)))          D_located: (dense, bitmap)
+//! ```
+//!
+//! A merge looks at each entry of both rows and cannot foresee which comes next. The cost rule: the copy has no
+//! more places than merges would look at entries of it, nor than fit a cache; a search in what has far more
+//! entries is faster than a look at each of these (`super::skewed`).
+
+use super::order::distinct;
+use super::skewed::SKEWED;
+use super::{Legaliser, Task};
+use crate::format::{Format, LevelMap};
+use crate::ids::IndexVar;
+use crate::level::{BITMAP, DENSE};
+use crate::notation::{Access, Expr};
+
+/// Most places of a copy.
+const MOST_PLACES: f64 = (1 << 22) as f64;
+
+/// A row that changes with a loop further inside is worth so many times as few entries.
+const CHANGES: f64 = 4.0;
+
+impl Legaliser<'_> {
+    /// A task whose operands are copied where that saves merges in loops over these variables.
+    pub(super) fn located(&mut self, mut task: Task, vars: &[IndexVar]) -> Task {
+        let at = |d: usize| self.to_locate(&task, vars[d], &vars[..d]);
+        for access in (0..vars.len()).flat_map(at).collect::<Vec<Access>>() {
+            let name = format!("{}_located", self.program.tensors[access.tensor].name);
+            let of = self.level_vars(&access);
+            let kinds = (1..of.len()).map(|_| DENSE).chain([BITMAP]);
+            let format = Some(Format::in_order(kinds));
+            let source = Expr::Access(access.clone());
+            let copy = self.temporary(&name, format, of, source, task.compute);
+            self.declare_uses(&copy);
+            task.value = super::order::replace(task.value, &access, &copy);
+        }
+        task
+    }
+
+    /// Of the operands that meet at a loop inside of others, those to copy: all that can be, but one of those
+    /// with the fewest entries there that changes least often, if no other is left to tell what to visit.
+    fn to_locate(&self, task: &Task, var: IndexVar, outer: &[IndexVar]) -> Vec<Access> {
+        let lists = |a: &Access| {
+            let levels = self.program.levels(a);
+            levels.iter().any(|(level, of)| *of == var && !level.kind.locates())
+        };
+        let mut meeting = distinct(&task.value);
+        meeting.retain(|a| lists(a) && self.ways().decides(a, task));
+        let merges = self.merges_of(task, outer);
+        let looks = |a: &Access| self.fan_out(a, var);
+        let fits = |a: &Access| {
+            let places = self.places(a, var, outer).filter(|&places| places <= MOST_PLACES);
+            places.zip(looks(a)).is_some_and(|(places, looks)| places <= merges * looks)
+        };
+        let (mut small, mut visited): (Vec<Access>, Vec<Access>) =
+            meeting.into_iter().partition(fits);
+        if visited.is_empty() && !small.is_empty() {
+            let cost = |a: &Access| {
+                let depth = |v: &IndexVar| outer.iter().position(|u| u == v).map(|d| d as i32 + 1);
+                let changes = a.indices.iter().filter_map(depth).max().unwrap_or(0);
+                looks(a).unwrap_or(f64::INFINITY) * CHANGES.powi(changes)
+            };
+            small.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+            visited.push(small.remove(0));
+        }
+        let fewest = visited.iter().filter_map(looks).fold(f64::INFINITY, f64::min);
+        small.retain(|a| looks(a).is_some_and(|entries| fewest < SKEWED * entries));
+        small
+    }
+
+    /// How often loops over these variables come to what is inside of them, at least.
+    fn merges_of(&self, task: &Task, outer: &[IndexVar]) -> f64 {
+        let operands = distinct(&task.value);
+        let turns = operands.iter().filter_map(|a| {
+            let levels = self.positions(a)?.into_iter();
+            let led = levels.take_while(|(_, of, _)| outer.contains(of));
+            led.last().map(|(_, _, positions)| positions)
+        });
+        turns.fold(1.0, f64::max)
+    }
+
+    /// The places of a copy of an operand with rows over what the other loops know, if it can have these.
+    fn places(&self, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
+        let levels = self.positions(access)?;
+        let ((_, last, _), above) = levels.split_last()?;
+        let plain = levels.iter().all(|(level, ..)| matches!(level.map, LevelMap::Mode(_)));
+        let rows = above.iter().all(|(_, of, _)| outer.contains(of));
+        let once =
+            (1..access.indices.len()).all(|k| !access.indices[..k].contains(&access.indices[k]));
+        let format = &self.program.storage(access.tensor).format;
+        let suits = plain
+            && rows
+            && once
+            && *last == var
+            && !access.is_sliced()
+            && !format.has_duplicates();
+        let size = |v: &IndexVar| self.request.dims.get(v).map(|&d| d as f64);
+        suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
+    }
+}
