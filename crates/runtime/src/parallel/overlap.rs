@@ -76,6 +76,15 @@ impl<'c> Rows<'c> {
         (first as usize * self.row, (last - first) as usize * self.row)
     }
 
+    /// Whether a part that had room for all rows wrote to no others than its own.
+    fn is_own(&self, part: Part, computed: &Computed) -> bool {
+        let (begin, end) = rows(&self.call, &self.chunks.scale, part);
+        let own = begin as usize * self.row..end as usize * self.row;
+        let initial = self.initial.stored(computed.rows.datatype());
+        let places = (0..computed.rows.len()).filter(|k| !own.contains(&(k + computed.first)));
+        places.into_iter().all(|k| computed.rows.get(k).same_value(initial))
+    }
+
     /// Combines elements of a part with those of the result.
     fn add(&self, part: &Computed, elements: Range<usize>) {
         if elements.is_empty() {
@@ -113,6 +122,7 @@ impl Joined for Rows<'_> {
     fn next(&self, _: &Call<'_>, part: Part, frame: &mut Frame) -> Result<Computed, Diagnostic> {
         let rows = frame.lent.take().expect("a part that ran has rows");
         let computed = Computed { rows, first: self.extent(part).0 };
+        debug_assert!(self.is_own(part, &computed), "a part wrote to rows of others");
         let count = computed.rows.len();
         self.add(&computed, 0..self.row.min(count));
         self.add(&computed, count.saturating_sub(self.row).max(self.row.min(count))..count);
