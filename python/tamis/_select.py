@@ -98,6 +98,31 @@ def entries(tensor: Tensor, selection: Selection) -> Entries:
     return [coords[axis] for axis in selection.kept], values
 
 
+def expression(selection: Selection) -> str | None:
+    """The statement that computes what numbers and slices select, with every axis."""
+    chosen = selection.chosen
+    if any(isinstance(pick, np.ndarray) for pick in chosen) or len(chosen) > len(_NAMES):
+        return None
+    names = _NAMES[: len(chosen)]
+    picked = zip(names, chosen, strict=True)
+    indices = ",".join(name + ("" if pick is None else _slice(pick)) for name, pick in picked)
+    return f"R({','.join(names)}) = A({indices})"
+
+
+#: Index variables.
+_NAMES = "ijklmnopqrstuvwxyz"
+
+
+def _slice(pick: range | np.integer[Any]) -> str:
+    """A range as index notation has it."""
+    if isinstance(pick, np.integer):
+        return f"[{pick}:{pick + 1}]"
+    if not pick:
+        return "[0:0]"
+    stop = "" if pick.stop < 0 else str(pick.stop)
+    return f"[{pick.start}:{stop}:{pick.step}]"
+
+
 def _found(coords: np.ndarray[Any, Any], pick: Any) -> tuple[Any, Any]:
     """Which of some coordinates are picked, each as often as it is, and their places there."""
     if isinstance(pick, range):

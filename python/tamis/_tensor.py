@@ -18,8 +18,11 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, compute
 from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
-from ._programs import check_text
-from ._select import entries, picks
+from ._programs import check_text, compile
+from ._select import entries, expression, picks
+
+#: From so many values on a kernel of its own selects slices: compiling it takes some milliseconds.
+_MANY = 1 << 17
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
@@ -169,6 +172,13 @@ class Tensor(Operators, _native.Tensor):
             return self.get([int(pick) for pick in chosen])
         if all(pick is None for pick in chosen):
             return self if shape == self.shape else self.reshape(shape)
+        text = expression(selection) if len(self.values) >= _MANY else None
+        if text is not None:
+            every = [range(n) if pick is None else pick for n, pick in zip(self.shape, chosen)]
+            sizes = [len(pick) if isinstance(pick, range) else 1 for pick in every]
+            usual = _usual(sizes, len(self.values))
+            made = compile(text, format=usual, dtype=self.dtype)(self)
+            return made if made.shape == shape else made.reshape(shape)
         coords, values = entries(self, selection)
         sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
         made = _of_entries(tuple(sizes), coords, values, self.fill_value)
