@@ -77,14 +77,34 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
         if not np.array_equal(part.fill_value, fill, equal_nan=True):
             text = f"error[type-mismatch]: the parts have fill values {fill} and {part.fill_value}"
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
-        own, own_values = part.entries()
-        own[axis] = own[axis] + end
         end += part.shape[axis]
+    shape[axis] = end
+    if axis == 0 and all(part.format == "csr" for part in tensors):
+        return _rows_joined(tensors, tuple(shape))
+    begin = 0
+    for part in tensors:
+        own, own_values = part.entries()
+        own[axis] = own[axis] + begin
+        begin += part.shape[axis]
         coords.append(own)
         values.append(own_values)
-    shape[axis] = end
     joined = [np.concatenate(c) for c in zip(*coords)]
     return _of_entries(tuple(shape), joined, np.concatenate(values), fill)
+
+
+def _rows_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """The rows of matrices one behind the other: so are their arrays."""
+    for part in tensors:
+        part.validate()
+    levels = [part.levels[1] for part in tensors]
+    stored = np.cumsum([0, *(len(part.values) for part in tensors)])
+    crd = np.concatenate([level["crd"] for level in levels])
+    ends = [level["pos"][1:] + begin for level, begin in zip(levels, stored)]
+    pos = np.concatenate([stored[:1], *ends])
+    if stored[-1] <= np.iinfo(crd.dtype).max:
+        pos = pos.astype(crd.dtype)
+    values = np.concatenate([part.values for part in tensors])
+    return tensors[0]._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
 
 
 def flip(x: Any, axis: Any) -> Tensor:

@@ -90,8 +90,19 @@ class Tensor(Operators, _native.Tensor):
 
     def _with_values(self, values: np.ndarray[Any, Any], fill: Any) -> Tensor:
         """Other values at the same places."""
+        return self._of_levels(self.shape, self.levels, values, fill)
+
+    def _of_levels(
+        self,
+        shape: tuple[int, ...],
+        levels: list[dict[str, np.ndarray[Any, Any]]],
+        values: np.ndarray[Any, Any],
+        fill: Any = None,
+    ) -> Tensor:
+        """A tensor in the same format of copies of these arrays."""
+        fill = self.fill_value if fill is None else fill
         storage = f"{self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
-        made = _native.Tensor.of_arrays(self.shape, storage, self.levels, values)
+        made = _native.Tensor.of_arrays(shape, storage, levels, values)
         return Tensor(made.copied())
 
     def copy(self) -> Tensor:
@@ -153,6 +164,8 @@ class Tensor(Operators, _native.Tensor):
             sizes[sizes.index(-1)] = self.size // -math.prod(sizes)
         if math.prod(sizes) != self.size or min(sizes, default=0) < 0:
             raise _refused(f"{self.size} elements do not fit {shape}", "keep their number")
+        if tuple(sizes) == self.shape:
+            return self
         coords, values = self.entries()
         made = _renumbered(coords, len(values), self.shape, tuple(sizes))
         return _of_entries(tuple(sizes), made, values, self.fill_value)

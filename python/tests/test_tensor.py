@@ -123,6 +123,13 @@ def test_keys(shape, data, seed):
         same(found[tuple(key)], made[tuple(key)])
 
 
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=4), st.sampled_from([0, 1]), st.data(), seeds)
+def test_rows_one_behind_the_other(rows, fill, data, seed):
+    dtypes = st.sampled_from(["f8", "f4", "i8"])
+    made = [array(seed + k, (n, 3), data.draw(dtypes)) + fill for k, n in enumerate(rows)]
+    same(np.concatenate([tensor(x, "csr") for x in made]), np.concatenate(made))
+
+
 @pytest.mark.parametrize("format", ["csr", "coo", "dense"])
 def test_tensors_are_keys(format):
     made = array(3, (4, 5))
