@@ -165,9 +165,7 @@ impl Tensor {
         let spec = spec(py, format, shape.len())?;
         let mut crds = vec![];
         for coords in &coords {
-            let buffer = indices(coords)?;
-            let list: Option<Vec<u64>> =
-                (0..buffer.len()).map(|n| u64::try_from(buffer.index(n)).ok()).collect();
+            let list = unsigned(&indices(coords)?);
             let Some(list) = list else {
                 let message = "a coordinate is negative".to_owned();
                 return Err(refused(py, Code::InvalidTensor, message, "count from 0"));
@@ -375,6 +373,19 @@ impl Tensor {
     /// SciPy's sparse array, or matrix, of the same arrays.
     fn as_scipy<'py>(&self, py: Python<'py>, matrix: bool) -> PyResult<Bound<'py, PyAny>> {
         result::scipy(py, self.checked(py)?, matrix, Access::Shared)
+    }
+}
+
+/// Coordinates, if none is negative.
+fn unsigned(array: &Buffer) -> Option<Vec<u64>> {
+    fn of<T: Copy + Into<i64>>(array: &[T]) -> Option<Vec<u64>> {
+        let least = array.iter().fold(0, |least, &c| least.min(c.into()));
+        (least >= 0).then(|| array.iter().map(|&c| c.into() as u64).collect())
+    }
+    match (array.as_slice::<i64>(), array.as_slice::<i32>()) {
+        (Some(array), _) => of(array),
+        (_, Some(array)) => of(array),
+        _ => None,
     }
 }
 
