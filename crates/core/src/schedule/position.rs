@@ -59,16 +59,22 @@ pub(super) fn pos(
 /// variables of levels further below other names.
 pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
     let reads: Vec<Access> = s.kernel().body.reads().into_iter().cloned().collect();
-    let moved: Vec<(IndexVar, Relation)> = s
-        .program
-        .derived
+    let loops = s.kernel().body.loops();
+    let derived = &s.program.derived;
+    let counts = |p: IndexVar| loops.iter().any(|&v| v == p || derived.ancestors(v).contains(&p));
+    let moved: Vec<(IndexVar, Relation)> = derived
         .relations()
         .filter_map(|(var, relation)| {
             let Relation::Position { access, level, .. } = relation else { return None };
-            let known =
-                |a: &Access| s.program.level_vars(a.tensor, &a.indices).into_iter().take(level + 1);
-            let same = |a: &&Access| a.tensor == access.tensor && known(a).eq(known(access));
-            let now = reads.iter().find(same).filter(|_| !reads.contains(access))?;
+            let slices = |a: &Access, k| s.program.slicing(a, k).cloned();
+            let known = |a: &Access| {
+                let vars = s.program.level_vars(a.tensor, &a.indices);
+                let levels = vars.into_iter().enumerate().take(level + 1);
+                levels.map(|(k, v)| (v, slices(a, k))).collect::<Vec<_>>()
+            };
+            let same = |a: &&Access| a.tensor == access.tensor && known(a) == known(access);
+            let here = counts(var) && !reads.contains(access);
+            let now = reads.iter().find(same).filter(|_| here)?;
             let mut relation = relation.clone();
             if let Relation::Position { access, .. } = &mut relation {
                 *access = now.clone();
