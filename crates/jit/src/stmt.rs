@@ -408,7 +408,11 @@ impl Translator<'_> {
         let count = |t: &mut Self, n: usize| t.b.ins().iconst(types::I64, n as i64);
         let (n_keys, n_carried) = (count(self, keys.len()), count(self, carried.len()));
         let f = support::sort as *const () as usize;
-        self.call(f, &[list, n_keys, n_carried, lo, hi], None);
+        let status = self.call(f, &[list, n_keys, n_carried, lo, hi], Some(types::I64));
+        let status = status.expect("sort returns a status");
+        let sorted = self.b.create_block();
+        self.b.ins().brif(status, self.exit, &[status.into()], sorted, &[]);
+        self.b.switch_to_block(sorted);
         Ok(())
     }
 

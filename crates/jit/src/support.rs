@@ -56,7 +56,8 @@ pub(crate) unsafe extern "C" fn fill(address: *mut u8, count: i64, bits: u64, si
     }
 }
 
-/// Sorts records; `arrays` holds an address and an element size per array, keys first.
+/// Sorts records; `arrays` holds an address and an element size per array, keys first. Returns a
+/// [`Status`].
 ///
 /// # Safety
 /// The arrays are writable in `lo..hi`.
@@ -66,15 +67,16 @@ pub(crate) unsafe extern "C" fn sort(
     carried: i64,
     lo: i64,
     hi: i64,
-) {
+) -> i64 {
     if hi - lo < 2 {
-        return;
+        return Status::Ok as i64;
     }
     // SAFETY: the caller passes `keys + carried` descriptions of writable arrays.
-    unsafe {
+    let sorted = unsafe {
         let arrays = std::slice::from_raw_parts(arrays, (keys + carried) as usize);
-        sort_records(arrays, keys as usize, lo as usize, hi as usize);
-    }
+        sort_records(arrays, keys as usize, lo as usize, hi as usize)
+    };
+    sorted.map_or(Status::OutOfMemory, |()| Status::Ok) as i64
 }
 
 macro_rules! functions {

@@ -13,13 +13,15 @@ use rayon::prelude::*;
 use tamis_core::diagnostic::Diagnostic;
 
 /// Most bits of the first digit: its buckets' ends are written at once, so they should be in cache.
-const TOP: u32 = 11;
+const TOP: u32 = 8;
 /// Most bits of a later digit.
 const DIGIT: u32 = 10;
 /// Up to this length, insertion beats counting.
 const INSERTION_UP_TO: usize = 40;
 /// Entries of a bucket worth the first scatter.
 const BUCKET: usize = 1 << 10;
+/// Up to this length, records stay in cache while all digits are sorted by.
+const IN_CACHE: usize = 1 << 14;
 /// Least records of a chunk, and most chunks.
 const CHUNK: usize = 1 << 16;
 const CHUNKS: usize = 64;
@@ -94,7 +96,7 @@ pub(crate) fn sorted_order(
             start -= 1;
             bits += bits_below(bounds[start]);
         }
-        let mut records = sorted(len, bits, |n| {
+        let mut records = sorted(Workers::Pool, len, bits, |n| {
             let place = order[n] as usize;
             let key = (start..end)
                 .fold(u128::ZERO, |key, k| key.then(keys[k][place], bits_below(bounds[k])));
@@ -107,15 +109,35 @@ pub(crate) fn sorted_order(
     Ok(order)
 }
 
+/// Who sorts.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Workers {
+    /// The calling thread.
+    One,
+    /// All threads of the pool.
+    Pool,
+}
+
+impl Workers {
+    /// What comes of the numbers below `count`, in their order.
+    fn map<T: Send>(self, count: usize, f: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+        match self {
+            Workers::One => (0..count).map(f).collect(),
+            Workers::Pool => (0..count).into_par_iter().map(f).collect(),
+        }
+    }
+}
+
 /// The records `0..len`, stably sorted by keys of so many bits.
 pub(crate) fn sorted<K: Key>(
+    workers: Workers,
     len: usize,
     bits: u32,
     record: impl Fn(usize) -> Record<K> + Sync,
 ) -> Result<Building<Record<K>>, Diagnostic> {
     let top = (len / BUCKET).checked_ilog2().unwrap_or(0).min(TOP).min(bits);
     let low = bits - top;
-    let (mut records, ends) = scattered(len, low, top, &record)?;
+    let (mut records, ends) = scattered(workers, len, low, top, &record)?;
     // SAFETY: the scatter wrote every place and is done.
     let mut rest = unsafe { records.as_mut_slice() };
     let mut buckets = Vec::with_capacity(ends.len());
@@ -127,22 +149,21 @@ pub(crate) fn sorted<K: Key>(
             buckets.push(bucket);
         }
     }
-    match &mut buckets[..] {
-        [one] => within(one, &mut vec![], low),
-        many => many
+    match workers {
+        Workers::Pool if buckets.len() > 1 => buckets
             .par_iter_mut()
             .for_each_init(Vec::new, |scratch, bucket| within(bucket, scratch, low)),
+        _ => {
+            let mut scratch = vec![];
+            buckets.iter_mut().for_each(|bucket| within(bucket, &mut scratch, low));
+        }
     }
     Ok(records)
 }
 
-/// Sorts records stably by keys of so many bits, on this thread.
-pub(crate) fn sort<K: Key>(records: &mut [Record<K>], bits: u32) {
-    within(records, &mut vec![], bits);
-}
-
 /// The records in buckets by the `top` bits above `low` ones, and the end of each bucket.
 fn scattered<K: Key>(
+    workers: Workers,
     len: usize,
     low: u32,
     top: u32,
@@ -154,17 +175,17 @@ fn scattered<K: Key>(
         (0..len).for_each(|n| unsafe { target.write(n, record(n)) });
         return Ok((target, vec![len]));
     }
-    let size = CHUNK.max(len.div_ceil(CHUNKS));
+    let size = match workers {
+        Workers::One => len,
+        Workers::Pool => CHUNK.max(len.div_ceil(CHUNKS)),
+    };
     let chunk = |c: usize| c * size..len.min((c + 1) * size);
     let bucket = |record: &Record<K>| record.key.low(low) as usize;
-    let mut counts: Vec<Vec<usize>> = (0..len.div_ceil(size))
-        .into_par_iter()
-        .map(|c| {
-            let mut counts = vec![0usize; 1 << top];
-            chunk(c).for_each(|n| counts[bucket(&record(n))] += 1);
-            counts
-        })
-        .collect();
+    let mut counts: Vec<Vec<usize>> = workers.map(len.div_ceil(size), |c| {
+        let mut counts = vec![0usize; 1 << top];
+        chunk(c).for_each(|n| counts[bucket(&record(n))] += 1);
+        counts
+    });
     let mut next = 0;
     let mut ends = vec![0; 1 << top];
     for (b, end) in ends.iter_mut().enumerate() {
@@ -173,7 +194,8 @@ fn scattered<K: Key>(
         }
         *end = next;
     }
-    counts.into_par_iter().enumerate().for_each(|(c, mut next)| {
+    workers.map(counts.len(), |c| {
+        let mut next = counts[c].clone();
         for n in chunk(c) {
             let record = record(n);
             let place = &mut next[bucket(&record)];
@@ -197,12 +219,13 @@ fn within<K: Key>(records: &mut [Record<K>], scratch: &mut Vec<Record<K>>, bits:
     scratch.extend_from_slice(records);
     let digit = records.len().ilog2().min(DIGIT);
     let passes = bits.div_ceil(digit);
-    if passes <= 5 || records.len() > 1 << 20 {
+    if passes <= 5 && records.len() <= IN_CACHE {
         return least_first(records, scratch, bits, bits.div_ceil(passes));
     }
-    // Long keys differ early: a most significant digit leaves little to sort.
-    let low = bits - 8;
-    let ends = pass(scratch, records, low, 8);
+    // Buckets that fit in cache; and long keys differ early.
+    let top = (records.len() / BUCKET).checked_ilog2().unwrap_or(0).clamp(8, TOP).min(bits);
+    let low = bits - top;
+    let ends = pass(scratch, records, low, top);
     let mut start = 0;
     for end in ends {
         within(&mut records[start..end], scratch, low);
@@ -286,11 +309,13 @@ mod tests {
                 let columns = keys.iter().zip(bounds);
                 columns.fold(0, |key: u64, (k, &b)| key.then(k[n], bits_below(b)))
             };
-            let mut records =
-                sorted(len, bits, |n| Record { key: key(n), load: n as u64 }).unwrap();
-            // SAFETY: sorting wrote every place.
-            let found = unsafe { records.as_mut_slice() }.iter().map(|r| r.load);
-            assert!(found.eq(expected.iter().copied()), "{bounds:?}");
+            for workers in [Workers::One, Workers::Pool] {
+                let record = |n| Record { key: key(n), load: n as u64 };
+                let mut records = sorted(workers, len, bits, record).unwrap();
+                // SAFETY: sorting wrote every place.
+                let found = unsafe { records.as_mut_slice() }.iter().map(|r| r.load);
+                assert!(found.eq(expected.iter().copied()), "{bounds:?}");
+            }
         }
         let ascending: Vec<Vec<u64>> =
             columns.iter().map(|c| expected.iter().map(|&n| c[n as usize]).collect()).collect();

@@ -5,7 +5,8 @@
 //! row as often as one long list, so short ones take no memory but the stack.
 
 use crate::ascending::{self, Coordinate};
-use crate::radix::{self, Record};
+use crate::radix::{Record, Workers, sorted};
+use tamis_core::diagnostic::Diagnostic;
 
 /// Up to this length records are sorted on the stack.
 const STACK_UP_TO: usize = 64;
@@ -13,14 +14,20 @@ const STACK_UP_TO: usize = 64;
 /// Sorts the records `lo..hi` of arrays in memory, stably, by the first `keys` of them.
 ///
 /// Each array is an address and the size of its elements, 1, 2, 4 or 8 bytes; keys are integers
-/// from 0 of 4 or 8 bytes.
+/// from 0 of 4 or 8 bytes. The error is that there is too little memory to sort them.
 ///
 /// # Safety
 /// The arrays are readable and writable in `lo..hi` and do not overlap.
-pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usize) {
+pub unsafe fn sort_records(
+    arrays: &[[u64; 2]],
+    keys: usize,
+    lo: usize,
+    hi: usize,
+) -> Result<(), Diagnostic> {
     if let (&[[address, size]], 1) = (arrays, keys) {
         // SAFETY: forwarded.
-        return unsafe { sort_list(address, size, lo, hi) };
+        unsafe { sort_list(address, size, lo, hi) };
+        return Ok(());
     }
     let columns: Vec<Column> = arrays
         .iter()
@@ -31,23 +38,24 @@ pub unsafe fn sort_records(arrays: &[[u64; 2]], keys: usize, lo: usize, hi: usiz
     // SAFETY: the columns start at `lo`, and the caller promises `len` elements from there on.
     unsafe {
         if in_order(keys, len) {
-            return;
+            return Ok(());
         }
         let bits: Vec<u32> = keys.iter().map(|k| 64 - k.largest(len).leading_zeros()).collect();
         if bits.iter().sum::<u32>() > 64 {
             by_comparing(keys, carried, len);
         } else if len <= STACK_UP_TO {
             let mut records = [Record { key: 0, load: 0 }; STACK_UP_TO];
-            pack(keys, carried, &bits, &mut records[..len]);
-            records[..len].sort_by_key(|r| r.key);
-            unpack(keys, carried, &bits, &records[..len]);
+            let records = &mut records[..len];
+            (0..len).for_each(|k| records[k] = record(keys, carried, &bits, k));
+            records.sort_by_key(|r| r.key);
+            unpack(keys, carried, &bits, records);
         } else {
-            let mut records = vec![Record { key: 0, load: 0 }; len];
-            pack(keys, carried, &bits, &mut records);
-            radix::sort(&mut records, bits.iter().sum());
-            unpack(keys, carried, &bits, &records);
+            let of = |k| record(keys, carried, &bits, k);
+            let mut records = sorted(Workers::One, len, bits.iter().sum(), of)?;
+            unpack(keys, carried, &bits, records.as_mut_slice());
         }
     }
+    Ok(())
 }
 
 /// Sorts a list by itself.
@@ -194,22 +202,20 @@ unsafe fn in_order(keys: &[Column], len: usize) -> bool {
     (1..len).all(|k| key(k - 1).le(key(k)))
 }
 
-/// The keys of each record as one number, each in so many bits, and what travels along.
+/// The keys of a record as one number, each in so many bits, and what travels along.
 ///
 /// # Safety
-/// As many elements of each column as there are records are readable.
-unsafe fn pack(keys: &[Column], carried: &[Column], bits: &[u32], records: &mut [Record<u64>]) {
-    let len = records.len();
+/// The element `k` of each column is readable.
+unsafe fn record(keys: &[Column], carried: &[Column], bits: &[u32], k: usize) -> Record<u64> {
     // SAFETY: forwarded.
     unsafe {
-        for (key, bits) in keys.iter().zip(bits) {
-            key.read(len, |k, x| records[k].key = records[k].key.unbounded_shl(*bits) | x);
-        }
-        match carried {
-            [] => {}
-            [one] => one.read(len, |k, x| records[k].load = x),
-            _ => (0..len).for_each(|k| records[k].load = k as u64),
-        }
+        let packed = |key: u64, (c, &bits): (&Column, &u32)| key.unbounded_shl(bits) | c.get(k);
+        let key = keys.iter().zip(bits).fold(0, packed);
+        let load = match carried {
+            [one] => one.get(k),
+            _ => k as u64,
+        };
+        Record { key, load }
     }
 }
 

@@ -2,7 +2,7 @@
 
 mod random;
 
-use tamis::{Backend, Kernel, Options, Parts, Tensor, format};
+use tamis::{Backend, Coordinates, Kernel, Options, Parts, Tensor, format};
 
 /// Small integers for values, whose sums are exact in any order.
 fn random(format_text: &str, dims: &[u64], entries: usize, seed: u64) -> Tensor {
@@ -49,6 +49,54 @@ fn results_of_many_pages_are_those_of_the_interpreter() {
             let [want, got] =
                 [Backend::Interpreter, Backend::Jit].map(|backend| values(text, &used, backend));
             assert!(want == got, "{text} with B in {format}");
+        }
+    }
+}
+
+/// The coordinates and values of a result in a format, computed as a whole.
+fn listed(text: &str, result: &str, a: &Tensor, backend: Backend) -> Coordinates {
+    let spec = format::parse(result, Some(a.dims().len())).unwrap_or_else(|d| panic!("{d}"));
+    let results = [("R".to_owned(), spec)].into();
+    let options = Options { results, backend, parts: Parts::Whole, ..Options::default() };
+    let operands = [("A", a)];
+    let kernel = Kernel::compile(text, &operands, &options).unwrap_or_else(|d| panic!("{d}"));
+    let mut results = kernel.run(&operands).unwrap_or_else(|d| panic!("{text}: {d}"));
+    results.remove(0).1.to_coordinates()
+}
+
+#[test]
+fn lists_in_no_order_are_sorted_alike_by_all_backends() {
+    // Few and many, crowded and far apart, keys within 64 bits and beyond, one column beside them and two.
+    for (dims, entries) in [
+        (&[300, 200][..], 90),
+        (&[300, 200], 9_000),
+        (&[3, 1 << 30], 40_000),
+        (&[100_000, 100_000], 120_000),
+        (&[1 << 50, 1 << 50], 40_000),
+        (&[40, 1 << 20, 900], 50_000),
+        (&[1 << 30, 1 << 30, 1 << 30], 70_000),
+    ] {
+        for (kind, text) in [("f64", ["R(j,i)", "R(k,i,j)"]), ("c128", ["R(i,j)", "R(j,k,i)"])] {
+            let names = ["i", "j", "k"][..dims.len()].join(",");
+            let text = format!("{} = A({names})", text[dims.len() - 2]);
+            let format = match dims.len() {
+                2 => "coo(nonordered,nonunique)",
+                _ => {
+                    "(i, j, k) -> (i: compressed(nonordered,nonunique), j: singleton(nonordered,nonunique), k: singleton(nonordered))"
+                }
+            };
+            let a = random(&format!("{format}{{{kind}}}"), dims, entries, entries as u64);
+            let result = if dims.len() == 2 { "dcsr" } else { "csf" };
+            let list = |backend| listed(&text, &format!("{result}{{{kind}}}"), &a, backend);
+            let want = list(Backend::Interpreter);
+            assert!(want.vals.len() > entries / 2, "{text} of {dims:?} in {kind}");
+            let mut backends = vec![Backend::Jit];
+            backends.extend(tamis::has_c_compiler().then_some(Backend::C));
+            for backend in backends {
+                let got = list(backend);
+                let same = got.crds == want.crds && got.vals == want.vals;
+                assert!(same, "{text} of {dims:?} in {kind} by {backend:?}");
+            }
         }
     }
 }

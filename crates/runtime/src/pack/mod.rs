@@ -21,7 +21,7 @@ mod values;
 use crate::coordinates::Coordinates;
 use crate::extent::check_dims;
 use crate::memory::{Buffer, Truth};
-use crate::radix::{Key, Record, bits_below, is_sorted, sorted, sorted_order};
+use crate::radix::{Key, Record, Workers, bits_below, is_sorted, sorted, sorted_order};
 use crate::tensor::{LevelData, Tensor};
 use build::build;
 use entries::{Listed, Packed};
@@ -208,7 +208,7 @@ impl Job<'_> {
 
     fn packed<K: Key, T: Stored>(&self, bits: u32) -> Result<Arrays, Diagnostic> {
         let widths: Vec<u32> = self.bounds.iter().map(|&b| bits_below(b)).collect();
-        let mut records = sorted(self.len, bits, |n| {
+        let mut records = sorted(Workers::Pool, self.len, bits, |n| {
             let columns = self.columns.iter().zip(&widths);
             let key = columns.fold(K::ZERO, |key, (column, &bits)| key.then(column[n], bits));
             Record { key, load: self.numbers.bits(n) as u64 }

@@ -124,7 +124,7 @@ fn helper(word: &str) -> Option<String> {
         .or_else(|| lists::helper(word))
 }
 
-const HELPERS: [(&str, &str); 22] = [
+const HELPERS: [(&str, &str); 24] = [
     (
         "tamis_prefetch",
         "/* A hint; the place may lie outside the array, so its address is computed as a number. */
@@ -301,7 +301,7 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
 }",
     ),
     ("tamis_column", "typedef struct { void *data; size_t size; } tamis_column;"),
-    ("tamis_record", "typedef struct { uint64_t key; int64_t at; } tamis_record;"),
+    ("tamis_record", "typedef struct { uint64_t key, load; } tamis_record;"),
     (
         "tamis_key",
         "static inline int64_t tamis_key(tamis_column c, int64_t k) {
@@ -320,75 +320,90 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
 }",
     ),
     (
-        "tamis_sort",
-        "/* Sorts each column by the first ones, stably: keys are packed into as few 64-bit numbers as
-   hold them, and sorted by digits, or by insertion if there are few. Returns 1 without memory. */
-static void tamis_sort_records(tamis_record **from, tamis_record **to, int64_t n, int bits) {
-  tamis_record *a = *from, *b = *to;
-  if (n <= 32) {
-    for (int64_t k = 1; k < n; k++) {
-      tamis_record r = a[k];
-      int64_t to = k;
-      for (; to > 0 && a[to - 1].key > r.key; to--) a[to] = a[to - 1];
-      a[to] = r;
-    }
-    return;
+        "tamis_put",
+        "static inline void tamis_put(tamis_column c, int64_t k, uint64_t x) {
+  if (c.size == 8) ((uint64_t *)c.data)[k] = x;
+  else if (c.size == 4) ((uint32_t *)c.data)[k] = (uint32_t)x;
+  else ((uint8_t *)c.data)[k] = (uint8_t)x;
+}",
+    ),
+    (
+        "tamis_sort_records",
+        "/* Sorts stably by the low bits of keys, in a, or into b: by insertion if there are few, by digits, and
+   by the highest first while there are more than fit in cache. */
+static void tamis_sort_records(tamis_record *a, tamis_record *b, int64_t n, int bits, int into_b) {
+  const int few = n <= 32, many = n > 16384 && bits > 11, width = many || n < 4096 ? 8 : 11;
+  const uint64_t mask = ((uint64_t)1 << width) - 1;
+  for (int64_t k = 1; k < n && few; k++) {
+    tamis_record r = a[k];
+    int64_t to = k;
+    for (; to > 0 && a[to - 1].key > r.key; to--) a[to] = a[to - 1];
+    a[to] = r;
   }
-  int width = n < 4096 ? 8 : 11;
-  for (int shift = 0; shift < bits; shift += width) {
-    int64_t next[2048] = {0}, sum = 0, digits = (int64_t)1 << width;
-    for (int64_t k = 0; k < n; k++) next[(a[k].key >> shift) & (uint64_t)(digits - 1)]++;
-    for (int64_t d = 0; d < digits; d++) { int64_t count = next[d]; next[d] = sum; sum += count; }
-    for (int64_t k = 0; k < n; k++) b[next[(a[k].key >> shift) & (uint64_t)(digits - 1)]++] = a[k];
+  for (int shift = many ? bits - width : 0; shift < bits && !few; shift += width) {
+    int64_t next[2048] = {0}, sum = 0;
+    for (int64_t k = 0; k < n; k++) next[a[k].key >> shift & mask]++;
+    for (uint64_t d = 0; d <= mask; d++) { int64_t count = next[d]; next[d] = sum; sum += count; }
+    for (int64_t k = 0; k < n; k++) b[next[a[k].key >> shift & mask]++] = a[k];
     tamis_record *swap = a; a = b; b = swap;
+    into_b = !into_b;
+    for (uint64_t d = 0; d <= mask && many; d++) {
+      int64_t begin = d ? next[d - 1] : 0;
+      tamis_sort_records(a + begin, b + begin, next[d] - begin, shift, into_b);
+    }
+    if (many) return;
   }
-  *from = a; *to = b;
-}
-
+  for (int64_t k = 0; k < n && into_b; k++) b[k] = a[k];
+}",
+    ),
+    (
+        "tamis_sort",
+        "/* Sorts each column by the first ones, stably: keys are packed into as few 64-bit numbers as hold
+   them, with the other column, if there is one, or else with the place. Returns 1 without memory. */
 static __attribute__((noinline, unused)) int tamis_sort(const tamis_column *c, int keys, int all, int64_t lo, int64_t hi) {
   int64_t n = hi - lo, sorted = 1;
   for (int64_t k = lo + 1; k < hi && sorted; k++) sorted = !tamis_less(c, keys, k, k - 1);
   if (n < 2 || sorted) return 0;
-  tamis_record few[256], *room = n <= 128 ? few : malloc((size_t)n * 2 * sizeof *room);
+  tamis_record few[256], *room = n <= 128 ? few : tamis_reserve(NULL, 0, n * 2, sizeof *room);
   if (!room) return 1;
   tamis_record *from = room, *to = room + n;
-  for (int64_t k = 0; k < n; k++) from[k].at = lo + k;
-  for (int last = keys; last > 0;) {
-    int first = last, bits = 0;
-    int64_t least = 0;
-    for (int64_t k = 0; k < n; k++) from[k].key = 0;
-    while (first > 0) {
-      tamis_column column = c[first - 1];
-      int64_t most = least = tamis_key(column, lo);
-      for (int64_t k = lo; k < hi; k++) {
-        int64_t x = tamis_key(column, k);
-        if (x < least) least = x;
-        if (x > most) most = x;
-      }
-      int wide = 0;
-      for (uint64_t range = (uint64_t)most - (uint64_t)least; range; range >>= 1) wide++;
-      if (bits + wide > 64) break;
-      for (int64_t k = 0; k < n && wide; k++)
-        from[k].key |= ((uint64_t)tamis_key(column, from[k].at) - (uint64_t)least) << bits;
-      bits += wide;
-      first--;
+  int64_t least[keys];
+  int wide[keys], total = 0;
+  for (int k = 0; k < keys; k++) {
+    int64_t most = least[k] = tamis_key(c[k], lo);
+    for (int64_t q = lo + 1; q < hi; q++) {
+      int64_t x = tamis_key(c[k], q);
+      if (x < least[k]) least[k] = x;
+      if (x > most) most = x;
     }
-    tamis_sort_records(&from, &to, n, bits);
-    last = first;
+    wide[k] = 0;
+    for (uint64_t range = (uint64_t)most - (uint64_t)least[k]; range; range >>= 1) wide[k]++;
+    total += wide[k];
   }
-  for (int k = 0; k < all; k++) {
-    if (c[k].size == 8) {
-      uint64_t *x = c[k].data;
-      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
-      for (int64_t q = 0; q < n; q++) x[lo + q] = from[q].key;
-    } else if (c[k].size == 4) {
-      uint32_t *x = c[k].data;
-      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
-      for (int64_t q = 0; q < n; q++) x[lo + q] = (uint32_t)from[q].key;
+  const int whole = total <= 64, direct = whole && all == keys + 1;
+  for (int64_t q = 0; q < n; q++) from[q].load = (uint64_t)(direct ? tamis_key(c[keys], lo + q) : lo + q);
+  for (int first, last = keys; last > 0; last = first) {
+    int bits = 0;
+    for (first = last; first > 0 && bits + wide[first - 1] <= 64; first--) bits += wide[first - 1];
+    for (int64_t q = 0; q < n; q++) {
+      const int64_t at = whole ? lo + q : (int64_t)from[q].load;
+      uint64_t key = 0;
+      for (int k = first; k < last; k++)
+        if (wide[k]) key = (wide[k] < 64 ? key << wide[k] : 0) | ((uint64_t)tamis_key(c[k], at) - (uint64_t)least[k]);
+      from[q].key = key;
+    }
+    tamis_sort_records(from, to, n, bits, 0);
+  }
+  for (int k = all - 1, shift = 0; k >= 0; k--) {
+    if (whole && k < keys) {
+      const uint64_t mask = wide[k] ? ~(uint64_t)0 >> (64 - wide[k]) : 0, by = wide[k] ? shift : 0;
+      for (int64_t q = 0; q < n; q++) tamis_put(c[k], lo + q, (from[q].key >> by & mask) + (uint64_t)least[k]);
+      shift += wide[k];
+    } else if (direct) {
+      for (int64_t q = 0; q < n; q++) tamis_put(c[k], lo + q, from[q].load);
     } else {
-      uint8_t *x = c[k].data;
-      for (int64_t q = 0; q < n; q++) from[q].key = x[from[q].at];
-      for (int64_t q = 0; q < n; q++) x[lo + q] = (uint8_t)from[q].key;
+      for (int64_t q = 0; q < n; q++) to[q].key = (uint64_t)tamis_key(c[k], (int64_t)from[q].load);
+      for (int64_t q = 0; q < n; q++) tamis_put(c[k], lo + q, to[q].key);
     }
   }
   if (room != few) free(room);
