@@ -266,7 +266,7 @@ impl Lowerer<'_> {
                 let position = self.block_position(parent, *in_order, &mut scope, &mut stmts);
                 match *in_order == vars.len() {
                     true => stmts.extend(self.append_leaf(position, value, &scope)),
-                    false => stmts.extend(self.write(position, op, value)),
+                    false => stmts.extend(self.written(lhs, position, op, value, &scope)),
                 }
                 stmts.extend(touched.map(|touched| assign(touched, int(1))));
             }
