@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     from ._expressions import compute
     from ._operators import Lazy, lazy
     from ._programs import Kernel, compile, evaluate
-    from ._tensor import Tensor, asarray, coo, read, write
+    from ._files import read, write
+    from ._tensor import Tensor, asarray, coo
 
 __version__ = _native.version
 
@@ -47,8 +48,8 @@ _HOMES = {
     "einsum": "_einsum",
     "Tensor": "_tensor",
     "asarray": "_tensor",
-    "read": "_tensor",
-    "write": "_tensor",
+    "read": "_files",
+    "write": "_files",
     "coo": "_tensor",
     "Lazy": "_operators",
     "lazy": "_operators",

@@ -296,14 +296,20 @@ def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
     return Expression(shape, dtype, x._leaves, write)
 
 
+def order_of(ndim: int, axes: Sequence[int] | None) -> tuple[int, ...]:
+    """All axes in another order; reversed if none is given."""
+    order = tuple(range(ndim))[::-1] if axes is None else axes_of(axes, ndim)
+    if len(order) != ndim:
+        text = f"error[dimension-mismatch]: {axes} are not the axes of {ndim}\n"
+        text += "  = help: name each axis once"
+        raise TamisValueError("dimension-mismatch", text)
+    return order
+
+
 def permutation(operand: Any, axes: Sequence[int] | None = None) -> Expression:
     """The axes in another order; reversed if none is given."""
     x = leaf(operand)
-    order = tuple(range(x.ndim))[::-1] if axes is None else axes_of(axes, x.ndim)
-    if len(order) != x.ndim:
-        text = f"error[dimension-mismatch]: {axes} are not the axes of {x.ndim}\n"
-        text += "  = help: name each axis once"
-        raise TamisValueError("dimension-mismatch", text)
+    order = order_of(x.ndim, axes)
     shape = tuple(x.shape[k] for k in order)
 
     def write(indices: tuple[str, ...], names: _Names) -> str:

@@ -110,11 +110,9 @@ def _rows_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 def flip(x: Any, axis: Any) -> Tensor:
     """The elements in reverse order along some axes, or all."""
     axes = axes_of(axis, x.ndim)
-
-    def move(coords: Arrays) -> tuple[Arrays, Any]:
-        return [x.shape[k] - 1 - c if k in axes else c for k, c in enumerate(coords)], None
-
-    return moved(x, x.shape, move)
+    tensor = asarray(x)
+    key = tuple(slice(None, None, -1 if k in axes else None) for k in range(x.ndim))
+    return tensor[key] if key else tensor
 
 
 def roll(x: Any, shift: Any, axis: Any) -> Tensor:

@@ -244,12 +244,15 @@ class Operators:
         order: Any = axes
         if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
             order = axes[0]
-        return self._made(permutation(self, order or None))
+        return self._permuted(order or None)
 
     @property
     def T(self) -> Any:
         """The axes in reverse order."""
-        return self._made(permutation(self))
+        return self._permuted(None)
+
+    def _permuted(self, axes: Any) -> Any:
+        return self._made(permutation(self, axes))
 
 
 class Lazy(Operators, Expression):

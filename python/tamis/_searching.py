@@ -16,6 +16,7 @@ from ._elements import apply
 from ._expressions import axes_of
 from ._moves import refused
 from ._operators import kept
+from ._select import ordered
 from ._tensor import Tensor, _of_entries, asarray, canonical
 
 
@@ -85,16 +86,16 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Where the first of the greatest elements is, along an axis, or among all in the order of
     rows. NaN is greater than any number."""
-    return _extreme(x, axis, keepdims, np.argmax, -1)
+    return _extreme(x, axis, keepdims, np.argmax, np.maximum)
 
 
 def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Where the first of the least elements is, along an axis, or among all in the order of rows.
     NaN is less than any number."""
-    return _extreme(x, axis, keepdims, np.argmin, 1)
+    return _extreme(x, axis, keepdims, np.argmin, np.minimum)
 
 
-def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, sign: int) -> Any:
+def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.ufunc) -> Any:
     if isinstance(x, np.ndarray):
         return numpy(x, axis=axis, keepdims=keepdims)
     tensor = canonical(asarray(x))
@@ -109,28 +110,23 @@ def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, sign: int) ->
     coords, values = flat.entries()
     others = [c for k, c in enumerate(coords) if k != at]
     groups = np.ravel_multi_index(tuple(others), rest) if others else np.zeros_like(coords[0])
-    ranks = _ranks(np.append(values, np.asarray(flat.fill_value, dtype=values.dtype)), sign)
-    found = _first(groups, coords[at], ranks, math.prod(rest), flat.shape[at])
+    entries = (groups, coords[at], values)
+    found = _first(entries, flat.fill_value, better, math.prod(rest), flat.shape[at])
     result = found.reshape(rest)[()]
     if keepdims:
         result = result.reshape([1] * len(shape) if axis is None else (*rest[:at], 1, *rest[at:]))
     return result
 
 
-def _ranks(values: np.ndarray[Any, Any], sign: int) -> np.ndarray[Any, Any]:
-    """Numbers that order values, the least first: NaN before all others."""
-    _, ranks = np.unique(values, return_inverse=True)
-    ranks = sign * ranks.reshape(-1).astype(np.int64)
-    ranks[values != values] = -len(values)
-    return ranks
-
-
 def _first(
-    groups: np.ndarray[Any, Any], at: np.ndarray[Any, Any], ranks: Any, count: int, size: int
+    entries: tuple[np.ndarray[Any, Any], ...], fill: Any, better: np.ufunc, count: int, size: int
 ) -> np.ndarray[Any, Any]:
-    """In each group the first place of least rank, where places without an entry have the last."""
-    order = np.lexsort((at, groups))
-    groups, at, (ranks, fill) = groups[order], at[order], (ranks[:-1][order], ranks[-1])
+    """In each group the first place of its greatest or least value, where places without an entry
+    have the fill value. NaN is beyond all numbers."""
+    groups, at, values = entries
+    order = ordered([groups, at])
+    if order is not None:
+        groups, at, values = groups[order], at[order], values[order]
     lengths = np.bincount(groups, minlength=count)
     begins = np.cumsum(lengths) - lengths
     # The first place that is absent: entries before it are at their own number.
@@ -138,15 +134,21 @@ def _first(
     numbers = np.arange(len(at)) - np.repeat(begins, lengths)
     apart = at != numbers
     np.minimum.at(absent, groups[apart], numbers[apart])
-    best = np.full(count, fill)
-    place = absent.copy()
-    whole = absent == size
-    by_rank = np.lexsort((at, ranks, groups))
     some = np.flatnonzero(lengths)
-    first = by_rank[begins[some]]
-    wins = (ranks[first] < best[some]) | whole[some]
-    wins |= (ranks[first] == best[some]) & (at[first] < absent[some])
-    place[some[wins]] = at[first][wins]
+    if not len(some):
+        return absent
+    best = better.reduceat(values, begins[some])
+    every = np.repeat(best, lengths[some])
+    equal = np.flatnonzero((values == every) | (every != every) & (values != values))
+    _, firsts = np.unique(groups[equal], return_index=True)
+    first = at[equal[firsts]]
+    fill = np.asarray(fill, dtype=values.dtype)
+    together = better(best, fill)
+    is_best = (best == together) | (best != best)
+    is_tie = is_best & ((fill == together) | (fill != fill))
+    wins = (absent[some] == size) | (is_best & ~is_tie) | (is_tie & (first < absent[some]))
+    place = absent.copy()
+    place[some[wins]] = first[wins]
     return place
 
 

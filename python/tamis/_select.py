@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
@@ -91,7 +92,7 @@ def entries(tensor: Tensor, selection: Selection) -> Entries:
     for axis, pick in enumerate(chosen):
         if pick is None:
             continue
-        which, places = _found(coords[axis], pick)
+        which, places = _found(coords[axis], pick, tensor.shape[axis])
         coords = [c[which] for c in coords]
         coords[axis] = places
         values = values[which]
@@ -123,8 +124,9 @@ def _slice(pick: range | np.integer[Any]) -> str:
     return f"[{pick.start}:{stop}:{pick.step}]"
 
 
-def _found(coords: np.ndarray[Any, Any], pick: Any) -> tuple[Any, Any]:
-    """Which of some coordinates are picked, each as often as it is, and their places there."""
+def _found(coords: np.ndarray[Any, Any], pick: Any, size: int) -> tuple[Any, Any]:
+    """Which of some coordinates of an axis are picked, each as often as it is, and their places
+    there."""
     if isinstance(pick, range):
         steps = coords - pick.start
         places = steps // pick.step
@@ -132,20 +134,53 @@ def _found(coords: np.ndarray[Any, Any], pick: Any) -> tuple[Any, Any]:
         return which, places[which]
     wanted = np.atleast_1d(pick)
     order = np.argsort(wanted, kind="stable")
-    low = np.searchsorted(wanted, coords, side="left", sorter=order)
-    times = np.searchsorted(wanted, coords, side="right", sorter=order) - low
+    if size <= 4 * (len(coords) + len(wanted)):
+        often = np.bincount(wanted, minlength=size)
+        times = often[coords]
+        low = (np.cumsum(often) - often)[coords]
+    else:
+        low = np.searchsorted(wanted, coords, side="left", sorter=order)
+        times = np.searchsorted(wanted, coords, side="right", sorter=order) - low
     return np.repeat(np.arange(len(coords)), times), order[np.repeat(low, times) + within(times)]
 
 
 def _of_rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> Entries:
-    """The entries of some rows, which are counted anew."""
+    """The entries of some rows of csr, which are counted anew."""
+    times, crd, values = _rows(tensor, rows)
+    return [np.repeat(np.arange(len(rows)), times), crd.astype(np.int64)], values
+
+
+def rows(tensor: Tensor, selection: Selection) -> Tensor | None:
+    """What a key selects that names nothing but rows of csr, by its arrays."""
+    if tensor.format != "csr" or len(selection.chosen) != 2:
+        return None
+    first, other = selection.chosen
+    if not isinstance(first, np.ndarray) or other is not None:
+        return None
+    times, crd, values = _rows(tensor, first)
+    pos = np.concatenate([[0], np.cumsum(times)])
+    if pos[-1] <= np.iinfo(crd.dtype).max:
+        pos = pos.astype(crd.dtype)
+    shape = (len(first), tensor.shape[1])
+    return tensor._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
+
+
+def _rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    """How many entries some rows of csr have, their columns and their values."""
     tensor.validate()
     level = tensor.levels[1]
-    begin, end = level["pos"][rows].astype(np.int64), level["pos"][rows + 1]
-    times = end - begin
+    begin = level["pos"][rows].astype(np.int64)
+    times = level["pos"][rows + 1] - begin
     places = np.repeat(begin, times) + within(times)
-    row = np.repeat(np.arange(len(rows)), times)
-    return [row, level["crd"][places].astype(np.int64)], tensor.values[places]
+    return times, level["crd"][places], tensor.values[places]
+
+
+def ordered(keys: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
+    """The order in which keys ascend, the first one first; none if they do as they are."""
+    ascends = np.ones(max(len(keys[0]) - 1, 0), dtype=bool) if keys else np.ones(0, dtype=bool)
+    for key in reversed(keys):
+        ascends = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & ascends)
+    return None if ascends.all() else np.lexsort(keys[::-1])
 
 
 def within(times: np.ndarray[Any, Any]) -> Any:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import os
 import re
 import sys
 from collections.abc import Sequence
@@ -15,11 +14,11 @@ import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, compute
+from ._expressions import Expression, compute, order_of
 from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
 from ._programs import check_text, compile
-from ._select import entries, expression, picks
+from ._select import entries, expression, ordered, picks, rows
 
 #: From so many values on a kernel of its own selects slices: compiling it takes some milliseconds.
 _MANY = 1 << 17
@@ -47,6 +46,10 @@ class Tensor(Operators, _native.Tensor):
         from ._elements import computed
 
         return computed(name, *operands)
+
+    def _permuted(self, axes: Any) -> Any:
+        made = self.permuted(order_of(self.ndim, axes))
+        return super()._permuted(axes) if made is None else Tensor(made)
 
     @property
     def size(self) -> int:
@@ -151,9 +154,9 @@ class Tensor(Operators, _native.Tensor):
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
         coords, values = canonical(self).entries()
-        kept = values != 0
-        order = np.lexsort([c[kept] for c in coords[::-1]]) if self.ndim else slice(None)
-        return tuple(c[kept][order] for c in coords)
+        found = [c[values != 0] for c in coords]
+        order = ordered(found)
+        return tuple(c if order is None else c[order] for c in found)
 
     def reshape(self, *shape: Any) -> Tensor:
         """The elements in the order of rows in axes of other sizes, of which one may be -1."""
@@ -192,9 +195,11 @@ class Tensor(Operators, _native.Tensor):
             usual = _usual(sizes, len(self.values))
             made = compile(text, format=usual, dtype=self.dtype)(self)
             return made if made.shape == shape else made.reshape(shape)
-        coords, values = entries(self, selection)
-        sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
-        made = _of_entries(tuple(sizes), coords, values, self.fill_value)
+        made = rows(self, selection)
+        if made is None:
+            coords, values = entries(self, selection)
+            sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
+            made = _of_entries(tuple(sizes), coords, values, self.fill_value)
         return made if made.shape == shape else made.reshape(shape)
 
     def __bool__(self) -> bool:
@@ -445,42 +450,6 @@ def _of_entries(
 
 def _rebuilt(shape: Any, storage: str, levels: Any, values: Any) -> Tensor:
     return Tensor(_native.Tensor.of_arrays(shape, storage, levels, values).copied())
-
-
-def read(path: str | os.PathLike[str], *, format: str | None = None) -> Tensor:
-    """The tensor of a file: Matrix Market ``.mtx``, Rutherford-Boeing ``.rb``, FROSTT ``.tns``,
-    each also ``.gz``, SciPy's ``.npz``, or binsparse in HDF5, ``.bsp.h5``, for which h5py is
-    needed. Without ``format`` a matrix is csr, a tensor of more axes csf, a vector dense; those of
-    SciPy and binsparse are as they were saved."""
-    name = os.fspath(path)
-    if name.endswith((".h5", ".hdf5")):
-        from . import _binsparse
-
-        made = _binsparse.read(name)
-        return made if format is None else made.asformat(format)
-    if name.endswith(".npz"):
-        import scipy.sparse
-
-        return asarray(scipy.sparse.load_npz(name), format=format).copy()
-    tensor, _ = _native.read(name, format)
-    return Tensor(tensor)
-
-
-def write(path: str | os.PathLike[str], tensor: Any, *, comments: Sequence[str] = ()) -> None:
-    """Writes a tensor, array or matrix to a file, whose name tells the format as in ``read``.
-    What was there stays until the new file is complete."""
-    name = os.fspath(path)
-    if name.endswith(".npz"):
-        import scipy.sparse
-
-        scipy.sparse.save_npz(name, asarray(tensor).to_scipy())
-        return
-    if name.endswith((".h5", ".hdf5")):
-        from . import _binsparse
-
-        _binsparse.write(name, asarray(tensor), comments)
-        return
-    _native.write(name, asarray(tensor), list(comments))
 
 
 def _bytes(count: int) -> str:

@@ -130,6 +130,32 @@ def test_rows_one_behind_the_other(rows, fill, data, seed):
     same(np.concatenate([tensor(x, "csr") for x in made]), np.concatenate(made))
 
 
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.data(), seeds)
+def test_other_orders_of_axes_share_the_arrays(shape, data, seed):
+    made = array(seed, tuple(shape)) + data.draw(st.sampled_from([0, 1]))
+    found = tensor(made, data.draw(st.sampled_from(FORMATS if len(shape) == 2 else ["csf", "coo"])))
+    axes = data.draw(st.permutations(range(len(shape))))
+    turned = found.transpose(axes)
+    same(turned, made.transpose(axes))
+    same(turned + turned, 2 * made.transpose(axes))
+    assert np.shares_memory(turned.values, found.values) or not found.values.size
+    back = turned.transpose(np.argsort(axes).tolist())
+    assert back.format == found.format
+    same(back, made)
+
+
+def test_the_transpose_of_rows_is_columns():
+    found = sp.random_array((5, 7), density=0.5, format="csr")
+    borrowed = tamis.asarray(found)
+    turned = borrowed.T
+    assert turned.format == "csc"
+    assert turned.is_borrowed
+    found.indices[0] = 9
+    with pytest.raises(tamis.TamisValueError):
+        turned @ np.ones(5)
+    assert borrowed.permuted([0, 0]) is None
+
+
 @pytest.mark.parametrize("format", ["csr", "coo", "dense"])
 def test_tensors_are_keys(format):
     made = array(3, (4, 5))

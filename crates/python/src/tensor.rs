@@ -10,6 +10,7 @@ use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tamis::format::{self, FormatSpec};
+use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
     Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData, Scalar,
@@ -354,6 +355,12 @@ impl Tensor {
         let spec = spec(py, &text, self.tensor.dims().len())?;
         let storage = beside(&spec, known).map_err(|d| raised(py, &d))?;
         Ok(Tensor::new(self.checked(py)?.with_fill(storage.fill)))
+    }
+
+    /// The tensor with its axes in another order, by the same arrays, if a format has these.
+    fn permuted(&self, order: Vec<usize>) -> Option<Tensor> {
+        let modes: Vec<Mode> = order.into_iter().map(Mode::new).collect();
+        self.tensor.permuted(&modes).map(Tensor::new)
     }
 
     /// Every element as a NumPy array.

@@ -108,6 +108,14 @@ impl Format {
         Format { order: levels.len(), levels }
     }
 
+    /// The format in which the same arrays are the tensor with its modes in another order, of which mode
+    /// `k` is `modes[k]` of this one: csc for csr.
+    pub fn permuted(&self, modes: &[Mode]) -> Result<Format, Misfit> {
+        let place = |m: Mode| modes.iter().position(|&of| of == m).map_or(m, Mode::new);
+        let level = |l: &LevelSpec| LevelSpec { map: l.map.map(place), ..*l };
+        Format::new(self.levels.iter().map(level).collect(), self.order)
+    }
+
     /// The number of modes.
     pub fn order(&self) -> usize {
         self.order

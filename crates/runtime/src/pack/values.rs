@@ -55,6 +55,13 @@ impl<'v> Numbers<'v> {
     /// The bits of a value.
     #[inline]
     pub fn bits(&self, n: usize) -> u128 {
+        // What needs no conversion, most of the time.
+        match (self.vals, self.datatype) {
+            (Values::F64(v), DataType::F64) => return v[n].to_bits().into(),
+            (Values::F32(v), DataType::F32) => return v[n].to_bits().into(),
+            (Values::I64(v), DataType::I64) => return v[n].cast_unsigned().into(),
+            _ => {}
+        }
         let x = self.vals.get(n);
         bits(match self.datatype {
             DataType::Bool => x.convert(Register::Bool),
