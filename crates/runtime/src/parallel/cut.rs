@@ -12,7 +12,7 @@ use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::ids::{Id, TensorId};
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::lower::{Chunks, Cut, Join};
+use tamis_core::lower::{Binding, Chunks, Cut, Join};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
@@ -26,7 +26,8 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, chunks));
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
     let worthwhile = match chunks.join {
-        Join::Shared { .. } | Join::Concatenate | Join::Overlap { .. } => work / call.grain.max(1),
+        Join::Shared { .. } | Join::Overlap { .. } => work / call.grain.max(1),
+        Join::Concatenate => work.saturating_mul(met(call, chunks)) / call.grain.max(1),
         // Each part has a result of its own, which has to be written and read again.
         Join::Combine(_) => {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
@@ -49,6 +50,19 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
         .collect();
     cuts.dedup();
     cuts
+}
+
+/// About how many elements of another operand each element of the one that is cut meets: those of a row of
+/// what is not cut itself, as in products of matrices.
+pub(super) fn met(call: &Call<'_>, chunks: &Chunks) -> u64 {
+    let rows = call.lowered.bindings.iter().filter_map(|binding| {
+        let &Binding::Vals { tensor } = binding else { return None };
+        let is_whole = tensor != call.id && !chunks.leads.contains(&tensor);
+        let whole = call.values[tensor.index()].as_ref().filter(|_| is_whole)?;
+        let rows = (whole.levels().len() > 1).then(|| Lead::down_to(whole, 0).positions())?;
+        Some(whole.vals().len() as u64 / rows.max(1))
+    });
+    rows.max().unwrap_or(1).max(1)
 }
 
 /// How many entries the coordinate of a tensor's first level has that has most.

@@ -34,7 +34,9 @@ use tamis_core::lower::{Chunks, Join};
 /// Runs a kernel in parts.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
-        Join::Shared { .. } | Join::Concatenate => true,
+        Join::Shared { .. } => true,
+        // A result that is far larger than the operands grows in parts that stay in cache.
+        Join::Concatenate => cut::met(call, chunks) == 1,
         // Where no list is in the order of its making, there is one way to store these entries, but
         // for rows without elements.
         Join::Pack { op: None, .. } => {
