@@ -13,10 +13,12 @@
 //! [`Facts::is_once`](crate::cin::simplify::Facts::is_once).
 
 use super::forall::Loop;
-use super::{Code, Lowerer};
+use super::{Code, Lowerer, Scope};
+use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
+use crate::format::LevelMap;
 use crate::ids::{IndexVar, Var};
-use crate::ir::build::{assign, int, lt, sub, when};
+use crate::ir::build::{assign, binary, int, lt, sub, when};
 use crate::ir::{self, Expr, Type};
 
 impl Lowerer<'_> {
@@ -46,6 +48,13 @@ impl Lowerer<'_> {
     pub(super) fn with_rest(&mut self, nest: &mut Loop<'_>, code: Code, rest: &Stmt) -> Code {
         let Some(seen) = nest.seen.take() else { return code };
         let (lo, hi) = self.turns(nest);
+        let hi = match self.program.derived.map(nest.var) {
+            // A place in a block that is larger than the dimension is that of no coordinate.
+            Some(LevelMap::Mod(of, _)) => {
+                binary(BinaryOp::Min, hi, self.size(of, &Scope::default()))
+            }
+            _ => hi,
+        };
         let once = self.case(nest, &[], rest).stmts;
         let mut stmts = vec![assign(seen, int(0))];
         stmts.extend(code.stmts);
