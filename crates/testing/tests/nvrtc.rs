@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use tamis_cuda::nvrtc;
+use tamis_cuda::{limits, nvrtc};
 use tamis_testing::filetest;
 
 /// The architecture of the code.
@@ -45,6 +45,13 @@ fn kernels_compile_without_spills() {
     }
     assert!(compiled >= 9, "only {compiled} files of the gallery have loops for a GPU");
     mistakes_are_told();
+    yardsticks_compile();
+}
+
+/// What the benchmark for GPUs measures a device by.
+fn yardsticks_compile() {
+    let binary = nvrtc::compile(limits::TEXT, ARCHITECTURE).unwrap_or_else(|why| panic!("{why}"));
+    assert!(!binary.log.contains("warning"), "{}", binary.log);
 }
 
 /// What does not compile is a diagnostic that quotes the compiler.

@@ -1,0 +1,123 @@
+//! Matrices and tensors of order 3: stencils, entries anywhere, and power laws.
+
+use tamis::{Coordinates, Values};
+use tamis_testing::random::Random;
+
+/// What an input is like.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Pattern {
+    /// A five-point stencil on a square.
+    Stencil,
+    /// Entries anywhere, more of them in the first rows.
+    Random,
+    /// Entries anywhere, of rows that have half as many where there are twice as many before.
+    PowerLaw,
+}
+
+/// What an input is for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// A trial of the program.
+    Quick,
+    /// Operands of 240 MB and more.
+    Full,
+    /// Matrices whose square is as large as that.
+    Squared,
+}
+
+impl Pattern {
+    /// All of them.
+    pub const ALL: [Pattern; 3] = [Pattern::Stencil, Pattern::Random, Pattern::PowerLaw];
+
+    /// The name in tables.
+    pub fn name(self) -> &'static str {
+        match self {
+            Pattern::Stencil => "stencil",
+            Pattern::Random => "random",
+            Pattern::PowerLaw => "power-law",
+        }
+    }
+
+    /// The entries of a matrix, or of a tensor of order 3.
+    pub fn entries(self, order: usize, size: Size) -> Coordinates {
+        let (rows, count): (u64, usize) = match (order, size) {
+            (2, Size::Quick) => (2_000, 20_000),
+            (2, Size::Full) => (1 << 20, 24_000_000),
+            (2, Size::Squared) => match self {
+                Pattern::PowerLaw => (1 << 17, 1 << 20),
+                _ => (1 << 20, 8_000_000),
+            },
+            (_, Size::Quick) => (200, 20_000),
+            (_, _) => (1 << 12, 24_000_000),
+        };
+        let dims = vec![rows; order];
+        match self {
+            Pattern::Stencil if size == Size::Quick => stencil(40, order),
+            Pattern::Stencil => stencil(2200, order),
+            Pattern::Random => listed(dims, count, &mut |random, rows| {
+                let below = 1 + random.below(rows as usize);
+                random.below(below) as u64
+            }),
+            Pattern::PowerLaw => listed(dims, count, &mut |random, rows| {
+                let share = random.below(STEPS) as f64 / STEPS as f64;
+                ((rows as f64).powf(share) as u64).clamp(1, rows) - 1
+            }),
+        }
+    }
+}
+
+/// So finely are numbers between 0 and 1 drawn.
+const STEPS: usize = 1 << 30;
+
+/// A five-point stencil on a square; of order 3 each entry has a third coordinate below 64.
+fn stencil(side: u64, order: usize) -> Coordinates {
+    let n = side * side;
+    let (mut crds, mut vals) = (vec![vec![]; order], vec![]);
+    for row in 0..n {
+        let (x, y) = (row % side, row / side);
+        let mut push = |column: u64, value: f64| {
+            crds[0].push(row);
+            crds[1].push(column);
+            if let Some(third) = crds.get_mut(2) {
+                third.push(row % 64);
+            }
+            vals.push(value);
+        };
+        if y > 0 {
+            push(row - side, -1.0);
+        }
+        if x > 0 {
+            push(row - 1, -1.0);
+        }
+        push(row, 4.0);
+        if x + 1 < side {
+            push(row + 1, -1.0);
+        }
+        if y + 1 < side {
+            push(row + side, -1.0);
+        }
+    }
+    let dims = [n, n, 64][..order].to_vec();
+    Coordinates { dims, crds, vals: Values::F64(vals) }
+}
+
+/// Entries in rows of someone's choice, anywhere in these.
+fn listed(
+    dims: Vec<u64>,
+    entries: usize,
+    row: &mut dyn FnMut(&mut Random, u64) -> u64,
+) -> Coordinates {
+    let mut random = Random::new(7);
+    let mut crds = vec![Vec::with_capacity(entries); dims.len()];
+    let mut vals = Vec::with_capacity(entries);
+    for _ in 0..entries {
+        for (k, (list, &dim)) in crds.iter_mut().zip(&dims).enumerate() {
+            list.push(match k {
+                0 => row(&mut random, dim),
+                _ => random.below(dim as usize) as u64,
+            });
+        }
+        vals.push(1.0 + random.below(8) as f64);
+    }
+    Coordinates { dims, crds, vals: Values::F64(vals) }
+}
