@@ -1,7 +1,7 @@
 //! The Rust interface: kernels that run again, user operators, and what they refuse.
 
 use tamis::notation::{Operator, OperatorProperties, build, parse_with};
-use tamis::{Kernel, Options, Tensor};
+use tamis::{Backend, Kernel, Options, Tensor};
 
 fn matrix() -> Tensor {
     Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).expect("valid arrays")
@@ -64,4 +64,38 @@ fn user_operators_bring_their_algebra() {
     let kernel = Kernel::of_program(program, &[("x", &x)], &Options::default());
     let results = kernel.expect("a valid program").run(&[("x", &x)]).expect("it runs");
     assert_eq!(results[0].1.vals().as_slice::<f64>(), Some(&[5.0][..]));
+}
+
+/// A chain whose rows stay in registers where they have some lengths, and in memory where they have not:
+/// every backend computes the same bits.
+#[test]
+fn rows_of_every_length() {
+    let text = "A(i,l) = B(i,j) * C(i,k) * D(j,k) * E(j,l)";
+    let number = |at: usize| f64::from((at * 37 % 101) as u32) / 8.0 - 6.0;
+    let dense = |rows: u64, columns: u64| {
+        let vals: Vec<f64> = (0..(rows * columns) as usize).map(number).collect();
+        Tensor::dense(&[rows, columns], vals).expect("as many values as elements")
+    };
+    let pos = vec![0, 3, 3, 10, 12, 13];
+    let crd = vec![0, 2, 5, 0, 1, 2, 3, 4, 5, 6, 3, 6, 1];
+    let vals: Vec<f64> = (0..13).map(number).collect();
+    let b = Tensor::csr([5, 7], pos, crd, vals).expect("valid arrays");
+    for (k, l) in [(64, 64), (32, 32), (16, 31), (17, 33), (0, 64), (1, 65), (8, 128), (70, 1)] {
+        let (c, d, e) = (dense(5, k), dense(7, k), dense(7, l));
+        let operands = [("B", &b), ("C", &c), ("D", &d), ("E", &e)];
+        let result = |backend| {
+            let schedule = tamis::schedule::parse("loopfuse(1)").expect("a command");
+            let options = Options { backend, schedule, ..Options::default() };
+            let kernel = Kernel::compile(text, &operands, &options).expect("a valid program");
+            let results = kernel.run(&operands).expect("it runs");
+            let bits = |values: &[f64]| values.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+            results[0].1.vals().as_slice::<f64>().map(bits)
+        };
+        let expected = result(Backend::Interpreter);
+        for backend in [Backend::Jit, Backend::InterpreterOfVectors, Backend::C] {
+            if backend != Backend::C || tamis::has_c_compiler() {
+                assert_eq!(result(backend), expected, "{k} {l} {backend:?}");
+            }
+        }
+    }
 }

@@ -88,10 +88,12 @@ impl<'r> Generator<'r> {
         let wide = count <= 3 && random.one_in(40);
         if wide {
             widen(random, &mut sizes);
-        } else if count <= 3 && random.one_in(6) {
-            // Long enough for whole vectors and tiles, and what is left over.
+        } else if random.one_in(if count <= 3 { 6 } else { 20 }) {
+            // Long enough for whole vectors and tiles, and what is left over, or nothing left over.
             let v = *random.pick(&vars);
-            sizes.insert(v, 14 + random.below(40) as u64);
+            let any = 14 + random.below(40) as u64;
+            let whole = [16, 32, 64][random.below(3)];
+            sizes.insert(v, if random.one_in(2) { whole } else { any });
         }
         let flavour = match random.below(10) {
             0 => Flavour::MinPlus,

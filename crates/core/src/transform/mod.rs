@@ -14,6 +14,8 @@ mod prefetch;
 #[cfg(test)]
 mod random;
 mod rebase;
+mod registers;
+
 mod room;
 mod segments;
 mod simplify;
@@ -65,7 +67,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 19] = [
+pub const PASSES: [(&str, Pass); 20] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("rebase", |f, _| rebase::rebase(f)),
@@ -77,6 +79,7 @@ pub const PASSES: [(&str, Pass); 19] = [
     ("elements", |f, _| elements::keep(f)),
     ("sums", sums::split),
     ("lanes", lanes::widen),
+    ("registers", registers::keep),
     ("tile", tile::tile),
     ("room", |f, _| room::room(f)),
     ("stream", |f, _| stream::stream(f)),

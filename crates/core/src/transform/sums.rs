@@ -22,7 +22,8 @@
 //! ```
 //!
 //! In a short sum, joining several accumulators takes longer than one waits. Where all operands are contiguous, the accumulators are vectors, but on a GPU. The split is the
-//! same for every processor, so that all of them compute the same bits.
+//! same for every processor, so that all of them compute the same bits. What all terms of a sum of vectors are
+//! multiplied by, their sum is.
 
 use super::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
 use super::ask::Questions;
@@ -89,14 +90,15 @@ fn split_loop(
     let sum = Sum { var: *var, lo: lo.clone(), hi: hi.clone(), total, value, body: body.clone() };
     let lanes = VECTOR_BYTES / if register == Register::F32 { 4 } else { 8 };
     let runs_by_lanes = function.vars.iter().any(|v| v.by_lanes);
+    let (factor, value) = sum.apart();
     let wide = match target.gpu {
         true => None,
-        false => widened_sum(function, &sum, lanes as u16),
+        false => widened_sum(function, &Sum { value, ..sum.clone() }, lanes as u16),
     };
     Some(match wide {
         Some(value) => {
             function.vars[sum.var].by_lanes = false;
-            sum.over_vectors(function, value, lanes)
+            sum.over_vectors(function, factor, value, lanes)
         }
         // Loops around that are to run by lanes are not to ask anything.
         None if target.gpu || target.vector_bytes == 0 || runs_by_lanes => {
@@ -118,16 +120,42 @@ fn widened_sum(function: &Function, sum: &Sum, lanes: u16) -> Option<Expr> {
 }
 
 impl Sum {
-    fn over_vectors(self, function: &mut Function, value: Expr, lanes: i64) -> Vec<Stmt> {
+    /// What every term is multiplied by, if there is something, and the value without it.
+    fn apart(&self) -> (Option<Expr>, Expr) {
+        let Expr::Fma(a, b, total) = &self.value else { return (None, self.value.clone()) };
+        let mut all = vec![];
+        factors(a, &mut all);
+        factors(b, &mut all);
+        let (vary, fixed): (Vec<Expr>, Vec<Expr>) =
+            all.into_iter().partition(|factor| mentions(factor, self.var));
+        let product = |list: &[Expr]| list.iter().cloned().reduce(mul);
+        let value = match vary.split_last() {
+            None => return (None, self.value.clone()),
+            Some((one, [])) => add((**total).clone(), one.clone()),
+            Some((last, others)) => {
+                let others = Box::new(product(others).unwrap_or_else(|| int(1)));
+                Expr::Fma(others, Box::new(last.clone()), total.clone())
+            }
+        };
+        (product(&fixed), value)
+    }
+
+    fn over_vectors(
+        self,
+        function: &mut Function,
+        factor: Option<Expr>,
+        value: Expr,
+        lanes: i64,
+    ) -> Vec<Stmt> {
         let ty = Type { lanes: lanes as u16, ..function.vars[self.total].ty };
         let zero = Expr::Splat(Box::new(self.zero(function)), lanes as u16);
-        self.unrolled(function, ty, zero, value, VECTORS, lanes)
+        self.unrolled(function, ty, zero, (factor, value), VECTORS, lanes)
     }
 
     pub(super) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
         let ty = function.vars[self.total].ty;
         let (zero, value) = (self.zero(function), self.value.clone());
-        self.unrolled(function, ty, zero, value, WAYS, 1)
+        self.unrolled(function, ty, zero, (None, value), WAYS, 1)
     }
 
     /// The value in several turns. Coordinates of 32 bits get names first, one behind the other, so that
@@ -182,7 +210,7 @@ impl Sum {
         function: &mut Function,
         ty: Type,
         zero: Expr,
-        value: Expr,
+        (factor, value): (Option<Expr>, Expr),
         ways: i64,
         lanes: i64,
     ) -> Vec<Stmt> {
@@ -220,7 +248,8 @@ impl Sum {
         stmts.push(Stmt::For { var: self.var, lo, hi, step: stride, body });
         let joined = halves_added(parts);
         let joined = if lanes > 1 { Expr::Sum(Box::new(joined)) } else { joined };
-        let total = binary(BinaryOp::Add, Expr::Var(self.total), joined);
+        let are_some = lt(Expr::Var(begin), Expr::Var(mid));
+        let total = with_terms(Expr::Var(self.total), factor, joined, are_some);
         stmts.push(assign(self.total, total));
         if lanes == 1 {
             let are_all = lt(add(Expr::Var(begin), int(ways - 1)), Expr::Var(end));
@@ -231,6 +260,25 @@ impl Sum {
         let (lo, hi) = (Expr::Var(mid), Expr::Var(end));
         let rest = Stmt::For { var: self.var, lo, hi, step: 1, body: self.body };
         [bounds, stmts, vec![rest]].concat()
+    }
+}
+
+/// A total with the sum of terms, times what they have in common; without terms it stays as it is, whatever
+/// they would be multiplied by.
+fn with_terms(total: Expr, factor: Option<Expr>, terms: Expr, are_some: Expr) -> Expr {
+    let Some(factor) = factor else { return add(total, terms) };
+    let scaled = Expr::Fma(Box::new(factor), Box::new(terms), Box::new(total.clone()));
+    Expr::Select(Box::new(are_some), Box::new(scaled), Box::new(total))
+}
+
+/// The factors of a product.
+fn factors(e: &Expr, found: &mut Vec<Expr>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            factors(a, found);
+            factors(b, found);
+        }
+        e => found.push(e.clone()),
     }
 }
 

@@ -59,13 +59,13 @@ struct Tiled {
 }
 
 /// The dense loop inside a nest.
-struct Inner {
-    var: Var,
-    lo: Expr,
-    hi: Expr,
-    array: Array,
+pub(super) struct Inner {
+    pub(super) var: Var,
+    pub(super) lo: Expr,
+    pub(super) hi: Expr,
+    pub(super) array: Array,
     /// The index of the element for `var` = 0.
-    base: Expr,
+    pub(super) base: Expr,
     value: Expr,
 }
 
@@ -131,8 +131,19 @@ fn tile_nest(
 }
 
 impl Inner {
+    /// Whether it adds to what the elements are.
+    pub(super) fn accumulates(&self) -> bool {
+        contains(&self.value, &self.here(1))
+    }
+
+    /// The elements from the one that the loop's variable names on.
+    fn here(&self, lanes: u16) -> Expr {
+        let index = Box::new(add(self.base.clone(), Expr::Var(self.var)));
+        Expr::Load { array: self.array, index, lanes }
+    }
+
     /// The value of every element, if the statement before the nest gives them one.
-    fn filled_by(&self, before: &Stmt) -> Option<Expr> {
+    pub(super) fn filled_by(&self, before: &Stmt) -> Option<Expr> {
         (self.lo == int(0)).then_some(())?;
         let Stmt::Fill { array, lo, hi, value: value @ Expr::Const(_) } = before else {
             return None;
@@ -159,7 +170,7 @@ fn cascade(registers: i64, lanes: i64, target: Target) -> impl Iterator<Item = (
 }
 
 /// The nest for one tile: accumulators in registers around it.
-fn tiled(
+pub(super) fn tiled(
     function: &mut Function,
     s: &Stmt,
     inner: &Inner,
@@ -170,11 +181,7 @@ fn tiled(
     let ty = Type { register, lanes: lanes as u16 };
     let first = add(inner.base.clone(), Expr::Var(inner.var));
     let place = |k: i64| add(first.clone(), int(k * lanes));
-    let here = Expr::Load {
-        array: inner.array,
-        index: Box::new(add(inner.base.clone(), Expr::Var(inner.var))),
-        lanes: lanes as u16,
-    };
+    let here = inner.here(lanes as u16);
     let wide = widened(function, &inner.value, inner.var, lanes as u16)?;
     let accumulates = contains(&wide, &here);
     let (mut before, mut steps, mut after) = (vec![], vec![], vec![]);
@@ -234,6 +241,11 @@ fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
     Some(found)
 }
 
+/// Whether a nest does nothing that tiles would not repeat.
+pub(super) fn is_tiled(function: &Function, s: &Stmt) -> bool {
+    only_inner(function, std::slice::from_ref(s)).is_some()
+}
+
 /// Whether a loop, by itself, would be tiled.
 pub(super) fn is_tileable(function: &Function, s: &Stmt) -> bool {
     let fixed = |i: Inner| [i.base, i.lo, i.hi].iter().all(|e| !loads(e));
@@ -241,7 +253,7 @@ pub(super) fn is_tileable(function: &Function, s: &Stmt) -> bool {
 }
 
 /// A dense loop whose only store is to consecutive elements.
-fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
+pub(super) fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (_, last) = inlined(body)?;
     let Stmt::Store { array, index, value } = last else { return None };
