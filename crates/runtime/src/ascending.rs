@@ -3,25 +3,31 @@
 //!
 //! ```text
 //! few                   by comparing                              7 2 5             2 5 7
+//! some                  by counting how many are less             2 0 1             2 5 7
 //! many in a short span  as bits, read in order                    bits 2, 5, 7 set  2 5 7
 //! many                  by digits, the least significant first
 //! ```
 //!
-//! The switch points are where nanoseconds per coordinate cross on a server's core (Zen 5), lists of
-//! random coordinates in a span of so many times their number:
+//! The switch points are where nanoseconds per coordinate cross, lists of random coordinates in a span of so
+//! many times their number, or of 2^24:
 //!
-//! | coordinates | comparing | digits | bits, 4 | bits, 64 |
-//! |--:|--:|--:|--:|--:|
-//! | 16 | 8.1 | 8.2 | 1.9 | 6.9 |
-//! | 32 | 2.8 | 6.9 | 2.6 | 7.1 |
-//! | 64 | 3.7 | 4.7 | 2.2 | 6.8 |
-//! | 128 | 4.6 | 4.1 | 1.9 | 6.5 |
-//! | 4096 | 6.9 | 3.5 | 1.4 | 6.3 |
+//! | coordinates | comparing | counting | bits, 4 | digits, 4 | digits, 64 | digits, 2^24 |
+//! |--:|--:|--:|--:|--:|--:|--:|
+//! | 16 | 8.6 | 3.8 | 2.9 | 9.7 | 18.7 | 36.5 |
+//! | 32 | 5.0 | 3.9 | 2.7 | 6.5 | 8.8 | 19.4 |
+//! | 64 | 5.7 | 4.6 | 2.6 | 5.5 | 5.9 | 10.5 |
+//! | 96 | 6.3 | 5.8 | 2.4 | 4.6 | 4.7 | 9.3 |
+//! | 128 | 6.5 | | 2.3 | 4.1 | 4.3 | 8.5 |
+//! | 4096 | 9.6 | | 1.4 | 3.1 | 4.8 | 6.4 |
 
 /// Up to this length lists are sorted by comparing, whatever their span.
 const FEW: usize = 8;
-/// Up to this length a list too wide for bits is sorted by comparing.
-const COMPARED_UP_TO: usize = 80;
+/// Up to this length a list too wide for bits is sorted by counting.
+const COUNTED_UP_TO: usize = 96;
+/// Up to so many coordinates for each digit a list is sorted by comparing.
+const COMPARED_PER_DIGIT: usize = 48;
+/// Coordinates that are compared with one at the same time.
+const LANES: usize = 16;
 /// The span of a list, per coordinate, up to which it is sorted as bits.
 const DENSE: u64 = 16;
 /// Words and coordinates that are held on the stack.
@@ -68,10 +74,14 @@ pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
     }
     let span = most.above(least);
     let dense = span / DENSE <= list.len() as u64;
+    let bits = 64 - span.leading_zeros();
     let done = match list.len() {
         _ if dense => with_room((span / 64 + 1) as usize, |words| as_bits(list, least, words)),
-        0..=COMPARED_UP_TO => None,
-        len => with_room(len, |other| by_digits(list, other, least, 64 - span.leading_zeros())),
+        0..=COUNTED_UP_TO if span <= i32::MAX as u64 => Some(by_counting(list, least)),
+        len if len > COMPARED_PER_DIGIT * bits.div_ceil(8) as usize => {
+            with_room(len, |other| by_digits(list, other, least, bits))
+        }
+        _ => None,
     };
     if done != Some(true) {
         list.sort_unstable();
@@ -88,6 +98,55 @@ fn with_room<T: Coordinate, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> Opt
     many.try_reserve_exact(len).ok()?;
     many.resize(len, T::ZERO);
     Some(f(&mut many))
+}
+
+/// Sorts a list of distinct coordinates within 31 bits of the least by how many are less than each; a list
+/// that repeats one stays as it is, and the answer is no.
+fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
+    let (mut keys, mut places) = ([0i32; COUNTED_UP_TO], [0i32; COUNTED_UP_TO]);
+    for (key, &c) in keys.iter_mut().zip(list.iter()) {
+        *key = c.above(least) as i32;
+    }
+    let len = list.len();
+    counted(&keys, len, &mut places);
+    let sum: i32 = places[..len].iter().sum();
+    if sum as usize != len * (len - 1) / 2 {
+        return false;
+    }
+    for (&key, &place) in keys[..len].iter().zip(&places) {
+        list[place as usize] = least.plus(key as u64);
+    }
+    true
+}
+
+/// How many of the first keys are less than each.
+fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { counted_wide(keys, len, less) };
+    }
+    counted_plain(keys, len, less);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn counted_wide(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+    counted_plain(keys, len, less);
+}
+
+#[inline(always)]
+fn counted_plain(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+    let blocks = keys.chunks_exact(LANES).zip(less.chunks_exact_mut(LANES));
+    for (block, less) in blocks.take(len.div_ceil(LANES)) {
+        let mut counts = [0; LANES];
+        for &other in &keys[..len] {
+            for (count, &key) in counts.iter_mut().zip(block) {
+                *count += i32::from(key > other);
+            }
+        }
+        less.copy_from_slice(&counts);
+    }
 }
 
 /// Sorts a list of distinct coordinates; a list that repeats one stays as it is, and the answer is no.
@@ -162,9 +221,9 @@ mod tests {
             (state >> 20) % bound
         };
         let lengths =
-            [0, 1, 2, FEW, FEW + 1, 60, COMPARED_UP_TO, COMPARED_UP_TO + 1, 255, 257, 5000];
+            [0, 1, 2, FEW, FEW + 1, 16, 60, COUNTED_UP_TO, COUNTED_UP_TO + 1, 255, 257, 5000];
         for len in lengths {
-            for per in [1, 2, DENSE, DENSE + 1, 1 << 14] {
+            for per in [1, 2, DENSE, DENSE + 1, 1 << 14, 1 << 30] {
                 let bound = (len as u64 * per).max(1);
                 let base = random(1 << 30);
                 let repeated: Vec<u64> = (0..len).map(|_| base + random(bound)).collect();
