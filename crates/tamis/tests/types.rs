@@ -149,3 +149,33 @@ fn nothing_times_nothing_is_nothing_whatever_it_is_filled_with() {
         }
     }
 }
+
+/// The type of a result is that of its operands, in whatever format these are sliced.
+#[test]
+fn types_of_slices_do_not_depend_on_formats() {
+    for datatype in [DataType::Bool, DataType::I8, DataType::F16, DataType::F64] {
+        for format in ["csr", "dense", "bcsr(2,3)", "dia", "csb(2,2)"] {
+            let crds = vec![vec![0, 1, 1, 5], vec![2, 0, 4, 6]];
+            let list =
+                Coordinates { dims: vec![6, 8], crds, vals: Values::F64(vec![1.0, 0.0, 1.0, 1.0]) };
+            let storage = tamis::format::parse(format, Some(2)).expect("a format");
+            let storage = storage.resolve(datatype).expect("a storage");
+            let e = tamis::pack(&list, &storage, Duplicates::Sum).expect("a tensor");
+            for text in [
+                "C(i,j) = E(i,j[0:8:2])",
+                "C(i,j[0:4]) = E(i,j[0:8:2]); C(i,j[4:8]) = E(i,j[1:8:2])",
+            ] {
+                let mut options = Options::default();
+                options.dims.insert("j".to_owned(), 4);
+                options
+                    .shapes
+                    .insert("C".to_owned(), vec![6, if text.contains(';') { 8 } else { 4 }]);
+                let kernel = Kernel::compile(text, &[("E", &e)], &options);
+                let results = kernel.and_then(|kernel| kernel.run(&[("E", &e)]));
+                let results = results.unwrap_or_else(|d| panic!("{text} {format}: {d}"));
+                let (_, c) = results.last().expect("a result");
+                assert_eq!(c.vals().datatype(), datatype, "{text} {format}");
+            }
+        }
+    }
+}

@@ -144,7 +144,10 @@ impl Legaliser<'_> {
         complex::check_operators(&self.program, source, statement, &value)?;
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),
-            false => slices::Written { vars: statement.result.indices.clone(), value, compute },
+            false => {
+                let (vars, value) = (statement.result.indices.clone(), self.sliceable(value));
+                slices::Written { vars, value, compute }
+            }
         };
         let slices::Written { vars, value, compute } = written;
         let datatype = wanted.unwrap_or(types::value_type(&self.program, &value, compute));
@@ -174,19 +177,18 @@ impl Legaliser<'_> {
 
     /// The right side with the tensors' present values, and the result's own for `op=`.
     fn with_previous(
-        &mut self,
+        &self,
         source: &notation::Program,
         statement: &notation::Statement,
     ) -> Result<Expr, Diagnostic> {
         let value = self.present(source, statement.value.clone())?;
-        let value = match (statement.accumulate, self.current.get(&statement.result.tensor)) {
+        Ok(match (statement.accumulate, self.current.get(&statement.result.tensor)) {
             (Some(op), Some(&tensor)) => {
                 let old = Expr::Access(Access { tensor, ..statement.result.clone() });
                 Expr::Binary(op.binary(), Box::new(old), Box::new(value))
             }
             _ => value,
-        };
-        Ok(self.sliceable(value))
+        })
     }
 
     /// A value with every tensor of the notation replaced by the one that holds its present value.

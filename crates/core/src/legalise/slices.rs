@@ -49,7 +49,8 @@ impl Legaliser<'_> {
         (0..order).map(mode).collect()
     }
 
-    /// The value with slices only of tensors whose levels there are modes; others are copied.
+    /// The value with slices only of tensors whose levels there are modes; others are copied, in the type
+    /// that sums have, so that the type of the value has to be known before.
     pub(super) fn sliceable(&mut self, value: Expr) -> Expr {
         let Expr::Access(access) = value else {
             return value.map_children(&mut |child| self.sliceable(child));
@@ -124,6 +125,7 @@ impl Legaliser<'_> {
         });
         let both = both.unwrap_or_else(|| value.clone());
         let compute = types::compute_type(&self.program, &both, wanted);
+        let value = self.sliceable(value);
         let part = self.part(&result.indices, value, compute);
         let otherwise = old.unwrap_or_else(|| {
             let value = Expr::Access(part.clone());
