@@ -70,24 +70,51 @@ pub(crate) struct Frame {
     owned: Vec<usize>,
     /// Where the parts begin and end.
     interval: Option<(usize, usize)>,
+    /// From where on local arrays are.
+    locals: usize,
     /// Memory of the part that is computed, which a slot points to.
     pub(crate) lent: Option<Buffer>,
 }
 
 impl Drop for Frame {
     fn drop(&mut self) {
-        for &place in &self.owned {
-            if self.slots[place] != 0 {
-                let address = self.slots[place] as *mut u8;
-                // SAFETY: the slot holds memory of the malloc family that is owned here; what was
-                // taken over left a null.
-                drop(unsafe { Buffer::from_malloc(address, 0, DataType::Bool) });
-            }
-        }
+        self.owned.iter().for_each(|&place| free(&mut self.slots[place]));
+    }
+}
+
+/// Frees an owned array.
+fn free(slot: &mut u64) {
+    if *slot != 0 {
+        // SAFETY: the slot holds memory of the malloc family that is owned here; what was taken over left a
+        // null.
+        drop(unsafe { Buffer::from_malloc(*slot as *mut u8, 0, DataType::Bool) });
+        *slot = 0;
+    }
+}
+
+/// Local arrays that no frame has at present.
+pub(crate) struct Locals(Vec<u64>);
+
+impl Drop for Locals {
+    fn drop(&mut self) {
+        self.0.chunks_mut(2).for_each(|slots| free(&mut slots[0]));
     }
 }
 
 impl Frame {
+    /// Takes the local arrays out: results wait for others, what they were computed in does not.
+    pub(crate) fn take_locals(&mut self) -> Locals {
+        let slots = &mut self.slots[self.locals..];
+        let taken = Locals(slots.to_vec());
+        slots.fill(0);
+        taken
+    }
+
+    /// Gives a frame whose local arrays were taken out others of the same kernel.
+    pub(crate) fn give_locals(&mut self, mut locals: Locals) {
+        self.slots[self.locals..].swap_with_slice(&mut locals.0);
+    }
+
     /// Sets the part to compute.
     pub(crate) fn set_interval(&mut self, begin: i64, end: i64) {
         if let Some((from, to)) = self.interval {
@@ -175,7 +202,7 @@ impl Call<'_> {
     pub(crate) fn frame(&self, shared: Option<*mut u8>) -> Result<Frame, Diagnostic> {
         let function = &self.lowered.function;
         let slots = Vec::with_capacity(2 * function.params.len() + 8);
-        let mut frame = Frame { slots, owned: vec![], interval: None, lent: None };
+        let mut frame = Frame { slots, owned: vec![], interval: None, locals: 0, lent: None };
         let mut interval = [0; 2];
         for (param, binding) in function.params.iter().zip(&self.lowered.bindings) {
             let place = frame.slots.len();
@@ -191,6 +218,7 @@ impl Call<'_> {
                 }
             }
         }
+        frame.locals = frame.slots.len();
         for _ in function.locals() {
             frame.owned.push(frame.slots.len());
             frame.slots.extend([0, 0]);

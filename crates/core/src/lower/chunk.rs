@@ -21,6 +21,7 @@ use crate::ids::{IndexVar, TensorId, Var};
 use crate::ir::build::{assign, binary, lt};
 use crate::ir::{self, Expr, Param};
 use crate::iteration::lattice::Lattice;
+use crate::level::Part;
 use crate::notation::{self, Access};
 
 /// How a kernel may be cut into parts, and how their results become one.
@@ -37,6 +38,20 @@ pub struct Chunks {
     /// Tensors, operands or the result, whose first level is over what was cut into iterations:
     /// they tell where the work is. There may be none if the variable has a size.
     pub leads: Vec<TensorId>,
+    /// Where entries of these choose rows of others.
+    pub meetings: Vec<Meeting>,
+}
+
+/// A level whose coordinates choose rows of another tensor, as those of the first factor of a product of
+/// matrices do of the second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// The tensor that chooses.
+    pub lead: TensorId,
+    /// Its level.
+    pub level: usize,
+    /// The tensor whose first level the coordinates are of; it has a place for each of them.
+    pub met: TensorId,
 }
 
 /// Why a kernel runs in one part.
@@ -127,7 +142,8 @@ impl Lowerer<'_> {
             }
         }
         let (first, last) = self.interval(var, cut);
-        let chunks = Chunks { cut, join, var, scale, leads };
+        let meetings = self.meetings(&leads, body);
+        let chunks = Chunks { cut, join, var, scale, leads, meetings };
         Ok(Interval { chunks, first, last })
     }
 
@@ -196,6 +212,28 @@ impl Lowerer<'_> {
             Root::Positions(tensor, _) | Root::Level(tensor, _) => vec![tensor],
         };
         Some((scale, leads))
+    }
+
+    /// Where coordinates of these tensors choose rows of others.
+    fn meetings(&self, leads: &[TensorId], body: &Stmt) -> Vec<Meeting> {
+        let mut accesses = super::resolve::distinct(body);
+        accesses.retain(|access| !access.is_sliced());
+        let (choose, chosen): (Vec<Access>, Vec<Access>) =
+            accesses.into_iter().partition(|access| leads.contains(&access.tensor));
+        let mut meetings = vec![];
+        for lead in &choose {
+            for (level, (spec, var)) in self.program.levels(lead).into_iter().enumerate() {
+                let over = |access: &&Access| {
+                    let levels = self.program.levels(access);
+                    let first = levels.first().filter(|_| levels.len() > 1);
+                    first.is_some_and(|(l, v)| *v == var && l.kind.properties().full)
+                };
+                let met = chosen.iter().filter(over).filter(|_| spec.has(Part::Crd));
+                let lead = lead.tensor;
+                meetings.extend(met.map(|access| Meeting { lead, level, met: access.tensor }));
+            }
+        }
+        meetings
     }
 
     /// A level that stores a variable.

@@ -12,7 +12,7 @@ use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::ids::{Id, TensorId};
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::lower::{Binding, Chunks, Cut, Join};
+use tamis_core::lower::{Chunks, Cut, Join};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
@@ -27,7 +27,11 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
     let worthwhile = match chunks.join {
         Join::Shared { .. } | Join::Overlap { .. } => work / call.grain.max(1),
-        Join::Concatenate => work.saturating_mul(met(call, chunks)) / call.grain.max(1),
+        // Each part clears what rows are gathered in.
+        Join::Concatenate => {
+            let least = call.grain.max(width(call, chunks) / CLEARED);
+            work.saturating_mul(met(call, chunks)) / least.max(1)
+        }
         // Each part has a result of its own, which has to be written and read again.
         Join::Combine(_) => {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
@@ -52,18 +56,37 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
     cuts
 }
 
-/// About how many elements of another operand each element of the one that is cut meets: those of a row of
-/// what is not cut itself, as in products of matrices.
+/// About how many elements of another operand each entry of the one that is cut meets, by some of its
+/// entries: those of the row that its coordinate chooses, as in products of matrices.
 pub(super) fn met(call: &Call<'_>, chunks: &Chunks) -> u64 {
-    let rows = call.lowered.bindings.iter().filter_map(|binding| {
-        let &Binding::Vals { tensor } = binding else { return None };
-        let is_whole = tensor != call.id && !chunks.leads.contains(&tensor);
-        let whole = call.values[tensor.index()].as_ref().filter(|_| is_whole)?;
-        let rows = (whole.levels().len() > 1).then(|| Lead::down_to(whole, 0).positions())?;
-        Some(whole.vals().len() as u64 / rows.max(1))
+    let averages = chunks.meetings.iter().filter_map(|meeting| {
+        let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_ref());
+        let lead = Lead::down_to(lead?, meeting.level);
+        let met = met.filter(|tensor| !tensor.vals().is_empty())?;
+        let met = Lead::down_to(met, met.levels().len() - 1);
+        let (view, count) = (lead.views.last()?, u64::try_from(lead.work).unwrap_or(u64::MAX));
+        let asked = count.min(ASKED);
+        let rows = (0..asked).map(|k| {
+            let chosen = view.coordinate((u128::from(k) * lead.work / u128::from(asked)) as u64);
+            let row = u64::try_from(chosen).unwrap_or(0).min(met.positions() - 1);
+            met.before(row + 1) - met.before(row)
+        });
+        u64::try_from(rows.sum::<u128>()).ok()?.checked_div(asked)
     });
-    rows.max().unwrap_or(1).max(1)
+    averages.max().unwrap_or(1).max(1)
 }
+
+/// So many entries tell how long the rows are that all of them choose.
+const ASKED: u64 = 256;
+
+/// The largest dimension of the result but for those that are cut: rows are gathered in as many places.
+fn width(call: &Call<'_>, chunks: &Chunks) -> u64 {
+    let inner = call.target.modes.iter().filter(|var| **var != chunks.var);
+    inner.map(|&var| call.dims[var]).max().unwrap_or(1)
+}
+
+/// So many places are cleared in the time of one multiplication.
+const CLEARED: u64 = 64;
 
 /// How many entries the coordinate of a tensor's first level has that has most.
 pub fn longest_row(tensor: &Tensor) -> u64 {

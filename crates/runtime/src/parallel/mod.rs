@@ -148,7 +148,7 @@ fn in_parts<J: Joined>(
 ) -> Result<(), Diagnostic> {
     let parts = cuts.len() + 1;
     let line = Mutex::new(Line { told: 0, waiting: vec![], failure: None });
-    let (next, idle) = (AtomicUsize::new(0), Mutex::new(vec![]));
+    let (next, idle, spare) = (AtomicUsize::new(0), Mutex::new(vec![]), Mutex::new(vec![]));
     let interrupt = Interrupt::current();
     let work = || {
         loop {
@@ -158,19 +158,23 @@ fn in_parts<J: Joined>(
             }
             let begin = if k == 0 { i64::MIN } else { cuts[k - 1] };
             let part = Part { begin, end: cuts.get(k).copied().unwrap_or(i64::MAX) };
-            let left: Option<Frame> = idle.lock().ok().and_then(|mut idle: _| Vec::pop(&mut idle));
+            let left: Option<Frame> = taken(&idle);
             let goes_on = interrupt.as_ref().map_or(Ok(()), Interrupt::check);
             let done = goes_on.and_then(|()| left.map_or_else(frame, Ok)).and_then(|mut frame| {
                 frame.set_interval(part.begin, part.end);
+                if let Some(locals) = taken(&spare) {
+                    frame.give_locals(locals);
+                }
                 joined.begin(call, part, &mut frame)?;
-                call.enter(&mut frame).map(|()| frame)
+                call.enter(&mut frame)?;
+                // The part may wait for others before it.
+                put(&spare, frame.take_locals());
+                Ok(frame)
             });
             let told = line.lock().map(|mut line| line.tell(call, k, part, done, joined));
             for (mut frame, rest) in told.unwrap_or_default() {
                 joined.rest(rest, &mut frame);
-                if let Ok(mut idle) = idle.lock() {
-                    idle.push(frame);
-                }
+                put(&idle, frame);
             }
         }
     };
@@ -190,6 +194,18 @@ fn in_parts<J: Joined>(
         Ok(None) => Ok(()),
         Ok(Some((_, diagnostic))) => Err(diagnostic),
         Err(_) => Err(call.failed(Status::OutOfMemory)),
+    }
+}
+
+/// Something that another part has no more use for.
+fn taken<T>(left: &Mutex<Vec<T>>) -> Option<T> {
+    left.lock().ok()?.pop()
+}
+
+/// Leaves something for another part.
+fn put<T>(left: &Mutex<Vec<T>>, one: T) {
+    if let Ok(mut left) = left.lock() {
+        left.push(one);
     }
 }
 
