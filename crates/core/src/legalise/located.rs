@@ -6,9 +6,10 @@
 //! forall(l, forall(j, D_located(l,j) = D(l,j)))          D_located: (dense, bitmap)
 //! ```
 //!
-//! A merge looks at each entry of both rows and cannot foresee which comes next. The cost rule: the copy has no
-//! more places than merges would look at entries of it, nor than fit a cache; a search in what has far more
-//! entries is faster than a look at each of these (`super::skewed`).
+//! A merge looks at each entry of both rows (or vectors) and cannot foresee which comes next. The cost rule: the
+//! copy has no more places than merges would look at entries of it, nor than fit a cache; a search in what has
+//! far more entries is faster than a look at each of these (`super::skewed`). One of the operands that meet keeps
+//! telling which coordinates to visit.
 
 use super::order::distinct;
 use super::skewed::SKEWED;
@@ -21,7 +22,8 @@ use crate::notation::{Access, Expr};
 /// Most places of a copy.
 const MOST_PLACES: f64 = (1 << 22) as f64;
 
-/// A row that changes with a loop further inside is worth so many times as few entries.
+/// To visit a row that changes with a loop one further inside has to save so many times as many looks: a
+/// row that stays is in cache.
 const CHANGES: f64 = 4.0;
 
 impl Legaliser<'_> {
@@ -41,8 +43,8 @@ impl Legaliser<'_> {
         task
     }
 
-    /// Of the operands that meet at a loop inside of others, those to copy: all that can be, but one of those
-    /// with the fewest entries there that changes least often, if no other is left to tell what to visit.
+    /// Of the operands that meet at a loop inside of others, those to copy: all that are worth it. If that is
+    /// all of them, one is left to tell what to visit, with few entries there and that changes seldom.
     fn to_locate(&self, task: &Task, var: IndexVar, outer: &[IndexVar]) -> Vec<Access> {
         let lists = |a: &Access| {
             let levels = self.program.levels(a);
@@ -72,15 +74,25 @@ impl Legaliser<'_> {
         small
     }
 
-    /// How often loops over these variables come to what is inside of them, at least.
+    /// About how often loops over these variables come to what is inside of them: as often as the operand has
+    /// entries there that decides for most of the loops, or, if all of these are dense, as there are places.
     fn merges_of(&self, task: &Task, outer: &[IndexVar]) -> f64 {
-        let operands = distinct(&task.value);
-        let turns = operands.iter().filter_map(|a| {
-            let levels = self.positions(a)?.into_iter();
-            let led = levels.take_while(|(_, of, _)| outer.contains(of));
-            led.last().map(|(_, _, positions)| positions)
-        });
-        turns.fold(1.0, f64::max)
+        let (mut deciding, mut turns, mut places) = (0, f64::INFINITY, 1.0f64);
+        for access in distinct(&task.value) {
+            let levels = self.positions(&access).unwrap_or_default();
+            let led = levels.iter().take_while(|(_, of, _)| outer.contains(of)).count();
+            let Some(&(.., positions)) = led.checked_sub(1).map(|last| &levels[last]) else {
+                continue;
+            };
+            let is_list = levels[..led].iter().any(|(level, ..)| !level.kind.properties().full);
+            if !is_list {
+                places = places.max(positions);
+            } else if led >= deciding && self.ways().decides(&access, task) {
+                turns = if led > deciding { positions } else { turns.min(positions) };
+                deciding = led;
+            }
+        }
+        if deciding > 0 { turns.max(1.0) } else { places }
     }
 
     /// The places of a copy of an operand with rows over what the other loops know, if it can have these.

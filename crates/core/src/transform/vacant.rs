@@ -62,17 +62,23 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
     }
     let mut changed = vec![*var];
     assigned(body, &mut changed);
-    let is_same = |e: &Expr| {
-        loads(e) && reads_inputs_only(function, e) && !changed.iter().any(|v| mentions(e, *v))
-    };
-    let mut wanted = vec![];
-    conditions(&cond, &mut |e| wanted.push(names.resolved(e)));
-    wanted.retain(is_same);
+    let is_same =
+        |e: &Expr| reads_inputs_only(function, e) && !changed.iter().any(|v| mentions(e, *v));
+    let (mut wanted, mut guarded) = (vec![lt(lo.clone(), hi.clone())], false);
+    conditions(&cond, &mut |e| {
+        let resolved = names.resolved(e);
+        // What stands behind a condition that is not asked may read only where that holds.
+        match is_same(&resolved) && !(guarded && loads(e)) {
+            true if wanted.contains(&resolved) => {}
+            true => wanted.push(resolved),
+            false => guarded = true,
+        }
+    });
     // What is assigned has to be as it was if no turn comes.
-    if wanted.is_empty() || changed.iter().any(|v| after(*v)) {
+    if !wanted[1..].iter().any(loads) || changed.iter().any(|v| after(*v)) {
         return None;
     }
-    Some(all([lt(lo.clone(), hi.clone())].into_iter().chain(wanted)))
+    Some(all(wanted))
 }
 
 /// The conditions that hold together.
@@ -133,6 +139,9 @@ mod tests {
             "for k in 0..n { for q in pos[k]..pos[k + 1] { y[q] = 1.0 } }".to_owned(),
             // Something beside them.
             format!("for j in 0..n {{ y[j] = 0.0 q = pos[k] end = pos[k + 1] {merge} }}"),
+            // What may not be read where the other condition does not hold.
+            "for j in 0..n { while j < k && crd[k] < n { y[j] = 1.0 k = k + 1 } }".to_owned(),
+            "for j in 0..n { if p < j && crd[k] < n { y[j] = 1.0 } }".to_owned(),
             // What turns leave is read.
             format!("for j in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }} y[q] = 0.0"),
             format!(
