@@ -3,6 +3,7 @@
 //!
 //! ```text
 //! few                   by comparing                              7 2 5             2 5 7
+//! some, nearly in order by insertion
 //! some                  by counting how many are less             2 0 1             2 5 7
 //! many in a short span  as bits, read in order                    bits 2, 5, 7 set  2 5 7
 //! many                  by digits, the least significant first
@@ -22,6 +23,9 @@
 
 /// Up to this length lists are sorted by comparing, whatever their span.
 const FEW: usize = 8;
+/// Up to this length a list with few descents is sorted by insertion: rows of structured matrices, whose next
+/// one is alike.
+const NEARLY_UP_TO: usize = 32;
 /// Up to this length a list too wide for bits is sorted by counting.
 const COUNTED_UP_TO: usize = 96;
 /// Up to so many coordinates for each digit a list is sorted by comparing.
@@ -63,14 +67,17 @@ pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
     if list.len() <= FEW {
         return list.sort_unstable();
     }
-    let mut ascending = true;
+    let mut descents = 0;
     let (mut least, mut most) = (list[0], list[0]);
     for pair in list.windows(2) {
-        ascending &= pair[0] <= pair[1];
+        descents += usize::from(pair[0] > pair[1]);
         (least, most) = (least.min(pair[1]), most.max(pair[1]));
     }
-    if ascending {
+    if descents == 0 {
         return;
+    }
+    if list.len() <= NEARLY_UP_TO && descents * 4 <= list.len() {
+        return by_insertion(list);
     }
     let span = most.above(least);
     let dense = span / DENSE <= list.len() as u64;
@@ -85,6 +92,18 @@ pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
     };
     if done != Some(true) {
         list.sort_unstable();
+    }
+}
+
+/// Sorts a list that nearly ascends.
+fn by_insertion<T: Coordinate>(list: &mut [T]) {
+    for k in 1..list.len() {
+        let (c, mut to) = (list[k], k);
+        while to > 0 && list[to - 1] > c {
+            list[to] = list[to - 1];
+            to -= 1;
+        }
+        list[to] = c;
     }
 }
 
@@ -228,8 +247,10 @@ mod tests {
                 let base = random(1 << 30);
                 let repeated: Vec<u64> = (0..len).map(|_| base + random(bound)).collect();
                 let mut distinct: Vec<u64> = (0..len as u64).map(|n| base + n * per).collect();
+                let mut nearly = distinct.clone();
+                nearly.rotate_left(len / 3);
                 (1..len).for_each(|n| distinct.swap(n, random(n as u64 + 1) as usize));
-                for list in [repeated, distinct] {
+                for list in [repeated, distinct, nearly] {
                     check(&list);
                     check(&list.iter().map(|&c| c as u32).collect::<Vec<_>>());
                     check(&list.iter().map(|&c| c as u16).collect::<Vec<_>>());
