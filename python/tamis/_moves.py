@@ -79,8 +79,8 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
         end += part.shape[axis]
     shape[axis] = end
-    if axis == 0 and all(part.format == "csr" for part in tensors):
-        return _rows_joined(tensors, tuple(shape))
+    if all(part.format == "csr" for part in tensors):
+        return (_columns_joined if axis else _rows_joined)(tensors, tuple(shape))
     begin = 0
     for part in tensors:
         own, own_values = part.entries()
@@ -105,6 +105,28 @@ def _rows_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
         pos = pos.astype(crd.dtype)
     values = np.concatenate([part.values for part in tensors])
     return tensors[0]._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
+
+
+def _columns_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """Matrices side by side: each of their rows goes to its place in the row of all."""
+    for part in tensors:
+        part.validate()
+    ends = [part.levels[1]["pos"].astype(np.int64) for part in tensors]
+    pos = np.sum(ends, axis=0)
+    stored = int(pos[-1])
+    largest = max(stored, shape[1])
+    width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+    crd = np.empty(stored, dtype=width)
+    values = np.empty(stored, dtype=np.result_type(*(part.values for part in tensors)))
+    begins, columns = pos[:-1].copy(), 0
+    for part, own in zip(tensors, ends):
+        lengths = np.diff(own)
+        places = np.repeat(begins - own[:-1], lengths) + np.arange(own[-1])
+        crd[places] = part.levels[1]["crd"] + width(columns)
+        values[places] = part.values
+        begins += lengths
+        columns += part.shape[1]
+    return tensors[0]._of_levels(shape, [{}, {"pos": pos.astype(width), "crd": crd}], values)
 
 
 def flip(x: Any, axis: Any) -> Tensor:

@@ -165,6 +165,36 @@ def rows(tensor: Tensor, selection: Selection) -> Tensor | None:
     return tensor._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
 
 
+def columns(tensor: Tensor, selection: Selection) -> Tensor | None:
+    """What a key selects that names nothing but columns of csr, each once, by its arrays."""
+    if tensor.format != "csr" or len(selection.chosen) != 2:
+        return None
+    first, wanted = selection.chosen
+    size, stored = tensor.shape[1], len(tensor.values)
+    if first is not None or not isinstance(wanted, np.ndarray):
+        return None
+    if size > 4 * (stored + len(wanted)) or len(wanted) > np.iinfo(np.int32).max:
+        return None
+    tensor.validate()
+    level = tensor.levels[1]
+    places = np.full(size, -1, dtype=level["crd"].dtype)
+    places[wanted] = np.arange(len(wanted))
+    if not np.array_equal(places[wanted], np.arange(len(wanted))):
+        return None
+    found = places[level["crd"]]
+    kept = found >= 0
+    pos = np.concatenate([[0], np.cumsum(kept)]).astype(level["pos"].dtype)[level["pos"]]
+    levels, values = [{}, {"pos": pos, "crd": found[kept]}], tensor.values[kept]
+    shape = (tensor.shape[0], len(wanted))
+    if (wanted[1:] > wanted[:-1]).all():
+        return tensor._of_levels(shape, levels, values)
+    return tensor._of_levels(shape, levels, values, format=_ANY_ORDER).asformat("csr")
+
+
+#: csr whose rows are in any order. That their columns differ is known: finding out takes long.
+_ANY_ORDER = "(i, j) -> (i: dense, j: compressed(nonordered, nonunique))"
+
+
 def _rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
     """How many entries some rows of csr have, their columns and their values."""
     tensor.validate()

@@ -18,7 +18,7 @@ from ._expressions import Expression, compute, order_of
 from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
 from ._programs import check_text, compile
-from ._select import entries, expression, ordered, picks, rows
+from ._select import columns, entries, expression, ordered, picks, rows
 
 #: From so many values on a kernel of its own selects slices: compiling it takes some milliseconds.
 _MANY = 1 << 17
@@ -101,10 +101,11 @@ class Tensor(Operators, _native.Tensor):
         levels: list[dict[str, np.ndarray[Any, Any]]],
         values: np.ndarray[Any, Any],
         fill: Any = None,
+        format: str | None = None,
     ) -> Tensor:
-        """A tensor in the same format of copies of these arrays."""
+        """A tensor in the same format, or another, of copies of these arrays."""
         fill = self.fill_value if fill is None else fill
-        storage = f"{self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
+        storage = f"{format or self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
         made = _native.Tensor.of_arrays(shape, storage, levels, values)
         return Tensor(made.copied())
 
@@ -196,6 +197,8 @@ class Tensor(Operators, _native.Tensor):
             made = compile(text, format=usual, dtype=self.dtype)(self)
             return made if made.shape == shape else made.reshape(shape)
         made = rows(self, selection)
+        if made is None:
+            made = columns(self, selection)
         if made is None:
             coords, values = entries(self, selection)
             sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]

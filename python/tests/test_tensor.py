@@ -128,6 +128,19 @@ def test_rows_one_behind_the_other(rows, fill, data, seed):
     dtypes = st.sampled_from(["f8", "f4", "i8"])
     made = [array(seed + k, (n, 3), data.draw(dtypes)) + fill for k, n in enumerate(rows)]
     same(np.concatenate([tensor(x, "csr") for x in made]), np.concatenate(made))
+    wide = [x.T for x in made]
+    same(np.concatenate([tensor(x, "csr") for x in wide], axis=1), np.concatenate(wide, axis=1))
+
+
+@given(st.integers(0, 4), st.integers(1, 6), st.sampled_from([0, 1]), st.data(), seeds)
+def test_columns_that_an_array_names(rows, columns, fill, data, seed):
+    made = array(seed, (rows, columns)) + fill
+    found = tensor(made, "csr")
+    wanted = st.lists(st.integers(-columns, columns - 1), max_size=6)
+    for which in (data.draw(wanted), data.draw(st.permutations(range(columns)))):
+        same(found[:, np.array(which, dtype=int)], made[:, np.array(which, dtype=int)])
+    mask = np.array(data.draw(st.lists(st.booleans(), min_size=columns, max_size=columns)))
+    same(found[:, mask], made[:, mask])
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=3), st.data(), seeds)
