@@ -15,6 +15,8 @@ pub fn cases() -> Vec<Case> {
         sort(DataType::Bool),
         fill(),
         hints(),
+        streamed(DataType::F64, Buffer::F64((0..64).map(f64::from).collect())),
+        streamed(DataType::F32, Buffer::F32((0..64u8).map(f32::from).collect())),
         neighbours(DataType::I32, Buffer::I32(vec![-1, i32::MIN, 5, i32::MAX])),
         neighbours(DataType::U32, Buffer::U32(vec![u32::MAX, 1 << 31, 5, 0])),
         bounds(),
@@ -26,6 +28,21 @@ pub fn cases() -> Vec<Case> {
         unused(),
         scalars(),
     ]
+}
+
+/// Lines that are stored past the caches, where those of memory begin and elsewhere.
+fn streamed(elem: DataType, from: Buffer) -> Case {
+    let mut case = Case::new(&format!("compute_streamed_{elem}"));
+    let (i, lanes) = (case.index("i"), 64 / elem.size());
+    let from = case.input("from", from);
+    for at in 0..lanes {
+        let to = case.output(&format!("to_{at}"), elem, 64 + lanes);
+        case.function.arrays[to].streamed = true;
+        let index = Box::new(Expr::Var(i));
+        let line = Expr::Load { array: from, index, lanes: lanes as u16 };
+        case.each(i, 64, lanes, (to, at), line);
+    }
+    case
 }
 
 fn copy(case: &mut Case, i: Var, from: Array, n: i64) {

@@ -84,6 +84,9 @@ impl<'f> Writer<'f> {
         for local in self.function.locals().filter(|a| self.uses.touches(*a)) {
             let _ = writeln!(out, "  free({});", self.array(local));
         }
+        if self.text.contains("tamis_stream_") {
+            out.push_str("  tamis_streamed();\n");
+        }
         out.push_str(if self.fails { "  return status;\n}\n" } else { "  return 0;\n}\n" });
         out.push_str(&self.entry());
         out

@@ -124,7 +124,50 @@ fn helper(word: &str) -> Option<String> {
         .or_else(|| lists::helper(word))
 }
 
-const HELPERS: [(&str, &str); 24] = [
+const HELPERS: [(&str, &str); 27] = [
+    (
+        "tamis_stream_f64x8",
+        "/* Stores a line past the caches if it begins where one does. */
+static inline void tamis_stream_f64x8(double *to, f64x8 value) {
+  if (((uintptr_t)to & 63) == 0) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (f64x8 *)to);
+    return;
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntpd512(to, value);
+    return;
+#endif
+  }
+  *(f64x8_at *)to = value;
+}",
+    ),
+    (
+        "tamis_stream_f32x16",
+        "/* Stores a line past the caches if it begins where one does. */
+static inline void tamis_stream_f32x16(float *to, f32x16 value) {
+  if (((uintptr_t)to & 63) == 0) {
+#if defined(__clang__)
+    __builtin_nontemporal_store(value, (f32x16 *)to);
+    return;
+#elif defined(__AVX512F__)
+    __builtin_ia32_movntps512(to, value);
+    return;
+#endif
+  }
+  *(f32x16_at *)to = value;
+}",
+    ),
+    (
+        "tamis_streamed",
+        "/* What went past the caches is there for other threads. */
+static inline void tamis_streamed(void) {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#else
+  __sync_synchronize();
+#endif
+}",
+    ),
     (
         "tamis_prefetch",
         "/* A hint; the place may lie outside the array, so its address is computed as a number. */

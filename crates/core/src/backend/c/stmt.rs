@@ -3,11 +3,12 @@
 use super::Writer;
 use super::names::ArrayNames;
 use super::types::{element, is_half, narrow, stored, type_name};
+use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::flow::{assigns, exposes, mentions, uses};
 use crate::ir::pair::{Pair, pair};
 use crate::ir::parallel::on_numbers;
-use crate::ir::{Expr, Role, Status, Stmt, build};
+use crate::ir::{ArrayDecl, Expr, Role, Status, Stmt, build};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
@@ -149,6 +150,9 @@ impl Writer<'_> {
         match (ty.lanes, narrow(elem, ty.lanes)) {
             (1, _) => format!("{name}[{at}] = {};", stored(elem, &text)),
             (_, Some(lanes)) => format!("tamis_store_{lanes}(&{name}[{at}], {text});"),
+            (lanes, None) if is_streamed(&self.function.arrays[array], lanes) => {
+                format!("tamis_stream_{}(&{name}[{at}], {text});", type_name(ty))
+            }
             (_, None) => format!("*({}_at *)&{name}[{at}] = {text};", type_name(ty)),
         }
     }
@@ -284,6 +288,11 @@ impl Writer<'_> {
         self.line(&format!("status = {};", status as i64));
         self.line("goto done;");
     }
+}
+
+/// Whether a vector of so many elements is a line that is stored past the caches.
+fn is_streamed(array: &ArrayDecl, lanes: u16) -> bool {
+    array.streamed && matches!((array.elem, lanes), (DataType::F64, 8) | (DataType::F32, 16))
 }
 
 /// Whether the first statement of a block that mentions a variable assigns it.
