@@ -147,7 +147,14 @@ def _unique(
     """Each coordinate once, and the place of each of those given."""
     if math.prod(shape) < 2**63:
         keys = np.ravel_multi_index(tuple(coords), shape) if len(coords[0]) else coords[0]
-        found, places = np.unique(keys, return_inverse=True)
-        return np.unravel_index(found, shape) if found.size else coords, places.reshape(-1)
+        # The coordinates of each tensor ascend, which this sort makes use of.
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        is_first = np.ones(len(keys), dtype=bool)
+        is_first[1:] = keys[1:] != keys[:-1]
+        places = np.empty(len(keys), dtype=np.intp)
+        places[order] = np.cumsum(is_first) - 1
+        found = keys[is_first]
+        return np.unravel_index(found, shape) if found.size else coords, places
     found, places = np.unique(np.stack(coords), axis=1, return_inverse=True)
     return list(found), places.reshape(-1)
