@@ -347,4 +347,5 @@ def main():
     print(f"\ngeometric mean {np.exp(np.mean(np.log(ratios))):.2f}, least {min(ratios):.2f}")
 
 
-main()
+if __name__ == "__main__":
+    main()

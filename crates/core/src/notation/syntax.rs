@@ -329,7 +329,8 @@ impl Parser<'_> {
     }
 
     fn too_deep(&self, span: Range<usize>) -> Diagnostic {
-        let message = format!("the expression is nested more than {MAX_DEPTH} deep");
+        let message =
+            format!("the expression is nested more than {MAX_DEPTH} deep or has as long a chain");
         self.refuse(span, &message, "split it into several statements")
     }
 }
