@@ -155,7 +155,7 @@ fn program(problem: &Problem) -> (String, tamis::FormatSpec, Vec<Named>) {
 fn product(a: &Csr, b: &Csr, order: Order) -> (String, tamis::FormatSpec, Vec<Named>) {
     let result = match order {
         Order::Sorted => "csr",
-        Order::Unsorted => "(i, j) -> (i: dense, j: compressed(nonordered))",
+        Order::Unsorted => "csr(nonordered)",
     };
     let spec = format::parse(result, Some(2)).expect("a format of the benchmark");
     ("C(i,j) = A(i,k) * B(k,j)".to_owned(), spec, vec![("A", csr(a)), ("B", csr(b))])

@@ -192,7 +192,7 @@ def columns(tensor: Tensor, selection: Selection) -> Tensor | None:
 
 
 #: csr whose rows are in any order. That their columns differ is known: finding out takes long.
-_ANY_ORDER = "(i, j) -> (i: dense, j: compressed(nonordered, nonunique))"
+_ANY_ORDER = "csr(nonordered, nonunique)"
 
 
 def _rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:

@@ -106,13 +106,13 @@ pub(crate) fn scipy(
         return Err(refused(py, Code::TypeMismatch, message, help));
     }
     let usual = if axes <= 2 { Scheme::Csr } else { Scheme::Coo };
-    let scheme = scheme(&storage.format).filter(|_| divides(&tensor)).unwrap_or(usual);
+    let own = scheme(&storage.format).filter(|_| divides(&tensor));
+    let scheme = own.unwrap_or(usual);
     let text = match (scheme, axes) {
+        (Scheme::Dia, _) => DIAGONALS.to_owned(),
+        _ if own.is_some() => storage.format.to_string(),
         (Scheme::Csr, 1) => "sparse".to_owned(),
         (Scheme::Csr, _) => "csr".to_owned(),
-        (Scheme::Csc, _) => "csc".to_owned(),
-        (Scheme::Dia, _) => DIAGONALS.to_owned(),
-        _ if self::scheme(&storage.format).is_some() => storage.format.to_string(),
         _ => "coo".to_owned(),
     };
     let mut target = Storage {

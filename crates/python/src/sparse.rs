@@ -47,9 +47,9 @@ fn compressed(object: &Bound<'_, PyAny>, scheme: Scheme, dims: Vec<u64>) -> PyRe
     let py = object.py();
     let (pos, crd, vals) = rows(object)?;
     let (canonical, loose) = match (dims.len(), scheme) {
-        (1, _) => ("sparse", "(i) -> (i: compressed(nonordered, nonunique))"),
-        (_, Scheme::Csc) => ("csc", "(i, j) -> (j: dense, i: compressed(nonordered, nonunique))"),
-        _ => ("csr", "(i, j) -> (i: dense, j: compressed(nonordered, nonunique))"),
+        (1, _) => ("sparse", "sparse(nonordered, nonunique)"),
+        (_, Scheme::Csc) => ("csc", "csc(nonordered, nonunique)"),
+        _ => ("csr", "csr(nonordered, nonunique)"),
     };
     let level = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
     let mut levels = vec![LevelData::default(); dims.len() - 1];
@@ -120,7 +120,7 @@ pub(crate) fn of_list(
         first.pos = pos;
     }
     let (canonical, loose) = match dims.len() {
-        1 => ("sparse", "(i) -> (i: compressed(nonordered, nonunique))"),
+        1 => ("sparse", "sparse(nonordered, nonunique)"),
         _ => ("coo", "coo(nonordered, nonunique)"),
     };
     let made = of_parts(dims.clone(), canonical, levels.clone(), vals.clone());
@@ -197,14 +197,14 @@ pub(crate) fn scheme(format: &Format) -> Option<Scheme> {
         let diagonals = known_format(DIAGONALS, 2).ok()?;
         return (*format == diagonals).then_some(Scheme::Dia);
     };
-    match name.as_str() {
+    // SciPy's lists may come in no order, with coordinates that are there twice.
+    let (word, arguments) = name.split_once('(').unwrap_or((&name, ""));
+    match word {
         "csr" | "sparse" => Some(Scheme::Csr),
         "csc" => Some(Scheme::Csc),
-        "coo" | "coo(nonordered)" | "coo(nonunique)" | "coo(nonordered,nonunique)" => {
-            Some(Scheme::Coo)
-        }
+        "coo" if !arguments.contains("aos") => Some(Scheme::Coo),
         "dia" => Some(Scheme::Dia),
-        name if name.starts_with("bcsr(") => Some(Scheme::Bsr),
+        "bcsr" => Some(Scheme::Bsr),
         _ => None,
     }
 }

@@ -33,7 +33,8 @@ enum Levels {
     Alike { kind: LevelKind, least: usize },
     /// Modes in order, the last stored in another way than those before.
     Last { before: LevelKind, last: LevelKind, least: usize },
-    /// The mode and the level format of each level.
+    /// The mode and the level format of each level. What stands in parentheses holds of the
+    /// compressed level, where there is one.
     Listed(&'static [(usize, LevelKind)]),
     /// Modes last to first, all dense.
     ColumnMajor,
@@ -48,6 +49,9 @@ enum Levels {
 const fn named(name: &'static str, summary: &'static str, levels: Levels) -> NamedFormat {
     NamedFormat { name, aliases: &[], usage: "", summary, levels }
 }
+
+/// What may stand behind the names of formats with one list of coordinates.
+const LIST: &str = "[nonordered] [nonunique]";
 
 /// Every named format; where several fit, the first is printed.
 pub static NAMED: [NamedFormat; 17] = [
@@ -65,14 +69,29 @@ pub static NAMED: [NamedFormat; 17] = [
     },
     NamedFormat {
         aliases: &["sv", "sparse-vector"],
+        usage: LIST,
         ..named("sparse", "vector of coordinates and values", Levels::Listed(&[(0, COMPRESSED)]))
     },
     NamedFormat {
         aliases: &["hash-vector"],
         ..named("hash", "vector as a hash map", Levels::Listed(&[(0, HASHED)]))
     },
-    named("csr", "compressed sparse rows", Levels::Listed(&[(0, DENSE), (1, COMPRESSED)])),
-    named("csc", "compressed sparse columns", Levels::Listed(&[(1, DENSE), (0, COMPRESSED)])),
+    NamedFormat {
+        usage: LIST,
+        ..named(
+            "csr",
+            "compressed sparse rows, each in order unless nonordered",
+            Levels::Listed(&[(0, DENSE), (1, COMPRESSED)]),
+        )
+    },
+    NamedFormat {
+        usage: LIST,
+        ..named(
+            "csc",
+            "compressed sparse columns, each in order unless nonordered",
+            Levels::Listed(&[(1, DENSE), (0, COMPRESSED)]),
+        )
+    },
     named(
         "dcsr",
         "compressed sparse rows, of which only those with entries are stored",
@@ -160,6 +179,28 @@ fn csb(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
     ])
 }
 
+/// The properties in parentheses, if nothing else stands there.
+fn properties(arguments: &[Argument]) -> Option<Vec<Property>> {
+    let property = |a: &Argument| match a {
+        Argument::Property(p) => Some(*p),
+        Argument::Size(_) => None,
+    };
+    arguments.iter().map(property).collect()
+}
+
+/// These levels, the one that is compressed with these properties.
+fn listed(levels: &[(usize, LevelKind)], properties: &[Property]) -> Option<Vec<LevelSpec>> {
+    let compressed = levels.iter().filter(|(_, kind)| *kind == COMPRESSED).count();
+    if !properties.is_empty() && compressed != 1 {
+        return None;
+    }
+    let with = |kind: LevelKind| match kind == COMPRESSED {
+        true => properties.iter().try_fold(kind, |kind, &p| kind.with(p)),
+        false => Some(kind),
+    };
+    levels.iter().map(|&(m, kind)| Some(LevelSpec::of(mode(m), with(kind)?))).collect()
+}
+
 /// A list of the first modes, with dense ones below.
 fn list(order: usize, dense: usize, properties: &[Property]) -> Option<Vec<LevelSpec>> {
     let listed = order.checked_sub(dense).filter(|&n| n >= 1)?;
@@ -236,20 +277,13 @@ impl NamedFormat {
                 let kinds = (0..order).map(|k| if k + 1 < order { before } else { last });
                 return (plain && order >= least).then(|| Format::in_order(kinds));
             }
-            Levels::Listed(levels) if plain && levels.len() == order => {
-                levels.iter().map(|&(m, kind)| LevelSpec::of(mode(m), kind)).collect()
+            Levels::Listed(levels) if levels.len() == order => {
+                listed(levels, &properties(arguments)?)?
             }
             Levels::ColumnMajor if plain && order >= 2 => {
                 (0..order).rev().map(|m| LevelSpec::of(mode(m), DENSE)).collect()
             }
-            Levels::List { dense } => {
-                let property = |a: &Argument| match a {
-                    Argument::Property(p) => Some(*p),
-                    Argument::Size(_) => None,
-                };
-                let properties: Option<Vec<Property>> = arguments.iter().map(property).collect();
-                list(order, dense, &properties?)?
-            }
+            Levels::List { dense } => list(order, dense, &properties(arguments)?)?,
             Levels::Blocks(levels) if order == 2 => match *arguments {
                 [Argument::Size(rows), Argument::Size(columns)] => levels(rows, columns)?,
                 _ => return None,
@@ -270,7 +304,7 @@ impl NamedFormat {
                 };
                 vec![format.levels().iter().filter_map(size).collect()]
             }
-            Levels::List { .. } => {
+            Levels::List { .. } | Levels::Listed(_) => {
                 let all = [Property::Nonordered, Property::Nonunique, Property::Interleaved];
                 let chosen = |set: usize| {
                     let of = all.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0);

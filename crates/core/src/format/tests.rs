@@ -47,6 +47,20 @@ fn levels() {
 }
 
 #[test]
+fn lists_of_names() {
+    check("csr(nonordered)", None, "csr(nonordered)");
+    check("csc( nonunique , nonordered )", 2, "csc(nonordered,nonunique)");
+    check("sv(nonunique)", 1, "sparse(nonunique)");
+    check("(i, j) -> (i: dense, j: compressed(nonordered))", 2, "csr(nonordered)");
+    refused(
+        "csr(aos)",
+        2,
+        "error[unknown-format]: csr takes other things in parentheses\n  | csr(aos)\n  | ^^^^^^^^\n  = help: \
+         write csr([nonordered] [nonunique])",
+    );
+}
+
+#[test]
 fn letters() {
     check("ds", None, "csr");
     check("ds:0,1", 2, "csr");
