@@ -78,7 +78,12 @@ impl Legaliser<'_> {
     /// The loops of a task in an order.
     fn loops(&mut self, task: Task, vars: &[IndexVar], scatter: bool) -> Stmt {
         let is_reduced = self.reduced(&task, vars);
+        let summed = if scatter { self.summed_before_listed(&task, vars, &is_reduced) } else { 0 };
+        let (vars, inner) = vars.split_at(vars.len() - summed);
         let (op, body) = match task.value {
+            Expr::Reduce { op, body, .. } if summed > 0 => {
+                (Some(op), Expr::Reduce { op, vars: inner.to_vec(), body })
+            }
             Expr::Reduce { op, body, .. } => (Some(op), *body),
             value => (None, value),
         };
@@ -87,6 +92,19 @@ impl Legaliser<'_> {
         let lhs = self.access(task.result, &task.vars);
         let op = op.filter(|_| scatter || is_reduced.contains(&true));
         nest(vars, producers, Stmt::Assign { lhs, op, rhs })
+    }
+
+    /// How many of the innermost loops a register sums up where each value that comes for a result is
+    /// listed: those over what no operand lists, so that as many values come without them.
+    fn summed_before_listed(&self, task: &Task, vars: &[IndexVar], is_reduced: &[bool]) -> usize {
+        let accesses = task.value.accesses();
+        let lists = |v: &IndexVar| {
+            accesses.iter().any(|a| !self.is_full(a) && self.level_vars(a).contains(v))
+        };
+        let inner = self.innermost_reduced(task, vars, is_reduced);
+        let reduces = matches!(task.value, Expr::Reduce { .. });
+        let unlisted = vars.iter().rev().take(inner).take_while(|v| !lists(v)).count();
+        if reduces { unlisted } else { 0 }
     }
 
     /// Whether arrays over the dimensions of a result are worth their memory.
