@@ -5,8 +5,9 @@
 //! multiply-add on cached data; they only have to rank orders.
 
 use super::order::distinct;
+use super::written::Written;
 use super::{Legaliser, Task};
-use crate::format::{Format, LevelMap, LevelSpec};
+use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::level::LevelKind;
 use crate::notation::{Access, Expr};
@@ -21,6 +22,8 @@ const DIAGONALS: f64 = 8.0;
 const SEARCH: f64 = 15.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
+/// The same, and copying what was gathered.
+const ELSEWHERE: f64 = 12.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
 /// Copying an entry of an operand into another order.
@@ -160,23 +163,18 @@ impl Estimate<'_> {
         let legaliser = self.operands.legaliser;
         let task = self.operands.task;
         let order = legaliser.program.level_vars(task.result, &task.vars);
-        let levels = legaliser.program.storage(task.result).format.levels();
-        let appended = levels.iter().rposition(|l| !l.kind.properties().full);
-        if let Some(last) = appended
-            && !vars.starts_with(&order[..=last])
-        {
-            let in_order = vars.iter().zip(&order).take_while(|(a, b)| a == b).count();
-            let is_sparse = |l: &LevelSpec| !l.kind.properties().full;
-            let rest = &levels[in_order..];
-            let one = rest.iter().filter(|l| is_sparse(l)).count() == 1;
-            let counted = in_order == 0 && vars.len() == order.len();
-            let gathered =
-                one && (is_sparse(&rest[0]) || counted && is_sparse(&rest[rest.len() - 1]));
-            self.cost += if gathered { GATHER } else { STAGE } * self.trips;
-        }
+        let written = legaliser.written(task, vars);
+        self.cost += self.trips
+            * match written {
+                Written::InOrder => 0.0,
+                Written::Gathered => GATHER,
+                _ if legaliser.gathered_elsewhere(task, vars, written).is_some() => ELSEWHERE,
+                Written::Listed => STAGE,
+            };
         let Some(&inner) = vars.last() else { return };
+        let full = legaliser.program.storage(task.result).format.is_full();
         let strided = |order: &[IndexVar]| order.contains(&inner) && order.last() != Some(&inner);
-        let mut strides = usize::from(appended.is_none() && strided(&order));
+        let mut strides = usize::from(full && strided(&order));
         for (access, _) in self.reached.iter().filter(|(a, _)| legaliser.is_full(a)) {
             strides += usize::from(strided(&legaliser.level_vars(access)));
         }

@@ -28,6 +28,7 @@ mod slices;
 mod split;
 mod types;
 mod way;
+mod written;
 
 pub use readable::{searched, unreadable};
 

@@ -3,11 +3,13 @@
 //! Candidates are the orders in which every operand's levels can be iterated in storage order
 //! (the topological orders of the iteration graph); when there is none, all orders, where operands
 //! against the order are either searched or converted. Where all of them visit coordinates that an
-//! operand stored in another order would list, as in a product of rows and columns, orders against
-//! one operand are candidates too. The cheapest by [`super::cost`] wins.
+//! operand stored in another order would list, as in a product of rows and columns, or would have the
+//! result's entries listed and sorted, as in a product of columns and rows, orders against one operand are
+//! candidates too. The cheapest by [`super::cost`] wins.
 
 use super::cost::{Estimate, Operands};
 use super::way::Way;
+use super::written::Written;
 use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::cin::choice::{self, Choice};
@@ -95,7 +97,9 @@ impl Legaliser<'_> {
         if self.request.scheduled {
             return orders;
         }
-        let against = |a: &&Access| self.passes_by(a, accesses) || self.is_rest_once(a, task);
+        let listed = orders.iter().all(|order| self.written(task, order) == Written::Listed);
+        let against =
+            |a: &&Access| listed || self.passes_by(a, accesses) || self.is_rest_once(a, task);
         let against = accesses.iter().filter(against);
         let mut found = orders;
         for access in against {
@@ -288,11 +292,12 @@ impl Legaliser<'_> {
         Format::in_order((0..vars.len()).map(kind))
     }
 
-    /// Whether an operand is known to have about as many entries as a variable has coordinates.
-    fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
+    /// Whether an operand is known to have about as many entries as a variable has coordinates; of what
+    /// is computed from operands, whether one of them has.
+    pub(super) fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
         let entries = match self.program.tensors[access.tensor].role {
             Role::Input(id) => self.request.entries.get(&id),
-            _ => None,
+            _ => self.request.entries.values().max(),
         };
         let size = self.request.dims.get(&self.program.derived.alias(var));
         entries

@@ -1,9 +1,9 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Five reasons: factors of a product that need fewer loops than all of it; a reduction inside a
+//! Six reasons: factors of a product that need fewer loops than all of it; a reduction inside a
 //! larger expression that suits other loops than the rest; a merge of so many sparse operands that
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
-//! that may take far more memory than its entries, which are counted first.
+//! that is better assembled elsewhere first, see [`super::written`].
 
 use super::{Legaliser, Task};
 use crate::algebra::BinaryOp;
@@ -216,22 +216,6 @@ impl Legaliser<'_> {
     pub(super) fn holds_sums(&self, task: &Task) -> bool {
         let datatype = self.program.storage(task.result).datatype;
         datatype == self.program.accumulator(&task.value, task.compute)
-    }
-
-    /// Makes the task a copy of a temporary where entries bring places for others and come in
-    /// another order than these are stored: what holds the entries anyway is better a tensor, of
-    /// which it is known what it takes before the result is allocated.
-    fn assemble_elsewhere(&mut self, task: Task) -> Task {
-        let format = &self.program.storage(task.result).format;
-        let last = format.levels().iter().rposition(|l| !l.kind.properties().full);
-        let (true, Some(last)) = (format.spreads(), last) else { return task };
-        let levels = self.program.level_vars(task.result, &task.vars);
-        let is_copy = matches!(task.value, Expr::Access(_));
-        if is_copy || self.best_order(&task, false).vars.starts_with(&levels[..=last]) {
-            return task;
-        }
-        let value = self.temporary("t", None, task.vars.clone(), task.value, task.compute);
-        Task { value, ..task }
     }
 
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
