@@ -60,6 +60,8 @@ pub struct Call<'c> {
     pub pack: Pack,
     /// So many stored elements are worth a part of their own, where the kernel has parts.
     pub grain: u64,
+    /// Whether parts are computed even if their entries have to be sorted once more.
+    pub packs: bool,
 }
 
 /// The values of a function's parameters and local arrays, as they are passed; arrays in it that

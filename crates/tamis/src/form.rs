@@ -25,6 +25,9 @@ use tamis_runtime::pattern::at_entries;
 /// Nanoseconds in the first tier after which the second is worth its compilation.
 const LONG: u64 = 300_000_000;
 
+/// So many stored elements take some tens of microseconds or more.
+const WORTHWHILE: u64 = 1 << 14;
+
 /// The kernels of one kind.
 pub(crate) struct Form {
     compiled: Compiled,
@@ -108,8 +111,10 @@ impl Form {
                 pack: crate::pack,
                 grain: match self.parts {
                     Parts::Whole => u64::MAX,
+                    Parts::Worthwhile => WORTHWHILE,
                     Parts::OfElements(n) => n,
                 },
+                packs: matches!(self.parts, Parts::OfElements(_)),
             };
             let tensor = call.run()?;
             values[place] = Some(match taken_over {

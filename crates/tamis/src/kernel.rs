@@ -50,19 +50,17 @@ impl Options {
 ///
 /// Where they are cut depends on the operands and not on the number of threads, so results are the
 /// same, bit for bit, for any number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Parts {
     /// They are not.
     Whole,
+    /// Into parts that take some tens of microseconds or more. Where the entries of parts have to be
+    /// sorted once more to become one result, only if a schedule asks for it or each of them takes long
+    /// to compute.
+    #[default]
+    Worthwhile,
     /// Into parts with about so many stored elements of the operand that is cut.
     OfElements(u64),
-}
-
-impl Default for Parts {
-    /// Parts that take some tens of microseconds or more.
-    fn default() -> Parts {
-        Parts::OfElements(1 << 14)
-    }
 }
 
 /// Values by tensor, and dimensions by index variable.

@@ -84,6 +84,7 @@ impl Functions {
             dims: &self.dims,
             pack: tamis::pack,
             grain: u64::MAX,
+            packs: false,
         };
         let tensor = call.run()?;
         let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();

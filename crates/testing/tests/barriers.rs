@@ -134,6 +134,7 @@ impl Checked {
             dims: &dims,
             pack: tamis::pack,
             grain: u64::MAX,
+            packs: false,
         };
         assert!(values[id.index()].is_none());
         (0..runs).all(|_| call.run().is_ok_and(|result| bits(&result) == bits(&self.expected)))

@@ -40,6 +40,10 @@ pub struct Chunks {
     pub leads: Vec<TensorId>,
     /// Where entries of these choose rows of others.
     pub meetings: Vec<Meeting>,
+    /// The variables over all of whose coordinates each entry of the result is a sum.
+    pub summed: Vec<IndexVar>,
+    /// Whether the schedule has the loop run in parallel.
+    pub asked: bool,
 }
 
 /// A level whose coordinates choose rows of another tensor, as those of the first factor of a product of
@@ -143,7 +147,8 @@ impl Lowerer<'_> {
         }
         let (first, last) = self.interval(var, cut);
         let meetings = self.meetings(&leads, body);
-        let chunks = Chunks { cut, join, var, scale, leads, meetings };
+        let (summed, asked) = (self.summed_over_all(body), tag.is_some());
+        let chunks = Chunks { cut, join, var, scale, leads, meetings, summed, asked };
         Ok(Interval { chunks, first, last })
     }
 
@@ -212,6 +217,21 @@ impl Lowerer<'_> {
             Root::Positions(tensor, _) | Root::Level(tensor, _) => vec![tensor],
         };
         Some((scale, leads))
+    }
+
+    /// Variables that no operand lists, of loops inside of those over the result.
+    fn summed_over_all(&self, body: &Stmt) -> Vec<IndexVar> {
+        let accesses = super::resolve::distinct(body);
+        let lists = |var: IndexVar| {
+            let mut levels = accesses.iter().flat_map(|a| self.program.levels(a));
+            levels.any(|(level, v)| v == var && !level.kind.properties().full)
+        };
+        let outer = super::result::outer_loops(body);
+        let around = outer.iter().rposition(|&var| self.is_told_by_result(var));
+        let around = &outer[..around.map_or(0, |last| last + 1)];
+        let mut loops = body.loops();
+        loops.retain(|var| !around.contains(var) && !lists(*var));
+        loops
     }
 
     /// Where coordinates of these tensors choose rows of others.

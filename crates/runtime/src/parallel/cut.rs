@@ -37,6 +37,8 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
             (work / call.grain.max(1)).min(work / size.max(1))
         }
+        // Entries are sorted once more, by one thread.
+        Join::Pack { .. } if !(call.packs || chunks.asked || summed(call, chunks) >= SORTED) => 0,
         // Each part has the places that its result has whatever its entries are, such as rows.
         Join::Pack { .. } => {
             let least = call.grain.max(1).saturating_mul(PACKED);
@@ -78,6 +80,14 @@ pub(super) fn met(call: &Call<'_>, chunks: &Chunks) -> u64 {
 
 /// So many entries tell how long the rows are that all of them choose.
 const ASKED: u64 = 256;
+
+/// How many products are summed up for each entry of the result.
+fn summed(call: &Call<'_>, chunks: &Chunks) -> u64 {
+    chunks.summed.iter().fold(1, |product, &var| product.saturating_mul(call.dims[var]))
+}
+
+/// So many products take as long as to sort an entry once more.
+const SORTED: u64 = 64;
 
 /// The largest dimension of the result but for those that are cut: rows are gathered in as many places.
 fn width(call: &Call<'_>, chunks: &Chunks) -> u64 {
