@@ -33,8 +33,9 @@ impl Dense {
             let place: Vec<u64> = list.crds.iter().map(|c| c[n]).collect();
             let at = dense.place(&place);
             let value = Number::of(list.vals.get(n));
-            // Entries of the same coordinate are to be added.
-            dense.vals[at] = if seen[at] { dense.vals[at] + value } else { value };
+            // Entries of the same coordinate are to be added; booleans stay true.
+            let sum = stored(tensor.storage().datatype, dense.vals[at] + value);
+            dense.vals[at] = if seen[at] { sum } else { value };
             seen[at] = true;
         }
         dense

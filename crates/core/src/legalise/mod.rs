@@ -263,7 +263,13 @@ impl Legaliser<'_> {
         compute: DataType,
     ) -> Expr {
         self.declare_uses(&value);
-        let datatype = self.program.accumulator(&value, compute);
+        let (compute, datatype) = match &value {
+            // Of those that repeat a coordinate, one that is true is enough.
+            Expr::Access(a) if self.program.storage(a.tensor).datatype == DataType::Bool => {
+                (DataType::Bool, DataType::Bool)
+            }
+            _ => (compute, self.program.accumulator(&value, compute)),
+        };
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
         if let Some(format) = format {
             storage.format = format;

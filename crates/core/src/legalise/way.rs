@@ -12,7 +12,7 @@ use super::Task;
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Walk};
-use crate::datatype::Scalar;
+use crate::datatype::{DataType, Scalar};
 use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
@@ -169,13 +169,17 @@ impl Ways<'_> {
     }
 
     /// Whether a sum over the entries of an operand is what the task wants of it, so that entries
-    /// of the same coordinate may be added one by one.
+    /// of the same coordinate may be added one by one; booleans are true if one of them is.
     fn is_linear(self, access: &Access, task: &Task) -> bool {
         let result = self.program.storage(task.result);
+        let is_bool = self.program.storage(access.tensor).datatype == DataType::Bool;
+        let adds = |datatype: DataType| !is_bool || datatype == DataType::Bool;
         match &task.value {
-            Expr::Reduce { op: ReduceOp::Add, body, .. } => linear(body, access),
+            Expr::Reduce { op: ReduceOp::Add, body, .. } => {
+                adds(task.compute) && linear(body, access)
+            }
             // The list that such a result is written from adds them up.
-            Expr::Access(a) if a == access => !result.format.is_placed(),
+            Expr::Access(a) if a == access => !result.format.is_placed() && adds(result.datatype),
             _ => false,
         }
     }

@@ -16,7 +16,7 @@ use crate::cin::{Relation, Scale, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::ids::IndexVar;
 use crate::level::Part;
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
 
 /// How the results of parts become one.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -124,9 +124,13 @@ impl Lowerer<'_> {
     /// they are stored.
     fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
         let mut ops = vec![];
-        body.for_each_assign(&mut |lhs, op, _| {
+        // A sum of truth values that are copied is true if one of them is.
+        let is_bool = self.facts.compute == DataType::Bool;
+        body.for_each_assign(&mut |lhs, op, rhs| {
             if lhs.tensor == self.kernel.result {
-                ops.push(op.or(self.kernel.scatter.then_some(ReduceOp::Add)));
+                let any = is_bool && matches!(rhs, Expr::Access(_));
+                let scattered = if any { ReduceOp::Or } else { ReduceOp::Add };
+                ops.push(op.or(self.kernel.scatter.then_some(scattered)));
             }
         });
         let op = match (body, &ops[..]) {

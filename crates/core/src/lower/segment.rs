@@ -13,6 +13,7 @@ use super::complex::Value;
 use super::forall::Iterator;
 use super::{Lowerer, Reached};
 use crate::algebra::BinaryOp;
+use crate::datatype::DataType;
 use crate::ids::Var;
 use crate::ir::build::{add, all, assign, eq, for_loop, int, lt};
 use crate::ir::{self, Expr, Stmt};
@@ -43,7 +44,7 @@ impl Lowerer<'_> {
         *self.segments.entry(position).or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
     }
 
-    /// The value of an access at several positions: their sum.
+    /// The value of an access at several positions: their sum; of booleans, whether one is true.
     pub(super) fn summed(&mut self, reached: Reached, access: &Access) -> (Vec<Stmt>, Value) {
         let vals = self.arrays(access.tensor).vals;
         let first = self.loaded(vals, reached.position.clone());
@@ -52,7 +53,11 @@ impl Lowerer<'_> {
         let total = self.held_vars(&name, first.im.is_some());
         let q = self.temp("q");
         let next = self.loaded(vals, Expr::Var(q));
-        let sum = self.operator(BinaryOp::Add, total.value(), next, &mut vec![]);
+        let op = match self.program.storage(access.tensor).datatype {
+            DataType::Bool => BinaryOp::Max,
+            _ => BinaryOp::Add,
+        };
+        let sum = self.operator(op, total.value(), next, &mut vec![]);
         let body = self.assigned(total, sum);
         let mut stmts = self.assigned(total, first);
         stmts.push(for_loop(q, add(reached.position, int(1)), end, body));
