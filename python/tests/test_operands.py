@@ -56,6 +56,50 @@ def test_every_form_of_scipy(shape, dtype, form, matrix, wide, shuffled, seed):
     assert isinstance(back, sp.spmatrix if matrix else sp.sparray)
 
 
+PROGRAMS = {
+    "y(i) = A(i,j) * x(j)": lambda a, x, c: a @ x,
+    "y(j) = A(i,j) * z(i)": lambda a, x, c: a.T @ x[: a.shape[0]],
+    "y(i) = x(i) - A(i,j) * x(j)": lambda a, x, c: x - a @ x,
+    "y(i) = A(i,j) * A(i,j)": lambda a, x, c: (a * a).sum(axis=1),
+    "y = A(i,j) * x(j)": lambda a, x, c: (a @ x).sum(),
+    "y(i,k) = A(i,j) * C(j,k)": lambda a, x, c: a @ c,
+    "y(i,k) = A(i,j) * A(j,k)": lambda a, x, c: a @ a,
+    "y(i,j) = A(i,j) * x(j)": lambda a, x, c: a * x,
+    "y(i,j) = A(i,j) + C(i,j)": lambda a, x, c: a + c,
+}
+
+
+@given(
+    st.sampled_from(sorted(PROGRAMS)),
+    st.sampled_from(["f8", "f4", "i8", "i4", "c16", "?"]),
+    st.sampled_from(["csr", "csc", "coo"]),
+    st.booleans(),
+    seeds,
+)
+def test_entries_of_scipy_in_no_order(text, dtype, form, wide, seed):
+    made, x, c = array(seed, (5, 5), dtype), array(seed + 1, (5,), "i8"), array(seed + 2, (5, 5))
+    stored = scipy(made, "csr", False, wide, True, seed).asformat(form)
+    operands = {"A": stored, "x": x, "z": x, "C": c}
+    operands = {name: made for name, made in operands.items() if f"{name}(" in text.split("=")[1]}
+    found = tamis.evaluate(text, **operands)
+    found = found.toarray() if sp.issparse(found) else np.asarray(found)
+    expected = PROGRAMS[text](made.astype("i8") if dtype == "?" else made, x, c)
+    expected = expected != 0 if found.dtype == bool else expected
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_results_in_no_order():
+    a = sp.random_array((60, 60), density=0.2, rng=5)
+    for form in ("csr", "csc"):
+        stored = a.asformat(form)
+        text, format = "C(i,j) = A(i,k) * B(k,j)", f"{form}(nonordered)"
+        found = tamis.evaluate(text, A=stored, B=stored, format=format)
+        assert found.format == form and not found.has_sorted_indices
+        np.testing.assert_allclose(found.toarray(), (stored @ stored).toarray())
+        again = tamis.evaluate("y(i) = C(i,j) * x(j)", C=found, x=np.ones(60))
+        np.testing.assert_allclose(again, found @ np.ones(60))
+
+
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "dia"])
 def test_arrays_of_scipy_are_borrowed_and_lent(form):
     operand = sp.random_array((30, 30), density=0.2, format="csr", random_state=1).asformat(form)

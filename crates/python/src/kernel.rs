@@ -11,6 +11,7 @@ use crate::operand::{Operand, Owner};
 use crate::result::returned;
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
+use crate::sparse::{is_loose, ordered};
 use crate::tensor::{beside, constant, converted, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
@@ -49,15 +50,18 @@ pub struct Kernel {
 struct Form {
     operands: Vec<Stored>,
     kernel: tamis::Kernel,
+    /// Whether operands of SciPy's that come in no order are better put in order first.
+    orders: bool,
 }
 
 /// An operand as far as a compilation depends on it.
-#[derive(PartialEq)]
 struct Stored {
     name: String,
     storage: Storage,
     sizes: Vec<u64>,
     width: IndexWidth,
+    /// How many entries it had; those of like operands may have others.
+    entries: u64,
 }
 
 impl Stored {
@@ -65,7 +69,8 @@ impl Stored {
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);
         let sizes = tensor.dims().iter().map(|&d| rounded(d)).collect();
         let (name, storage) = (name.to_owned(), tensor.storage().clone());
-        Stored { name, storage, sizes, width: IndexWidth::for_max(largest) }
+        let entries = rounded(tensor.vals().len() as u64);
+        Stored { name, storage, sizes, width: IndexWidth::for_max(largest), entries }
     }
 
     fn is_of(&self, name: &str, tensor: &Tensor) -> bool {
@@ -86,19 +91,28 @@ fn rounded(size: u64) -> u64 {
 /// Operands by name.
 type Named<'k> = Vec<(&'k str, Tensor)>;
 
+/// The operands of a call.
+struct Operands<'k> {
+    named: Named<'k>,
+    /// Whose they are.
+    owner: Owner,
+    /// Which of them are SciPy's in no order.
+    loose: Vec<usize>,
+}
+
 impl Kernel {
-    /// Operands by name, in the formats that the caller of `compile` asked for, and whose they
-    /// are.
+    /// The operands of a call, in the formats that the caller of `compile` asked for.
     fn bound<'k>(
         &'k self,
         py: Python<'_>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Named<'k>, Owner)> {
+    ) -> PyResult<Operands<'k>> {
         let given = self.given(py, args, kwargs)?;
         let mut named: Named<'k> = Vec::with_capacity(given.len());
         let (mut numbers, mut owner, mut beside): (Vec<(&str, Number)>, _, Option<DataType>) =
             (vec![], Owner::Dense, None);
+        let mut loose = vec![];
         for (name, object) in given {
             match Operand::of(&object).map_err(|error| about(py, error, name))? {
                 Operand::Number(number) => numbers.push((name, number)),
@@ -106,8 +120,11 @@ impl Kernel {
                     let datatype = tensor.storage().datatype;
                     beside = Some(beside.map_or(datatype, |t| t.promote(datatype)));
                     owner = together(owner, of);
-                    let tensor = self.read(py, tensor, of)?;
-                    named.push((name, self.in_format(py, name, tensor)?));
+                    let tensor = self.in_format(py, name, self.read(py, tensor, of)?)?;
+                    if of != Owner::Tamis && !self.formats.contains_key(name) && is_loose(&tensor) {
+                        loose.push(named.len());
+                    }
+                    named.push((name, tensor));
                 }
             }
         }
@@ -115,7 +132,7 @@ impl Kernel {
             let tensor = number.tensor(py, beside)?;
             named.push((name, self.in_format(py, name, tensor)?));
         }
-        Ok((named, owner))
+        Ok(Operands { named, owner, loose })
     }
 
     /// The objects of a call by the names of the program's tensors.
@@ -220,8 +237,9 @@ impl Kernel {
         }
         // Compiled without the lock: two that compile the same do no harm.
         let kernel = tamis::Kernel::of_program(self.program.clone(), operands, &self.options)?;
-        let stored = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
-        let form = Arc::new(Form { operands: stored, kernel });
+        let orders = !self.options.schedule.is_empty() || lists(&kernel);
+        let operands = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
+        let form = Arc::new(Form { operands, kernel, orders });
         let mut forms = forms();
         if forms.len() == KEPT {
             forms.remove(0);
@@ -231,12 +249,23 @@ impl Kernel {
     }
 
     /// The program compiled for operands like these, without the interpreter's lock where it is
-    /// compiled now.
-    fn form_for(&self, py: Python<'_>, named: &Named<'_>) -> PyResult<Arc<Form>> {
-        detached(py, || {
-            let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-            self.form(&operands)
-        })
+    /// compiled now. Operands in no order are put in order if that matters.
+    fn form_for(&self, py: Python<'_>, operands: &mut Operands<'_>) -> PyResult<Arc<Form>> {
+        let form = |named: &Named<'_>| {
+            detached(py, || {
+                let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
+                self.form(&operands)
+            })
+        };
+        let Operands { named, loose, .. } = operands;
+        let found = form(named)?;
+        if loose.is_empty() || !found.orders {
+            return Ok(found);
+        }
+        for at in loose.drain(..) {
+            named[at].1 = ordered(py, named[at].1.clone())?;
+        }
+        form(named)
     }
 
     /// The results by name, in the order of the statements that wrote them last.
@@ -246,10 +275,11 @@ impl Kernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
-        let (named, owner) = self.bound(py, args, kwargs)?;
+        let mut operands = self.bound(py, args, kwargs)?;
+        let form = self.form_for(py, &mut operands)?;
+        let Operands { named, owner, .. } = operands;
         let is_long = work(&named) > LONG;
         let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
-        let form = self.form_for(py, &named)?;
         if !is_long {
             let run = || {
                 let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
@@ -267,6 +297,12 @@ impl Kernel {
         .map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
     }
+}
+
+/// Whether a kernel lists what it computes, for which it has to sort what comes in no order.
+fn lists(kernel: &tamis::Kernel) -> bool {
+    let program = &kernel.compiled().program;
+    program.kernels.iter().any(|made| !program.tensors[made.result].storage.format.is_full())
 }
 
 /// At least as many steps as a kernel takes on operands: all their values, each with each.
@@ -435,6 +471,7 @@ impl Kernel {
         formats.extend(self.formats.clone());
         let mut options = self.options.clone();
         let last = self.forms.lock().unwrap_or_else(PoisonError::into_inner).last().cloned();
+        let mut entries = BTreeMap::new();
         for known in last.iter().flat_map(|form| &form.operands) {
             let storage = &known.storage;
             let spec = FormatSpec {
@@ -446,7 +483,10 @@ impl Kernel {
             };
             formats.insert(known.name.clone(), spec);
             options.shapes.insert(known.name.clone(), known.sizes.clone());
+            entries.insert(known.name.clone(), known.entries);
         }
-        detached(py, || Explanation::of(&self.program, &formats, &options)?.stage(stage))
+        detached(py, || {
+            Explanation::of(&self.program, &formats, &options)?.of_entries(&entries).stage(stage)
+        })
     }
 }

@@ -3,7 +3,7 @@
 use crate::array::dense;
 use crate::failure::guarded;
 use crate::scalar::Number;
-use crate::sparse::{self, Scheme};
+use crate::sparse::{self, Scheme, ordered};
 use crate::tensor;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -28,7 +28,7 @@ pub(crate) enum Owner {
 
 /// An operand.
 pub(crate) enum Operand {
-    /// A tensor, which shares its arrays with the object.
+    /// A tensor, which shares its arrays with the object. Those of SciPy may be in no order.
     Tensor(Tensor, Owner),
     /// A number, whose type depends on the other operands.
     Number(Number),
@@ -136,7 +136,8 @@ fn class(object: &Bound<'_, PyAny>) -> PyResult<Class> {
 pub fn borrow(object: &Bound<'_, PyAny>) -> PyResult<tensor::Tensor> {
     let operand = guarded(object.py(), || Operand::of(object))?;
     Ok(tensor::Tensor::new(match operand {
-        Operand::Tensor(tensor, _) => tensor,
+        Operand::Tensor(tensor, Owner::Tamis) => tensor,
+        Operand::Tensor(tensor, _) => ordered(object.py(), tensor)?,
         Operand::Number(number) => number.tensor(object.py(), None)?,
     }))
 }

@@ -7,17 +7,16 @@
 //! | bsr | `bcsr(r,c)` |
 //! | dia | `(i, j) -> (j-i: compressed, j: range)` |
 //!
-//! Rows whose columns are not sorted, or there twice, are copied in order.
+//! Rows whose columns are not sorted, or there twice, are `csr(nonordered,nonunique)` until they are
+//! copied in order; kernels that need no order take them as they are.
 
 use crate::array::{indices, known_format, values};
 use crate::failure::{detached, raised, refused};
 use crate::operand::helper;
-use crate::tensor::valid;
+use crate::tensor::{converted, valid};
 use pyo3::intern;
 use pyo3::prelude::*;
-use tamis::{
-    Buffer, Code, DataType, Diagnostic, Format, IndexWidth, LevelData, Storage, Tensor, ToFormat,
-};
+use tamis::{Buffer, Code, DataType, Diagnostic, Format, IndexWidth, LevelData, Storage, Tensor};
 
 /// SciPy's formats that tensors share arrays with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,9 +51,11 @@ fn compressed(object: &Bound<'_, PyAny>, scheme: Scheme, dims: Vec<u64>) -> PyRe
         _ => ("csr", "csr(nonordered, nonunique)"),
     };
     let level = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
+    let is_vector = dims.len() == 1;
     let mut levels = vec![LevelData::default(); dims.len() - 1];
     levels.push(level);
-    in_order(py, dims, (canonical, loose), levels, vals)
+    let tensor = of_rows(py, dims, (canonical, loose), levels, vals)?;
+    if is_vector { in_order(py, tensor, canonical) } else { Ok(tensor) }
 }
 
 fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
@@ -72,11 +73,35 @@ fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
     );
     let mut levels = vec![LevelData::default(); 4];
     levels[1] = LevelData { pos: Some(pos), crd: Some(crd), ..LevelData::default() };
-    in_order(py, dims, (&canonical, &loose), levels, vals)
+    let tensor = of_rows(py, dims, (&canonical, &loose), levels, vals)?;
+    in_order(py, tensor, &canonical)
 }
 
-/// A tensor of these arrays, or of a copy in order where they come in none.
-fn in_order(
+/// Whether a tensor has the arrays of SciPy's rows or columns whose coordinates come in no order.
+pub(crate) fn is_loose(tensor: &Tensor) -> bool {
+    let format = &tensor.storage().format;
+    let ordered = format.levels().iter().all(|level| level.kind.properties().ordered);
+    !ordered && matches!(scheme(format), Some(Scheme::Csr | Scheme::Csc))
+}
+
+/// A copy in order of a tensor of rows or columns in no order; others as they are.
+pub(crate) fn ordered(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
+    if !is_loose(&tensor) {
+        return Ok(tensor);
+    }
+    let columns = scheme(&tensor.storage().format) == Some(Scheme::Csc);
+    in_order(py, tensor, if columns { "csc" } else { "csr" })
+}
+
+/// The tensor in a format whose coordinates are in order.
+fn in_order(py: Python<'_>, tensor: Tensor, canonical: &str) -> PyResult<Tensor> {
+    let storage = tensor.storage().clone();
+    let format = known_format(canonical, storage.format.order()).map_err(|d| raised(py, &d))?;
+    detached(py, move || converted(&tensor, &Storage { format, ..storage }))
+}
+
+/// The tensor of these arrays in the first of two formats that they are valid in.
+fn of_rows(
     py: Python<'_>,
     dims: Vec<u64>,
     (canonical, loose): (&str, &str),
@@ -91,10 +116,7 @@ fn in_order(
     if refused.code != Code::InvalidTensor {
         return Err(raised(py, &refused));
     }
-    let loose = of_parts(dims, loose, levels, vals).map_err(|d| raised(py, &d))?;
-    let storage = loose.storage().clone();
-    let format = known_format(canonical, storage.format.order()).map_err(|d| raised(py, &d))?;
-    detached(py, move || loose.to_format(&Storage { format, ..storage }))
+    of_parts(dims, loose, levels, vals).map_err(|d| raised(py, &d))
 }
 
 fn list(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {

@@ -1,7 +1,7 @@
 //! Packing of, and conversion between, all formats, by generated kernels.
 
 use crate::scattered::{self, is_scattered};
-use crate::{Backend, Options, Parts, cache};
+use crate::{Backend, Options, cache};
 use std::collections::BTreeMap;
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
@@ -71,8 +71,6 @@ impl Generated for Tensor {
         let options = Options {
             results: BTreeMap::from([("tensor".to_owned(), spec)]),
             backend: Backend::Jit,
-            // What runs in parts may be packed by conversion.
-            parts: Parts::Whole,
             ..Options::default()
         };
         let operands = [("A", self)];
