@@ -125,6 +125,8 @@ def by_mkl(name, *operands):
 
     if name in ("spmv", "spmm", "spgemm"):
         return {"mkl": lambda: dot_product_mkl(*operands)}
+    if name == "spgemm sorted":
+        return {"mkl": lambda: dot_product_mkl(*operands, reorder_output=True)}
     return {}
 
 
@@ -142,6 +144,7 @@ def by_graphblas(name, *operands):
         "spmv": lambda a, x: a.mxv(x, semiring).new(),
         "spmm": lambda a, x: a.mxm(x, semiring).new(),
         "spgemm": lambda a, b: a.mxm(b, semiring).new(),
+        "spgemm sorted": lambda a, b: a.mxm(b, semiring).new().wait(),
         "spadd": lambda a, b: a.ewise_add(b, gb.monoid.plus).new(),
         "sddmm": lambda a, c, d: a.ewise_mult(c.mxm(d.T, semiring).new(mask=a.S)).new(),
     }.get(name)
@@ -188,7 +191,7 @@ def races(size, wanted):
     yield "einsum of four", lambda: race
 
 
-MATRICES = ("spmv", "spmm 32", "spadd", "sddmm 32", "spgemm")
+MATRICES = ("spmv", "spmm 32", "spadd", "sddmm 32", "spgemm", "spgemm sorted")
 
 
 def races_of_matrices(label, a, n):
@@ -220,10 +223,15 @@ def races_of_matrices(label, a, n):
     yield f"sddmm 32 {label}", lambda: peers_of(race, "sddmm", a, c, d)
     small = a if label == "stencil" else power_law(n * 16, n * 160, 2)
     race = {
-        "tamis": lambda: tamis.einsum("ij,jk->ik", small, small),
+        "tamis": lambda: tamis.einsum("ij,jk->ik", small, small, format="csr(nonordered)"),
         "scipy": lambda: small @ small,
     }
     yield f"spgemm {label}", lambda: peers_of(race, "spgemm", small, small)
+    race = {
+        "tamis": lambda: tamis.einsum("ij,jk->ik", small, small),
+        "scipy": lambda: in_order(small @ small),
+    }
+    yield f"spgemm sorted {label}", lambda: peers_of(race, "spgemm sorted", small, small)
 
 
 def races_of_tensors(n):
@@ -256,6 +264,11 @@ def races_of_tensors(n):
             **pyttbs("ttv", *parts, v),
         },
     )
+
+
+def in_order(a):
+    a.sort_indices()
+    return a
 
 
 def gathered(a, c, d):
