@@ -5,6 +5,7 @@
 //! multiply-add on cached data; they only have to rank orders.
 
 use super::order::distinct;
+use super::transposed::is_dense;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
@@ -28,8 +29,13 @@ const ELSEWHERE: f64 = 12.0;
 const STAGE: f64 = 25.0;
 /// Copying an entry of an operand into another order.
 const CONVERT: f64 = 40.0;
+/// Copying an element of a dense tensor into another order.
+const TRANSPOSE: f64 = 6.0;
 /// Touching a dense operand across its innermost level.
 pub(super) const STRIDE: f64 = 3.0;
+/// The same where the loop outside goes along that level, over so few rows that these are all at hand.
+const STREAM: f64 = 1.0;
+const STREAMS: f64 = 64.0;
 /// A contiguous dense iteration, which vectorises, relative to one that does not.
 pub(super) const CONTIGUOUS: f64 = 0.3;
 
@@ -174,12 +180,25 @@ impl Estimate<'_> {
         let Some(&inner) = vars.last() else { return };
         let full = legaliser.program.storage(task.result).format.is_full();
         let strided = |order: &[IndexVar]| order.contains(&inner) && order.last() != Some(&inner);
-        let mut strides = usize::from(full && strided(&order));
-        for (access, _) in self.reached.iter().filter(|(a, _)| legaliser.is_full(a)) {
-            strides += usize::from(strided(&legaliser.level_vars(access)));
+        let copied = full && legaliser.transposed_result(task, vars).is_some();
+        if copied {
+            let elements: f64 = order.iter().map(|&var| self.dimension(var)).product();
+            self.cost += TRANSPOSE * elements;
         }
-        self.cost += self.trips * STRIDE * strides as f64;
-        if universal && strides == 0 && !self.is_place(inner) {
+        // The next turns of the loop outside run along as many rows.
+        let around = vars.iter().rev().nth(1).filter(|_| self.dimension(inner) <= STREAMS);
+        let stride = |order: &[IndexVar]| match strided(order) {
+            true if order.last() == around => STREAM,
+            true => STRIDE,
+            false => 0.0,
+        };
+        let mut strides = if full && !copied { stride(&order) } else { 0.0 };
+        for (access, _) in self.reached.iter().filter(|(a, _)| legaliser.is_full(a)) {
+            let is_copied = self.operands.converted.iter().any(|(a, ..)| a == access);
+            strides += if is_copied { 0.0 } else { stride(&legaliser.level_vars(access)) };
+        }
+        self.cost += self.trips * strides;
+        if universal && strides == 0.0 && !self.is_place(inner) {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
         }
     }
@@ -212,7 +231,8 @@ impl Estimate<'_> {
                 });
             per_level.product()
         };
-        self.operands.converted.iter().map(|(a, ..)| CONVERT * entries(a)).sum()
+        let cost = |format: &Format| if is_dense(format) { TRANSPOSE } else { CONVERT };
+        self.operands.converted.iter().map(|(a, _, format)| cost(format) * entries(a)).sum()
     }
 
     /// The variable of a level of an access, and the level's format.

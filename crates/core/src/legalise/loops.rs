@@ -4,6 +4,7 @@
 //! expression get a register each, computed as soon as their variables are bound.
 
 use super::distribute::Distributed;
+use super::order::Order;
 use super::{Legaliser, Task};
 use crate::cin::{Choice, Kernel, Kind, Stmt, Tag};
 use crate::datatype::DataType;
@@ -25,33 +26,33 @@ impl Legaliser<'_> {
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
         let cheapest = || orders.into_iter().next().map(|(_, order)| order);
         let order = self.order_to_part(&task).or_else(cheapest).unwrap_or_default();
-        let value = self.convert(task.value.clone(), &order, &task);
+        let apart = self.apart(&task, &order);
+        let value = match apart {
+            Some(_) => task.value.clone(),
+            None => self.convert(task.value.clone(), &order, &task),
+        };
         let task = Task { value, ..task };
         let (result, compute) = (task.result, task.compute);
         let mut tags = self.tags(&task, &order.vars);
         let workspace = self.has_small_dimensions(&task);
-        let (scatter, body, partial) = if let Some(gather) = self.gather(&task) {
+        let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
+            let loops = body.loops();
+            choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
+            (false, body, partial)
+        } else if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
                 let task = self.narrowed(task);
                 return self.kernel(task);
             }
             (false, self.gathering_loops(&task, &order.vars, gather), vec![])
         } else {
-            let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
-            let scatter = revisited || self.ways().is_list_driven(&task);
-            let free = !scatter && !self.request.scheduled && order.converted.is_empty();
-            match if free { self.distributed(&task) } else { None } {
-                Some(Distributed { cost, body, partial }) => {
-                    let loops = body.loops();
-                    choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
-                    (scatter, body, partial)
-                }
-                None => {
-                    let task = if free { self.located(task, &order.vars) } else { task };
-                    tags = self.tags(&task, &order.vars);
-                    (scatter, self.loops(task, &order.vars, scatter), vec![])
-                }
-            }
+            let scatter = self.scatters(&task);
+            let task = match scatter || self.request.scheduled || self.sorts(&order) {
+                true => task,
+                false => self.located(task, &order.vars),
+            };
+            tags = self.tags(&task, &order.vars);
+            (scatter, self.loops(task, &order.vars, scatter), vec![])
         };
         Kernel {
             result,
@@ -65,6 +66,23 @@ impl Legaliser<'_> {
             tags,
             partial,
         }
+    }
+
+    /// The loops taken apart, where that is cheaper.
+    fn apart(&mut self, task: &Task, order: &Order) -> Option<Distributed> {
+        let whole = self.request.scheduled || self.sorts(order) || self.scatters(task);
+        if whole || self.gather(task).is_some() { None } else { self.distributed(task) }
+    }
+
+    /// Whether sparse operands are copied for an order.
+    fn sorts(&self, order: &Order) -> bool {
+        order.converted.iter().any(|a| !self.is_full(a))
+    }
+
+    /// Whether loops come to the places of the result as entries of operands come.
+    fn scatters(&self, task: &Task) -> bool {
+        let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
+        revisited || self.ways().is_list_driven(task)
     }
 
     /// How loops find coordinates, where no schedule says so.

@@ -26,6 +26,7 @@ mod readable;
 mod skewed;
 mod slices;
 mod split;
+mod transposed;
 mod types;
 mod way;
 mod written;

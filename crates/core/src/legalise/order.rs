@@ -8,6 +8,7 @@
 //! candidates too. The cheapest by [`super::cost`] wins.
 
 use super::cost::{Estimate, Operands};
+use super::transposed::is_dense;
 use super::way::Way;
 use super::written::Written;
 use super::{Legaliser, Task};
@@ -141,7 +142,8 @@ impl Legaliser<'_> {
         !self.ways().decides(access, task) && vars.iter().any(once)
     }
 
-    /// An order with operands against it searched, and with them converted.
+    /// An order with operands against it searched, and with them converted; and with dense operands that
+    /// it goes across transposed.
     fn variants(&self, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
         let ways: Vec<Way> = accesses.iter().map(|a| self.ways().way(a, &vars, task)).collect();
         let those = |chosen: &dyn Fn(Way) -> bool| -> Vec<Access> {
@@ -170,6 +172,15 @@ impl Legaliser<'_> {
             _ => vec![copied(against)],
         };
         variants.extend(more.then(|| copied(listed)));
+        let transposed = self.transposed_operands(task, &vars);
+        if !transposed.is_empty() {
+            let with = |order: &Order| {
+                let converted = order.converted.iter().chain(&transposed).cloned();
+                Order { vars: order.vars.clone(), converted: converted.collect() }
+            };
+            let more: Vec<Order> = variants.iter().map(with).collect();
+            variants.extend(more);
+        }
         variants
     }
 
@@ -260,7 +271,9 @@ impl Legaliser<'_> {
     pub(super) fn convert(&mut self, value: Expr, order: &Order, task: &Task) -> Expr {
         order.converted.iter().fold(value, |value, access| {
             let vars = self.copy_order(access, &order.vars);
-            let name = format!("{}_sorted", self.program.tensors[access.tensor].name);
+            let is_dense = is_dense(&self.program.storage(access.tensor).format);
+            let how = if is_dense { "transposed" } else { "sorted" };
+            let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
             let source = self.with_distinct_indices(access);
             let repeats = source.indices != access.indices;
             // The copy of a diagonal is one of the whole tensor.
@@ -278,9 +291,12 @@ impl Legaliser<'_> {
 
     /// How a copy of an operand with levels in the order of these variables is stored: with an
     /// array over the first dimension, which finds a row at once, if the operand has one over its own
-    /// or enough entries. What is absent stays so.
+    /// or enough entries. What is absent stays so; a copy of an array over all modes is another.
     pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
         let format = &self.program.storage(access.tensor).format;
+        if is_dense(format) {
+            return Format::in_order(vec![DENSE; vars.len()]);
+        }
         let full = format.levels().first().is_some_and(|level| level.kind.properties().full);
         let rows = match vars {
             [first, _, ..] => self.is_small(*first) && (full || self.fills_rows(access, *first)),

@@ -66,19 +66,22 @@ impl Legaliser<'_> {
     pub(super) fn assemble_elsewhere(&mut self, task: Task) -> Task {
         let format = self.program.storage(task.result).format.clone();
         let is_copy = matches!(task.value, Expr::Access(_));
-        if format.is_full() || format.spreads() && is_copy {
+        if is_copy && format.spreads() || format.is_full() && !self.is_written_often(&task) {
             return task;
         }
         let loops = self.best_order(&task, is_copy).vars;
         let written = self.written(&task, &loops);
-        let (vars, stored) = match format.spreads() {
-            true if written == Written::InOrder => return task,
-            true => (task.vars.clone(), None),
-            false => match self.gathered_elsewhere(&task, &loops, written) {
-                Some((vars, format)) => (vars, Some(format)),
-                None => return task,
-            },
+        let elsewhere = match written {
+            Written::InOrder => self.transposed_result(&task, &loops).map(|vars| {
+                let format = Format::in_order(vec![DENSE; vars.len()]);
+                (vars, Some(format))
+            }),
+            _ if format.spreads() => Some((task.vars.clone(), None)),
+            _ => self
+                .gathered_elsewhere(&task, &loops, written)
+                .map(|(vars, format)| (vars, Some(format))),
         };
+        let Some((vars, stored)) = elsewhere else { return task };
         let value = self.temporary("t", stored, vars, task.value, task.compute);
         Task { value, ..task }
     }

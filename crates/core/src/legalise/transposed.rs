@@ -1,0 +1,81 @@
+//! Dense operands and results across whose rows the innermost loop would go.
+//!
+//! ```text
+//! Y(i,k) = A(i,j) * X(j,k)      X by columns     X_transposed(j,k) = X(j,k)
+//!                               Y by columns     t(i,k) = A(i,j) * X(j,k)
+//!                                                Y(i,k) = t(i,k)
+//! ```
+//!
+//! A copy whose rows the innermost loop runs along takes a few steps for each element. It is made where
+//! sparse operands are known to have so many entries that loops come to each element more often.
+
+use super::order::distinct;
+use super::{Legaliser, Task};
+use crate::cin::Role;
+use crate::format::{Format, LevelMap};
+use crate::ids::IndexVar;
+use crate::level::DENSE;
+use crate::notation::{Access, Expr};
+
+/// So often loops come to an element that is copied for them.
+const OFTEN: u64 = 8;
+
+impl Legaliser<'_> {
+    /// The dense operands to copy for loops in this order.
+    pub(super) fn transposed_operands(&self, task: &Task, loops: &[IndexVar]) -> Vec<Access> {
+        let mut operands = distinct(&task.value);
+        operands.retain(|a| {
+            let is_dense = is_dense(&self.program.storage(a.tensor).format) && !a.is_sliced();
+            is_dense && is_across(&self.level_vars(a), loops) && self.is_often(&a.indices, task)
+        });
+        operands
+    }
+
+    /// The variables of a temporary for a dense result, in the order of the loops that compute it.
+    pub(super) fn transposed_result(
+        &self,
+        task: &Task,
+        loops: &[IndexVar],
+    ) -> Option<Vec<IndexVar>> {
+        let levels = self.program.level_vars(task.result, &task.vars);
+        let mut vars = task.vars.clone();
+        vars.sort_by_key(|&v| self.depth(v, loops));
+        (is_across(&levels, loops) && self.is_written_often(task)).then_some(vars)
+    }
+
+    /// Whether loops come to the elements of a dense result often.
+    pub(super) fn is_written_often(&self, task: &Task) -> bool {
+        is_dense(&self.program.storage(task.result).format) && self.is_often(&task.vars, task)
+    }
+
+    /// Whether each sparse operand has so many entries that loops over them come to each combination of
+    /// these variables often, in an order that no schedule chose.
+    fn is_often(&self, vars: &[IndexVar], task: &Task) -> bool {
+        if self.request.scheduled || !matches!(task.value, Expr::Reduce { .. }) {
+            return false;
+        }
+        let accesses = distinct(&task.value);
+        let mut sparse = accesses.iter().filter(|a| !self.is_full(a)).peekable();
+        let often = |a: &Access| {
+            let Role::Input(id) = self.program.tensors[a.tensor].role else { return false };
+            let listed = vars.iter().filter(|v| a.indices.contains(v));
+            let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
+            let sizes: Option<Vec<u64>> = listed.map(|v| size(v).copied()).collect();
+            let entries = self.request.entries.get(&id);
+            sizes.zip(entries).is_some_and(|(sizes, &entries)| {
+                sizes.into_iter().fold(OFTEN, u64::saturating_mul) <= entries
+            })
+        };
+        sparse.peek().is_some() && sparse.all(often)
+    }
+}
+
+/// Whether the innermost loop goes across the rows of a tensor with levels of these variables.
+fn is_across(levels: &[IndexVar], loops: &[IndexVar]) -> bool {
+    loops.last().is_some_and(|v| levels.contains(v) && levels.last() != Some(v))
+}
+
+/// Whether a format has an array over all modes, in some order.
+pub(super) fn is_dense(format: &Format) -> bool {
+    format.levels().iter().all(|l| l.kind == DENSE && matches!(l.map, LevelMap::Mode(_)))
+}
