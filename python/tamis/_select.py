@@ -133,6 +133,13 @@ def _found(coords: np.ndarray[Any, Any], pick: Any, size: int) -> tuple[Any, Any
         which = np.flatnonzero((places >= 0) & (places < len(pick)) & (steps % pick.step == 0))
         return which, places[which]
     wanted = np.atleast_1d(pick)
+    if _ascend(wanted) and _ascend(coords):
+        # Two lists in order are soon one: what both have stands side by side.
+        both = np.concatenate([coords, wanted])
+        order = np.argsort(both, kind="stable")
+        both = both[order]
+        shared = np.flatnonzero(both[1:] == both[:-1])
+        return order[shared], order[shared + 1] - len(coords)
     order = np.argsort(wanted, kind="stable")
     if size <= 4 * (len(coords) + len(wanted)):
         often = np.bincount(wanted, minlength=size)
@@ -142,6 +149,10 @@ def _found(coords: np.ndarray[Any, Any], pick: Any, size: int) -> tuple[Any, Any
         low = np.searchsorted(wanted, coords, side="left", sorter=order)
         times = np.searchsorted(wanted, coords, side="right", sorter=order) - low
     return np.repeat(np.arange(len(coords)), times), order[np.repeat(low, times) + within(times)]
+
+
+def _ascend(numbers: np.ndarray[Any, Any]) -> bool:
+    return bool((numbers[1:] > numbers[:-1]).all())
 
 
 def _of_rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> Entries:
@@ -186,7 +197,7 @@ def columns(tensor: Tensor, selection: Selection) -> Tensor | None:
     pos = np.concatenate([[0], np.cumsum(kept)]).astype(level["pos"].dtype)[level["pos"]]
     levels, values = [{}, {"pos": pos, "crd": found[kept]}], tensor.values[kept]
     shape = (tensor.shape[0], len(wanted))
-    if (wanted[1:] > wanted[:-1]).all():
+    if _ascend(wanted):
         return tensor._of_levels(shape, levels, values)
     return tensor._of_levels(shape, levels, values, format=_ANY_ORDER).asformat("csr")
 

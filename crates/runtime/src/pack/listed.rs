@@ -5,7 +5,7 @@ use super::{Job, duplicate_at};
 use crate::memory::{Buffer, Truth};
 use crate::pack::Duplicates;
 use crate::pack::values::Stored;
-use crate::radix::sorted_order;
+use crate::radix::{is_sorted, sorted_order};
 use crate::tensor::LevelData;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::Diagnostic;
@@ -18,6 +18,14 @@ pub fn is_list(format: &Format) -> bool {
     last > 1 && format.chain_goes_on(0) && format.chain_head(last - 1) == 0
 }
 
+/// An array of indices that fit.
+fn indices(width: IndexWidth, list: impl Iterator<Item = u64>) -> Buffer {
+    match width {
+        IndexWidth::I32 => Buffer::from_vec(list.map(|x| x as i32).collect()),
+        IndexWidth::I64 => Buffer::from_vec(list.map(|x| x as i64).collect()),
+    }
+}
+
 impl Job<'_> {
     /// The arrays of a list.
     pub(super) fn list<T: Stored>(&self) -> Result<(Vec<LevelData>, Buffer), Diagnostic> {
@@ -26,12 +34,12 @@ impl Job<'_> {
         let unique = properties(levels.len() - 1).unique;
         let ordered = (0..levels.len()).any(|k| properties(k).ordered);
         // A list in any order is sorted only to find what is there twice.
-        let order = match ordered || unique {
+        let order = match (ordered || unique) && !is_sorted(&self.columns, self.len) {
             true => sorted_order(&self.columns, &self.bounds, self.len)?,
             false => (0..self.len as u64).collect(),
         };
-        let mut kept: Vec<usize> = vec![];
-        let mut vals: Vec<T> = vec![];
+        let mut kept: Vec<usize> = Vec::with_capacity(order.len());
+        let mut vals: Vec<T> = Vec::with_capacity(order.len());
         let mut n = 0;
         while n < order.len() {
             let first = order[n] as usize;
@@ -55,25 +63,20 @@ impl Job<'_> {
     }
 
     fn list_levels(&self, kept: &[usize]) -> Vec<LevelData> {
-        let numbers = |width: IndexWidth, list: &mut dyn Iterator<Item = u64>| match width {
-            IndexWidth::I32 => Buffer::from_vec(list.map(|x| x as i32).collect()),
-            IndexWidth::I64 => Buffer::from_vec(list.map(|x| x as i64).collect()),
-        };
-        let crd = |list: &mut dyn Iterator<Item = u64>| Some(numbers(self.storage.crd, list));
         let interleaved = self.storage.format.interleaved(0).is_some();
         let mut levels = vec![LevelData::default(); self.columns.len()];
         for (k, (level, column)) in levels.iter_mut().zip(&self.columns).enumerate() {
             level.crd = match (interleaved, k) {
                 (true, 0) => {
                     let all = |&n: &usize| self.columns.iter().map(move |column| column[n]);
-                    crd(&mut kept.iter().flat_map(all))
+                    Some(indices(self.storage.crd, kept.iter().flat_map(all)))
                 }
                 (true, _) => None,
-                (false, _) => crd(&mut kept.iter().map(|&n| column[n])),
+                (false, _) => Some(indices(self.storage.crd, kept.iter().map(|&n| column[n]))),
             };
         }
         let ends = [0, kept.len() as u64];
-        levels[0].pos = Some(numbers(self.storage.pos, &mut ends.into_iter()));
+        levels[0].pos = Some(indices(self.storage.pos, ends.into_iter()));
         levels
     }
 
