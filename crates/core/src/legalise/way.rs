@@ -173,13 +173,14 @@ impl Ways<'_> {
     fn is_linear(self, access: &Access, task: &Task) -> bool {
         let result = self.program.storage(task.result);
         let is_bool = self.program.storage(access.tensor).datatype == DataType::Bool;
-        let adds = |datatype: DataType| !is_bool || datatype == DataType::Bool;
+        // Where sums are numbers, they would count them.
+        if is_bool && !(task.compute == DataType::Bool && result.datatype == DataType::Bool) {
+            return false;
+        }
         match &task.value {
-            Expr::Reduce { op: ReduceOp::Add, body, .. } => {
-                adds(task.compute) && linear(body, access)
-            }
+            Expr::Reduce { op: ReduceOp::Add, body, .. } => linear(body, access),
             // The list that such a result is written from adds them up.
-            Expr::Access(a) if a == access => !result.format.is_placed() && adds(result.datatype),
+            Expr::Access(a) if a == access => !result.format.is_placed(),
             _ => false,
         }
     }

@@ -125,7 +125,8 @@ impl Lowerer<'_> {
     fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
         let mut ops = vec![];
         // A sum of truth values that are copied is true if one of them is.
-        let is_bool = self.facts.compute == DataType::Bool;
+        let stored = self.program.storage(self.kernel.result).datatype;
+        let is_bool = self.facts.compute == DataType::Bool && stored == DataType::Bool;
         body.for_each_assign(&mut |lhs, op, rhs| {
             if lhs.tensor == self.kernel.result {
                 let any = is_bool && matches!(rhs, Expr::Access(_));
