@@ -103,36 +103,34 @@ fn segments_of<P: Index, C: Index>(
     all.then_some(crd.len() as u64)
 }
 
-/// So many segments are looked at together.
-const ROWS: usize = 1024;
+/// So many segments are looked at together: short ones are still in the first cache when their ends
+/// are looked at.
+const ROWS: usize = 256;
 
 /// From so many elements on arrays are looked at by several threads.
 pub(crate) const LARGE: usize = 1 << 18;
 
 /// A number of an array of positions or coordinates.
 trait Index: Element + Ord + Into<i64> {
+    /// The same bits without a sign.
+    type Distance: Ord + Copy + Default;
     /// The nearest number of the type.
     fn nearest(x: i64) -> Self;
-    /// Negative if one of two differences is: what lies outside of a range has one.
-    fn beyond(self, least: Self, last: Self) -> Self;
-    /// Negative if one of both is.
-    fn or(self, other: Self) -> Self;
+    /// How far a number lies above another; further than all others if it lies below.
+    fn above(self, least: Self) -> Self::Distance;
     /// One more if something holds.
     fn counted(self, holds: bool) -> Self;
 }
 
 macro_rules! index {
-    ($($t:ty),*) => {$(
+    ($($t:ty as $distance:ty),*) => {$(
         impl Index for $t {
+            type Distance = $distance;
             fn nearest(x: i64) -> $t {
                 x.clamp(<$t>::MIN.into(), <$t>::MAX.into()) as $t
             }
-            fn beyond(self, least: $t, last: $t) -> $t {
-                // If one wraps around to the other sign, the other does not.
-                self.wrapping_sub(least) | last.wrapping_sub(self)
-            }
-            fn or(self, other: $t) -> $t {
-                self | other
+            fn above(self, least: $t) -> $distance {
+                self.wrapping_sub(least) as $distance
             }
             fn counted(self, holds: bool) -> $t {
                 self + <$t>::from(holds)
@@ -140,7 +138,7 @@ macro_rules! index {
         }
     )*};
 }
-index!(i32, i64);
+index!(i32 as u32, i64 as u64);
 
 /// The coordinates that a level may have.
 #[derive(Clone, Copy)]
@@ -164,6 +162,33 @@ fn segments_hold<P: Index, C: Index>(
     range: Range,
     descends: impl Fn(C, C) -> bool,
 ) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { segments_hold_wide(ends, crd, range, descends) };
+    }
+    segments_hold_plain(ends, crd, range, descends)
+}
+
+/// The same with instructions that compare several numbers at once.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn segments_hold_wide<P: Index, C: Index>(
+    ends: &[P],
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> bool {
+    segments_hold_plain(ends, crd, range, descends)
+}
+
+#[inline(always)]
+fn segments_hold_plain<P: Index, C: Index>(
+    ends: &[P],
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> bool {
     let (Some(&first), Some(&last)) = (ends.first(), ends.last()) else { return true };
     let (first, last): (i64, i64) = (first.into(), last.into());
     let places = Range { least: 0, last: crd.len() as i64 };
@@ -180,68 +205,79 @@ fn segments_hold<P: Index, C: Index>(
 ///
 /// # Safety
 /// The ends are places in the array, or its end, and ascend.
+#[inline(always)]
 unsafe fn between<P: Index, C: Index>(
     ends: &[P],
     crd: &[C],
     descends: impl Fn(C, C) -> bool,
 ) -> u64 {
     let Some((_, starts)) = ends.split_last() else { return 0 };
+    let (Some(&first), Some(&last)) = (starts.first(), starts.last()) else { return 0 };
     // Segments that begin with the array follow nothing, those at its end have nothing.
-    let from = starts.partition_point(|&at| at.into() == 0);
-    let to = starts.partition_point(|&at| at.into() < crd.len() as i64);
+    let is_inside = first.into() > 0 && last.into() < crd.len() as i64;
+    let (from, to) = match is_inside {
+        true => (0, starts.len()),
+        false => (
+            starts.partition_point(|&at| at.into() == 0),
+            starts.partition_point(|&at| at.into() < crd.len() as i64),
+        ),
+    };
     if from >= to {
         return 0;
     }
-    // Nobody foresees which segments are empty, and which descend: no branches.
-    let counted = ends[from..=to].windows(2).map(|w| {
-        let at: i64 = w[0].into();
+    let descends_at = |at: P| {
+        let at: i64 = at.into();
         // SAFETY: the ends ascend, so that this one is neither at the begin nor at the end, as those
         // at both ends of the slice are not. With checks it all takes a quarter longer.
         let pair = unsafe { [at - 1, at].map(|at| *crd.get_unchecked(at as usize)) };
-        u64::from(descends(pair[0], pair[1]) & (w[0] < w[1]))
-    });
-    counted.sum()
+        u64::from(descends(pair[0], pair[1]))
+    };
+    let ends = &ends[from..=to];
+    let none_is_empty = ends.iter().zip(&ends[1..]).fold(true, |all, (a, b)| all & (a < b));
+    if none_is_empty {
+        return ends[..ends.len() - 1].iter().map(|&at| descends_at(at)).sum();
+    }
+    // Nobody foresees which segments are empty: no branches.
+    ends.windows(2).map(|w| descends_at(w[0]) & u64::from(w[0] < w[1])).sum()
 }
 
-/// How many neighbours descend, if all coordinates lie in the range.
-fn scanned<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -> Option<u64> {
+/// Whether all coordinates lie in the range.
+fn lie_inside<C: Index>(crd: &[C], range: Range) -> bool {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") {
         // SAFETY: the processor has what the function is compiled for.
-        return unsafe { scanned_wide(crd, range, descends) };
+        return unsafe { lie_inside_wide(crd, range) };
     }
-    scanned_plain(crd, range, descends)
+    scanned(crd, range, |_, _| false).is_some()
 }
 
-/// The same with instructions that compare several numbers of 64 bits at once.
+/// The same with instructions that compare several numbers at once.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn scanned_wide<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -> Option<u64> {
-    scanned_plain(crd, range, descends)
+fn lie_inside_wide<C: Index>(crd: &[C], range: Range) -> bool {
+    scanned(crd, range, |_, _| false).is_some()
 }
 
+/// How many neighbours descend, if all coordinates lie in the range.
 #[inline(always)]
-fn scanned_plain<C: Index>(
-    crd: &[C],
-    range: Range,
-    descends: impl Fn(C, C) -> bool,
-) -> Option<u64> {
+fn scanned<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -> Option<u64> {
     let (least, last) = (C::nearest(range.least), C::nearest(range.last));
     let mut descents = 0;
-    let mut outside = C::nearest(0);
+    let mut furthest = C::Distance::default();
     for at in (0..crd.len()).step_by(1 << 14) {
         let block = &crd[at..crd.len().min(at + (1 << 14))];
         let mut count = C::nearest(0);
         for (&a, &b) in block.iter().zip(&block[1..]) {
-            outside = outside.or(a.beyond(least, last));
+            furthest = furthest.max(a.above(least));
             count = count.counted(descends(a, b));
         }
         let end = block[block.len() - 1];
-        outside = outside.or(end.beyond(least, last));
+        furthest = furthest.max(end.above(least));
         let next = crd.get(at + block.len()).is_some_and(|&next| descends(end, next));
         descents += count.into() as u64 + u64::from(next);
     }
-    (outside.into() >= 0).then_some(descents)
+    let inside = crd.is_empty() || (range.least <= range.last && furthest <= last.above(least));
+    inside.then_some(descents)
 }
 
 /// The number of entries of a list of coordinates.
@@ -269,9 +305,10 @@ fn list(format: &Format, headers: &[Header], levels: &[LevelData]) -> Option<u64
 
 fn list_of<C: Index>(headers: &[Header], crds: &[&Buffer], unique: bool) -> Option<()> {
     let slices = crds.iter().map(|crd| crd.as_slice::<C>()).collect::<Option<Vec<&[C]>>>()?;
-    let inside = headers.iter().zip(&slices).all(|(header, crd)| {
-        Range::of(header).and_then(|range| scanned(crd, range, |_, _| false)).is_some()
-    });
+    let inside = headers
+        .iter()
+        .zip(&slices)
+        .all(|(header, crd)| Range::of(header).is_some_and(|range| lie_inside(crd, range)));
     let ordered = headers.iter().filter(|h| h.properties.ordered).count();
     let in_order = match ordered {
         0 => !unique,
