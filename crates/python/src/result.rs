@@ -1,10 +1,11 @@
 //! Tensors as objects of Python: NumPy's where every element has a place, SciPy's where the
 //! operands are, else tensors of the package.
 
+use crate::array::known_format;
 use crate::failure::{detached, raised, refused};
 use crate::memory::{Access, lent};
 use crate::operand::{Owner, helper};
-use crate::sparse::{DIAGONALS, Scheme, scheme};
+use crate::sparse::{Scheme, scheme};
 use crate::tensor::{beside, converted, spec};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -108,17 +109,14 @@ pub(crate) fn scipy(
     let usual = if axes <= 2 { Scheme::Csr } else { Scheme::Coo };
     let own = scheme(&storage.format).filter(|_| divides(&tensor));
     let scheme = own.unwrap_or(usual);
-    let text = match (scheme, axes) {
-        (Scheme::Dia, _) => DIAGONALS.to_owned(),
-        _ if own.is_some() => storage.format.to_string(),
-        (Scheme::Csr, 1) => "sparse".to_owned(),
-        (Scheme::Csr, _) => "csr".to_owned(),
-        _ => "coo".to_owned(),
+    let format = match (own, scheme, axes) {
+        (Some(_), ..) => Ok(storage.format.clone()),
+        (_, Scheme::Csr, 1) => known_format("sparse", axes),
+        (_, Scheme::Csr, _) => known_format("csr", axes),
+        _ => known_format("coo", axes),
     };
-    let mut target = Storage {
-        format: crate::array::known_format(&text, axes).map_err(|d| raised(py, &d))?,
-        ..storage.clone()
-    };
+    let format = format.map_err(|d| raised(py, &d))?;
+    let mut target = Storage { format, ..storage.clone() };
     if !matches!(scheme, Scheme::Coo | Scheme::Dia) {
         // Both arrays have one type in SciPy.
         let wide = target.pos.max(target.crd);

@@ -16,6 +16,8 @@ use crate::operand::helper;
 use crate::tensor::{converted, valid};
 use pyo3::intern;
 use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
 use tamis::{Buffer, Code, DataType, Diagnostic, Format, IndexWidth, LevelData, Storage, Tensor};
 
 /// SciPy's formats that tensors share arrays with.
@@ -29,7 +31,7 @@ pub(crate) enum Scheme {
 }
 
 /// The levels of SciPy's diagonals, which are as long as the matrix is wide.
-pub(crate) const DIAGONALS: &str = "(i, j) -> (j-i: compressed, j: range)";
+const DIAGONALS: &str = "(i, j) -> (j-i: compressed, j: range)";
 
 /// The tensor with the arrays of a sparse array or matrix.
 pub(crate) fn tensor(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Tensor> {
@@ -213,8 +215,19 @@ fn structure(object: &Bound<'_, PyAny>) -> PyResult<(Buffer, Buffer)> {
     Ok((pos, crd))
 }
 
-/// The scheme and the arrays in which SciPy would hold a tensor, if it has one for the format.
+/// The scheme in which SciPy would hold a tensor, if it has one for the format; each format is looked at
+/// once.
 pub(crate) fn scheme(format: &Format) -> Option<Scheme> {
+    static KNOWN: Mutex<Option<HashMap<Format, Option<Scheme>>>> = Mutex::new(None);
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = known.get_or_insert_with(HashMap::new);
+    if let Some(scheme) = known.get(format) {
+        return *scheme;
+    }
+    *known.entry(format.clone()).or_insert(scheme_of(format))
+}
+
+fn scheme_of(format: &Format) -> Option<Scheme> {
     let Some(name) = format.name() else {
         let diagonals = known_format(DIAGONALS, 2).ok()?;
         return (*format == diagonals).then_some(Scheme::Dia);

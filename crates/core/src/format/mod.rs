@@ -25,11 +25,13 @@ use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property};
+use std::sync::Arc;
 
-/// The levels of a tensor of some order, outermost first. Together they store each mode once.
+/// The levels of a tensor of some order, outermost first. Together they store each mode once. Clones
+/// share them: every tensor has its format.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Format {
-    levels: Vec<LevelSpec>,
+    levels: Arc<[LevelSpec]>,
     order: usize,
 }
 
@@ -91,20 +93,19 @@ impl Format {
     /// one has a coordinate for each of its positions.
     pub fn new(levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
         misfit::check(&levels, order)?;
-        let mut format = Format { levels, order };
-        for k in 0..format.levels.len() {
-            let repeating = format.levels[k].kind.with(Property::Nonunique);
-            if let (true, Some(kind)) = (format.chain_goes_on(k), repeating) {
-                format.levels[k].kind = kind;
-            }
-        }
-        Ok(format)
+        let format = Format { levels: levels.into(), order };
+        let repeated = |(k, level): (usize, &LevelSpec)| match level.kind.with(Property::Nonunique)
+        {
+            Some(kind) if format.chain_goes_on(k) => LevelSpec { kind, ..*level },
+            _ => *level,
+        };
+        Ok(Format { levels: format.levels.iter().enumerate().map(repeated).collect(), order })
     }
 
     /// A format whose levels store the modes in order.
     pub fn in_order(kinds: impl IntoIterator<Item = LevelKind>) -> Format {
         let spec = |(k, kind)| LevelSpec::of(Mode::new(k), kind);
-        let levels: Vec<LevelSpec> = kinds.into_iter().enumerate().map(spec).collect();
+        let levels: Arc<[LevelSpec]> = kinds.into_iter().enumerate().map(spec).collect();
         Format { order: levels.len(), levels }
     }
 
