@@ -8,6 +8,7 @@ mod flags;
 mod hoist;
 mod jam;
 mod lanes;
+mod merges;
 mod names;
 mod pairs;
 mod prefetch;
@@ -67,7 +68,7 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 20] = [
+pub const PASSES: [(&str, Pass); 21] = [
     ("flags", |f, _| flags::set(f)),
     ("sink", |f, _| sink::sink(f)),
     ("rebase", |f, _| rebase::rebase(f)),
@@ -81,6 +82,7 @@ pub const PASSES: [(&str, Pass); 20] = [
     ("lanes", lanes::widen),
     ("registers", registers::keep),
     ("tile", tile::tile),
+    ("merges", merges::unbranched),
     ("room", |f, _| room::room(f)),
     ("stream", |f, _| stream::stream(f)),
     ("prefetch", prefetch::prefetch),
