@@ -5,7 +5,7 @@ use crate::array::known_format;
 use crate::failure::{detached, raised, refused};
 use crate::memory::{Access, lent};
 use crate::operand::{Owner, helper};
-use crate::sparse::{Scheme, scheme};
+use crate::sparse::{DIAGONALS, Scheme, scheme};
 use crate::tensor::{beside, converted, spec};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -110,6 +110,8 @@ pub(crate) fn scipy(
     let own = scheme(&storage.format).filter(|_| divides(&tensor));
     let scheme = own.unwrap_or(usual);
     let format = match (own, scheme, axes) {
+        // SciPy counts places on diagonals by columns, `dia` by rows.
+        (Some(Scheme::Dia), ..) => known_format(DIAGONALS, axes),
         (Some(_), ..) => Ok(storage.format.clone()),
         (_, Scheme::Csr, 1) => known_format("sparse", axes),
         (_, Scheme::Csr, _) => known_format("csr", axes),

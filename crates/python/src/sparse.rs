@@ -31,7 +31,7 @@ pub(crate) enum Scheme {
 }
 
 /// The levels of SciPy's diagonals, which are as long as the matrix is wide.
-const DIAGONALS: &str = "(i, j) -> (j-i: compressed, j: range)";
+pub(crate) const DIAGONALS: &str = "(i, j) -> (j-i: compressed, j: range)";
 
 /// The tensor with the arrays of a sparse array or matrix.
 pub(crate) fn tensor(object: &Bound<'_, PyAny>, scheme: Scheme) -> PyResult<Tensor> {
