@@ -245,16 +245,21 @@ impl<'r> Generator<'r> {
             return;
         }
         let mut format = (self.formats)(self.random, order);
-        let fill = match self.flavour {
-            Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
-            _ => "",
-        };
         let datatype = match self.types.iter().find(|t| t.is_complex()) {
             Some(&complex) => complex,
             None => self.datatype(),
         };
+        let fill = match self.flavour {
+            Flavour::MinPlus if self.random.one_in(2) => ", fill: inf",
+            _ => self.fill(),
+        };
         format.push_str(&format!("{{{datatype}{fill}}}"));
         self.results.insert(name.to_owned(), format);
+    }
+
+    /// Mostly what a format has without a word, now and then a number that every type has.
+    fn fill(&mut self) -> &'static str {
+        if self.flavour != Flavour::MinPlus && self.random.one_in(8) { ", fill: 1" } else { "" }
     }
 
     /// Whether values may be complex.
@@ -358,7 +363,7 @@ impl<'r> Generator<'r> {
             (true, _) => "dense".to_owned(),
             _ => (self.formats)(self.random, dims.len()),
         };
-        let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { "" };
+        let fill = if self.flavour == Flavour::MinPlus { ", fill: inf" } else { self.fill() };
         let width = *self.random.pick(&["", "", "", ", pos: i64", ", crd: i64"]);
         let datatype = self.datatype();
         format.push_str(&format!("{{{datatype}{fill}{width}}}"));

@@ -13,6 +13,7 @@ use crate::ir::build::{all, when};
 use crate::iteration::lattice::Lattice;
 use crate::level::{LevelArrays, LevelKind};
 use crate::notation::Access;
+use std::slice::from_ref;
 
 /// One sparse operand at one index variable.
 pub(super) struct Iterator {
@@ -152,8 +153,9 @@ impl Lowerer<'_> {
         Iterator { access, level, kind, arrays, parent, position, segmented, sliced, window }
     }
 
-    /// Whether each entry of an operand becomes one of the result, so that equal coordinates need
-    /// not be taken together: rows have places, and every entry moves the end of its row.
+    /// Whether each entry of an operand becomes one of the result, and nothing else does, so that equal
+    /// coordinates need not be taken together: rows have places, and every entry moves the end of its
+    /// row.
     fn goes_by_entry(&self, access: &Access) -> bool {
         let Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) = &self.plan else {
             return false;
@@ -167,6 +169,7 @@ impl Lowerer<'_> {
         distinct(&self.kernel.body) == [access.clone()]
             && access.slices.is_empty()
             && is_copy(&self.kernel.body)
+            && !Lattice::build(self.facts, &self.kernel.body, from_ref(access)).is_universal()
             && *in_order == vars.len()
             && own == *vars
             && last.kind.properties().unique
