@@ -147,7 +147,8 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
         }
         4 => {
             // A fused loop that nothing is made of is two loops again.
-            let more = match random.below(4) {
+            let more = match random.below(5) {
+                4 => precompute(random, program, (&format!("f{n}"), None), n)?,
                 0 => format!("split(f{n}, fo{n}, fi{n}, {})", 1 + random.below(5)),
                 1 => format!("divide(f{n}, fo{n}, fi{n}, {})", 1 + random.below(4)),
                 2 => format!("bound(f{n}, fb{n}, {}, max_exact)", random.pick(&[1, 4, 9, 16])),

@@ -150,10 +150,23 @@ impl Nest<'_> {
             Some(factors) => product(factors, Expr::Access(sum)),
             None => Expr::Access(sum),
         };
-        let again =
-            self.later || self.outer[self.again..].iter().any(|&v| self.is_reduced(v, &lhs));
+        let anew = &self.outer[self.again..];
+        let again = self.later
+            || anew.iter().any(|&v| self.is_reduced(v, &lhs))
+            || anew.iter().any(|&v| self.passes_over(v)) && !self.starts_at_identity(&lhs, op);
         let consumer = Stmt::Assign { lhs, op: again.then_some(op), rhs: total };
         Stmt::Where { consumer: Box::new(consumer), producer: Box::new(producer) }
+    }
+
+    /// Whether a loop does not come to every coordinate.
+    fn passes_over(&self, var: IndexVar) -> bool {
+        self.program.derived.position(var).is_some()
+    }
+
+    /// Whether elements that no loop comes to are sums of nothing as they are.
+    fn starts_at_identity(&self, lhs: &Access, op: ReduceOp) -> bool {
+        let fill = self.program.storage(lhs.tensor).fill.computed(self.compute);
+        self.program.identity(op, self.compute).is_some_and(|id| id.same_value(fill))
     }
 
     /// Whether a temporary has to know where there was nothing to sum, since its zero would make a
@@ -164,9 +177,7 @@ impl Nest<'_> {
             let temporary = matches!(declared.role, Role::Workspace | Role::Temporary);
             temporary && !level.kind.properties().full
         });
-        let zero = self.program.identity(ReduceOp::Add, self.compute);
-        let starts = declared.storage.fill.computed(self.compute);
-        let same = zero.is_some_and(|zero| zero.same_value(starts));
+        let same = self.starts_at_identity(&Access::of(tensor, vec![]), ReduceOp::Add);
         let exact = self.compute.integers().is_some();
         !exact && same && (lists || self.partial.contains(&tensor))
     }

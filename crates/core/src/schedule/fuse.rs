@@ -12,6 +12,7 @@ use super::scheduler::Scheduler;
 use crate::cin::{Relation, Stmt, Tensor};
 use crate::diagnostic::Diagnostic;
 use crate::ids::IndexVar;
+use crate::notation::Access;
 
 pub(super) fn fuse(
     s: &mut Scheduler<'_>,
@@ -59,8 +60,10 @@ pub(super) fn unfused(s: &mut Scheduler<'_>) {
         let fused = loops.into_iter().find_map(|var| match s.program.derived.relation(var) {
             Some(&Relation::Fused { outer, inner }) => {
                 let counts = |t: &Tensor| t.modes.contains(&var);
-                let used =
-                    s.kernel().tags.contains_key(&var) || s.program.tensors.iter().any(counts);
+                let reads = |access: &&Access| access.indices.contains(&var);
+                let used = s.kernel().tags.contains_key(&var)
+                    || s.program.tensors.iter().any(counts)
+                    || s.kernel().body.reads().iter().any(reads);
                 (!used).then_some((var, outer, inner))
             }
             _ => None,
