@@ -90,9 +90,18 @@ pub struct FormatSpec {
 impl Format {
     /// A format of these levels for tensors of an order; the error says which level or mode is
     /// wrong and why. A level within a list of coordinates repeats, whatever it promises: the next
-    /// one has a coordinate for each of its positions.
-    pub fn new(levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
+    /// one has a coordinate for each of its positions. One with a coordinate for each position of a level
+    /// that repeats none has each once.
+    pub fn new(mut levels: Vec<LevelSpec>, order: usize) -> Result<Format, Misfit> {
         misfit::check(&levels, order)?;
+        for k in 0..levels.len() {
+            // Slots of a row may have the same coordinate.
+            let slots = levels[..k].iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
+            let is_alone = levels[k].kind.properties().branchless && chain_head(&levels, k) == k;
+            if is_alone && !slots {
+                levels[k].kind = levels[k].kind.unique();
+            }
+        }
         let format = Format { levels: levels.into(), order };
         let repeated = |(k, level): (usize, &LevelSpec)| match level.kind.with(Property::Nonunique)
         {

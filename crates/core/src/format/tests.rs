@@ -40,6 +40,8 @@ fn levels() {
     check("(row,col)->(col:dense,row:compressed)", None, "csc");
     check("() -> ()", None, "dense");
     check("(i) -> (i: compressed)", None, "sparse");
+    let repeats = "(i, j) -> (i: dense, j: singleton(nonunique))";
+    check(repeats, None, "(i, j) -> (i: dense, j: singleton)");
     let arrow = "(i, j, k) -> (k: compressed, i: dense, j: compressed)";
     check(arrow, 3, arrow);
     let arrow = "(i, j, k, l, m, n, i6) -> (i6: compressed, i: dense, j: dense, k: dense, l: dense, m: dense, n: dense)";

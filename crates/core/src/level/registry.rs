@@ -86,6 +86,11 @@ impl LevelKind {
         allowed.then_some(LevelKind { properties, ..self })
     }
 
+    /// The same without repeated coordinates.
+    pub fn unique(self) -> LevelKind {
+        LevelKind { properties: Properties { unique: true, ..self.properties }, ..self }
+    }
+
     /// The properties that differ from those of the level format by itself.
     pub fn changed(self) -> impl Iterator<Item = Property> {
         let usual = self.format.properties();
