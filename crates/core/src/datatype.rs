@@ -394,9 +394,25 @@ impl Scalar {
         Scalar::complex(re, im)
     }
 
-    /// The constant as an array of a data type holds it, if it does, as it is computed.
+    /// Whether an array of a data type takes the constant: integers do not take numbers beyond them.
+    pub fn fits(self, datatype: DataType) -> bool {
+        match (datatype.integers(), self.integer()) {
+            (None, _) => true,
+            _ if datatype == DataType::Bool => true,
+            (Some(all), Some(x)) => all.contains(&x),
+            (Some(all), None) => {
+                let (x, least) = (self.as_f64(), *all.start());
+                // What is above -1 is 0 without its fraction.
+                let is_above = if least == 0 { x > -1.0 } else { x >= least as f64 };
+                is_above && x < (*all.end() + 1) as f64
+            }
+        }
+    }
+
+    /// The constant as an array of a data type holds it, if it fits, as it is computed.
     pub fn stored(self, datatype: DataType) -> Scalar {
         match (datatype, self.computed(datatype)) {
+            (DataType::Bool, _) => self.convert(Register::Bool).computed(datatype),
             (DataType::F16, Scalar::F32(x)) => Scalar::F32(F16::from(x).into()),
             (DataType::Bf16, Scalar::F32(x)) => Scalar::F32(Bf16::from(x).into()),
             (_, x) => x,
@@ -547,5 +563,15 @@ mod tests {
         assert!(DataType::U64.holds(most) && !DataType::U32.holds(Scalar::I64(1 << 32)));
         assert!(!DataType::U8.holds(Scalar::I64(-1)) && DataType::I8.holds(Scalar::I64(-128)));
         assert_eq!(most.to_string(), "18446744073709551615");
+        let fits = |x: f64, datatype: DataType| Scalar::F64(x).fits(datatype);
+        assert!(fits(-128.0, DataType::I8) && !fits(128.0, DataType::I8));
+        assert!(!fits(f64::INFINITY, DataType::I64) && !fits(f64::NAN, DataType::U8));
+        assert!(
+            !fits(-1.0, DataType::U8)
+                && fits(-0.5, DataType::U8)
+                && fits(7.5, DataType::Bool)
+                && fits(1e300, DataType::F32)
+        );
+        assert_eq!(Scalar::F64(7.5).stored(DataType::Bool), Scalar::I64(1));
     }
 }

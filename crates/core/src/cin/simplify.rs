@@ -11,7 +11,7 @@
 use super::{Program, Role, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp, eval};
 use crate::datatype::{DataType, Register, Scalar};
-use crate::format::LevelMap;
+use crate::format::{LevelMap, Storage};
 use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Commutativity, Expr};
 
@@ -124,8 +124,8 @@ impl Facts<'_> {
         match op {
             Some(op) => self.program.identity(op, self.compute).is_some_and(|id| id.same_value(c)),
             None => {
-                let storage = self.program.storage(lhs.tensor);
-                c.stored(storage.datatype).same_value(storage.fill)
+                let Storage { datatype, fill, .. } = *self.program.storage(lhs.tensor);
+                c.fits(datatype) && c.stored(datatype).same_value(fill)
             }
         }
     }

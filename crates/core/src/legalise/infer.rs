@@ -35,7 +35,7 @@ impl Legaliser<'_> {
         let zero = Scalar::I64(0).computed(datatype);
         let Some(c) = self.constant_background(value, compute) else { return zero };
         let fill = c.stored(datatype);
-        if datatype.holds(fill) && !fill.is_zero() { fill } else { zero }
+        if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
     }
 
     /// The storage of a result or temporary that nobody chose.
