@@ -191,10 +191,12 @@ pub(super) fn apart(
     let shared = [&outer.all, &loops(&[])[..]].concat();
     let part = (&split.part, &old[..], &new[..]);
     let w = workspace::declare(s, WORKSPACE, split.workspace, split.kind, part, &shared, over)?;
-    if is_partial(s, over, &split.part) && is_multiplied(s, w, (lhs.tensor, op)) {
+    let read = Expr::Access(Access::of(w, old));
+    let rhs = filled(taken.rest, &read);
+    let is_copied = rhs == read && op.is_none();
+    if is_partial(s, over, &split.part) && is_multiplied(s, w, lhs.tensor, is_copied) {
         s.kernel_mut().partial.push(w);
     }
-    let rhs = filled(taken.rest, &Expr::Access(Access::of(w, old)));
     let consumer = Element::around(of_rest, Stmt::Assign { lhs: lhs.clone(), op, rhs });
     let part = Stmt::Assign { lhs: Access::of(w, new), op: over, rhs: split.part.clone() };
     let producer = renamed(Element::around(of_part, part), &own);
@@ -218,17 +220,13 @@ fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
 }
 
 /// Whether the zero that a sum of nothing leaves in a workspace may meet an infinite factor on its
-/// way to a tensor, written or combined with what is there.
-fn is_multiplied(
-    s: &Scheduler<'_>,
-    workspace: TensorId,
-    (to, op): (TensorId, Option<ReduceOp>),
-) -> bool {
+/// way to a tensor, where it is multiplied or written or combined with what is there.
+fn is_multiplied(s: &Scheduler<'_>, workspace: TensorId, to: TensorId, is_copied: bool) -> bool {
     let held = |tensor| {
         let full = s.program.storage(tensor).format.is_full();
         full || s.program.tensors[tensor].role == Role::Workspace
     };
-    held(workspace) && (op.is_some() || held(to))
+    held(workspace) && (!is_copied || held(to))
 }
 
 /// The loops named have to be loops of the part, inside all that both parts need.
