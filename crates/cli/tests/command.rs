@@ -366,7 +366,7 @@ fn operands_are_explained() {
         check(&[&["explain"], &skewed[..], &formats[..]].concat(), 0, expected);
     };
     few_and_many("0.0001", "reorder(i, j)\nmergeby(j, gallop)\n");
-    few_and_many("0.01", "6e5 steps\nreorder(i, j)\n");
+    few_and_many("0.01", "1e6 steps\nreorder(i, j)\n");
 }
 
 #[test]

@@ -68,6 +68,31 @@ fn products_grow_with_their_rows() {
     }
 }
 
+/// Sums and products by elements, and sums inside of reductions.
+#[test]
+fn sums_grow_with_their_rows() {
+    let texts =
+        ["C(i,j) = A(i,j) + B(i,j)", "C(i,j) = A(i,j) * B(i,j)", "s = max(i, j, A(i,j) - B(i,j))"];
+    // Of blocks in a grid there are as many as the square of their rows.
+    let lists_diagonals = "(i, j) -> (j-i: compressed, i: compressed)";
+    let mut formats = FORMATS.to_vec();
+    formats.retain(|f| !f.starts_with("csb"));
+    formats.push(lists_diagonals);
+    for (k, a) in formats.iter().enumerate() {
+        for (b, text) in formats[k..].iter().flat_map(|b| texts.map(|text| (b, text))) {
+            let [less, more] = [256, 1024].map(|n| {
+                let operands =
+                    vec![diagonals("A", a, n, &[-1, 0, 2]), diagonals("B", b, n, &[-3, 0, 1])];
+                let results = if text.starts_with('C') { &[("C", "csr")][..] } else { &[] };
+                work(text, operands, results).0
+            });
+            // Plans may change between the sizes; the square of the rows is a million.
+            let grows = more < 6 * less || more < 64 * 1024;
+            assert!(grows, "{text} of {a} and {b}: {less} and {more} steps");
+        }
+    }
+}
+
 #[test]
 fn reductions_of_what_is_absent_grow_with_rows() {
     let texts = [

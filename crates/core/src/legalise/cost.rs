@@ -4,8 +4,9 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
+use super::located::MOST_PLACES;
 use super::order::distinct;
-use super::transposed::is_dense;
+use super::transposed;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
@@ -21,6 +22,8 @@ pub(super) const FAN_OUT: f64 = 16.0;
 const DIAGONALS: f64 = 8.0;
 /// A binary search.
 const SEARCH: f64 = 15.0;
+/// A look into a hash map.
+const HASH: f64 = 4.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
 /// The same, and copying what was gathered.
@@ -51,6 +54,9 @@ pub(super) struct Operands<'l> {
     /// Operands to convert, with the variables of their levels afterwards, and these.
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
 }
+
+/// Whether there is nothing to do where none of the operands that a loop walks has a coordinate.
+type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
 
 /// The walk's state.
 pub(super) struct Estimate<'o> {
@@ -85,19 +91,25 @@ impl Estimate<'_> {
 
     /// One loop; says whether it visits every coordinate.
     fn enter(&mut self, var: IndexVar, body: &Expr) -> bool {
-        let iterated = self.iterated(var);
-        let once = |it: &[(Access, f64)]| self.once_without(body, it, var);
-        let silent = |it: &[(Access, f64)]| self.nothing_without(body, it) || once(it);
-        let universal = iterated.is_empty() || !silent(&iterated);
-        let trips = if universal {
-            self.dimension(var)
-        } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
-            iterated.iter().map(|(_, n)| n).sum()
-        } else {
-            iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min)
+        let silent = |it: &[(Access, f64)]| {
+            self.nothing_without(body, it) || self.once_without(body, it, var)
         };
+        let iterated = self.iterated(var, &silent);
+        let universal = iterated.is_empty() || !silent(&iterated);
+        let (steps, trips) = if universal {
+            (self.dimension(var), self.dimension(var))
+        } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
+            let all = iterated.iter().map(|(_, n)| n).sum();
+            (all, all)
+        } else {
+            let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
+            // What else meets is walked whole where no copy of it finds coordinates at once.
+            let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
+            (walked.map(|(_, n)| *n).sum::<f64>().max(least), least)
+        };
+        let weight = if self.is_place(var) && universal { CONTIGUOUS } else { 1.0 };
+        self.cost += self.trips * steps.max(1.0) * weight;
         self.trips *= trips.max(1.0);
-        self.cost += self.trips * if self.is_place(var) && universal { CONTIGUOUS } else { 1.0 };
         self.bound.push(var);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
@@ -108,17 +120,24 @@ impl Estimate<'_> {
         universal
     }
 
+    /// Whether a small copy of an operand may find its coordinates of a variable at once.
+    fn may_be_located(&self, access: &Access, var: IndexVar) -> bool {
+        let vars = self.operands.legaliser.level_vars(access);
+        let places: f64 = vars.iter().map(|&v| self.dimension(v)).product();
+        vars.last() == Some(&var) && places <= MOST_PLACES
+    }
+
     /// The operands that a loop walks, and how many coordinates they list: of those that come in no
     /// order one alone, and what finds coordinates itself, as a hash map does, only where nothing
-    /// else lists them.
-    fn iterated(&self, var: IndexVar) -> Vec<(Access, f64)> {
+    /// else lists them, alone, and if there is nothing to do elsewhere.
+    fn iterated(&self, var: IndexVar, silent: &IsSilent<'_>) -> Vec<(Access, f64)> {
         let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<(Access, f64)> {
             let reached = self.reached.iter();
             let listing = reached.filter(|(access, k)| {
                 let level = self.level(access, *k);
                 level.is_some_and(|(of, kind)| of == var && wanted(kind))
             });
-            listing.map(|(access, k)| (access.clone(), self.fan_out(*k, var))).collect()
+            listing.map(|(access, k)| (access.clone(), self.fan_out(access, *k, var))).collect()
         };
         let disordered = |kind: LevelKind| {
             let properties = kind.properties();
@@ -126,10 +145,12 @@ impl Estimate<'_> {
         };
         let longest = here(&disordered).into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
         let listed = longest.map_or_else(|| here(&|kind| !kind.locates()), |one| vec![one]);
-        match listed.is_empty() {
-            true => here(&|kind| !kind.properties().full),
-            false => listed,
+        if !listed.is_empty() {
+            return listed;
         }
+        let mut located = here(&|kind| !kind.properties().full);
+        located.retain(|it| silent(std::slice::from_ref(it)));
+        located.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).into_iter().collect()
     }
 
     /// Descends the levels whose variable is bound: by arithmetic, or by a search.
@@ -139,7 +160,12 @@ impl Estimate<'_> {
                 let (access, k) = self.reached[at].clone();
                 match self.level(&access, k) {
                     Some((var, kind)) if self.is_known(var) => {
-                        self.cost += if kind.locates() { 0.0 } else { SEARCH * self.trips };
+                        let p = kind.properties();
+                        self.cost += match kind.locates() {
+                            true if p.full || p.ordered => 0.0,
+                            true => HASH * self.trips,
+                            false => SEARCH * self.trips,
+                        };
                         self.reached[at].1 += 1;
                     }
                     _ => break,
@@ -198,7 +224,12 @@ impl Estimate<'_> {
             strides += if is_copied { 0.0 } else { stride(&legaliser.level_vars(access)) };
         }
         self.cost += self.trips * strides;
-        if universal && strides == 0.0 && !self.is_place(inner) {
+        let of_inner = |(a, _): &(Access, usize)| {
+            let levels = legaliser.program.levels(a).into_iter();
+            levels.filter(|(_, v)| *v == inner).all(|(level, _)| level.kind.properties().full)
+        };
+        let is_dense = self.reached.iter().all(of_inner);
+        if universal && strides == 0.0 && !self.is_place(inner) && is_dense {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
         }
     }
@@ -226,12 +257,14 @@ impl Estimate<'_> {
                 levels.iter().zip(vars).enumerate().map(|(k, (level, var))| {
                     match level.kind.properties().full {
                         true => self.dimension(var),
-                        false => self.fan_out(k, var),
+                        false => self.fan_out(access, k, var),
                     }
                 });
-            per_level.product()
+            let guess: f64 = per_level.product();
+            let known = self.operands.legaliser.known_entries(access);
+            known.map_or(guess, |known| guess.min(known as f64))
         };
-        let cost = |format: &Format| if is_dense(format) { TRANSPOSE } else { CONVERT };
+        let cost = |f: &Format| if transposed::is_dense(f) { TRANSPOSE } else { CONVERT };
         self.operands.converted.iter().map(|(a, _, format)| cost(format) * entries(a)).sum()
     }
 
@@ -306,10 +339,13 @@ impl Estimate<'_> {
         }
     }
 
-    fn fan_out(&self, level: usize, var: IndexVar) -> f64 {
+    /// How many coordinates an operand lists below a position: few diagonals, if it stores these whole.
+    fn fan_out(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
         let dimension = self.dimension(var);
+        let below = self.level(access, level + 1);
+        let whole = below.is_none_or(|(_, kind)| kind.properties().full);
         match self.operands.legaliser.program.derived.map(var) {
-            Some(LevelMap::Diff { .. }) => DIAGONALS.min(dimension),
+            Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
             Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
             _ if level == 0 => dimension.powf(0.8),
             _ => FAN_OUT.min(dimension),

@@ -20,7 +20,7 @@ use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 
 /// Most places of a copy.
-const MOST_PLACES: f64 = (1 << 22) as f64;
+pub(super) const MOST_PLACES: f64 = (1 << 22) as f64;
 
 /// To visit a row that changes with a loop one further inside has to save so many times as many looks: a
 /// row that stays is in cache.

@@ -311,14 +311,19 @@ impl Legaliser<'_> {
     /// Whether an operand is known to have about as many entries as a variable has coordinates; of what
     /// is computed from operands, whether one of them has.
     pub(super) fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
-        let entries = match self.program.tensors[access.tensor].role {
-            Role::Input(id) => self.request.entries.get(&id),
-            _ => self.request.entries.values().max(),
-        };
         let size = self.request.dims.get(&self.program.derived.alias(var));
-        entries
+        self.known_entries(access)
             .zip(size)
-            .is_some_and(|(&entries, &size)| size <= EMPTY_ROWS.saturating_mul(entries))
+            .is_some_and(|(entries, &size)| size <= EMPTY_ROWS.saturating_mul(entries))
+    }
+
+    /// About how many entries an operand has, if that is known; what is computed from operands, about as
+    /// many as that with most.
+    pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
+        match self.program.tensors[access.tensor].role {
+            Role::Input(id) => self.request.entries.get(&id).copied(),
+            _ => self.request.entries.values().max().copied(),
+        }
     }
 
     /// The access with a variable of its own for each mode, if it repeats one and is not plain.
