@@ -416,5 +416,9 @@ fn memory_is_limited() {
         let with = |limit| [&sparse[..], &["--backend", backend, "--memory-limit", limit]].concat();
         check(&with("5M"), 1, "error[out-of-memory]: C does not fit in memory");
         check(&with("500M"), 0, "C: 900 x 900");
+        // Threads take no more than there is.
+        for threads in ["1", "2", "4", "8", "8"] {
+            check(&[&with("13M")[..], &["--threads", threads]].concat(), 0, "C: 900 x 900");
+        }
     }
 }

@@ -44,6 +44,11 @@ pub fn used() -> usize {
     USED.load(Ordering::Relaxed)
 }
 
+/// How many bytes more arrays may take.
+pub(crate) fn left() -> usize {
+    limit().saturating_sub(used())
+}
+
 /// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
 fn physical_memory() -> usize {
     static BYTES: OnceLock<usize> = OnceLock::new();
@@ -181,7 +186,7 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     // SAFETY: as the caller promises; a kept block is aligned to huge pages and owned by nobody.
     unsafe {
         if is_kept(alignment, bytes) {
-            let room = limit().saturating_sub(used());
+            let room = left();
             // What a larger block wastes counts as used, and must not be missing soon.
             if let Some((block, given)) = recycle::take(bytes, bytes.saturating_add(room / 16)) {
                 *address = block;
@@ -215,7 +220,7 @@ pub(crate) unsafe extern "C" fn free(address: *mut c_void) {
     unsafe {
         let bytes = size(address);
         settle(bytes, 0);
-        let room = limit().saturating_sub(used()).min(physical_memory() / KEPT_PART);
+        let room = left().min(physical_memory() / KEPT_PART);
         if !is_kept(address.addr(), bytes) || !recycle::keep(address, bytes, room) {
             libc::free(address);
         }

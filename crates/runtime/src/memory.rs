@@ -379,6 +379,16 @@ impl<T> Drop for Building<T> {
     }
 }
 
+/// Makes memory of at least `bytes` of what is at `old`, which takes no more than that meanwhile where the system
+/// moves pages; null on failure, when the old memory stays as it was.
+///
+/// # Safety
+/// `old` is null or memory of the malloc family.
+pub(crate) unsafe fn grow(old: *mut u8, bytes: usize) -> *mut u8 {
+    // SAFETY: as the caller promises.
+    unsafe { budget::realloc(old.cast(), bytes) }.cast()
+}
+
 /// Moves `old_bytes` at `old` to memory of at least `new_bytes`; null on failure, when the old
 /// memory stays as it was, or when there is nothing to hold.
 ///

@@ -26,6 +26,9 @@ use tamis_core::lower::Binding;
 /// More bytes of an array are not reserved before they come.
 const MOST_EXPECTED: usize = 1 << 30;
 
+/// What has yet to come takes at most such a part of the memory that is left.
+const LEFT_TO_OTHERS: usize = 8;
+
 /// The result as far as parts were told.
 pub(super) struct Concatenation<'c> {
     call: Call<'c>,
@@ -164,8 +167,8 @@ impl<'c> Concatenation<'c> {
         self.arrays.read().map_or(DataType::I64, |arrays| arrays[&slot].elem)
     }
 
-    /// Makes room for what will be copied. Room is made for all parts at once, as far as those that
-    /// were told let expect.
+    /// Makes room for what will be copied: for all parts at once, as far as those that were told let expect, if
+    /// that leaves enough to others.
     fn make_room(&self, moves: &[Move], part: Part) -> Result<(), Diagnostic> {
         let Ok(arrays) = self.arrays.read() else { return Ok(()) };
         let bytes = |m: &Move| (m.to + m.count) as usize * arrays[&m.slot].elem.size();
@@ -183,16 +186,18 @@ impl<'c> Concatenation<'c> {
             let Some(array) = arrays.get_mut(&slot) else { continue };
             let old = array.bytes;
             let expected = (bytes as f64 * self.rest_of(part) * 1.1) as usize;
-            let wanted = [expected.min(MOST_EXPECTED).max(bytes).max(2 * old), bytes];
-            let grown = wanted.into_iter().find_map(|wanted| {
-                // SAFETY: the array holds so many bytes, and nobody uses it under this lock.
-                let fresh = unsafe { memory::reserve(array.address, old, wanted) };
-                (!fresh.is_null()).then_some((fresh, wanted))
-            });
-            let Some((fresh, wanted)) = grown else {
-                return Err(self.call.failed(Status::OutOfMemory));
+            let wanted = expected.min(MOST_EXPECTED).max(bytes).max(2 * old);
+            // SAFETY: the array holds so many bytes of the malloc family, and nobody uses it under this lock.
+            let grown = unsafe {
+                match wanted <= budget::left() / LEFT_TO_OTHERS {
+                    true => (memory::reserve(array.address, old, wanted), wanted),
+                    false => (memory::grow(array.address, bytes), bytes),
+                }
             };
-            (array.address, array.bytes) = (fresh, wanted);
+            if grown.0.is_null() {
+                return Err(self.call.failed(Status::OutOfMemory));
+            }
+            (array.address, array.bytes) = grown;
         }
         Ok(())
     }
@@ -320,7 +325,7 @@ fn taken(
     let needed = count as usize * array.elem.size();
     if needed > array.bytes {
         // SAFETY: the array holds so many bytes and is owned here alone.
-        let fresh = unsafe { memory::reserve(array.address, array.bytes, needed) };
+        let fresh = unsafe { memory::grow(array.address, needed) };
         if fresh.is_null() {
             return Err(budget::refusal("an array", Some(needed as f64), budget::SMALLER_RESULT));
         }

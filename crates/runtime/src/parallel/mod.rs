@@ -27,12 +27,27 @@ use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ir::Status;
 use tamis_core::lower::{Chunks, Join};
 
-/// Runs a kernel in parts.
+/// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
+/// run one after the other.
 pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
+    let threads = match call.executable.is_concurrent() {
+        true => rayon::current_num_threads(),
+        false => 1,
+    };
+    match by_threads(call, chunks, threads) {
+        Err(failure) if failure.code == Code::OutOfMemory && threads > 1 => {
+            by_threads(call, chunks, 1)
+        }
+        done => done,
+    }
+}
+
+/// Runs a kernel in parts on so many threads.
+fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor, Diagnostic> {
     let joins_as_whole = match chunks.join {
         Join::Shared { .. } => true,
         // A result that is far larger than the operands grows in parts that stay in cache.
@@ -47,7 +62,7 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
         }
         _ => false,
     };
-    let cuts = match joins_as_whole && rayon::current_num_threads() == 1 {
+    let cuts = match joins_as_whole && threads == 1 {
         true => vec![],
         false => cut::cuts(call, chunks),
     };
@@ -57,7 +72,7 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
             if let Some(initial) = initial {
                 filled(call, &frame, initial)?;
             }
-            shared(call, &cuts, &mut frame)?;
+            shared(call, (&cuts, threads), &mut frame)?;
             Ok(call.taken(&mut frame))
         }
         Join::Overlap { op, initial } => {
@@ -68,23 +83,23 @@ pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic
                 return Ok(call.taken(&mut frame));
             }
             let joined = Rows::new(call, chunks, (op, initial), frame)?;
-            in_parts(call, &cuts, &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
+            in_parts(call, (&cuts, threads), &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
             Ok(joined.finish())
         }
         _ if cuts.is_empty() => call.whole(),
         Join::Concatenate => {
             let joined = Concatenation::new(call);
-            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
             joined.finish()
         }
         Join::Combine(op) => {
             let joined = Combination::new(call, op)?;
-            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
             Ok(joined.finish())
         }
         Join::Pack { op, around } => {
             let joined = Parts::default();
-            in_parts(call, &cuts, &|| call.frame(None), &joined)?;
+            in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
             joined.packed(call, op, around)
         }
     }
@@ -130,19 +145,23 @@ struct Part {
 }
 
 /// Runs all parts into the result of one frame.
-fn shared(call: &Call<'_>, cuts: &[i64], frame: &mut Frame) -> Result<(), Diagnostic> {
+fn shared(
+    call: &Call<'_>,
+    (cuts, threads): (&[i64], usize),
+    frame: &mut Frame,
+) -> Result<(), Diagnostic> {
     if cuts.is_empty() {
         return call.enter(frame);
     }
     let (place, ..) = call.result_arrays().next().expect("a result has values");
     let output = frame.slots[place] as usize;
-    in_parts(call, cuts, &|| call.frame(Some(output as *mut u8)), &Nothing)
+    in_parts(call, (cuts, threads), &|| call.frame(Some(output as *mut u8)), &Nothing)
 }
 
-/// Runs the parts between cuts, several at a time.
+/// Runs the parts between cuts, as many at a time as there are threads.
 fn in_parts<J: Joined>(
     call: &Call<'_>,
-    cuts: &[i64],
+    (cuts, threads): (&[i64], usize),
     frame: &(dyn Fn() -> Result<Frame, Diagnostic> + Sync),
     joined: &J,
 ) -> Result<(), Diagnostic> {
@@ -178,14 +197,10 @@ fn in_parts<J: Joined>(
             }
         }
     };
-    let threads = match call.executable.is_concurrent() {
-        true => rayon::current_num_threads().min(parts),
-        false => 1,
-    };
-    match threads {
+    match threads.min(parts) {
         1 => work(),
         // The calling thread takes part: it need not hand over and wait.
-        _ => rayon::in_place_scope(|scope| {
+        threads => rayon::in_place_scope(|scope| {
             (1..threads).for_each(|_| scope.spawn(|_| work()));
             work();
         }),
