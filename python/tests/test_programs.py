@@ -163,6 +163,9 @@ LONG = """
 import numpy as np, tamis
 n = 3000
 x = np.random.default_rng(0).random((n, n))
+
+def product(n):
+    return f"({product(n - 1)} * {product(n - 1)})" if n else "A(i,j)"
 """
 
 
@@ -197,15 +200,25 @@ print(end - begin, sum(begin < b < end for b in beats))
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
-def test_an_interrupt_ends_a_long_run():
+@pytest.mark.parametrize(
+    "call",
+    [
+        'tamis.einsum("ij,jk,kl,lm->im", x, x, x, x)',
+        # Few values, many coordinates.
+        'tamis.evaluate("r = sum(i, j, sin(i + j))", dims={"i": 10**7, "j": 10**7})',
+        # What is compiled, not run.
+        'tamis.evaluate(f"B(i,j) = {product(15)}", A=np.eye(2))',
+    ],
+)
+def test_an_interrupt_ends_a_long_run(call):
     code = (
         LONG
-        + """
+        + f"""
 import signal
 # Processes in the background of a script ignore it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 print("go", flush=True)
-tamis.einsum("ij,jk,kl,lm->im", x, x, x, x)
+{call}
 """
     )
     child = subprocess.Popen(
@@ -221,6 +234,37 @@ tamis.einsum("ij,jk,kl,lm->im", x, x, x, x)
     _, told = child.communicate(timeout=60)
     assert "KeyboardInterrupt" in told
     assert time.monotonic() - begin < 20
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
+def test_what_a_handler_raises_while_a_refusal_is_made():
+    done = run(
+        """
+import signal, time, tamis
+class Stop(Exception):
+    pass
+def stop(*_):
+    raise Stop
+signal.signal(signal.SIGALRM, stop)
+def once(delay):
+    try:
+        signal.setitimer(signal.ITIMER_REAL, delay)
+        tamis.evaluate("y(i) = A(i,j) * x(k)", A=1.0)
+    except tamis.TamisError:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+begin = time.perf_counter()
+for _ in range(1000):
+    once(0)
+usual, kinds = (time.perf_counter() - begin) / 1000, set()
+for n in range(10_000):
+    try:
+        once(usual * (n % 100 + 1) / 50)
+    except Exception as error:
+        kinds.add(type(error).__name__)
+print(*kinds)
+"""
+    )
+    assert done.stdout == "Stop\n", done.stderr
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork")

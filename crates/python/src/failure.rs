@@ -1,6 +1,5 @@
 //! Diagnostics as Python exceptions, and panics too.
 
-use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -102,7 +101,8 @@ fn of_class(py: Python<'_>, class: &str, code: &str, text: &str) -> PyErr {
         py.import(CLASSES).and_then(|m| m.getattr(class)).and_then(|c| c.call1((code, text)));
     match made {
         Ok(exception) => PyErr::from_value(exception),
-        Err(_) => PyRuntimeError::new_err(text.to_owned()),
+        // What a signal's handler raises meanwhile, as Ctrl-C does, goes first.
+        Err(error) => error,
     }
 }
 

@@ -6,6 +6,7 @@
 //!                           called with csr f32 and dense f32: compiled, run
 //! ```
 
+use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Operand, Owner};
 use crate::result::returned;
@@ -28,9 +29,6 @@ use tamis::{
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
 
-/// So many steps may take so long that signals are looked for, which takes some microseconds.
-const LONG: f64 = 1e10;
-
 /// A program in index notation, compiled for operands of certain formats when these come first.
 #[pyclass(frozen, subclass, module = "tamis._native")]
 pub struct Kernel {
@@ -43,6 +41,7 @@ pub struct Kernel {
     /// What elements are that SciPy's operands do not store, if not 0.
     absent: Option<Scalar>,
     options: Options,
+    effort: Effort,
     forms: Mutex<Vec<Arc<Form>>>,
 }
 
@@ -250,12 +249,15 @@ impl Kernel {
 
     /// The program compiled for operands like these, without the interpreter's lock where it is
     /// compiled now. Operands in no order are put in order if that matters.
-    fn form_for(&self, py: Python<'_>, operands: &mut Operands<'_>) -> PyResult<Arc<Form>> {
+    fn form_for(this: &Bound<'_, Self>, operands: &mut Operands<'_>) -> PyResult<Arc<Form>> {
+        let (py, own) = (this.py(), this.get());
         let form = |named: &Named<'_>| {
-            detached(py, || {
-                let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-                self.form(&operands)
-            })
+            if !own.effort.is_large {
+                return detached(py, || own.form(&borrowed(named)));
+            }
+            let (kernel, named) = (this.clone().unbind(), owned(named));
+            let compile = move || kernel.get().form(&borrowed(&named));
+            interruptible(py, compile)?.map_err(|diagnostic| raised(py, &diagnostic))
         };
         let Operands { named, loose, .. } = operands;
         let found = form(named)?;
@@ -270,31 +272,23 @@ impl Kernel {
 
     /// The results by name, in the order of the statements that wrote them last.
     fn results(
-        &self,
-        py: Python<'_>,
+        this: &Bound<'_, Self>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
-        let mut operands = self.bound(py, args, kwargs)?;
-        let form = self.form_for(py, &mut operands)?;
+        let py = this.py();
+        let mut operands = this.get().bound(py, args, kwargs)?;
+        let form = Kernel::form_for(this, &mut operands)?;
         let Operands { named, owner, .. } = operands;
-        let is_long = work(&named) > LONG;
-        let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
-        if !is_long {
-            let run = || {
-                let operands: Vec<(&str, &Tensor)> = named.iter().map(|(n, t)| (*n, t)).collect();
-                on_threads(elements, || form.kernel.run(&operands))
-            };
+        let Kernel { program, options, effort, .. } = this.get();
+        if !effort.is_long(program, &options.dims, &named) {
+            let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();
+            let run = || on_threads(elements, || form.kernel.run(&borrowed(&named)));
             return Ok((detached(py, run)?, owner));
         }
-        let named: Vec<(String, Tensor)> =
-            named.into_iter().map(|(name, tensor)| (name.to_owned(), tensor)).collect();
-        let results = interruptible(py, move || {
-            let operands: Vec<(&str, &Tensor)> =
-                named.iter().map(|(n, t)| (n.as_str(), t)).collect();
-            on_threads(usize::MAX, || form.kernel.run(&operands))
-        })?
-        .map_err(|diagnostic| raised(py, &diagnostic))?;
+        let named = owned(&named);
+        let run = move || on_threads(usize::MAX, || form.kernel.run(&borrowed(&named)));
+        let results = interruptible(py, run)?.map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
     }
 }
@@ -305,9 +299,14 @@ fn lists(kernel: &tamis::Kernel) -> bool {
     program.kernels.iter().any(|made| !program.tensors[made.result].storage.format.is_full())
 }
 
-/// At least as many steps as a kernel takes on operands: all their values, each with each.
-fn work(named: &Named<'_>) -> f64 {
-    named.iter().map(|(_, tensor)| tensor.vals().len().max(1) as f64).product()
+/// Operands as kernels take them.
+fn borrowed<N: AsRef<str>>(named: &[(N, Tensor)]) -> Vec<(&str, &Tensor)> {
+    named.iter().map(|(name, tensor)| (name.as_ref(), tensor)).collect()
+}
+
+/// Operands for another thread.
+fn owned(named: &Named<'_>) -> Vec<(String, Tensor)> {
+    named.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect()
 }
 
 /// Whose the result of operands of two owners is.
@@ -400,22 +399,23 @@ impl Kernel {
         }
         let (formats, absent) = (of_operands, absent.and_then(Scalar::parse));
         let forms = Mutex::new(vec![]);
-        Ok(Kernel { text: text.to_owned(), program, operands, formats, absent, options, forms })
+        let (text, effort) = (text.to_owned(), Effort::of(&program));
+        Ok(Kernel { text, program, operands, formats, absent, options, effort, forms })
     }
 
     /// Computes the last result.
     #[pyo3(signature = (*args, **kwargs))]
     fn __call__<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let (mut results, owner) = guarded(py, || self.results(py, args, kwargs))?;
+        let py = this.py();
+        let (mut results, owner) = guarded(py, || Kernel::results(this, args, kwargs))?;
         match results.pop() {
             Some((_, tensor)) => {
                 drop(results);
-                self.returned(py, tensor, owner)
+                this.get().returned(py, tensor, owner)
             }
             None => {
                 let message = "the program computes nothing".to_owned();
@@ -427,15 +427,15 @@ impl Kernel {
     /// Computes every result, by name.
     #[pyo3(signature = (*args, **kwargs))]
     fn all<'py>(
-        &self,
-        py: Python<'py>,
+        this: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let (results, owner) = guarded(py, || self.results(py, args, kwargs))?;
+        let py = this.py();
+        let (results, owner) = guarded(py, || Kernel::results(this, args, kwargs))?;
         let named = PyDict::new(py);
         for (name, tensor) in results {
-            named.set_item(name, self.returned(py, tensor, owner)?)?;
+            named.set_item(name, this.get().returned(py, tensor, owner)?)?;
         }
         Ok(named)
     }

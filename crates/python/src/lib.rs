@@ -8,6 +8,7 @@
 //! is given back while kernels are compiled and run.
 
 mod array;
+mod effort;
 mod failure;
 mod file;
 mod foreign;
