@@ -22,7 +22,7 @@ import numpy as np
 from . import _native
 from ._errors import TamisFileError, TamisFileNotFoundError, TamisValueError
 from ._operands import number_text, type_name
-from ._tensor import Tensor, _of_entries, canonical, split_levels
+from ._tensor import Tensor, _of_entries, canonical
 
 #: A level of a file: "dense" or "sparse", and how many axes it has.
 Level = tuple[str, int]
@@ -297,7 +297,7 @@ def _parsed(format: str) -> tuple[list[Level], list[int]] | None:
     modes = match[1].split(", ")
     levels: list[Level] = []
     order, goes_on = [], False
-    for text in split_levels(match[2]):
+    for text in re.split(r", (?![^(]*\))", match[2]):
         mode, _, word = text.partition(": ")
         if mode not in modes:
             return None

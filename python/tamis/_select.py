@@ -1,7 +1,12 @@
-"""What keys of numbers, slices and one array select of a tensor's entries."""
+"""What keys select of a tensor's entries: numbers, slices, arrays, and new axes, as in NumPy.
+
+T[2:5, 0]          by the arrays of T, where its format has them (the native module)
+T[[2, 0], [1, 1]]  of the rows and columns that occur the elements (2, 1) and (0, 1)
+"""
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -16,6 +21,9 @@ if TYPE_CHECKING:
 
 Entries = tuple[list[np.ndarray[Any, Any]], np.ndarray[Any, Any]]
 
+#: The axis of the elements that arrays of a key name together.
+_JOINT = -1
+
 
 class Selection(NamedTuple):
     """What a key selects.
@@ -26,10 +34,17 @@ class Selection(NamedTuple):
 
     #: Per axis the coordinates: a number, a range, an array, or none for all.
     chosen: list[Any]
-    #: The axes that the result has, in its order.
+    #: The axes of which the arrays name coordinates together, element by element.
+    joint: list[int]
+    #: The axes that the result has, in its order; the elements that are named together are one.
     kept: list[int]
     #: The shape of the result, with new axes of one element.
     shape: tuple[int, ...]
+
+    @property
+    def is_all(self) -> bool:
+        """Whether it is every element where it is."""
+        return all(pick is None for pick in self.chosen)
 
 
 def picks(tensor: Tensor, key: tuple[Any, ...]) -> Selection:
@@ -39,56 +54,153 @@ def picks(tensor: Tensor, key: tuple[Any, ...]) -> Selection:
     # The axes of the result, none for a new one; those of numbers and arrays stand together.
     axes: list[int | None] = []
     advanced: list[int] = []
+    arrays: list[int] = []
     for place, part in enumerate(parts):
         if part is None or part is Ellipsis:
             axes.extend([None] * (part is None))
             continue
         axis = len(chosen)
-        pick = _pick(part, tensor.shape[axis], axis)
         if not isinstance(part, slice):
             advanced.append(place)
+        if _is_array(part):
+            found = _of_array(part, tensor.shape[axis : axis + _axes(part)], axis)
+            if not arrays:
+                axes.append(_JOINT)
+            arrays.extend(range(axis, axis + len(found)))
+            chosen.extend(found)
+            continue
+        pick = _pick(part, tensor.shape[axis], axis)
         if not isinstance(pick, np.integer):
             axes.append(axis)
         chosen.append(pick)
-    array = next((k for k, pick in enumerate(chosen) if isinstance(pick, np.ndarray)), None)
-    if array is not None and advanced[-1] - advanced[0] >= len(advanced):
-        axes.remove(array)
-        axes.insert(0, array)
-    sizes = [
-        1 if k is None else tensor.shape[k] if chosen[k] is None else len(chosen[k]) for k in axes
-    ]
-    return Selection(chosen, [k for k in axes if k is not None], tuple(sizes))
+    if arrays and advanced[-1] - advanced[0] >= len(advanced):
+        axes.remove(_JOINT)
+        axes.insert(0, _JOINT)
+    return _selection(tensor.shape, chosen, axes, arrays)
+
+
+def _selection(
+    shape: tuple[int, ...], chosen: list[Any], axes: list[int | None], arrays: list[int]
+) -> Selection:
+    """The selection whose arrays name coordinates, each of its axis or together with others."""
+    try:
+        sizes = np.broadcast_shapes(*(chosen[axis].shape for axis in arrays))
+    except ValueError:
+        shapes = " and ".join(str(chosen[axis].shape) for axis in arrays)
+        reason = f"the arrays of the key have the shapes {shapes}"
+        raise _refused("dimension-mismatch", reason, "make sizes equal, or 1") from None
+    grid = _grid([chosen[axis].shape for axis in arrays], sizes)
+    joint: list[int] = []
+    if grid is None and len(arrays) > 1:
+        joint, block = arrays, [_JOINT]
+        for axis in arrays:
+            chosen[axis] = np.broadcast_to(chosen[axis], sizes).reshape(-1)
+    else:
+        block = arrays if grid is None else [arrays[k] for k in grid]
+        for axis in arrays:
+            flat = chosen[axis].reshape(-1)
+            chosen[axis] = flat if axis in block else np.int64(flat[0])
+    kept: list[int] = []
+    lengths: list[int] = []
+    for axis in axes:
+        if axis == _JOINT:
+            kept.extend(block)
+            lengths.extend(sizes)
+        elif axis is None:
+            lengths.append(1)
+        else:
+            kept.append(axis)
+            lengths.append(shape[axis] if chosen[axis] is None else len(chosen[axis]))
+    return Selection(chosen, joint, kept, tuple(lengths))
+
+
+def _grid(shapes: list[tuple[int, ...]], sizes: tuple[int, ...]) -> list[int] | None:
+    """Which array names the coordinates along each axis of several that is longer than one; none if
+    arrays have such axes together, as those of ``numpy.ix_`` do not."""
+    if len(shapes) < 2:
+        return None
+    owners = []
+    for axis in range(-len(sizes), 0):
+        own = [k for k, shape in enumerate(shapes) if -axis <= len(shape) and shape[axis] != 1]
+        if len(own) > 1 or own and own[0] in owners:
+            return None
+        owners.extend(own)
+    return owners
 
 
 def _parts(tensor: Tensor, key: tuple[Any, ...]) -> tuple[Any, ...]:
     """The parts of a key, with one for each axis, and the dots where they stand."""
-    if sum(part is Ellipsis for part in key) > 1:
+    parts = [_read(part) for part in key]
+    if sum(part is Ellipsis for part in parts) > 1:
         raise _refused("order-mismatch", "the key has ... twice", "write it once")
-    taken = sum(part is not None and part is not Ellipsis for part in key)
+    taken = sum(_axes(part) for part in parts)
     if taken > tensor.ndim:
         reason = f"the key has {taken} parts for {tensor.ndim} axes"
         raise _refused("order-mismatch", reason, "give one for each axis at most")
-    if sum(_is_array(part) for part in key) > 1:
-        raise _refused("order-mismatch", "the key has several arrays", "index once for each")
-    at = next((k for k, part in enumerate(key) if part is Ellipsis), len(key))
-    return (*key[: at + 1], *(slice(None),) * (tensor.ndim - taken), *key[at + 1 :])
+    at = next((k for k, part in enumerate(parts) if part is Ellipsis), len(parts))
+    return (*parts[: at + 1], *(slice(None),) * (tensor.ndim - taken), *parts[at + 1 :])
+
+
+def _read(part: Any) -> Any:
+    """A part of a key: as it is, or an array of NumPy's, or a tensor."""
+    if part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer)):
+        return part
+    if isinstance(part, (str, bytes)) or np.isscalar(part):
+        return part
+    if isinstance(part, (_native.Tensor, np.ndarray)):
+        return part if part.ndim else part[()]
+    if isinstance(part, (list, range)) or hasattr(part, "__array__"):
+        return np.asarray(part)
+    if hasattr(part, "tocoo"):
+        from ._tensor import asarray
+
+        return asarray(part)
+    return part
 
 
 def _is_array(part: Any) -> bool:
-    if isinstance(part, _native.Tensor):
-        return part.ndim > 0
-    return isinstance(part, (list, np.ndarray)) and np.ndim(part) > 0
+    return isinstance(part, (_native.Tensor, np.ndarray)) and part.ndim > 0
 
 
-def entries(tensor: Tensor, selection: Selection) -> Entries:
-    """The entries of what is selected, with an axis for each that is kept."""
-    chosen = selection.chosen
-    first = chosen[0] if chosen else None
-    if first is not None and tensor.format == "csr":
-        coords, values = _of_rows(tensor, np.asarray(first, dtype=np.int64).reshape(-1))
-        chosen = [None, *chosen[1:]]
-    else:
-        coords, values = tensor.entries()
+def _axes(part: Any) -> int:
+    """How many axes a part of a key is for."""
+    if part is None or part is Ellipsis:
+        return 0
+    return part.ndim if _is_array(part) and part.dtype == bool else 1
+
+
+def selected(tensor: Tensor, selection: Selection) -> Tensor:
+    """The tensor of what is selected, but for new axes."""
+    from ._tensor import Tensor
+
+    joint = selection.joint
+    chosen = list(selection.chosen)
+    named = {axis: chosen[axis] for axis in joint}
+    for axis in joint:
+        chosen[axis], named[axis] = np.unique(chosen[axis], return_inverse=True)
+    made = tensor.select([_native_pick(pick) for pick in chosen])
+    part = _of_list(tensor, chosen) if made is None else Tensor(made)
+    kept = [axis for axis, pick in enumerate(chosen) if not isinstance(pick, np.integer)]
+    lengths = [tensor.shape[axis] if chosen[axis] is None else len(chosen[axis]) for axis in kept]
+    part = part.reshape(tuple(lengths))
+    if joint:
+        part = _joined(part, [(kept.index(axis), named[axis]) for axis in joint])
+        kept = [_JOINT, *(axis for axis in kept if axis not in joint)]
+    order = [kept.index(axis) for axis in selection.kept]
+    return part if order == sorted(order) else part.transpose(order)
+
+
+def _native_pick(pick: Any) -> Any:
+    """A pick as the native module reads it."""
+    return (pick.start, pick.step, len(pick)) if isinstance(pick, range) else pick
+
+
+def _of_list(tensor: Tensor, chosen: Sequence[Any]) -> Tensor:
+    """What is selected of a tensor whose arrays do not tell, of a list of its entries."""
+    from ._tensor import _of_entries
+
+    coords, values = tensor.entries()
+    sizes = list(tensor.shape)
     for axis, pick in enumerate(chosen):
         if pick is None:
             continue
@@ -96,32 +208,28 @@ def entries(tensor: Tensor, selection: Selection) -> Entries:
         coords = [c[which] for c in coords]
         coords[axis] = places
         values = values[which]
-    return [coords[axis] for axis in selection.kept], values
+        sizes[axis] = 1 if isinstance(pick, np.integer) else len(pick)
+    return _of_entries(tuple(sizes), coords, values, tensor.fill_value)
 
 
-def expression(selection: Selection) -> str | None:
-    """The statement that computes what numbers and slices select, with every axis."""
-    chosen = selection.chosen
-    if any(isinstance(pick, np.ndarray) for pick in chosen) or len(chosen) > len(_NAMES):
-        return None
-    names = _NAMES[: len(chosen)]
-    picked = zip(names, chosen, strict=True)
-    indices = ",".join(name + ("" if pick is None else _slice(pick)) for name, pick in picked)
-    return f"R({','.join(names)}) = A({indices})"
+def _joined(part: Tensor, named: Sequence[tuple[int, np.ndarray[Any, Any]]]) -> Tensor:
+    """The elements whose coordinates along several axes are named together, one behind the other
+    along an axis before all others."""
+    from ._tensor import _of_entries
 
-
-#: Index variables.
-_NAMES = "ijklmnopqrstuvwxyz"
-
-
-def _slice(pick: range | np.integer[Any]) -> str:
-    """A range as index notation has it."""
-    if isinstance(pick, np.integer):
-        return f"[{pick}:{pick + 1}]"
-    if not pick:
-        return "[0:0]"
-    stop = "" if pick.stop < 0 else str(pick.stop)
-    return f"[{pick.start}:{stop}:{pick.step}]"
+    axes = [axis for axis, _ in named]
+    sizes = [part.shape[axis] for axis in axes]
+    if math.prod(sizes) >= 2**63:
+        reason = f"the key names coordinates in {math.prod(sizes)} elements"
+        raise _refused("dimension-mismatch", reason, "take parts of it")
+    wanted = np.ravel_multi_index([places for _, places in named], sizes)
+    coords, values = part.entries()
+    keys = np.ravel_multi_index([coords[axis] for axis in axes], sizes)
+    which, places = _found(keys, wanted, math.prod(sizes))
+    rest = [axis for axis in range(part.ndim) if axis not in axes]
+    shape = (len(wanted), *(part.shape[axis] for axis in rest))
+    made = [places, *(coords[axis][which] for axis in rest)]
+    return _of_entries(shape, made, values[which], part.fill_value)
 
 
 def _found(coords: np.ndarray[Any, Any], pick: Any, size: int) -> tuple[Any, Any]:
@@ -155,67 +263,6 @@ def _ascend(numbers: np.ndarray[Any, Any]) -> bool:
     return bool((numbers[1:] > numbers[:-1]).all())
 
 
-def _of_rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> Entries:
-    """The entries of some rows of csr, which are counted anew."""
-    times, crd, values = _rows(tensor, rows)
-    return [np.repeat(np.arange(len(rows)), times), crd.astype(np.int64)], values
-
-
-def rows(tensor: Tensor, selection: Selection) -> Tensor | None:
-    """What a key selects that names nothing but rows of csr, by its arrays."""
-    if tensor.format != "csr" or len(selection.chosen) != 2:
-        return None
-    first, other = selection.chosen
-    if not isinstance(first, np.ndarray) or other is not None:
-        return None
-    times, crd, values = _rows(tensor, first)
-    pos = np.concatenate([[0], np.cumsum(times)])
-    if pos[-1] <= np.iinfo(crd.dtype).max:
-        pos = pos.astype(crd.dtype)
-    shape = (len(first), tensor.shape[1])
-    return tensor._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
-
-
-def columns(tensor: Tensor, selection: Selection) -> Tensor | None:
-    """What a key selects that names nothing but columns of csr, each once, by its arrays."""
-    if tensor.format != "csr" or len(selection.chosen) != 2:
-        return None
-    first, wanted = selection.chosen
-    size, stored = tensor.shape[1], len(tensor.values)
-    if first is not None or not isinstance(wanted, np.ndarray):
-        return None
-    if size > 4 * (stored + len(wanted)) or len(wanted) > np.iinfo(np.int32).max:
-        return None
-    tensor.validate()
-    level = tensor.levels[1]
-    places = np.full(size, -1, dtype=level["crd"].dtype)
-    places[wanted] = np.arange(len(wanted))
-    if not np.array_equal(places[wanted], np.arange(len(wanted))):
-        return None
-    found = places[level["crd"]]
-    kept = found >= 0
-    pos = np.concatenate([[0], np.cumsum(kept)]).astype(level["pos"].dtype)[level["pos"]]
-    levels, values = [{}, {"pos": pos, "crd": found[kept]}], tensor.values[kept]
-    shape = (tensor.shape[0], len(wanted))
-    if _ascend(wanted):
-        return tensor._of_levels(shape, levels, values)
-    return tensor._of_levels(shape, levels, values, format=_ANY_ORDER).asformat("csr")
-
-
-#: csr whose rows are in any order. That their columns differ is known: finding out takes long.
-_ANY_ORDER = "csr(nonordered, nonunique)"
-
-
-def _rows(tensor: Tensor, rows: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    """How many entries some rows of csr have, their columns and their values."""
-    tensor.validate()
-    level = tensor.levels[1]
-    begin = level["pos"][rows].astype(np.int64)
-    times = level["pos"][rows + 1] - begin
-    places = np.repeat(begin, times) + within(times)
-    return times, level["crd"][places], tensor.values[places]
-
-
 def ordered(keys: Sequence[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any] | None:
     """The order in which keys ascend, the first one first; none if they do as they are."""
     ascends = np.ones(max(len(keys[0]) - 1, 0), dtype=bool) if keys else np.ones(0, dtype=bool)
@@ -232,47 +279,52 @@ def within(times: np.ndarray[Any, Any]) -> Any:
 
 
 def _pick(part: Any, size: int, axis: int) -> Any:
-    """What a part of a key selects: a number, a range, an array, or none for all coordinates."""
+    """What a number or a slice selects: a number, a range, or none for all coordinates."""
     if isinstance(part, slice):
         if part.step == 0:
             text = "error[invalid-option]: the step of a slice is 0\n  = help: give it another"
             raise TamisValueError("invalid-option", text)
         chosen = range(*part.indices(size))
         return None if chosen == range(size) else chosen
-    if _is_array(part):
-        return _of_array(part, size, axis)
-    if isinstance(part, bool) or getattr(part, "dtype", None) == bool:
+    if isinstance(part, (bool, np.bool_)):
         raise _refused("type-mismatch", f"{part} is no coordinate", "None makes a new axis")
     try:
         index = operator.index(cast(Any, part))
     except TypeError:
-        way_out = "use integers, slices, ..., None, or an array"
-        raise _refused("type-mismatch", f"{part!r} is no part of a key", way_out) from None
+        way_out = "use integers, slices, ..., None, or arrays"
+        reason = f"{_shown(part)} is no part of a key"
+        raise _refused("type-mismatch", reason, way_out) from None
     if not -size <= index < size:
         raise _outside(part, axis, size)
     return np.int64(index + size if index < 0 else index)
 
 
-def _of_array(part: Any, size: int, axis: int) -> Any:
-    """The coordinates that an array of integers or of truth values selects."""
-    array: Any = part if isinstance(part, _native.Tensor) else np.asarray(part)
-    if array.dtype == bool and array.shape == (size,):
-        return array.nonzero()[0]
-    if array.ndim != 1 or array.shape[0] and array.dtype.kind not in "iu":
-        reason = f"the key of axis {axis} is {array.dtype} of shape {array.shape}"
-        way_out = "use integers, or as many truth values as the axis has elements"
-        raise _refused("type-mismatch", reason, way_out)
-    found = array.to_numpy() if isinstance(array, _native.Tensor) else array
-    found = found.astype(np.int64)
-    found = np.where(found < 0, found + size, found)
-    if found.size and not (0 <= found.min() and found.max() < size):
-        raise _outside(part, axis, size)
-    return found
+def _of_array(part: Any, sizes: tuple[int, ...], axis: int) -> list[np.ndarray[Any, Any]]:
+    """The coordinates that an array of integers or of truth values names, for each of its axes."""
+    if part.dtype == bool:
+        if part.shape == sizes:
+            return list(part.nonzero())
+    elif part.dtype.kind in "iu" or not math.prod(part.shape):
+        found: Any = part.to_numpy() if isinstance(part, _native.Tensor) else part
+        found = found.astype(np.int64)
+        found = np.where(found < 0, found + sizes[0], found)
+        if found.size and not (0 <= found.min() and found.max() < sizes[0]):
+            raise _outside(part, axis, sizes[0])
+        return [found]
+    reason = f"the key of axis {axis} is {part.dtype} of shape {part.shape}"
+    way_out = "use integers, or as many truth values as the axes have elements"
+    raise _refused("type-mismatch", reason, way_out)
 
 
 def _outside(part: Any, axis: int, size: int) -> TamisIndexError:
-    reason = f"{part} is outside of axis {axis}, which has {size} elements"
+    reason = f"{_shown(part)} is outside of axis {axis}, which has {size} elements"
     return _refused("dimension-mismatch", reason, "count from 0, or backwards from -1")
+
+
+def _shown(part: Any) -> str:
+    """A part of a key in a line."""
+    text = " ".join(repr(part).split())
+    return text if len(text) < 60 else f"{text[:50]} .."
 
 
 def _refused(code: str, reason: str, way_out: str) -> TamisIndexError:

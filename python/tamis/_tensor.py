@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -17,11 +16,8 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, compute, order_of
 from ._operands import number_text, refused, type_name
 from ._operators import Operators, is_operand
-from ._programs import check_text, compile
-from ._select import columns, entries, expression, ordered, picks, rows
-
-#: From so many values on a kernel of its own selects slices: compiling it takes some milliseconds.
-_MANY = 1 << 17
+from ._programs import check_text
+from ._select import ordered, picks, selected
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
@@ -92,8 +88,9 @@ class Tensor(Operators, _native.Tensor):
         return elements._with_values(values.astype(dtype), np.asarray(fill).astype(dtype)[()])
 
     def _with_values(self, values: np.ndarray[Any, Any], fill: Any) -> Tensor:
-        """Other values at the same places."""
-        return self._of_levels(self.shape, self.levels, values, fill)
+        """Other values at the same places, in an array that nobody else has, or a copy of it."""
+        values = values if values.base is None else values.copy()
+        return Tensor(self.with_values(values, number_text(fill)))
 
     def _of_levels(
         self,
@@ -180,30 +177,15 @@ class Tensor(Operators, _native.Tensor):
         return self.shape[0]
 
     def __getitem__(self, key: Any) -> Any:
-        if _is_mask(key) and key.shape == self.shape:
-            flat = self.reshape(-1)
-            return flat[np.ravel_multi_index(key.nonzero(), self.shape)]
         selection = picks(self, key if isinstance(key, tuple) else (key,))
-        chosen, kept, shape = selection
-        if len(chosen) == self.ndim and not kept and not shape:
-            return self.get([int(pick) for pick in chosen])
-        if all(pick is None for pick in chosen):
-            return self if shape == self.shape else self.reshape(shape)
-        text = expression(selection) if len(self.values) >= _MANY else None
-        if text is not None:
-            every = [range(n) if pick is None else pick for n, pick in zip(self.shape, chosen)]
-            sizes = [len(pick) if isinstance(pick, range) else 1 for pick in every]
-            usual = _usual(sizes, len(self.values))
-            made = compile(text, format=usual, dtype=self.dtype)(self)
-            return made if made.shape == shape else made.reshape(shape)
-        made = rows(self, selection)
-        if made is None:
-            made = columns(self, selection)
-        if made is None:
-            coords, values = entries(self, selection)
-            sizes = [self.shape[k] if chosen[k] is None else len(chosen[k]) for k in kept]
-            made = _of_entries(tuple(sizes), coords, values, self.fill_value)
-        return made if made.shape == shape else made.reshape(shape)
+        if not selection.kept:
+            element = self.get([int(pick) for pick in selection.chosen])
+            # As NumPy has it: with dots it stays an array.
+            has_dots = any(part is Ellipsis for part in (key if isinstance(key, tuple) else (key,)))
+            is_array = selection.shape or has_dots
+            return asarray(np.reshape(element, selection.shape)) if is_array else element
+        made = self if selection.is_all else selected(self, selection)
+        return made if made.shape == selection.shape else made.reshape(selection.shape)
 
     def __bool__(self) -> bool:
         return bool(self._only())
@@ -334,10 +316,6 @@ def _renumbered(
     return np.unravel_index(np.ravel_multi_index(tuple(coords), before), after)
 
 
-def _is_mask(key: Any) -> bool:
-    return isinstance(key, (np.ndarray, _native.Tensor)) and key.dtype == bool and key.ndim > 1
-
-
 def _is_asked_by_scipy(frame: FrameType | None) -> bool:
     """Whether an operator of SciPy's sparse arrays asks NumPy if its other side is an array: where
     it is none, the operator is left to that side."""
@@ -392,11 +370,16 @@ def _memory(object: Any) -> np.ndarray[Any, Any] | None:
 
 def canonical(tensor: Tensor) -> Tensor:
     """The tensor with each coordinate once: its values are those of elements."""
-    levels = split_levels(tensor.format.partition(" -> ")[2][1:-1] or tensor.format)
-    after = [*levels[1:], ""]
-    if any("nonunique" in one and "singleton" not in next for one, next in zip(levels, after)):
+    if tensor.has_duplicates:
         return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
     return tensor
+
+
+def compact(tensor: Tensor) -> Tensor:
+    """The tensor in a format that has a value for each entry, and no other."""
+    if tensor.nnz == len(tensor.values):
+        return tensor
+    return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
 
 
 def _usual(shape: Sequence[int], entries: int) -> str:
@@ -405,11 +388,6 @@ def _usual(shape: Sequence[int], entries: int) -> str:
     if len(shape) == 2:
         return "csr" if shape[0] <= max(_FEW_ROWS, 16 * entries) else "dcsr"
     return {0: "dense", 1: "sparse"}.get(len(shape), "csf")
-
-
-def split_levels(text: str) -> list[str]:
-    """The levels of a format that is written out."""
-    return re.split(r", (?![^(]*\))", text)
 
 
 def coo(

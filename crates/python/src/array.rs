@@ -1,13 +1,13 @@
 //! NumPy arrays, and everything with the buffer protocol, as dense tensors and arrays of tensors.
 
-use crate::failure::raised;
+use crate::failure::{raised, refused};
 use crate::foreign::View;
 use crate::operand::helper;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 use tamis::level::DENSE;
-use tamis::{Buffer, DataType, Diagnostic, Format, LevelData, Storage, Tensor, format};
+use tamis::{Buffer, Code, DataType, Diagnostic, Format, LevelData, Storage, Tensor, format};
 
 /// A dense tensor of an array's elements, where they are; of a copy if they do not follow one
 /// another in any order of the axes.
@@ -76,6 +76,24 @@ pub(crate) fn indices(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
     }
     let copy = helper(array.py(), "index_array")?.call1((array,))?;
     Ok(View::of(&copy)?.ok_or_else(|| unreadable(&copy))?.into_buffer())
+}
+
+/// Coordinates, which are not negative.
+pub(crate) fn coordinates(array: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    fn of<T: Copy + Into<i64>>(array: &[T]) -> Option<Vec<u64>> {
+        let least = array.iter().fold(0, |least, &c| least.min(c.into()));
+        (least >= 0).then(|| array.iter().map(|&c| c.into() as u64).collect())
+    }
+    let known = indices(array)?;
+    let list = match (known.as_slice::<i64>(), known.as_slice::<i32>()) {
+        (Some(array), _) => of(array),
+        (_, Some(array)) => of(array),
+        _ => None,
+    };
+    list.ok_or_else(|| {
+        let message = "a coordinate is negative".to_owned();
+        refused(array.py(), Code::InvalidTensor, message, "count from 0")
+    })
 }
 
 fn is_row_major(view: &View) -> bool {

@@ -1,5 +1,6 @@
 //! Arrays of others, borrowed by the buffer protocol.
 
+use pyo3::exceptions::PyException;
 use pyo3::ffi;
 use pyo3::prelude::*;
 use std::any::Any;
@@ -44,9 +45,12 @@ impl View {
         let status =
             unsafe { ffi::PyObject_GetBuffer(object.as_ptr(), &mut *view, ffi::PyBUF_RECORDS_RO) };
         if status != 0 {
+            let error = PyErr::fetch(object.py());
             // NumPy lends no dates, say; whoever copies the array tells the reason.
-            drop(PyErr::fetch(object.py()));
-            return Ok(None);
+            return match error.is_instance_of::<PyException>(object.py()) {
+                true => Ok(None),
+                false => Err(error),
+            };
         }
         let lease = Lease(view);
         let view = &lease.0;
@@ -120,6 +124,19 @@ impl View {
 /// Whether the memory of an array is somebody else's.
 pub(crate) fn is_foreign(buffer: &Buffer) -> bool {
     buffer.owner().is::<Lease>()
+}
+
+/// What keeps memory alive that NumPy allocated, and that nobody else can reach.
+struct Kept(
+    #[expect(dead_code, reason = "lives as long as the memory")] Arc<dyn Any + Send + Sync>,
+);
+
+/// An array that was borrowed of somebody who gave it away.
+pub(crate) fn given_away(buffer: Buffer) -> Buffer {
+    let (address, len, datatype) = (buffer.address(), buffer.len(), buffer.datatype());
+    let owner = Arc::new(Kept(Arc::clone(buffer.owner())));
+    // SAFETY: the elements are those of an array, which lives as long as its owner.
+    unsafe { Buffer::from_foreign(address, len, datatype, owner) }
 }
 
 fn alignment(datatype: DataType) -> usize {

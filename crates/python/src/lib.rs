@@ -17,6 +17,7 @@ mod memory;
 mod operand;
 mod result;
 mod scalar;
+mod select;
 mod size;
 mod sparse;
 mod tensor;

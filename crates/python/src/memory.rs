@@ -7,7 +7,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;
 use std::ffi::c_int;
 use std::sync::Arc;
-use tamis::{Buffer, DataType};
+use tamis::{Bf16, Buffer, DataType, Truth, Values};
 
 /// Memory of a tensor, as bytes. It lives as long as somebody looks at it.
 #[pyclass(frozen, module = "tamis._native")]
@@ -54,7 +54,7 @@ pub(crate) enum Access {
 }
 
 /// A NumPy array of the elements, of some shape, with the axes in this order in memory, outermost
-/// first.
+/// first. Those of `bf16`, which NumPy lacks, are a copy in `f32`.
 pub(crate) fn lent<'py>(
     py: Python<'py>,
     buffer: Buffer,
@@ -62,6 +62,10 @@ pub(crate) fn lent<'py>(
     order: &[usize],
     access: Access,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let buffer = match buffer.as_slice::<Bf16>() {
+        Some(halves) => Buffer::from_vec(halves.iter().map(|&x| f32::from(x)).collect()),
+        None => buffer,
+    };
     let alone = Arc::strong_count(buffer.owner()) == 1 && !is_foreign(&buffer);
     let readonly = access == Access::Shared || !alone;
     let datatype = buffer.datatype();
@@ -119,4 +123,25 @@ pub(crate) fn dtype(py: Python<'_>, datatype: DataType) -> PyResult<Bound<'_, Py
     let place = CODES.iter().position(|(t, _)| *t == datatype);
     let place = place.or_else(|| CODES.iter().position(|(t, _)| *t == DataType::F32));
     Ok(types[place.unwrap_or_default()].bind(py).clone())
+}
+
+/// Values as an array.
+pub(crate) fn buffer(values: Values) -> Buffer {
+    match values {
+        Values::Bool(v) => Buffer::from_vec(v.into_iter().map(Truth::of_byte).collect()),
+        Values::I8(v) => Buffer::from_vec(v),
+        Values::I16(v) => Buffer::from_vec(v),
+        Values::I32(v) => Buffer::from_vec(v),
+        Values::I64(v) => Buffer::from_vec(v),
+        Values::U8(v) => Buffer::from_vec(v),
+        Values::U16(v) => Buffer::from_vec(v),
+        Values::U32(v) => Buffer::from_vec(v),
+        Values::U64(v) => Buffer::from_vec(v),
+        Values::F16(v) => Buffer::from_vec(v),
+        Values::Bf16(v) => Buffer::from_vec(v),
+        Values::F32(v) => Buffer::from_vec(v),
+        Values::F64(v) => Buffer::from_vec(v),
+        Values::C64(v) => Buffer::from_vec(v),
+        Values::C128(v) => Buffer::from_vec(v),
+    }
 }

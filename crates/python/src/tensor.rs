@@ -1,20 +1,22 @@
 //! Tensors as Python sees them: what `tamis.Tensor` is made of.
 
-use crate::array::indices;
+use crate::array::{coordinates, indices};
 use crate::failure::{detached, interruptible, raised, refused};
-use crate::foreign::is_foreign;
-use crate::memory::{Access, lent};
+use crate::foreign::{given_away, is_foreign};
+use crate::memory::{Access, buffer, lent};
 use crate::result;
+use crate::select::{self, Pick};
 use crate::size::{Size, numbers};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use std::ops::Range;
 use tamis::format::{self, FormatSpec};
 use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
-    Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData, Scalar,
-    Storage, ToFormat, Values,
+    Bf16, Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData,
+    Scalar, Storage, ToFormat, Values,
 };
 
 /// A tensor in memory; the arrays never change, but where they are somebody else's.
@@ -127,27 +129,48 @@ pub(crate) fn converted(
 #[pymethods]
 impl Tensor {
     #[new]
-    fn of(tensor: &Tensor) -> Tensor {
-        Tensor { tensor: tensor.tensor.clone(), foreign: tensor.foreign }
+    fn of(tensor: &Bound<'_, PyAny>) -> PyResult<Tensor> {
+        if let Ok(known) = tensor.cast::<Tensor>() {
+            let Tensor { tensor, foreign } = known.get();
+            return Ok(Tensor { tensor: tensor.clone(), foreign: *foreign });
+        }
+        let (py, kind) = (tensor.py(), tensor.get_type());
+        let message = format!("{} is no tensor", kind.name()?);
+        Err(refused(py, Code::TypeMismatch, message, "make one of it: tamis.asarray(x)"))
     }
 
     /// The same tensor in arrays of its own, which nobody changes.
     fn copied(&self, py: Python<'_>) -> PyResult<Tensor> {
         let tensor = self.checked(py)?;
         detached(py, move || {
-            let copy = |array: &Buffer| buffer(Values::copied(array));
-            let level = |data: &LevelData| {
-                let mut own = LevelData::default();
-                for part in Part::ALL {
-                    *own.part_mut(part) = data.part(part).map(copy);
-                }
-                own
-            };
-            let levels = tensor.levels().iter().map(level).collect();
             let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-            valid(dims, storage, levels, copy(tensor.vals()))
+            let levels = own_levels(tensor.levels())?;
+            valid(dims, storage, levels, own(tensor.vals())?)
         })
         .map(Tensor::new)
+    }
+
+    /// The tensor with other values at the same places, and another fill value. The array of values is
+    /// the tensor's from now on: nobody else may have it.
+    fn with_values(
+        &self,
+        py: Python<'_>,
+        values: &Bound<'_, PyAny>,
+        fill: &str,
+    ) -> PyResult<Tensor> {
+        let known = self.checked(py)?;
+        let (_, vals) = crate::array::values(values)?;
+        let text = format!("{}{{{}, fill: {fill}}}", known.storage().format, vals.datatype());
+        let spec = spec(py, &text, known.dims().len())?;
+        let storage = beside(&spec, known.storage()).map_err(|d| raised(py, &d))?;
+        let made = detached(py, || {
+            let levels = match self.foreign {
+                true => own_levels(known.levels())?,
+                false => known.levels().to_vec(),
+            };
+            valid(known.dims().to_vec(), storage, levels, given_away(vals))
+        });
+        made.map(Tensor::new)
     }
 
     /// A tensor of entries: for each axis their coordinates, and their values. Those of the same
@@ -166,12 +189,7 @@ impl Tensor {
         let spec = spec(py, format, shape.len())?;
         let mut crds = vec![];
         for coords in &coords {
-            let list = unsigned(&indices(coords)?);
-            let Some(list) = list else {
-                let message = "a coordinate is negative".to_owned();
-                return Err(refused(py, Code::InvalidTensor, message, "count from 0"));
-            };
-            crds.push(list);
+            crds.push(coordinates(coords)?);
         }
         let (_, vals) = crate::array::values(values)?;
         let mut storage = spec.resolve(vals.datatype()).map_err(|d| raised(py, &d))?;
@@ -218,6 +236,13 @@ impl Tensor {
         let width = |part: Part| data.iter().find_map(|l: &LevelData| l.part(part).map(wide));
         storage.pos = width(Part::Pos).unwrap_or(storage.pos);
         storage.crd = width(Part::Crd).unwrap_or(storage.crd);
+        let vals = match (storage.datatype, vals.as_slice::<f32>()) {
+            // NumPy lacks the type.
+            (DataType::Bf16, Some(wide)) => {
+                Buffer::from_vec(wide.iter().map(|&x| Bf16::from(x)).collect())
+            }
+            _ => vals,
+        };
         let made = valid(shape, storage, data, vals);
         made.map(Tensor::new).map_err(|d| raised(py, &d))
     }
@@ -243,7 +268,23 @@ impl Tensor {
     /// How many entries are stored, explicit zeros included.
     #[getter]
     fn nnz(&self, py: Python<'_>) -> PyResult<usize> {
-        Ok(self.checked(py)?.nnz())
+        // Counting those of dense and compressed levels reads no array.
+        match self.tensor.storage().format.is_basic() {
+            true => Ok(self.tensor.nnz()),
+            false => Ok(self.checked(py)?.nnz()),
+        }
+    }
+
+    /// Whether every element is stored.
+    #[getter]
+    fn is_full(&self) -> bool {
+        self.tensor.storage().format.is_full()
+    }
+
+    /// Whether a coordinate may have several entries, which are to be added up.
+    #[getter]
+    fn has_duplicates(&self) -> bool {
+        self.tensor.storage().format.has_duplicates()
     }
 
     /// Whether arrays are somebody else's, who may change them.
@@ -330,9 +371,35 @@ impl Tensor {
     }
 
     /// The value at a coordinate, or the fill value.
-    fn get<'py>(&self, py: Python<'py>, coordinate: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
-        let value = self.checked(py)?.get(&coordinate);
+    fn get<'py>(&self, py: Python<'py>, mut coordinate: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
+        let format = &self.tensor.storage().format;
+        let row = select::row_mode(format).filter(|_| self.foreign && select::is_known(format));
+        let value = match row {
+            None => self.checked(py)?.get(&coordinate),
+            Some(row) => {
+                let mut picks = vec![Pick::All; coordinate.len()];
+                let start = std::mem::take(&mut coordinate[row]) as i64;
+                picks[row] = Pick::Steps { start, step: 1, len: 1 };
+                select::of_borrowed(py, &self.tensor, &picks)?.get(&coordinate)
+            }
+        };
         result::number(py, crate::scalar::of_type(value, self.tensor.storage().datatype))
+    }
+
+    /// What is selected by a pick for each axis: none for all, a number, a first coordinate with a
+    /// step and how many there are, or an array. Axes of numbers have one element, or are left
+    /// out. Nothing for formats whose arrays do not tell.
+    fn select(&self, py: Python<'_>, picks: Vec<Pick>) -> PyResult<Option<Tensor>> {
+        let format = &self.tensor.storage().format;
+        if !select::is_known(format) {
+            return Ok(None);
+        }
+        let of_rows = select::row_mode(format).is_some_and(|row| !matches!(picks[row], Pick::All));
+        let made = match self.foreign && of_rows {
+            true => select::of_borrowed(py, &self.tensor, &picks)?,
+            false => select::selected(py, &self.checked(py)?, &picks)?,
+        };
+        Ok(Some(Tensor::new(made)))
     }
 
     /// The same tensor in another format. What the format leaves open stays as it is.
@@ -383,17 +450,20 @@ impl Tensor {
     }
 }
 
-/// Coordinates, if none is negative.
-fn unsigned(array: &Buffer) -> Option<Vec<u64>> {
-    fn of<T: Copy + Into<i64>>(array: &[T]) -> Option<Vec<u64>> {
-        let least = array.iter().fold(0, |least, &c| least.min(c.into()));
-        (least >= 0).then(|| array.iter().map(|&c| c.into() as u64).collect())
+/// A copy of an array.
+fn own(array: &Buffer) -> Result<Buffer, Diagnostic> {
+    array.gathered(&[Range { start: 0, end: array.len() }])
+}
+
+/// Copies of the arrays of levels.
+fn own_levels(levels: &[LevelData]) -> Result<Vec<LevelData>, Diagnostic> {
+    let mut made = vec![LevelData::default(); levels.len()];
+    for (copy, level) in made.iter_mut().zip(levels) {
+        for part in Part::ALL {
+            *copy.part_mut(part) = level.part(part).map(own).transpose()?;
+        }
     }
-    match (array.as_slice::<i64>(), array.as_slice::<i32>()) {
-        (Some(array), _) => of(array),
-        (_, Some(array)) => of(array),
-        _ => None,
-    }
+    Ok(made)
 }
 
 fn wide(array: &Buffer) -> IndexWidth {
@@ -405,25 +475,4 @@ fn wide(array: &Buffer) -> IndexWidth {
 
 fn shared<'py>(py: Python<'py>, array: &Buffer) -> PyResult<Bound<'py, PyAny>> {
     lent(py, array.clone(), &[array.len() as u64], &[0], Access::Shared)
-}
-
-/// Values as an array.
-fn buffer(values: Values) -> Buffer {
-    match values {
-        Values::Bool(v) => Buffer::from_vec(v.into_iter().map(tamis::Truth::of_byte).collect()),
-        Values::I8(v) => Buffer::from_vec(v),
-        Values::I16(v) => Buffer::from_vec(v),
-        Values::I32(v) => Buffer::from_vec(v),
-        Values::I64(v) => Buffer::from_vec(v),
-        Values::U8(v) => Buffer::from_vec(v),
-        Values::U16(v) => Buffer::from_vec(v),
-        Values::U32(v) => Buffer::from_vec(v),
-        Values::U64(v) => Buffer::from_vec(v),
-        Values::F16(v) => Buffer::from_vec(v),
-        Values::Bf16(v) => Buffer::from_vec(v),
-        Values::F32(v) => Buffer::from_vec(v),
-        Values::F64(v) => Buffer::from_vec(v),
-        Values::C64(v) => Buffer::from_vec(v),
-        Values::C128(v) => Buffer::from_vec(v),
-    }
 }

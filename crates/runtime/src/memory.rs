@@ -8,6 +8,7 @@ use crate::budget;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::diagnostic::Diagnostic;
@@ -221,6 +222,26 @@ impl Buffer {
     pub fn truncated(mut self, len: usize) -> Buffer {
         self.len = self.len.min(len);
         self
+    }
+
+    /// The elements in these ranges, one range behind the other, as an array of its own.
+    pub fn gathered(&self, ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
+        fn gather<T: Element>(all: &[T], ranges: &[Range<usize>]) -> Result<Buffer, Diagnostic> {
+            let made = Building::new(ranges.iter().map(Range::len).sum())?;
+            let mut begin = 0;
+            for range in ranges {
+                for (k, &element) in all[range.clone()].iter().enumerate() {
+                    // SAFETY: there is room for every element, and nobody else has the memory.
+                    unsafe { made.write(begin + k, element) };
+                }
+                begin += range.len();
+            }
+            // SAFETY: as many were written as there is room for.
+            Ok(unsafe { made.finish() })
+        }
+        for_element!(self.datatype, T => {
+            gather(self.as_slice::<T>().expect("the data type was matched"), ranges)
+        })
     }
 
     /// The same elements, without the room behind them where that is much: kernels reserve what a

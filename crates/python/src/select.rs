@@ -1,0 +1,380 @@
+//! What keys of numbers, slices and arrays select of a tensor of dense and compressed levels, by its
+//! arrays: no kernel is compiled, and where rows are selected no others are read.
+//!
+//! ```text
+//! T[2:4] of csr    pos 0 1 3 5 6          rows 2 and 3 are the positions 3..6 of columns
+//!                  crd 7 0 2 1 3 5        pos 0 2 3, crd 1 3 5
+//! ```
+
+use crate::array::coordinates;
+use crate::failure::detached;
+use crate::tensor::valid;
+use pyo3::prelude::*;
+use std::ops::Range;
+use tamis::format::{Format, LevelSpec};
+use tamis::ids::{Id, Mode};
+use tamis::level::DENSE;
+use tamis::{Buffer, Code, Diagnostic, Element, IndexWidth, LevelData, Storage, Tensor};
+
+/// What is selected of an axis.
+#[derive(Clone, Debug)]
+pub(crate) enum Pick {
+    /// Every coordinate.
+    All,
+    /// One. The result lacks the axis where its level is the outermost.
+    At(u64),
+    /// So many, each by a step behind the one before.
+    Steps { start: i64, step: i64, len: u64 },
+    /// These, in any order and as often as they are here.
+    List(Vec<u64>),
+}
+
+impl Pick {
+    /// How many coordinates are selected of so many.
+    fn len(&self, size: u64) -> u64 {
+        match self {
+            Pick::All => size,
+            Pick::At(_) => 1,
+            Pick::Steps { len, .. } => *len,
+            Pick::List(list) => list.len() as u64,
+        }
+    }
+
+    /// The first coordinate and how many there are, where one follows the other.
+    fn row(&self) -> Option<(i64, u64)> {
+        match *self {
+            Pick::At(c) => Some((c as i64, 1)),
+            Pick::Steps { start, step: 1, len } => Some((start, len)),
+            _ => None,
+        }
+    }
+}
+
+impl<'py> FromPyObject<'_, 'py> for Pick {
+    type Error = PyErr;
+
+    fn extract(pick: Borrowed<'_, 'py, PyAny>) -> PyResult<Pick> {
+        if pick.is_none() {
+            return Ok(Pick::All);
+        }
+        if let Ok(c) = pick.extract() {
+            return Ok(Pick::At(c));
+        }
+        if let Ok((start, step, len)) = pick.extract() {
+            return Ok(Pick::Steps { start, step, len });
+        }
+        coordinates(&pick).map(Pick::List)
+    }
+}
+
+/// What is selected, in arrays that nobody has looked at yet.
+struct Selected {
+    dims: Vec<u64>,
+    storage: Storage,
+    levels: Vec<LevelData>,
+    vals: Buffer,
+}
+
+/// Whether the arrays of a format tell what is selected.
+pub(crate) fn is_known(format: &Format) -> bool {
+    format.order() > 0 && format.is_basic()
+}
+
+/// The mode whose coordinates are the positions of the outermost level: where some of them are
+/// selected, nothing is read of the others. Nothing if that level lists its coordinates.
+pub(crate) fn row_mode(format: &Format) -> Option<usize> {
+    format.levels().first().filter(|first| first.kind == DENSE).map(mode)
+}
+
+fn mode(level: &LevelSpec) -> usize {
+    level.map.modes()[0].index()
+}
+
+/// Positions of a level, in the order of the result.
+type Ranges = Vec<Range<usize>>;
+
+/// A level of the result.
+enum Level {
+    Dense,
+    /// Where the children of each position end, from 0 on, and their coordinates.
+    Listed(Vec<i64>, Buffer),
+}
+
+/// The tensor that picks select of one, one for each mode.
+pub(crate) fn selected(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyResult<Tensor> {
+    detached(py, || {
+        let Selected { dims, storage, levels, vals } = arrays(tensor, picks)?;
+        valid(dims, storage, levels, vals)
+    })
+}
+
+/// The tensor that picks select of one whose arrays may have changed, among others some coordinates
+/// of the outermost level: those are looked at alone.
+pub(crate) fn of_borrowed(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyResult<Tensor> {
+    let (mut rows, mut rest) = (vec![Pick::All; picks.len()], picks.to_vec());
+    if let Some(row) = row_mode(&tensor.storage().format) {
+        (rows[row], rest[row]) = match &picks[row] {
+            &Pick::At(c) => (Pick::Steps { start: c as i64, step: 1, len: 1 }, Pick::At(0)),
+            other => (other.clone(), Pick::All),
+        };
+    }
+    selected(py, &selected(py, tensor, &rows)?, &rest)
+}
+
+fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
+    let mut ranges: Ranges = vec![Range { start: 0, end: 1 }];
+    let mut levels = vec![];
+    for (spec, data) in tensor.storage().format.levels().iter().zip(tensor.levels()) {
+        let (size, pick) = (tensor.dims()[mode(spec)], &picks[mode(spec)]);
+        let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else {
+            ranges = placed(&ranges, size, pick);
+            levels.push(Level::Dense);
+            continue;
+        };
+        let segments = segments(pos, crd.len(), &ranges)?;
+        let (ends, crd);
+        (ends, crd, ranges) = match (crd_of::<i32>(data), crd_of::<i64>(data)) {
+            (Some(list), _) => listed(segments, list, size, pick)?,
+            (_, Some(list)) => listed(segments, list, size, pick)?,
+            _ => return Err(broken()),
+        };
+        levels.push(Level::Listed(ends, crd));
+    }
+    check(&ranges, tensor.vals().len())?;
+    let vals = tensor.vals().gathered(&ranges)?;
+    Ok(put_together(tensor, picks, levels, vals))
+}
+
+fn crd_of<T: Element>(data: &LevelData) -> Option<&[T]> {
+    data.crd.as_ref()?.as_slice()
+}
+
+/// The result of its levels, without those of single coordinates at the top.
+fn put_together(tensor: &Tensor, picks: &[Pick], mut levels: Vec<Level>, vals: Buffer) -> Selected {
+    let mut specs = tensor.storage().format.levels().to_vec();
+    let mut dims: Vec<u64> =
+        tensor.dims().iter().zip(picks).map(|(&size, pick)| pick.len(size)).collect();
+    let mut storage = tensor.storage().clone();
+    let mut modes: Vec<usize> = (0..dims.len()).collect();
+    while let [first, second, ..] = levels.as_mut_slice()
+        && matches!(picks[mode(&specs[0])], Pick::At(_))
+    {
+        match (first, second) {
+            (Level::Dense, _) => {}
+            // Nothing is stored at the coordinate.
+            (Level::Listed(..), Level::Listed(ends, _)) => ends.resize(2, 0),
+            (Level::Listed(..), Level::Dense) => break,
+        }
+        levels.remove(0);
+        let dropped = mode(&specs.remove(0));
+        modes.retain(|&mode| mode != dropped);
+    }
+    dims = modes.iter().map(|&mode| dims[mode]).collect();
+    let place = |m: Mode| modes.iter().position(|&mode| mode == m.index()).map_or(m, Mode::new);
+    for spec in &mut specs {
+        spec.map = spec.map.map(place);
+    }
+    storage.format = Format::new(specs, dims.len()).expect("levels of a format, by other modes");
+    let longest = levels.iter().map(|level| match level {
+        Level::Dense => 0,
+        Level::Listed(ends, _) => ends.last().copied().unwrap_or(0) as u64,
+    });
+    storage.pos = storage.pos.max(IndexWidth::for_max(longest.max().unwrap_or(0)));
+    let width = storage.pos;
+    let levels = levels.into_iter().map(|level| match level {
+        Level::Dense => LevelData::default(),
+        Level::Listed(ends, crd) => {
+            LevelData { pos: Some(positions(ends, width)), crd: Some(crd), ..LevelData::default() }
+        }
+    });
+    Selected { dims, storage, levels: levels.collect(), vals }
+}
+
+fn positions(ends: Vec<i64>, width: IndexWidth) -> Buffer {
+    match width {
+        IndexWidth::I32 => Buffer::from_vec(ends.into_iter().map(|end| end as i32).collect()),
+        IndexWidth::I64 => Buffer::from_vec(ends),
+    }
+}
+
+/// The positions of a dense level below some of the level above.
+fn placed(parents: &Ranges, size: u64, pick: &Pick) -> Ranges {
+    let size = size as usize;
+    if let Pick::All = pick {
+        return parents.iter().map(|p| p.start * size..p.end * size).collect();
+    }
+    let mut made = vec![];
+    for first in parents.iter().flat_map(Range::clone).map(|parent| parent * size) {
+        match (pick, pick.row()) {
+            (_, Some((start, len))) => {
+                let first = first + start as usize;
+                append(&mut made, first..first + len as usize);
+            }
+            (Pick::Steps { start, step, len }, _) => {
+                let place = |n| first + (start + step * n) as usize;
+                (0..*len as i64).map(place).for_each(|at| append(&mut made, at..at + 1));
+            }
+            (Pick::List(list), _) => {
+                let place = |&c| first + c as usize;
+                list.iter().map(place).for_each(|at| append(&mut made, at..at + 1));
+            }
+            (Pick::All | Pick::At(_), _) => {}
+        }
+    }
+    made
+}
+
+/// Adds a range behind others, one with the last if it follows that.
+fn append(ranges: &mut Ranges, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ if range.is_empty() => {}
+        _ => ranges.push(range),
+    }
+}
+
+/// The children of positions in a compressed level, a range for each.
+fn segments(pos: &Buffer, coordinates: usize, parents: &Ranges) -> Result<Ranges, Diagnostic> {
+    fn read<T: Element + Into<i64>>(
+        pos: &[T],
+        coordinates: usize,
+        parents: &Ranges,
+    ) -> Option<Ranges> {
+        let mut made = Vec::with_capacity(parents.iter().map(Range::len).sum());
+        for parents in parents {
+            let ends = pos.get(parents.start..parents.end + 1)?;
+            for pair in ends.windows(2) {
+                let (begin, end): (i64, i64) = (pair[0].into(), pair[1].into());
+                if !(0 <= begin && begin <= end && end as usize <= coordinates) {
+                    return None;
+                }
+                made.push(begin as usize..end as usize);
+            }
+        }
+        Some(made)
+    }
+    let made = match (pos.as_slice::<i32>(), pos.as_slice::<i64>()) {
+        (Some(pos), _) => read(pos, coordinates, parents),
+        (_, Some(pos)) => read(pos, coordinates, parents),
+        _ => None,
+    };
+    made.ok_or_else(broken)
+}
+
+/// What is selected of a compressed level: where the children of each parent end, their coordinates,
+/// and their positions.
+fn listed<C>(
+    segments: Ranges,
+    crd: &[C],
+    size: u64,
+    pick: &Pick,
+) -> Result<(Vec<i64>, Buffer, Ranges), Diagnostic>
+where
+    C: Element + Into<i64> + TryFrom<i64> + Ord,
+{
+    let lookup = match pick {
+        Pick::List(list) => Some(Lookup::of(list, size, crd.len())),
+        _ => None,
+    };
+    let coordinate = |c: i64| C::try_from(c).map_err(|_| broken());
+    let (mut ends, mut made, mut below) = (vec![0], vec![], vec![]);
+    let mut found: Vec<(u64, usize)> = vec![];
+    for segment in segments {
+        match (pick, pick.row()) {
+            (Pick::All, _) => {
+                made.extend_from_slice(&crd[segment.clone()]);
+                append(&mut below, segment);
+            }
+            (_, Some((start, len))) => {
+                let place = |c: i64| crd[segment.clone()].partition_point(|&d| d.into() < c);
+                let (lo, hi) = (place(start), place(start.saturating_add_unsigned(len)));
+                let within = segment.start + lo..segment.start + hi;
+                for &c in &crd[within.clone()] {
+                    made.push(coordinate(c.into() - start)?);
+                }
+                append(&mut below, within);
+            }
+            _ => {
+                found.clear();
+                for at in segment {
+                    places(pick, lookup.as_ref(), crd[at].into(), |place| found.push((place, at)));
+                }
+                if !found.is_sorted() {
+                    found.sort_unstable();
+                }
+                for &(place, at) in &found {
+                    made.push(coordinate(place as i64)?);
+                    append(&mut below, at..at + 1);
+                }
+            }
+        }
+        ends.push(made.len() as i64);
+    }
+    Ok((ends, Buffer::from_vec(made), below))
+}
+
+/// The places in the result of a coordinate that is stored.
+fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: impl FnMut(u64)) {
+    if let Some(lookup) = lookup {
+        lookup.places(c as u64).iter().for_each(|&place| found(place));
+    } else if let Pick::Steps { start, step, len } = *pick {
+        let (place, rest) = ((c - start).div_euclid(step), (c - start).rem_euclid(step));
+        if rest == 0 && (0..len as i64).contains(&place) {
+            found(place as u64);
+        }
+    }
+}
+
+/// Where the coordinates of a list are in it.
+struct Lookup {
+    /// The places, those of lesser coordinates first.
+    places: Vec<u64>,
+    /// The coordinates in that order.
+    sorted: Vec<u64>,
+    /// Where the places of each coordinate of the axis begin, if the axis is short.
+    begins: Vec<u32>,
+}
+
+impl Lookup {
+    /// Of a list of coordinates of an axis, in which so many are to be found.
+    fn of(list: &[u64], size: u64, stored: usize) -> Lookup {
+        let mut places: Vec<u64> = (0..list.len() as u64).collect();
+        if !list.is_sorted() {
+            places.sort_by_key(|&place| list[place as usize]);
+        }
+        let sorted: Vec<u64> = places.iter().map(|&place| list[place as usize]).collect();
+        let is_short = size <= 4 * (stored + list.len()) as u64;
+        let mut begins = vec![];
+        if is_short && u32::try_from(list.len()).is_ok() {
+            begins.resize(size as usize + 1, 0u32);
+            sorted.iter().for_each(|&c| begins[c as usize + 1] += 1);
+            for c in 0..size as usize {
+                begins[c + 1] += begins[c];
+            }
+        }
+        Lookup { places, sorted, begins }
+    }
+
+    fn places(&self, c: u64) -> &[u64] {
+        let range = match self.begins.get(c as usize..c as usize + 2) {
+            Some(ends) => ends[0] as usize..ends[1] as usize,
+            None => {
+                let begin = self.sorted.partition_point(|&d| d < c);
+                begin..begin + self.sorted[begin..].partition_point(|&d| d == c)
+            }
+        };
+        &self.places[range]
+    }
+}
+
+fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {
+    match ranges.iter().all(|range| range.end <= len) {
+        true => Ok(()),
+        false => Err(broken()),
+    }
+}
+
+fn broken() -> Diagnostic {
+    Diagnostic::new(Code::InvalidTensor, "positions lie outside of the arrays that they are for")
+        .help("check how the arrays were made, and whether somebody changed them")
+}
