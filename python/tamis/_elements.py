@@ -1,8 +1,9 @@
-"""Functions of elements that no kernel has: NumPy computes them of what is stored.
+"""Functions of elements that are not computed by kernels: NumPy computes them of what is stored.
 
-isnan(A)        of the values of A, and of its fill value
+A * 2           of the values of A, and of its fill value
 where(C, A, B)  at the coordinates that C, A or B store, and of their fill values
 hypot(A, x)     with an array x: of the fill value and x, then at the coordinates of A
+A / x           at the coordinates of A, and where 0 is divided by 0
 """
 
 from __future__ import annotations
@@ -13,65 +14,133 @@ from typing import Any
 
 import numpy as np
 
-from ._errors import TamisOverflowError
-from ._expressions import broadcast_shapes, compute, elementwise, has_kernel
+from ._errors import (
+    TamisError,
+    TamisMemoryError,
+    TamisOverflowError,
+    TamisTypeError,
+    TamisValueError,
+)
+from ._expressions import broadcast_shapes, compute, elementwise
+from ._formulas import has_kernel, result_type
 from ._moves import broadcast_to
-from ._tensor import Tensor, _of_entries, asarray, canonical
+from ._tensor import Tensor, _of_entries, asarray, canonical, compact
 
 #: The operands whose absent elements, being 0, decide alone that those of the result are 0.
 ANNIHILATED: dict[Any, tuple[int, ...]] = {
     np.bitwise_and: (0, 1),
     np.left_shift: (0,),
+    np.multiply: (0, 1),
     np.right_shift: (0,),
 }
 
+#: The functions whose results may not fit the type of their operands.
+_GROWING = {"add", "subtract", "multiply", "power", "negative", "absolute", "square"}
+
+#: The most elements that are stored since 0 is divided by 0 there.
+_MOST_UNDEFINED = 1 << 27
+
 
 def computed(name: str, *operands: Any) -> Any:
-    """A function of elements by a kernel, or by NumPy where no kernel has it of such numbers."""
-    if has_kernel(name, *operands):
-        return compute(elementwise(name, *operands))
-    return apply(getattr(np, name), *operands)
+    """A function of elements: of one tensor, or of what no kernel computes, by NumPy on what is
+    stored; of several by a kernel."""
+    parts = [_part(x) for x in operands]
+    tensors = [x for x in parts if isinstance(x, Tensor)]
+    is_alone = len(tensors) == 1 and not any(_is_array(x) for x in parts)
+    is_quotient = name == "divide" and _is_array(parts[1])
+    if is_alone or is_quotient or not tensors or not has_kernel(name, parts):
+        return apply(_numpys(name, parts), *parts)
+    return compute(elementwise(name, *operands))
 
 
 def apply(function: Callable[..., Any], *operands: Any) -> Any:
     """A function of NumPy of the elements of tensors, arrays and numbers, which broadcast."""
     try:
-        return _applied(function, [_part(x) for x in operands])
-    except OverflowError as error:
-        text = f"error[integer-overflow]: {error}\n  = help: use astype first"
-        raise TamisOverflowError("integer-overflow", text) from error
+        with np.errstate(all="ignore"):
+            return _applied(function, [_part(x) for x in operands])
+    except (OverflowError, MemoryError, TypeError, ValueError) as error:
+        raise told(error) from error
+
+
+def told(error: Exception) -> TamisError:
+    """What NumPy refuses, as the package refuses it."""
+    if isinstance(error, TamisError):
+        return error
+    for known, code, made, way_out in _TOLD:
+        if isinstance(error, known):
+            break
+    return made(code, f"error[{code}]: {error}\n  = help: {way_out}")
+
+
+_TOLD: tuple[tuple[type[Exception], str, type[TamisError], str], ...] = (
+    (OverflowError, "integer-overflow", TamisOverflowError, "use astype first"),
+    (MemoryError, "out-of-memory", TamisMemoryError, "use a smaller array, or parts of it"),
+    (TypeError, "type-mismatch", TamisTypeError, "convert the operands: astype(float)"),
+    (Exception, "invalid-option", TamisValueError, "convert the operands: astype(float)"),
+)
+
+
+def _numpys(name: str, parts: Sequence[Any]) -> Callable[..., Any]:
+    """NumPy's function of a name. Integers below 64 bits are computed in 64, and what does not
+    fit their type is refused."""
+    function: Any = getattr(np, name)
+    dtype = result_type(name, parts)
+    if name not in _GROWING or dtype.kind not in "iu" or dtype.itemsize == 8:
+        return function  # type: ignore[no-any-return]
+
+    def checked(*values: Any) -> Any:
+        made = function(*values)
+        wide = np.asarray(function(*(np.asarray(x, dtype=np.int64) for x in values)))
+        wrong = np.flatnonzero(made != wide)
+        if len(wrong):
+            raise OverflowError(f"the value {wide.flat[wrong[0]]} does not fit {dtype}")
+        return made
+
+    return checked
 
 
 def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
-    with np.errstate(all="ignore"):
-        if not any(isinstance(x, Tensor) for x in parts):
-            return function(*parts)
-        shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
-        anchor = next(
-            (parts[k] for k in ANNIHILATED.get(function, ()) if _annihilates(parts[k], shape)), None
-        )
-        if anchor is not None:
-            parts = [at(x, anchor) if _is_array(x) else x for x in parts]
-        arrays = [np.broadcast_to(x, shape) for x in parts if _is_array(x)]
-        tensors = [x for x in parts if isinstance(x, Tensor)]
-        if arrays:
-            return _dense(function, parts, shape)
-        if len(tensors) == 1:
-            return _of_values(function, parts, tensors[0])
-        return _joined(function, parts, shape)
+    if not any(isinstance(x, Tensor) for x in parts):
+        return function(*parts)
+    shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
+    if function is np.divide and _is_array(parts[1]) and parts[0].fill_value == 0:
+        return _quotient(compact(canonical(broadcast_to(parts[0], shape))), parts[1])
+    anchor = next(
+        (parts[k] for k in ANNIHILATED.get(function, ()) if _annihilates(parts[k], shape)), None
+    )
+    if anchor is not None:
+        parts = [at(x, anchor) if _is_array(x) else x for x in parts]
+    if any(_is_array(x) for x in parts):
+        return _dense(function, parts, shape)
+    if sum(isinstance(x, Tensor) for x in parts) == 1:
+        return _of_values(function, parts, 0 if anchor is not None else None)
+    return _joined(function, parts, shape)
+
+
+def _quotient(tensor: Tensor, divisor: np.ndarray[Any, Any]) -> Tensor:
+    """A tensor of fill value 0 divided by an array: 0 but where the tensor stores another value, and
+    where 0 is divided by what makes it no number, which is stored as well."""
+    shape = tensor.shape
+    undefined = np.isnan(np.zeros((), dtype=tensor.dtype) / divisor)
+    if not undefined.any():
+        return tensor._with_values(np.divide(tensor.values, at(divisor, tensor).values), 0)
+    sizes = (1,) * (len(shape) - divisor.ndim) + divisor.shape
+    count = np.count_nonzero(undefined) * math.prod(shape) // math.prod(sizes)
+    if count > _MOST_UNDEFINED:
+        text = f"error[out-of-memory]: 0 is divided by 0 at {count} coordinates\n"
+        text += "  = help: multiply by what 1 is divided by: 0 times anything is 0"
+        raise TamisMemoryError("out-of-memory", text)
+    where = _of_entries(sizes, undefined.reshape(sizes).nonzero(), undefined[undefined])
+    coords, (above, _, below) = _gathered([tensor, where, divisor], shape)
+    return _of_entries(shape, coords, np.divide(above, below))
 
 
 def _part(x: Any) -> Any:
     """An operand: a sparse tensor, an array, or a number, whose type is weak as in NumPy."""
     if isinstance(x, (bool, int, float, complex, np.ndarray, np.generic)):
         return x
-    tensor = asarray(x)
-    return tensor.to_numpy() if is_full(tensor) or not tensor.ndim else canonical(tensor)
-
-
-def is_full(tensor: Tensor) -> bool:
-    """Whether every element is stored."""
-    return not any(tensor.levels)
+    tensor = x if isinstance(x, Tensor) else asarray(x)
+    return tensor.to_numpy() if tensor.is_full else canonical(tensor)
 
 
 def _is_array(x: Any) -> bool:
@@ -84,9 +153,9 @@ def _annihilates(x: Any, shape: tuple[int, ...]) -> bool:
 
 def at(array: Any, pattern: Tensor) -> Tensor:
     """The elements of an array at the coordinates that a tensor stores."""
+    pattern = compact(pattern)
     coords, _ = pattern.entries()
-    values = np.broadcast_to(array, pattern.shape)[tuple(coords)]
-    return _of_entries(pattern.shape, coords, values)
+    return pattern._with_values(np.broadcast_to(array, pattern.shape)[tuple(coords)], 0)
 
 
 def _fill(x: Any) -> Any:
@@ -102,11 +171,12 @@ def _dense(function: Callable[..., Any], parts: list[Any], shape: tuple[int, ...
     return result
 
 
-def _of_values(function: Callable[..., Any], parts: list[Any], tensor: Tensor) -> Any:
-    """What is stored stays where it is."""
-    values = tensor.values
-    made = np.asarray(function(*[values if x is tensor else x for x in parts]))
-    fill = np.asarray(function(*map(_fill, parts))).astype(made.dtype)[()]
+def _of_values(function: Callable[..., Any], parts: list[Any], fill: Any = None) -> Any:
+    """What is stored stays where it is; ``fill`` is the fill value of the result, if known."""
+    tensor = next(x for x in parts if isinstance(x, Tensor))
+    made = np.asarray(function(*(x.values if x is tensor else x for x in parts)))
+    if fill is None:
+        fill = np.asarray(function(*map(_fill, parts))).astype(made.dtype)[()]
     return tensor._with_values(made, fill)
 
 

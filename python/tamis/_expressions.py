@@ -17,83 +17,52 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisOverflowError, TamisTypeError, TamisValueError
+from ._errors import TamisTypeError, TamisValueError
+from ._formulas import (
+    FUNCTIONS,
+    OF_TRUTH,
+    REAL,
+    VANISHING,
+    has_kernel,
+    is_number,
+    is_repeated,
+    read,
+    result_type,
+    type_of,
+)
 from ._operands import plain, type_name
 from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
 
-#: How functions of elements are written, by the names that NumPy's ufuncs have.
-FUNCTIONS = {
-    "add": "{} + {}",
-    "subtract": "{} - {}",
-    "multiply": "{} * {}",
-    "divide": "{} / {}",
-    "negative": "-{}",
-    "absolute": "abs({})",
-    "minimum": "min({}, {})",
-    "maximum": "max({}, {})",
-    "power": "pow({}, {})",
-    "remainder": "mod({}, {})",
-    "equal": "{} == {}",
-    "not_equal": "{} != {}",
-    "less": "{} < {}",
-    "less_equal": "{} <= {}",
-    "greater": "{} > {}",
-    "greater_equal": "{} >= {}",
-    "logical_and": "and({}, {})",
-    "logical_or": "or({}, {})",
-    "logical_xor": "xor({}, {})",
-    "logical_not": "not({})",
-    "arctan2": "atan2({}, {})",
-    "heaviside": "heaviside({}, {})",
-    "square": "square({})",
-    "cube": "cube({})",
-    "sqrt": "sqrt({})",
-    "cbrt": "cbrt({})",
-    "exp": "exp({})",
-    "log": "log({})",
-    "log10": "log10({})",
-    "sin": "sin({})",
-    "cos": "cos({})",
-    "tan": "tan({})",
-    "arcsin": "asin({})",
-    "arccos": "acos({})",
-    "arctan": "atan({})",
-    "sinh": "sinh({})",
-    "cosh": "cosh({})",
-    "tanh": "tanh({})",
-    "arcsinh": "asinh({})",
-    "arccosh": "acosh({})",
-    "arctanh": "atanh({})",
-}
-_REAL = {"divide", "arctan2", "heaviside", *list(FUNCTIONS)[list(FUNCTIONS).index("sqrt") :]}
-_COMPARED = {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
-_LOGICAL = {name for name in FUNCTIONS if name.startswith("logical")}
-_TRUTH = _COMPARED | _LOGICAL
-#: The functions of which there is no kernel for complex numbers.
-_NOT_COMPLEX = {
-    *("power", "tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
-}
-#: Beyond every integer that has a type.
-_BEYOND = 2.0**100
+#: The most functions that one kernel computes. What is longer takes several: compiling it takes
+#: time, and what occurs again and again in it would be computed each time.
+_LONGEST = 64
 
 
 class Expression:
-    """An expression that is not computed yet: shape, type, and how its element at some index
-    variables is written."""
+    """An expression that is not computed yet: shape, type, and what it is made of."""
 
     def __init__(
         self,
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
-        leaves: tuple[Any, ...],
-        write: Callable[[tuple[str, ...], _Names], str],
+        parts: tuple[Expression, ...] = (),
+        *,
+        operand: Any = None,
+        write: Callable[[tuple[str, ...], _Program], str] | None = None,
+        step: Callable[..., Any] | None = None,
     ) -> None:
         self.shape = shape
         self.dtype = dtype
-        self._leaves = leaves
+        self._parts = parts
+        # An array, a tensor or a number; or how the element at some index variables is written; or
+        # a function of the values of the parts, where no kernel has it.
+        self._operand = operand
         self._write = write
+        self._step = step
+        #: Whether absent elements are 0, as far as is known without compiling.
+        self._vanishes = False
 
     @property
     def ndim(self) -> int:
@@ -101,16 +70,32 @@ class Expression:
         return len(self.shape)
 
 
-class _Names:
-    """The names of a program: its operands, and index variables that nothing else has."""
+class _Program:
+    """A program that is being written: its operands, and index variables that nothing else has."""
 
-    def __init__(self, leaves: Sequence[Any]) -> None:
-        self.operands = {id(leaf): f"t{k}" for k, leaf in enumerate(leaves)}
+    def __init__(self, values: dict[int, Any]) -> None:
+        #: The values of expressions that were computed before.
+        self._values = values
+        self.operands: dict[str, Any] = {}
+        self._names: dict[int, str] = {}
         self._fresh = 0
 
     def fresh(self) -> str:
         self._fresh += 1
         return f"k{self._fresh}"
+
+    def element(self, x: Expression, indices: tuple[str, ...]) -> str:
+        """The element of an expression at index variables."""
+        operand = x._operand
+        if operand is None:
+            operand = self._values.get(id(x))
+        if operand is None and x._write is not None:
+            return x._write(indices, self)
+        name = self._names.get(id(operand))
+        if name is None:
+            name = self._names[id(operand)] = f"t{len(self._names)}"
+            self.operands[name] = operand
+        return f"{name}({','.join(indices)})" if indices else name
 
 
 def leaf(operand: Any) -> Expression:
@@ -119,110 +104,91 @@ def leaf(operand: Any) -> Expression:
         return operand
     if not isinstance(operand, _native.Tensor) and not hasattr(operand, "dtype"):
         operand = plain(operand)
-    shape = tuple(operand.shape)
     dtype = np.dtype(operand.dtype)
     type_name(dtype)
-
-    def write(indices: tuple[str, ...], names: _Names) -> str:
-        name = names.operands[id(operand)]
-        return f"{name}({','.join(indices)})" if indices else name
-
-    return Expression(shape, dtype, (operand,), write)
+    made = Expression(tuple(operand.shape), dtype, operand=operand)
+    made._vanishes = not isinstance(operand, np.ndarray) and not getattr(operand, "fill_value", 0)
+    return made
 
 
-def number(value: Any, beside: np.dtype[Any], name: str) -> Expression:
+def number(value: Any, beside: np.dtype[Any], name: str, is_literal: bool = True) -> Expression:
     """A number of Python's beside operands of a type, in a function. As a literal it is part of
     the program, so that what it makes of absent elements is known when that is compiled."""
-    value = _read(value, beside, name)
-    dtype = _beside(value, beside)
-    literal = name not in ("multiply", "divide")
-    finite = not isinstance(value, complex) and math.isfinite(value)
-    if not (literal and finite):
+    value = read(value, beside, name)
+    dtype = type_of(value, beside)
+    is_finite = not isinstance(value, complex) and math.isfinite(value)
+    if not (is_literal and is_finite):
         return leaf(np.asarray(value, dtype=dtype))
     text = str(int(value)) if isinstance(value, numbers.Integral) else repr(float(value))
-    return Expression((), dtype, (), lambda indices, names: f"({text})" if text[0] == "-" else text)
-
-
-def _read(value: Any, beside: np.dtype[Any], name: str) -> Any:
-    """A number as a function means it: whether it is 0, or as a float, or as itself."""
-    if name in _LOGICAL:
-        return bool(value)
-    if isinstance(value, bool) or not isinstance(value, int):
-        return value
-    if beside.kind not in "iub":
-        return value if abs(value) < 2**53 else _float(value)
-    if name in _COMPARED and not _fits(value, beside):
-        return math.copysign(_BEYOND, value)
-    return _float(value) if name in _REAL else value
-
-
-def _beside(value: Any, beside: np.dtype[Any]) -> np.dtype[Any]:
-    """The type of a number beside operands of a type, which it has to fit."""
-    if isinstance(value, bool):
-        return np.dtype(bool)
-    if isinstance(value, int) and beside.kind in "iub" and not _fits(value, beside):
-        raise _too_large(value, beside)
-    return np.result_type(value, beside)
-
-
-def _fits(value: int, beside: np.dtype[Any]) -> bool:
-    range = np.iinfo(np.result_type(0, beside))
-    return int(range.min) <= value <= int(range.max)
-
-
-def _float(value: int) -> float:
-    try:
-        return float(value)
-    except OverflowError as error:
-        raise _too_large(value, np.dtype(np.float64)) from error
-
-
-def _too_large(value: int, dtype: np.dtype[Any]) -> TamisOverflowError:
-    shown = value if value.bit_length() <= 128 else f"an integer of {value.bit_length()} bits"
-    text = f"error[integer-overflow]: {shown} does not fit {dtype}"
-    return TamisOverflowError("integer-overflow", f"{text}\n  = help: use astype first")
+    text = f"({text})" if text[0] == "-" else text
+    return Expression((), dtype, write=lambda indices, program: text)
 
 
 def elementwise(name: str, *operands: Any) -> Expression:
     """A function of elements, by its NumPy name; axes of one element fit any size."""
-    if _is_repeated(name, operands):
-        return elementwise("square" if operands[1] == 2 else "cube", operands[0])
-    if not has_kernel(name, *operands):
-        text = f"error[type-mismatch]: no kernel has the {name} of complex numbers\n"
-        text += "  = help: compute the operands first: of tensors NumPy computes it"
-        raise TamisTypeError("type-mismatch", text)
-    known = [leaf(x) for x in operands if not _is_number(x)]
-    beside = np.result_type(*(x.dtype for x in known)) if known else np.dtype(np.int64)
-    inputs = [number(x, beside, name) if _is_number(x) else leaf(x) for x in operands]
-    shape = broadcast_shapes(*(x.shape for x in inputs))
-    dtype = _result_type(name, inputs)
+    given = [x if is_number(x) else leaf(x) for x in operands]
+    dtype = result_type(name, given)
+    known = [x for x in given if isinstance(x, Expression)]
+    beside = _common([x.dtype for x in known])
+    arrays = [x.dtype for x in known if not _is_scalar(x)]
+    if arrays and len(arrays) < len(known) and _common(arrays) == beside:
+        given = [
+            x._operand.item() if isinstance(x, Expression) and _is_scalar(x) else x for x in given
+        ]
+    is_scaled = name == "multiply" and any(isinstance(x, Expression) and x._vanishes for x in given)
+    inputs = [number(x, beside, name, not is_scaled) if is_number(x) else x for x in given]
+    by_array = name == "divide" and inputs[0].ndim and _is_full_array(inputs[1]._operand)
+    if by_array or not has_kernel(name, given):
+        return _step(name, given, dtype)
+    form = FUNCTIONS[name]
+    if is_repeated(name, given):
+        form, inputs = FUNCTIONS["square" if given[1] == 2 else "cube"], inputs[:1]
+    elif name in OF_TRUTH and dtype == bool:
+        form = FUNCTIONS[OF_TRUTH[name]]
+    shape = broadcast_shapes(*[x.shape for x in inputs])
     # Integers become floats first.
-    real = name in _REAL and beside.kind in "iub"
+    real = name in REAL and beside.kind in "iub"
 
-    def write(indices: tuple[str, ...], names: _Names) -> str:
-        texts = [_fitted(x, shape, indices, names) for x in inputs]
+    def write(indices: tuple[str, ...], program: _Program) -> str:
+        texts = [_fitted(x, shape, indices, program) for x in inputs]
         if real:
             texts[0] = f"(1.0 * {texts[0]})"
-        return f"({FUNCTIONS[name].format(*texts)})"
+        return f"({form.format(*texts)})"
 
-    leaves = tuple(leaf for x in inputs for leaf in x._leaves)
-    return Expression(shape, dtype, leaves, write)
-
-
-def has_kernel(name: str, *operands: Any) -> bool:
-    """Whether kernels compute a function of elements of such types."""
-    if name not in _NOT_COMPLEX or _is_repeated(name, operands):
-        return True
-    return not any(
-        isinstance(x, complex) or getattr(getattr(x, "dtype", None), "kind", "") == "c"
-        for x in operands
-    )
+    made = Expression(shape, dtype, tuple(inputs), write=write)
+    made._vanishes = is_scaled or name in VANISHING and all([x._vanishes for x in inputs])
+    return made
 
 
-def _is_repeated(name: str, operands: Sequence[Any]) -> bool:
-    """Whether it is a repeated product, which integers and complex numbers have too."""
-    exponent = operands[-1]
-    return name == "power" and _is_number(exponent) and exponent is not True and exponent in (2, 3)
+def _step(name: str, given: Sequence[Any], dtype: np.dtype[Any]) -> Expression:
+    """A function that tensors compute at once: by NumPy, or in knowledge of an array's elements."""
+    parts = tuple([x for x in given if isinstance(x, Expression)])
+    shape = broadcast_shapes(*[x.shape for x in parts])
+
+    def step(*values: Any) -> Any:
+        from ._elements import computed
+
+        rest = iter(values)
+        return computed(name, *(next(rest) if isinstance(x, Expression) else x for x in given))
+
+    return Expression(shape, dtype, parts, step=step)
+
+
+def _common(dtypes: list[np.dtype[Any]]) -> np.dtype[Any]:
+    """The type that operands have together."""
+    if not dtypes:
+        return np.dtype(np.int64)
+    return dtypes[0] if len(dtypes) == 1 else np.result_type(*dtypes)
+
+
+def _is_scalar(x: Expression) -> bool:
+    """Whether it is a number of NumPy's."""
+    is_numpys = isinstance(x._operand, (np.generic, np.ndarray))
+    return is_numpys and not x.shape and x.dtype.kind in "iufc"
+
+
+def _is_full_array(x: Any) -> bool:
+    return isinstance(x, np.ndarray) and x.ndim > 0
 
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
@@ -239,32 +205,17 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _is_number(x: Any) -> bool:
-    return isinstance(x, (bool, int, float, complex)) and not isinstance(x, np.generic)
-
-
-def _result_type(name: str, inputs: list[Expression]) -> np.dtype[Any]:
-    if name in _TRUTH:
-        return np.dtype(bool)
-    both = np.result_type(*(x.dtype for x in inputs))
-    if name in _REAL and both.kind in "iub":
-        return np.dtype(np.float64)
-    if name == "absolute" and both.kind == "c":
-        return np.dtype(np.float32 if both == np.complex64 else np.float64)
-    if name == "subtract" and both.kind == "b":
-        return np.dtype(np.int64)
-    return both
-
-
-def _fitted(x: Expression, shape: Sequence[int], indices: tuple[str, ...], names: _Names) -> str:
+def _fitted(
+    x: Expression, shape: Sequence[int], indices: tuple[str, ...], program: _Program
+) -> str:
     """An operand at the index variables of a result that its axes are broadcast to."""
     own = list(indices[len(indices) - x.ndim :])
     bound = []
     for axis, (size, wanted) in enumerate(zip(x.shape, shape[len(shape) - x.ndim :])):
         if size == 1 and wanted != 1:
-            own[axis] = names.fresh()
+            own[axis] = program.fresh()
             bound.append(own[axis])
-    text = x._write(tuple(own), names)
+    text = program.element(x, tuple(own))
     for var in bound:
         text = f"sum({var}, {text})"
     return text
@@ -285,15 +236,17 @@ def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
         dtype = np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     shape = tuple(n for k, n in enumerate(x.shape) if k not in axes)
 
-    def write(indices: tuple[str, ...], names: _Names) -> str:
-        rest = iter(indices)
-        own = [names.fresh() if k in axes else next(rest) for k in range(x.ndim)]
-        text = x._write(tuple(own), names)
-        for k in reversed(axes):
-            text = f"{name}({own[k]}, {text})"
-        return text
+    # Truth values are counted.
+    counted = name in ("sum", "prod") and x.dtype.kind == "b"
 
-    return Expression(shape, dtype, x._leaves, write)
+    def write(indices: tuple[str, ...], program: _Program) -> str:
+        rest = iter(indices)
+        own = [program.fresh() if k in axes else next(rest) for k in range(x.ndim)]
+        text = program.element(x, tuple(own))
+        text = f"1 * {text}" if counted else text
+        return f"{name}({','.join(own[k] for k in axes)}, {text})" if axes else f"({text})"
+
+    return Expression(shape, dtype, (x,), write=write)
 
 
 def order_of(ndim: int, axes: Sequence[int] | None) -> tuple[int, ...]:
@@ -312,13 +265,13 @@ def permutation(operand: Any, axes: Sequence[int] | None = None) -> Expression:
     order = order_of(x.ndim, axes)
     shape = tuple(x.shape[k] for k in order)
 
-    def write(indices: tuple[str, ...], names: _Names) -> str:
+    def write(indices: tuple[str, ...], program: _Program) -> str:
         own = [""] * x.ndim
         for place, k in enumerate(order):
             own[k] = indices[place]
-        return x._write(tuple(own), names)
+        return program.element(x, tuple(own))
 
-    return Expression(shape, x.dtype, x._leaves, write)
+    return Expression(shape, x.dtype, (x,), write=write)
 
 
 def product(left: Any, right: Any) -> Expression:
@@ -336,16 +289,16 @@ def product(left: Any, right: Any) -> Expression:
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     dtype = np.result_type(a.dtype, b.dtype)
 
-    def write(indices: tuple[str, ...], names: _Names) -> str:
-        k = names.fresh()
+    def write(indices: tuple[str, ...], program: _Program) -> str:
+        k = program.fresh()
         batches, rest = indices[: len(batch)], indices[len(batch) :]
         of_a = (*batches, *rest[: len(rows)], k)
         of_b = (*batches, k, *rest[len(rows) :])
-        one = _fitted(a, (*batch, *rows, inner), of_a, names)
-        two = _fitted(b, (*batch, inner, *columns), of_b, names)
+        one = _fitted(a, (*batch, *rows, inner), of_a, program)
+        two = _fitted(b, (*batch, inner, *columns), of_b, program)
         return f"{'any' if dtype == bool else 'sum'}({k}, {one} * {two})"
 
-    return Expression((*batch, *rows, *columns), dtype, (*a._leaves, *b._leaves), write)
+    return Expression((*batch, *rows, *columns), dtype, (a, b), write=write)
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
@@ -367,20 +320,72 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
 
 
 def compute(expression: Any, *, format: str | None = None, dtype: Any = None) -> Any:
-    """Computes an expression of ``lazy`` by one kernel.
+    """Computes an expression of ``lazy`` by one kernel, or by several where it is long, or where
+    functions are in it that no kernel has.
 
     ``format`` and ``dtype`` are those of the result, which is NumPy's, SciPy's or a tensor like
     that of ``evaluate``.
     """
     tree = leaf(expression)
-    leaves = {id(leaf): leaf for leaf in tree._leaves}
-    names = _Names(list(leaves.values()))
-    indices = tuple(f"i{k}" for k in range(tree.ndim))
+    values: dict[int, Any] = {}
+    is_one = tree._step is None and all([part._operand is not None for part in tree._parts])
+    for x in () if is_one else _steps(tree):
+        if x._step is None:
+            values[id(x)] = _run(x, values, None, x.dtype)
+        else:
+            values[id(x)] = x._step(*(values.get(id(part), part._operand) for part in x._parts))
+    if tree._step is not None and format is None and dtype is None:
+        return values[id(tree)]
+    return _run(tree, values, format, dtype or tree.dtype)
+
+
+def _run(tree: Expression, values: dict[int, Any], format: str | None, dtype: Any) -> Any:
+    """Computes an expression by one kernel, in which others are operands that have values."""
+    program = _Program(values)
+    indices = tuple([f"i{k}" for k in range(tree.ndim)])
     result = f"out({','.join(indices)})" if indices else "out"
-    text = f"{result} = {tree._write(indices, names)}"
-    key = (text, format, type_name(dtype or tree.dtype))
+    text = f"{result} = {program.element(tree, indices)}"
+    key = (text, format, type_name(dtype))
     kernel = _kernels.get(key)
     if kernel is None:
         kernel = Kernel(text, {}, key[2], {}, {}, "", "auto", format, None)
         keep(_kernels, key, kernel)
-    return kernel(**{names.operands[place]: leaf for place, leaf in leaves.items()})
+    return kernel(**program.operands)
+
+
+def _steps(tree: Expression) -> list[Expression]:
+    """What is computed before an expression, in this order: what no kernel has, what that is made
+    of, and parts of what would be too long for a kernel."""
+    weights: dict[int, int] = {}
+    before: set[int] = set()
+    order = _inside_out(tree)
+    for x in order:
+        parts = {id(part): part for part in x._parts if part._operand is None}
+        weights[id(x)] = 1 + sum(weights[id(part)] for part in x._parts if id(part) in parts)
+        while parts and (x._step is not None or weights[id(x)] > _LONGEST):
+            heaviest = max(parts, key=lambda part: weights[part])
+            times = sum(part is parts[heaviest] for part in x._parts)
+            weights[id(x)] -= times * (weights[heaviest] - 1)
+            weights[heaviest] = 1
+            before.add(heaviest)
+            del parts[heaviest]
+        if x._step is not None:
+            before.add(id(x))
+            weights[id(x)] = 1
+    return [x for x in order if id(x) in before]
+
+
+def _inside_out(tree: Expression) -> list[Expression]:
+    """The expressions that one is made of, each once, behind its own parts; itself the last."""
+    order: list[Expression] = []
+    seen: set[int] = set()
+    open = [(tree, False)]
+    while open:
+        x, is_ready = open.pop()
+        if is_ready:
+            order.append(x)
+        elif id(x) not in seen and x._operand is None:
+            seen.add(id(x))
+            open.append((x, True))
+            open.extend((part, False) for part in reversed(x._parts))
+    return order

@@ -183,6 +183,8 @@ _NAMES = {
     "complex64": "c64",
     "complex128": "c128",
 }
+#: Those that were asked for; NumPy takes its time to find a name.
+_TYPES: dict[np.dtype[Any], str] = {}
 
 
 def type_name(dtype: Any) -> str:
@@ -190,15 +192,18 @@ def type_name(dtype: Any) -> str:
     if isinstance(dtype, str) and dtype == "bf16":
         return dtype
     try:
-        made = np.dtype(dtype)
+        made = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
     except TypeError as error:
         raise refused(f"{dtype!r} is no type of elements", "use one of NumPy's") from error
-    name = _NAMES.get(made.name)
+    name = _TYPES.get(made)
     if name is None:
-        raise refused(
-            f"tensors have no elements of type {made}",
-            "convert them: array.astype(np.float64)",
-        )
+        name = _NAMES.get(made.name)
+        if name is None:
+            raise refused(
+                f"tensors have no elements of type {made}",
+                "convert them: array.astype(np.float64)",
+            )
+        _TYPES[made] = name
     return name
 
 

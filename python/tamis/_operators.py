@@ -15,7 +15,6 @@ import numpy as np
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import (
-    FUNCTIONS,
     Expression,
     axes_of,
     elementwise,
@@ -24,6 +23,7 @@ from ._expressions import (
     product,
     reduction,
 )
+from ._formulas import FUNCTIONS
 
 #: The reductions that NumPy's functions of two elements make, by name.
 _REDUCED = {
@@ -75,6 +75,9 @@ class Operators:
         return self._binary("remainder", other, self)
 
     def __pow__(self, other: Any) -> Any:
+        if type(other) is int and other == 2:
+            # As NumPy does: the square of truth values has another type than their power.
+            return self._elements("square", self)
         return self._binary("power", self, other)
 
     def __rpow__(self, other: Any) -> Any:
@@ -260,7 +263,7 @@ class Lazy(Operators, Expression):
     value is what ``tamis.compute`` makes of it."""
 
     def _made(self, tree: Expression) -> Lazy:
-        return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+        return _lazy(tree)
 
     def __repr__(self) -> str:
         return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
@@ -274,8 +277,13 @@ def lazy(operand: Any) -> Lazy:
     >>> tamis.compute((tamis.lazy(A) * 2 + A).sum(axis=0))
     array([3., 3., 3.])
     """
-    tree = leaf(operand)
-    return Lazy(tree.shape, tree.dtype, tree._leaves, tree._write)
+    return _lazy(leaf(operand))
+
+
+def _lazy(tree: Expression) -> Lazy:
+    made = Lazy.__new__(Lazy)
+    made.__dict__.update(tree.__dict__)
+    return made
 
 
 def is_operand(x: Any) -> bool:

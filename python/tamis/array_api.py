@@ -41,7 +41,7 @@ from numpy import (
     uint64,
 )
 
-from . import _expressions, _moves
+from . import _expressions, _formulas, _moves
 from . import _tensor as _tensors
 from ._elements import apply as _apply
 from ._elements import at as _at
@@ -119,7 +119,7 @@ def _rounded(name: str) -> Any:
     return lambda x: _apply(lambda v: v if np.asarray(v).dtype.kind in "iu" else own(v), x)
 
 
-for _name in _expressions.FUNCTIONS:
+for _name in _formulas.FUNCTIONS:
     if _name not in ("cbrt", "cube", "heaviside"):
         _named(_name, _by_kernel(_name), getattr(np, _name).nin)
 for _name in _BY_NUMPY:
