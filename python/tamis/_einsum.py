@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from ._errors import TamisTypeError, TamisValueError
-from ._operands import plain_array, type_name
+from ._operands import plain, type_name
 from ._programs import Kernel, keep, result_format
 
 #: Per semiring how products are added up, how factors are multiplied, and what is not stored.
@@ -50,19 +50,28 @@ def einsum(
         subscripts, operands = _interleaved((subscripts, *operands))
     try:
         shapes = tuple([operand.shape for operand in operands])
+        is_logical = _is_logical(operands)
     except AttributeError:
-        operands = tuple(
-            operand if hasattr(operand, "shape") else plain_array(operand) for operand in operands
-        )
+        operands = tuple([_known(operand) for operand in operands])
         shapes = tuple([operand.shape for operand in operands])
-    if semiring is None and dtype is None and _is_logical(operands):
+        is_logical = _is_logical(operands)
+    if semiring is None and dtype is None and is_logical:
         semiring = "or_and"
-    key = (subscripts, shapes, format, semiring, dtype, fill_value)
-    kernel = _by_shape.get(key)
+    key: Any = (subscripts, shapes, format, semiring, dtype, fill_value)
+    try:
+        kernel = _by_shape.get(key)
+    except TypeError:
+        # Options that are no keys, such as an array of no axes.
+        kernel, key = None, repr(key)
     if kernel is None:
         kernel = _kernel(subscripts, shapes, format, fill_value, semiring, dtype)
         keep(_by_shape, key, kernel)
     return kernel(*operands)
+
+
+def _known(operand: Any) -> Any:
+    """An operand that tells its shape and its type."""
+    return operand if hasattr(operand, "shape") and hasattr(operand, "dtype") else plain(operand)
 
 
 def _is_logical(operands: tuple[Any, ...]) -> bool:
@@ -102,7 +111,7 @@ def expression(subscripts: str, shapes: tuple[tuple[int, ...], ...], semiring: s
     >>> expression("ik,kj", ((2, 3), (3, 2)), "min_plus")
     'out(i,j) = min(k, op0(i,k) + op1(k,j))'
     """
-    if semiring not in SEMIRINGS:
+    if not isinstance(semiring, str) or semiring not in SEMIRINGS:
         raise _refused(f"there is no semiring named {semiring}", f"use {', '.join(SEMIRINGS)}")
     inputs, output = _labels(subscripts, shapes)
     reduce, multiply, _ = SEMIRINGS[semiring]

@@ -102,7 +102,8 @@ def leaf(operand: Any) -> Expression:
     """The expression that an array, a tensor or a number is."""
     if isinstance(operand, Expression):
         return operand
-    if not isinstance(operand, _native.Tensor) and not hasattr(operand, "dtype"):
+    known = (_native.Tensor, np.ndarray, np.generic)
+    if not isinstance(operand, known) and not hasattr(operand, "tocoo"):
         operand = plain(operand)
     dtype = np.dtype(operand.dtype)
     type_name(dtype)

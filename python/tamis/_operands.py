@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -62,12 +63,26 @@ def plain(operand: Any) -> Any:
             "pass a NumPy or SciPy array, a tensor, or a number",
         )
     try:
+        return _lent(operand)
+    except TypeError:
+        # It has no memory of its own.
+        pass
+    try:
         return plain_array(operand)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
+        if isinstance(error, TamisTypeError):
+            raise
         raise refused(
             f"NumPy makes no array of the {type(operand).__name__}: {error}",
             "pass a NumPy or SciPy array, a tensor, or a number",
         ) from error
+
+
+def _lent(operand: Any) -> np.ndarray[Any, Any]:
+    """The memory that an object lends by the buffer protocol."""
+    array = np.asarray(memoryview(operand))
+    type_name(array.dtype)
+    return array
 
 
 def _of_pydata(operand: Any) -> Any:
@@ -193,7 +208,7 @@ def type_name(dtype: Any) -> str:
         return dtype
     try:
         made = dtype if isinstance(dtype, np.dtype) else np.dtype(dtype)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise refused(f"{dtype!r} is no type of elements", "use one of NumPy's") from error
     name = _TYPES.get(made)
     if name is None:
@@ -219,6 +234,14 @@ def number_text(value: Any) -> str:
         return repr(float(value))
     except (TypeError, ValueError) as error:
         raise refused(f"{value!r} is no number", "give a number") from error
+
+
+def sizes_of(shape: Any) -> tuple[int, ...]:
+    """The sizes of axes: several, or one."""
+    try:
+        return tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
+    except TypeError as error:
+        raise refused(f"{shape!r} is no shape", "give integers, one for each axis") from error
 
 
 def unreadable(operand: Any) -> TamisTypeError:

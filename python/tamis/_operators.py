@@ -291,7 +291,8 @@ def is_operand(x: Any) -> bool:
     known = (Expression, _native.Tensor, bool, int, float, complex, np.ndarray, np.generic)
     if isinstance(x, (*known, list, tuple)):
         return True
-    return type(x).__module__.startswith(("scipy.sparse", "sparse"))
+    lends = hasattr(x, "__array__") or hasattr(x, "__dlpack__")
+    return lends or type(x).__module__.startswith(("scipy.sparse", "sparse"))
 
 
 def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:

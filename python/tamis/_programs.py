@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
-from ._operands import number_text, refused, type_name
+from ._operands import number_text, refused, sizes_of, type_name
 
 #: The most programs that ``evaluate`` and ``einsum`` keep compiled.
 KEPT = 512
@@ -69,7 +69,7 @@ def compile(
         formats,
         None if dtype is None else type_name(dtype),
         dict(dims or {}),
-        {name: tuple(shape) for name, shape in (shapes or {}).items()},
+        {name: sizes_of(shape) for name, shape in (shapes or {}).items()},
         schedule,
         backend,
         result_format(expression, format, fill_value),

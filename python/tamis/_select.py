@@ -102,15 +102,15 @@ def _selection(
             chosen[axis] = flat if axis in block else np.int64(flat[0])
     kept: list[int] = []
     lengths: list[int] = []
-    for axis in axes:
-        if axis == _JOINT:
+    for own in axes:
+        if own == _JOINT:
             kept.extend(block)
             lengths.extend(sizes)
-        elif axis is None:
+        elif own is None:
             lengths.append(1)
         else:
-            kept.append(axis)
-            lengths.append(shape[axis] if chosen[axis] is None else len(chosen[axis]))
+            kept.append(own)
+            lengths.append(shape[own] if chosen[own] is None else len(chosen[own]))
     return Selection(chosen, joint, kept, tuple(lengths))
 
 
@@ -143,12 +143,13 @@ def _parts(tensor: Tensor, key: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def _read(part: Any) -> Any:
     """A part of a key: as it is, or an array of NumPy's, or a tensor."""
+    given: Any = part
     if part is None or part is Ellipsis or isinstance(part, (int, slice, np.integer)):
         return part
     if isinstance(part, (str, bytes)) or np.isscalar(part):
         return part
     if isinstance(part, (_native.Tensor, np.ndarray)):
-        return part if part.ndim else part[()]
+        return given if given.ndim else given[()]
     if isinstance(part, (list, range)) or hasattr(part, "__array__"):
         return np.asarray(part)
     if hasattr(part, "tocoo"):

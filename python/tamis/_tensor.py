@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import sys
 from collections.abc import Sequence
 from types import FrameType
@@ -14,7 +13,7 @@ import numpy as np
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, compute, order_of
-from ._operands import number_text, refused, type_name
+from ._operands import number_text, refused, sizes_of, type_name
 from ._operators import Operators, is_operand
 from ._programs import check_text
 from ._select import ordered, picks, selected
@@ -34,6 +33,8 @@ class Tensor(Operators, _native.Tensor):
     """
 
     __array_priority__ = 1000
+    #: Tables of pandas leave their operators to the other side.
+    __pandas_priority__ = 5000
 
     def _made(self, tree: Expression) -> Any:
         return compute(tree)
@@ -79,8 +80,11 @@ class Tensor(Operators, _native.Tensor):
     def astype(self, dtype: Any, *, copy: bool = False) -> Tensor:
         """The same tensor with elements of another type, cut off towards zero as NumPy does."""
         name = type_name(dtype)
-        if name == type_name(self.dtype):
+        is_half = "{bf16," in self.storage
+        if name == ("bf16" if is_half else type_name(self.dtype)):
             return self.copy() if copy else self
+        if name == "bf16":
+            return self.astype(np.float32).asformat(f"{self.format}{{bf16}}")
         elements = canonical(self)
         values, fill = elements.values, elements.fill_value
         if self.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
@@ -403,14 +407,6 @@ def coo(
     sizes = sizes_of(shape)
     usual = _usual(sizes, 0) if len(sizes) < 2 else "coo"
     return _of_entries(sizes, coords, np.asarray(values), fill_value, format or usual)
-
-
-def sizes_of(shape: Any) -> tuple[int, ...]:
-    """The sizes of axes: several, or one."""
-    try:
-        return tuple(operator.index(n) for n in (shape if np.iterable(shape) else (shape,)))
-    except TypeError as error:
-        raise refused(f"{shape!r} is no shape", "give integers, one for each axis") from error
 
 
 def _of_entries(

@@ -49,6 +49,7 @@ from ._elements import computed as _computed
 from ._errors import TamisTypeError
 from ._expressions import broadcast_shapes
 from ._moves import broadcast_to
+from ._operands import sizes_of as _sizes_of
 from ._searching import (
     argmax,
     argmin,
@@ -240,6 +241,8 @@ def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
     """The sums of products over an axis, of which the first factor is conjugated."""
     from ._einsum import einsum
 
+    if not (x1.ndim and x2.ndim):
+        raise _moves.refused("a number has no axis to sum over", "multiply by it")
     if axis >= 0 and x1.ndim != x2.ndim:
         raise _moves.refused("an axis from 0 is not the same in both", "count it from -1")
     left, right = (moveaxis(x, axis, -1) if axis != -1 else x for x in (x1, x2))
@@ -447,7 +450,7 @@ def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = No
 
 def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
     _on_processor(device)
-    sizes = _tensors.sizes_of(shape)
+    sizes = _sizes_of(shape)
     empty = np.zeros(0, dtype=np.int64)
     value = np.asarray(fill).astype(dtype)[()]
     if not sizes:

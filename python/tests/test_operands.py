@@ -3,6 +3,7 @@
 import array as python_array
 
 import numpy as np
+import pandas
 import pytest
 import scipy.sparse as sp
 import tamis
@@ -167,6 +168,47 @@ def test_other_arrays():
     np.testing.assert_array_equal(tamis.einsum("i->i", line), [1.0, 2.0, 3.0])
     np.testing.assert_array_equal(tamis.einsum("i->i", [1, 2]), [1, 2])
     assert tamis.evaluate("a = b(i)", b=memoryview(line)) == 6.0
+
+
+def test_memory_that_is_lent_is_borrowed():
+    for lent in (python_array.array("d", [1, 2, 3]), bytearray(b"abc"), memoryview(np.arange(3.0))):
+        found = tamis.asarray(lent, copy=False)
+        lent[0] = 9
+        assert found.to_numpy()[0] == 9
+    columns = np.asfortranarray(array(2, (2, 3)))
+    found = tamis.asarray(memoryview(columns), copy=False)
+    assert np.shares_memory(found.values, columns)
+    np.testing.assert_array_equal(found.to_numpy(), columns)
+    swapped = memoryview(np.array([1, 2], dtype=">f8"))
+    np.testing.assert_array_equal(tamis.asarray(swapped).to_numpy(), [1, 2])
+
+
+class Table:
+    """Something with a shape that becomes an array, such as a table of pandas."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.ndim = array, array.shape, array.ndim
+
+    def __array__(self, dtype=None, copy=None):
+        return self.array
+
+
+def test_whatever_becomes_an_array():
+    made = array(3, (3, 3))
+    table, found = Table(made), tamis.asarray(made, format="csr")
+    assert tamis.einsum("ij->", table) == made.sum()
+    np.testing.assert_array_equal((found * table).to_numpy(), made * made)
+    np.testing.assert_array_equal(found + table, made + made)
+    product = tamis.compute(tamis.lazy(table) * found)
+    np.testing.assert_array_equal(product.to_numpy(), made * made)
+
+
+def test_tables_of_pandas():
+    made = array(3, (3, 3))
+    table, found = pandas.DataFrame(made), tamis.asarray(made, format="csr")
+    for product in (found * table, table * found):
+        np.testing.assert_array_equal(product.to_numpy(), made * made)
+    np.testing.assert_array_equal(found + pandas.Series([1, 2, 3]), made + [1, 2, 3])
 
 
 class Lender:
@@ -360,6 +402,14 @@ EYE = tamis.asarray(np.eye(3), format="csr")
         (lambda: tamis.compile("y(i) = A(i)", backend=3), TypeError),
         (lambda: tamis.einsum("ij->i", EYE, format=3), TypeError),
         (lambda: tamis.asarray(EYE, format=3), TypeError),
+        (lambda: tamis.einsum("ij->ij", EYE, format=["csr"]), TypeError),
+        (lambda: tamis.einsum("ij->ij", EYE, fill_value=[1]), TypeError),
+        (lambda: tamis.einsum("ij->ij", EYE, semiring=["min_plus"]), ValueError),
+        (lambda: tamis.einsum("ij->ij", EYE, dtype=["f8"]), TypeError),
+        (lambda: tamis.einsum("ij->ij", EYE, dtype={}), TypeError),
+        (lambda: tamis.einsum("ij->ij", type("Shaped", (), {"shape": (2, 2)})()), TypeError),
+        (lambda: tamis.evaluate("y(i) = x(i)", x=np.ones(3), shapes={"y": "a"}), TypeError),
+        (lambda: tamis.Tensor(np.eye(3)), TypeError),
         (lambda: EYE.sum(axis="a"), TypeError),
         (lambda: EYE.reshape("a"), TypeError),
         (lambda: EYE[::0], ValueError),
@@ -374,3 +424,47 @@ def test_wrong_arguments_are_refused(call, error):
 
 def test_a_number_is_a_shape_of_one_axis():
     assert tamis.coo(([0],), [1.0], shape=3).shape == (3,)
+    assert tamis.evaluate("y(i) = x(i)", x=np.ones(3), shapes={"y": 3}).shape == (3,)
+
+
+def test_options_may_be_arrays_of_no_axes():
+    made = tamis.einsum("ij->ij", EYE, fill_value=np.array(1.0))
+    assert made.fill_value == 1
+
+
+UFUNCS = {f for f in vars(np).values() if isinstance(f, np.ufunc) and not f.signature}
+#: Functions, and how many of their operands are tensors.
+CALLS = sorted((f.__name__, k) for f in UFUNCS for k in range(1, f.nin + 1))
+
+
+@pytest.mark.parametrize(("name", "count"), CALLS)
+@pytest.mark.parametrize("dtype", ["f8", "c16", "i4", "?"])
+def test_functions_of_elements_are_computed_or_refused(name, count, dtype):
+    function = getattr(np, name)
+    others = (2,) * (function.nin - count)
+    made = abs(array(4, (3, 3), dtype)).astype(dtype)
+    found = tamis.asarray(made, format="csr")
+    try:
+        with np.errstate(all="ignore"):
+            expected = function(*[made] * count, *others)
+    except TypeError:
+        with pytest.raises(tamis.TamisTypeError):
+            function(*[found] * count, *others)
+        return
+    if function.nout > 1:
+        with pytest.raises(tamis.TamisTypeError):
+            function(*[found] * count, *others)
+        return
+    given = function(*[found] * count, *others)
+    given = given.to_numpy() if isinstance(given, tamis.Tensor) else given
+    np.testing.assert_allclose(given, expected, rtol=1e-6)
+
+
+def test_refusals_are_in_the_words_of_python():
+    for call, words in (
+        (lambda: tamis.evaluate("y(i) = A(i,j)", A=np.eye(3), dims={"i": 5}), "keyword dims has 5"),
+        (lambda: tamis.evaluate("y(i) = A(i,j) * x(j)", A=np.eye(3)), "give x a value$"),
+    ):
+        with pytest.raises(tamis.TamisError, match=words) as refused:
+            call()
+        assert "-d" not in str(refused.value)

@@ -578,3 +578,42 @@ def test_only_what_is_borrowed_is_not_copied():
             tamis.asarray(copied, copy=False)
     stored = sp.csr_array(np.eye(3))
     assert np.shares_memory(tamis.asarray(stored, copy=False).values, stored.data)
+
+
+HALF = {
+    "values": lambda x: x.values,
+    "entries": lambda x: x.entries()[1],
+    "pickled": lambda x: pickle.loads(pickle.dumps(x)),
+    "row": lambda x: x[1],
+    "columns": lambda x: x[:, [2, 0]],
+    "wider": lambda x: x.astype("f8"),
+    "flat": lambda x: x.reshape(-1),
+    "isnan": lambda x: np.isnan(x),
+    "twice": lambda x: x * 2,
+    "sum": lambda x: x.sum(),
+    "greatest": lambda x: x.max(),
+    "joined": lambda x: np.concatenate([x, x]),
+    "copied": lambda x: x.copy(),
+    "places": lambda x: x.nonzero()[0],
+}
+
+
+@pytest.mark.parametrize("name", HALF)
+def test_floats_of_half_the_digits(name):
+    made = array(1, (4, 5), "f4")
+    call = HALF[name]
+    found = call(tamis.asarray(made, format="csr{bf16}"))
+    same(
+        found,
+        call(tamis.asarray(made, format="csr")).to_numpy()
+        if isinstance(found, tamis.Tensor)
+        else call(tamis.asarray(made, format="csr")),
+    )
+
+
+def test_types_of_half_the_digits():
+    made = tamis.asarray(array(1, (4, 5)), format="csr").astype("bf16")
+    for x in (made, made.copy(), made.astype("bf16"), pickle.loads(pickle.dumps(made))):
+        assert x.storage.startswith("csr{bf16,")
+    assert made.astype("f4").storage.startswith("csr{f32,")
+    assert "float32" in made._repr_html_()

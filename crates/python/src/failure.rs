@@ -106,10 +106,14 @@ fn of_class(py: Python<'_>, class: &str, code: &str, text: &str) -> PyErr {
     }
 }
 
-/// The diagnostic with its way out in the words of the package, not of the command line.
+/// The diagnostic in the words of the package, not of the command line.
 fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
     let mut told = diagnostic.clone();
+    told.message = told.message.replace("the option -d", "the keyword dims");
     let Some(help) = &mut told.help else { return told };
+    for (before, after) in [(": a file, a generator or a tensor", ""), ("--backend jit", BY_JIT)] {
+        *help = help.replace(before, after);
+    }
     if let Some((before, what)) = help.split_once("-d ")
         && let Some((name, size)) = what.split_once('=')
     {
@@ -120,3 +124,6 @@ fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
     }
     told
 }
+
+/// How Python asks for machine code in process.
+const BY_JIT: &str = "backend=\"jit\"";
