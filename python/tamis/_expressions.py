@@ -236,6 +236,8 @@ def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
     elif name in ("sum", "prod") and dtype.kind in "iub":
         dtype = np.dtype(np.uint64 if dtype.kind == "u" else np.int64)
     shape = tuple(n for k, n in enumerate(x.shape) if k not in axes)
+    if name in ("min", "max") and dtype.kind == "c":
+        return _extreme(x, name, axes, shape)
 
     # Truth values are counted.
     counted = name in ("sum", "prod") and x.dtype.kind == "b"
@@ -248,6 +250,17 @@ def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
         return f"{name}({','.join(own[k] for k in axes)}, {text})" if axes else f"({text})"
 
     return Expression(shape, dtype, (x,), write=write)
+
+
+def _extreme(x: Expression, name: str, axes: Any, shape: tuple[int, ...]) -> Expression:
+    """The least or the greatest complex numbers, which kernels do not order."""
+
+    def step(value: Any) -> Any:
+        from ._searching import extreme
+
+        return extreme(value, name, axes)
+
+    return Expression(shape, x.dtype, (x,), step=step)
 
 
 def order_of(ndim: int, axes: Sequence[int] | None) -> tuple[int, ...]:

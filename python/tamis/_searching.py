@@ -83,6 +83,55 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     return kept(_expressions.compute(tree), x, axis, keepdims)
 
 
+def reduced(x: Any, name: str) -> Any:
+    """``sum min max any all`` of all elements of a tensor, of its values and its fill value; nothing
+    where that does not tell."""
+    tensor = canonical(x)
+    if name not in _WHOLE or not tensor.is_compact:
+        return None
+    values, fill = tensor.values, np.asarray(tensor.fill_value, dtype=tensor.dtype)[()]
+    is_whole = len(values) == tensor.size
+    if name == "sum":
+        return values.sum() if is_whole or fill == 0 else None
+    if not len(values):
+        return fill if tensor.size and name in ("min", "max") else None
+    with np.errstate(all="ignore"):
+        made = getattr(values, name)()
+        return made if is_whole else _WHOLE[name](made, fill)
+
+
+#: What joins the result of values and a fill value, by the names of reductions.
+_WHOLE: dict[str, Any] = {
+    "sum": np.add,
+    "min": np.minimum,
+    "max": np.maximum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+
+
+def extreme(x: Any, name: str, axes: tuple[int, ...]) -> Any:
+    """The least or the greatest elements over some axes, as NumPy orders complex numbers."""
+    if isinstance(x, np.ndarray):
+        return getattr(x, name)(axis=axes)
+    tensor, better = canonical(asarray(x)), _WHOLE[name]
+    coords, values = tensor.entries()
+    rest = [k for k in range(tensor.ndim) if k not in axes]
+    shape = [tensor.shape[k] for k in rest]
+    groups = np.zeros(len(values), dtype=np.int64)
+    if rest:
+        groups = np.ravel_multi_index([coords[k] for k in rest], shape)
+    order = np.argsort(groups, kind="stable")
+    groups, values = groups[order], values[order]
+    result = np.full(math.prod(shape), tensor.fill_value, dtype=values.dtype)
+    begins = np.flatnonzero(np.append(True, groups[1:] != groups[:-1])[: len(groups)])
+    if len(begins):
+        best, places = better.reduceat(values, begins), groups[begins]
+        is_whole = np.diff(begins, append=len(groups)) == tensor.size // math.prod(shape)
+        result[places] = np.where(is_whole, best, better(best, result[places]))
+    return result.reshape(shape)[()]
+
+
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:
     """Where the first of the greatest elements is, along an axis, or among all in the order of
     rows. NaN is greater than any number."""
@@ -99,8 +148,6 @@ def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.uf
     if isinstance(x, np.ndarray):
         return numpy(x, axis=axis, keepdims=keepdims)
     tensor = canonical(asarray(x))
-    if tensor.dtype.kind == "c":
-        raise refused("complex numbers have no order", "search in their absolute values")
     shape = tensor.shape
     flat = tensor.reshape(-1) if axis is None else tensor
     (at,) = axes_of(0 if axis is None else axis, flat.ndim)

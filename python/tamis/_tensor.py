@@ -44,6 +44,25 @@ class Tensor(Operators, _native.Tensor):
 
         return computed(name, *operands)
 
+    def _reduced(
+        self,
+        name: str,
+        axis: Any,
+        out: Any,
+        keepdims: bool,
+        where: Any,
+        dtype: Any = None,
+        initial: Any = None,
+    ) -> Any:
+        is_whole = axis is None and out is None and where is True
+        if is_whole and dtype is None and initial is None and not keepdims:
+            from ._searching import reduced
+
+            made = reduced(self, name)
+            if made is not None:
+                return made
+        return super()._reduced(name, axis, out, keepdims, where, dtype, initial)
+
     def _permuted(self, axes: Any) -> Any:
         made = self.permuted(order_of(self.ndim, axes))
         return super()._permuted(axes) if made is None else Tensor(made)
@@ -381,7 +400,7 @@ def canonical(tensor: Tensor) -> Tensor:
 
 def compact(tensor: Tensor) -> Tensor:
     """The tensor in a format that has a value for each entry, and no other."""
-    if tensor.nnz == len(tensor.values):
+    if tensor.is_compact:
         return tensor
     return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
 

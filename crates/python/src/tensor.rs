@@ -268,11 +268,17 @@ impl Tensor {
     /// How many entries are stored, explicit zeros included.
     #[getter]
     fn nnz(&self, py: Python<'_>) -> PyResult<usize> {
-        // Counting those of dense and compressed levels reads no array.
-        match self.tensor.storage().format.is_basic() {
+        // Counting values reads no array.
+        match self.tensor.has_only_entries() {
             true => Ok(self.tensor.nnz()),
             false => Ok(self.checked(py)?.nnz()),
         }
+    }
+
+    /// Whether every value is that of an entry.
+    #[getter]
+    fn is_compact(&self) -> bool {
+        self.tensor.has_only_entries()
     }
 
     /// Whether every element is stored.

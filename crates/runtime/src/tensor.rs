@@ -205,7 +205,7 @@ impl Tensor {
     }
 
     /// Whether every position of the last level is an entry.
-    fn has_only_entries(&self) -> bool {
+    pub fn has_only_entries(&self) -> bool {
         self.storage.format.levels().iter().all(|l| {
             l.kind.properties().compact && matches!(l.map, LevelMap::Mode(_)) && l.kind != RANGE
         })
