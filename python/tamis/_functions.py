@@ -16,8 +16,9 @@ from . import array_api
 from ._einsum import einsum
 from ._elements import apply
 from ._errors import TamisError, TamisMemoryError, TamisValueError
-from ._expressions import broadcast_shapes
-from ._moves import diagonal
+from ._expressions import axes_of, broadcast_shapes
+from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
+from ._moves import diagonal, pad
 from ._operands import refused
 from ._operators import no_out
 from ._tensor import asarray
@@ -113,12 +114,6 @@ def _all_equal(one: Any, other: Any, equal_nan: bool = False) -> bool:
     return bool(xp.all(equal))
 
 
-def _dot(a: Any, b: Any, out: None = None) -> Any:
-    if not (getattr(a, "ndim", 0) and getattr(b, "ndim", 0)):
-        return a * b
-    return xp.tensordot(a, b, axes=((-1,), (-2 if b.ndim > 1 else -1,)))
-
-
 def _where(condition: Any, *choices: Any) -> Any:
     return xp.where(condition, *choices) if choices else condition.nonzero()
 
@@ -136,49 +131,147 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
     return apply(lambda values: np.round(values, decimals), a)
 
 
-def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
-    if ord not in (None, "fro") or (axis is None and ord is not None and x.ndim != 2):
-        return NotImplemented
-    return np.sqrt(xp.sum(xp.square(abs(x)), axis=axis, keepdims=keepdims))
+def _isclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> Any:
+    return apply(lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), a, b)
+
+
+def _allclose(
+    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+) -> bool:
+    return bool(xp.all(_isclose(a, b, rtol, atol, equal_nan)))
+
+
+def _at_least(axes: int) -> Callable[..., Any]:
+    """Arrays with so many axes at least, as NumPy adds them."""
+
+    def extended(x: Any) -> Any:
+        array = x if hasattr(x, "ndim") else asarray(x)
+        missing = axes - array.ndim
+        if missing <= 0:
+            return array
+        # The third is the last: a matrix is a stack of one depth.
+        last = 1 if axes == 3 and missing < 3 else 0
+        return array.reshape((1,) * (missing - last) + tuple(array.shape) + (1,) * last)
+
+    def at_least(*arrays: Any) -> Any:
+        made = tuple(extended(x) for x in arrays)
+        return made[0] if len(made) == 1 else made
+
+    return at_least
+
+
+def _joined(join: Callable[..., Any]) -> Callable[..., Any]:
+    """Several arrays as one, their elements in a type if that is asked for."""
+
+    def joined(
+        arrays: Any,
+        axis: int | None = 0,
+        out: None = None,
+        *,
+        dtype: Any = None,
+        casting: Any = "same_kind",
+    ) -> Any:
+        parts = list(arrays)
+        if dtype is not None:
+            parts = [asarray(x) for x in parts]
+            wrong = [x.dtype for x in parts if not np.can_cast(x.dtype, dtype, casting)]
+            if wrong:
+                reason = f"elements of {wrong[0]} do not become {np.dtype(dtype)} by {casting!r}"
+                raise refused(reason, 'convert them: astype, or casting="unsafe"')
+            parts = [x.astype(dtype) for x in parts]
+        return join(parts, axis=axis)
+
+    return joined
+
+
+def _append(arr: Any, values: Any, axis: int | None = None) -> Any:
+    parts = [asarray(arr), asarray(values)]
+    return xp.concat(parts, axis=axis)
+
+
+def _column_stack(tup: Any) -> Any:
+    parts = [asarray(x) for x in tup]
+    return xp.concat([x.reshape(-1, 1) if x.ndim < 2 else x for x in parts], axis=1)
+
+
+def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+    axes = list(range(a.ndim))
+    for one, other in zip(axes_of((axis1,), a.ndim), axes_of((axis2,), a.ndim)):
+        axes[one], axes[other] = axes[other], axes[one]
+    return xp.permute_dims(a, tuple(axes))
+
+
+def _without_nan(reduction: str, instead: Any) -> Callable[..., Any]:
+    """A reduction in which what is no number counts as another."""
+
+    def reduced(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **how: Any) -> Any:
+        known = apply(lambda x: np.where(np.isnan(x), np.asarray(instead, x.dtype), x), a)
+        return getattr(asarray(known), reduction)(axis, dtype=dtype, **how)
+
+    return reduced
+
+
+def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
+    if mode != "constant" or not np.array_equal(constant_values, array.fill_value):
+        reason = "tensors are padded with nothing but their fill value"
+        raise refused(reason, f"use constant_values={array.fill_value}, or to_numpy()")
+    return pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
 
 
 #: What NumPy's functions are for tensors.
 _OWN: dict[Any, Callable[..., Any]] = {
     np.all: _method(np.all, "all"),
+    np.allclose: _allclose,
     np.amax: _method(np.amax, "max"),
     np.amin: _method(np.amin, "min"),
     np.any: _method(np.any, "any"),
+    np.append: _append,
     np.argmax: _place(xp.argmax),
     np.argmin: _place(xp.argmin),
     np.around: _round,
     np.array_equal: _array_equal,
     np.array_equiv: _array_equiv,
+    np.atleast_1d: _at_least(1),
+    np.atleast_2d: _at_least(2),
+    np.atleast_3d: _at_least(3),
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
     np.clip: lambda a, a_min=None, a_max=None: xp.clip(a, a_min, a_max),
-    np.concatenate: lambda arrays, axis=0: xp.concat(arrays, axis=axis),
+    np.column_stack: _column_stack,
+    np.concatenate: _joined(xp.concat),
     np.copy: lambda a: a.copy(),
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
     ),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),
     np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
-    np.dot: _dot,
+    np.dot: dot,
     np.einsum: _einsum,
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.full_like: lambda a, fill_value, dtype=None: xp.full_like(a, fill_value, dtype=dtype),
     np.imag: lambda val: apply(np.imag, val),
+    np.inner: inner,
+    np.isclose: _isclose,
     np.isin: lambda element, test_elements, *, invert=False: xp.isin(
         element, test_elements, invert=invert
     ),
-    np.linalg.norm: _norm,
+    np.kron: kron,
+    np.linalg.matrix_norm: matrix_norm,
+    np.linalg.norm: norm,
+    np.linalg.vector_norm: vector_norm,
     np.max: _method(np.max, "max"),
     np.mean: _method(np.mean, "mean"),
     np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
     np.nan_to_num: lambda x: apply(np.nan_to_num, x),
+    np.nanprod: _without_nan("prod", 1),
+    np.nansum: _without_nan("sum", 0),
     np.ones_like: lambda a, dtype=None: xp.ones_like(a, dtype=dtype),
+    np.outer: outer,
+    np.pad: _pad,
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
     np.ravel: lambda a: a.reshape(-1),
@@ -189,9 +282,10 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.roll: lambda a, shift, axis=None: xp.roll(a, shift, axis=axis),
     np.round: _round,
     np.squeeze: _squeeze,
-    np.stack: lambda arrays, axis=0: xp.stack(arrays, axis=axis),
+    np.stack: _joined(xp.stack),
     np.std: _spread(xp.std),
     np.sum: _method(np.sum, "sum"),
+    np.swapaxes: _swapaxes,
     np.take: lambda a, indices, axis=None: xp.take(a, indices, axis=axis),
     np.tensordot: lambda a, b, axes=2: xp.tensordot(a, b, axes=axes),
     np.tile: lambda A, reps: xp.tile(A, reps if isinstance(reps, tuple) else (reps,)),

@@ -201,6 +201,18 @@ def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
     return moved(tensor, [n * size for n, size in zip(times, sizes)], move)
 
 
+def pad(x: Any, widths: Sequence[Sequence[int]]) -> Tensor:
+    """The elements with so many absent ones before and behind them along each axis."""
+    if any(width < 0 for pair in widths for width in pair):
+        raise refused("a width of padding is negative", "take a slice instead")
+    shape = [before + size + behind for size, (before, behind) in zip(x.shape, widths)]
+
+    def move(coords: Arrays) -> tuple[Arrays, Any]:
+        return [c + before for c, (before, _) in zip(coords, widths)], None
+
+    return moved(x, shape, move)
+
+
 def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
     """The elements whose coordinate of one axis is by ``offset`` beyond that of another, along a
     last axis instead of both."""

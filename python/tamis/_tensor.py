@@ -13,6 +13,7 @@ import numpy as np
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, compute, order_of
+from ._methods import Methods
 from ._operands import number_text, refused, sizes_of, type_name
 from ._operators import Operators, is_operand
 from ._programs import check_text
@@ -22,7 +23,7 @@ from ._select import ordered, picks, selected
 _FEW_ROWS = 1 << 20
 
 
-class Tensor(Operators, _native.Tensor):
+class Tensor(Operators, Methods, _native.Tensor):
     """A tensor in any format: levels that store its axes, and one array of values.
 
     Made by ``tamis.asarray``, ``tamis.coo``, ``tamis.read``, and as the result of computations.
@@ -284,6 +285,10 @@ class Tensor(Operators, _native.Tensor):
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: call to_numpy()")
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        out = options.get("out", ())
+        if len(out) == 1 and isinstance(out[0], np.ndarray) and method == "__call__":
+            del options["out"]
+            return _written(out[0], self.__array_ufunc__(ufunc, method, *inputs, **options))
         made = super().__array_ufunc__(ufunc, method, *inputs, **options)
         if made is not NotImplemented:
             return made
@@ -321,6 +326,19 @@ class Tensor(Operators, _native.Tensor):
         from ._html import drawn
 
         return drawn(self)
+
+
+def _written(array: np.ndarray[Any, Any], made: Any) -> Any:
+    """An array, as ``array += tensor`` names it, that gets the elements of a result."""
+    if made is NotImplemented:
+        return made
+    try:
+        np.copyto(array, made.to_numpy() if isinstance(made, Tensor) else made, "same_kind")
+    except (TypeError, ValueError) as error:
+        result = f"a result of {made.dtype} and shape {made.shape}"
+        reason = f"{result} does not fit an array of {array.dtype} and shape {array.shape}"
+        raise refused(reason, "name the result: y = x + tensor") from error
+    return array
 
 
 def _renumbered(

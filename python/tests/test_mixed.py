@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg
 import tamis
 from conftest import array
 from forms import SCIPY, scipy
@@ -87,17 +88,32 @@ def test_operators_beside_numpy(name):
         np.testing.assert_array_equal(full(operate(found[1], right)), expected)
 
 
+def undefined(x):
+    with np.errstate(all="ignore"):
+        return x / x
+
+
 FUNCTIONS = {
+    "allclose": lambda x: np.allclose(x, x + 1e-9),
+    "allclose beside an array": lambda x: np.allclose(x, MADE) and not np.allclose(x + 1, MADE),
     "all": lambda x: np.all(x, axis=0),
     "amax": lambda x: np.amax(x, axis=1),
     "any": lambda x: np.any(x, 1),
+    "append": lambda x: np.append(x, [[1, 2, 3, 4, 5]], axis=0),
+    "append to rows": lambda x: np.append(x, x),
     "argmax": lambda x: np.argmax(x, axis=1),
     "add.reduce": lambda x: np.add.reduce(x),
     "argmin": lambda x: np.argmin(x),
+    "array_split": lambda x: np.array_split(x, 3, axis=1)[1],
+    "atleast_1d": lambda x: np.atleast_1d(x[0], x)[0],
+    "atleast_2d": lambda x: np.atleast_2d(x[0]),
+    "atleast_3d": lambda x: np.atleast_3d(x[0])[:, :, 0] + np.atleast_3d(x)[:1, :, 0],
     "broadcast_arrays": lambda x: np.broadcast_arrays(x, x[:1])[1],
     "broadcast_to": lambda x: np.broadcast_to(x, (2, 4, 5)),
     "clip": lambda x: np.clip(x, -1, 1),
+    "column_stack": lambda x: np.column_stack([x[:, 0], x, x[:, :2]]),
     "concatenate": lambda x: np.concatenate([x, x], axis=1),
+    "concatenate in a type": lambda x: np.concatenate([x, x], dtype="c8"),
     "copy": lambda x: np.copy(x),
     "count_nonzero": lambda x: np.count_nonzero(x, axis=0),
     "diagonal": lambda x: np.diagonal(x, 1),
@@ -106,25 +122,53 @@ FUNCTIONS = {
     "dot": lambda x: np.dot(x, x.T),
     "dot of a vector": lambda x: np.dot(x, np.ones(5)),
     "dot of a number": lambda x: np.dot(x, 2.0),
+    "dsplit": lambda x: np.dsplit(x.reshape(2, 2, 5), [2])[1],
+    "dstack": lambda x: np.dstack([x, x]),
+    "dstack of vectors": lambda x: np.dstack([x[0], x[1]]),
     "einsum": lambda x: np.einsum("ij,ij->i", x, x),
     "expand_dims": lambda x: np.expand_dims(x, (0, -1)),
     "flip": lambda x: np.flip(x),
     "floor": lambda x: np.floor(x),
     "fmax": lambda x: np.fmax(x, 0),
     "full_like": lambda x: np.full_like(x, 3),
+    "hsplit": lambda x: np.hsplit(x, [1, 3])[1],
+    "hstack": lambda x: np.hstack([x, x]),
+    "hstack of vectors": lambda x: np.hstack([x[0], x[1], x[0]]),
     "hypot": lambda x: np.hypot(x, x),
+    "inner": lambda x: np.inner(x, x[:2]),
+    "inner of vectors": lambda x: np.inner(x[0], x[1]),
+    "isclose": lambda x: np.isclose(x, 1 + 1e-9),
+    "isclose beside an array": lambda x: np.isclose(MADE, x * (1 + 1e-9), rtol=1e-6),
     "isfinite": lambda x: np.isfinite(x),
     "isin": lambda x: np.isin(x, [1, 2]),
+    "kron": lambda x: np.kron(x, x[:2, 1:3]),
+    "kron of other axes": lambda x: np.kron(x[0], x),
     "max": lambda x: np.max(x, axis=0, keepdims=True),
+    "matrix_norm": lambda x: np.linalg.matrix_norm(x.reshape(2, 2, 5)),
     "maximum.reduce": lambda x: np.maximum.reduce(x, axis=1, keepdims=True),
     "mean": lambda x: np.mean(x, axis=1, keepdims=True),
     "moveaxis": lambda x: np.moveaxis(x, 0, 1),
     "nan_to_num": lambda x: np.nan_to_num(x),
+    "nanprod": lambda x: np.nanprod(undefined(x), axis=0),
+    "nansum": lambda x: np.nansum(undefined(x), axis=1),
+    "nansum of all": lambda x: np.nansum(undefined(x)),
     "ndim": lambda x: np.ndim(x),
     "nonzero": lambda x: np.nonzero(x)[0],
     "norm": lambda x: np.linalg.norm(x),
+    "norm of one": lambda x: np.linalg.norm(x, 1),
+    "norm of most": lambda x: np.linalg.norm(x, np.inf, keepdims=True),
+    "norm of least": lambda x: np.linalg.norm(x, -1) + np.linalg.norm(x, -np.inf),
+    "norm of matrices": lambda x: np.linalg.norm(x.reshape(2, 2, 5), "fro", axis=(2, 0)),
+    "norm of columns": lambda x: np.linalg.norm(x.reshape(2, 2, 5), np.inf, axis=(2, 0)),
+    "norm of vectors": lambda x: np.linalg.norm(x, 3, axis=0),
+    "norm of a vector": lambda x: np.linalg.norm(x[0], np.inf) + np.linalg.norm(x[1], 2),
+    "norm of counts": lambda x: np.linalg.norm(x[0], 0),
     "norms": lambda x: np.linalg.norm(x, axis=1),
     "ones_like": lambda x: np.ones_like(x),
+    "outer": lambda x: np.outer(x[:2], x[1]),
+    "pad": lambda x: np.pad(x, ((1, 2), (0, 3))),
+    "pad by one": lambda x: np.pad(x, 1),
+    "pad by two": lambda x: np.pad(x, (1, 2)),
     "prod": lambda x: np.prod(x + 1, axis=0, dtype="f8"),
     "ptp": lambda x: np.ptp(x, axis=0),
     "ravel": lambda x: np.ravel(x),
@@ -135,10 +179,14 @@ FUNCTIONS = {
     "round": lambda x: np.round(x / 3, 1),
     "shape": lambda x: np.shape(x),
     "size": lambda x: np.size(x),
+    "split": lambda x: np.split(x, 2)[1],
+    "split at": lambda x: np.split(x, [1, 4], axis=1)[1],
     "squeeze": lambda x: np.squeeze(x[:1]),
     "stack": lambda x: np.stack([x, x]),
+    "stack in a type": lambda x: np.stack([x, x], 1, dtype="f4"),
     "std": lambda x: np.std(x, axis=0),
     "sum": lambda x: np.sum(x, axis=(0, 1)),
+    "swapaxes": lambda x: np.swapaxes(x, -1, 0),
     "take": lambda x: np.take(x, [2, 0], axis=1),
     "tensordot": lambda x: np.tensordot(x, x, axes=((0,), (0,))),
     "tile": lambda x: np.tile(x, (2, 1)),
@@ -153,10 +201,80 @@ FUNCTIONS = {
     "vecdot": lambda x: np.vecdot(x, x),
     "vecdot of a list": lambda x: np.vecdot([1, 2, 3, 4, 5], x),
     "vdot": lambda x: np.vdot(x, x),
+    "vector_norm": lambda x: np.linalg.vector_norm(x, ord=1, axis=1),
+    "vector_norms": lambda x: np.linalg.vector_norm(x, axis=(0, 1), keepdims=True),
+    "vsplit": lambda x: np.vsplit(x, 2)[0],
+    "vstack": lambda x: np.vstack([x, x[0]]),
+    "vstack in a type": lambda x: np.vstack([x, x[0]], dtype="i4", casting="unsafe"),
     "where": lambda x: np.where(x > 0, x, -x),
     "where alone": lambda x: np.where(x > 0)[1],
     "zeros_like": lambda x: np.zeros_like(x, dtype="i4"),
 }
+
+
+METHODS = {
+    "argmax": lambda x: x.argmax(axis=1),
+    "argmin": lambda x: x.argmin(),
+    "clip": lambda x: x.clip(-1, 2),
+    "clip above": lambda x: x.clip(max=0),
+    "conj": lambda x: (x * 1j).conj(),
+    "conjugate": lambda x: x.conjugate(),
+    "diagonal": lambda x: x.diagonal(1),
+    "dot": lambda x: x.dot(x.T),
+    "flatten": lambda x: x.flatten(),
+    "imag": lambda x: (x * 2j).imag,
+    "item": lambda x: x.item(2, 1),
+    "item of one": lambda x: x[:1, :1].item(),
+    "item of all": lambda x: x.item(7),
+    "ravel": lambda x: x.ravel(),
+    "real": lambda x: (x * (2 + 1j)).real,
+    "repeat": lambda x: x.repeat(2, axis=1),
+    "round": lambda x: (x / 3).round(1),
+    "squeeze": lambda x: x[:1].squeeze(0),
+    "std": lambda x: x.std(axis=0),
+    "std of a sample": lambda x: x.std(ddof=1),
+    "swapaxes": lambda x: x.swapaxes(0, 1),
+    "take": lambda x: x.take([1, 0], axis=0),
+    "trace": lambda x: x.trace(1),
+    "var": lambda x: x.var(axis=1, ddof=1),
+}
+
+
+@pytest.mark.parametrize("format", ["csr", "coo(nonordered)", "dense"])
+@pytest.mark.parametrize("name", sorted(METHODS))
+def test_methods_of_numpy(name, format):
+    found = METHODS[name](tamis.asarray(MADE, format=format))
+    expected = METHODS[name](MADE)
+    if name.startswith("item"):
+        assert type(found) is type(expected)
+    assert full(found).dtype == np.asarray(expected).dtype
+    np.testing.assert_allclose(full(found), expected, rtol=1e-12)
+
+
+def test_what_has_a_sparse_answer_stays_sparse():
+    found = tamis.asarray(MADE, format="csr")
+    for call in (
+        lambda x: np.vstack([x, x]),
+        lambda x: np.kron(x, x),
+        lambda x: np.outer(x, x),
+        lambda x: np.pad(x, 3),
+        lambda x: np.split(x, 2)[0],
+        lambda x: np.swapaxes(x, 0, 1),
+        lambda x: np.isclose(x, 1),
+        lambda x: x.diagonal().clip(0, 1),
+        lambda x: x.conj().ravel().real,
+    ):
+        made = call(found)
+        assert isinstance(made, tamis.Tensor) and made.density < 1
+
+
+def test_scipy_applies_exponentials():
+    made = MADE[:, :4] / 8
+    found = tamis.asarray(made, format="csr")
+    linear = sp.linalg
+    vectors = array(2, (4, 3))
+    expected = linear.expm_multiply(sp.csr_array(made), vectors)
+    np.testing.assert_allclose(linear.expm_multiply(found, vectors), expected, rtol=1e-10)
 
 
 @pytest.mark.parametrize("name", sorted(FUNCTIONS))
@@ -201,7 +319,7 @@ def test_equal_arrays():
         lambda x, out: np.round(x, out=out),
         lambda x, out: np.dot(x, x, out=out),
         lambda x, out: np.einsum("ij->i", x, out=out),
-        lambda x, out: np.add(x, 1, out=out),
+        lambda x, out: np.divmod(x, 2, out=(out, out)),
         lambda x, out: np.add.reduce(x, out=out),
         lambda x, out: np.argmax(x, axis=0, out=out),
     ],
@@ -209,6 +327,32 @@ def test_equal_arrays():
 def test_results_are_not_written_to_out(call):
     with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
         call(tamis.asarray(np.eye(3), format="csr"), np.zeros(3))
+
+
+def test_types_of_what_is_joined_are_cast_as_numpy_does():
+    found = tamis.asarray(MADE, format="csr")
+    for call in (np.concatenate, np.stack, np.vstack):
+        with pytest.raises(tamis.TamisTypeError, match="do not become int64 by 'same_kind'"):
+            call([found, found], dtype=int)
+
+
+def test_results_of_elements_go_into_arrays():
+    made = array(5, (4, 5))
+    found = tamis.asarray(made, format="csr")
+    for name in ("iadd", "isub", "imul", "ipow"):
+        for other in (made, made[:1]):
+            expected, into = MADE.copy(), MADE.copy()
+            operate = getattr(operator, name)
+            other = abs(other)
+            assert operate(into, tamis.asarray(other, format="csr")) is into
+            np.testing.assert_array_equal(into, operate(expected, other))
+    into = np.empty((2, 4, 5), dtype=complex)
+    assert np.sqrt(abs(found), out=into) is into
+    np.testing.assert_array_equal(into, np.sqrt(abs(made) + np.zeros(into.shape)))
+    for into in (np.zeros((4, 5), dtype=int), np.zeros(5)):
+        with pytest.raises(tamis.TamisTypeError, match="does not fit an array of"):
+            into += found
+        assert not into.any()
 
 
 @pytest.mark.parametrize(

@@ -410,6 +410,7 @@ EYE = tamis.asarray(np.eye(3), format="csr")
         (lambda: tamis.einsum("ij->ij", type("Shaped", (), {"shape": (2, 2)})()), TypeError),
         (lambda: tamis.evaluate("y(i) = x(i)", x=np.ones(3), shapes={"y": "a"}), TypeError),
         (lambda: tamis.Tensor(np.eye(3)), TypeError),
+        (lambda: EYE.item(), TypeError),
         (lambda: EYE.sum(axis="a"), TypeError),
         (lambda: EYE.reshape("a"), TypeError),
         (lambda: EYE[::0], ValueError),

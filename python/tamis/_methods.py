@@ -1,0 +1,104 @@
+"""The methods of NumPy's arrays that tensors have, too: what NumPy's functions of their names do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._errors import TamisTypeError
+
+#: Typed for arrays, but tensors come back.
+numpy: Any = np
+
+
+class Methods:
+    """Methods by NumPy's functions, which come back to the package for tensors."""
+
+    def argmax(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+        """Where the first of the greatest elements is, along an axis, or among all."""
+        return numpy.argmax(self, axis=axis, out=out, keepdims=keepdims)
+
+    def argmin(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
+        """Where the first of the least elements is, along an axis, or among all."""
+        return numpy.argmin(self, axis=axis, out=out, keepdims=keepdims)
+
+    def clip(self, min: Any = None, max: Any = None) -> Any:
+        """The elements, those below ``min`` or above ``max`` replaced by these."""
+        return numpy.clip(self, min, max)
+
+    def conj(self) -> Any:
+        """The complex conjugates."""
+        return self.conjugate()
+
+    def conjugate(self) -> Any:
+        """The complex conjugates."""
+        return numpy.conjugate(self)
+
+    def diagonal(self, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+        """The elements of a diagonal of two axes, along a last axis."""
+        return numpy.diagonal(self, offset, axis1, axis2)
+
+    def dot(self, other: Any) -> Any:
+        """The sums of products over the last axis, and the last but one of ``other``."""
+        return numpy.dot(self, other)
+
+    def flatten(self) -> Any:
+        """All elements in the order of rows along one axis."""
+        return self.ravel()
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary parts."""
+        return numpy.imag(self)
+
+    def item(self, *place: int) -> Any:
+        """The element at a place, or the only one, as a number of Python's."""
+        shape: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
+        if not place and any(size != 1 for size in shape):
+            text = f"error[order-mismatch]: a tensor of shape {shape} is no number\n"
+            raise TamisTypeError("order-mismatch", f"{text}  = help: name a place: item(0, 0)")
+        if len(place) == 1 and len(shape) != 1:
+            place = tuple(int(k) for k in numpy.unravel_index(place[0], shape))
+        return self[place or (0,) * len(shape)].item()  # type: ignore[index]
+
+    def ravel(self) -> Any:
+        """All elements in the order of rows along one axis."""
+        return numpy.reshape(self, -1)
+
+    @property
+    def real(self) -> Any:
+        """The real parts."""
+        return numpy.real(self)
+
+    def repeat(self, repeats: Any, axis: int | None = None) -> Any:
+        """Each element so many times, one behind the other."""
+        return numpy.repeat(self, repeats, axis)
+
+    def round(self, decimals: int = 0) -> Any:
+        """The elements with so many decimals."""
+        return numpy.round(self, decimals)
+
+    def squeeze(self, axis: Any = None) -> Any:
+        """Without axes of one element."""
+        return numpy.squeeze(self, axis)
+
+    def std(self, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0) -> Any:
+        """The square root of ``var``."""
+        return numpy.std(self, axis, dtype, out, ddof)
+
+    def swapaxes(self, axis1: int, axis2: int) -> Any:
+        """Two axes exchanged."""
+        return numpy.swapaxes(self, axis1, axis2)
+
+    def take(self, indices: Any, axis: int | None = None) -> Any:
+        """The elements at some coordinates of an axis."""
+        return numpy.take(self, indices, axis)
+
+    def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
+        """The sum of a diagonal."""
+        return numpy.trace(self, offset, axis1, axis2, dtype)
+
+    def var(self, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0) -> Any:
+        """The mean square of the distance from the mean."""
+        return numpy.var(self, axis, dtype, out, ddof)
