@@ -101,6 +101,8 @@ fn reductions_of_what_is_absent_grow_with_rows() {
         "s = max(i, j, A(i,j))",
         "y(i) = prod(j, A(i,j))",
         "y(j) = all(i, A(i,j))",
+        "y(i) = sum(j, A(i,j) == 0)",
+        "s = sum(i, j, (A(i,j) - 2) * (A(i,j) - 2))",
     ];
     for format in FORMATS {
         for text in texts {

@@ -132,10 +132,10 @@ impl Facts<'_> {
 
     /// Whether a statement does for one coordinate of a variable what it does for all of them: neither
     /// values nor the elements that take them depend on the coordinate, and the operator takes the same
-    /// value once.
+    /// value once, or adds it up, so many times as there are coordinates.
     ///
     /// ```text
-    /// s max= 0        y(i) min= b(i)        s *= 0
+    /// s max= 0        y(i) min= b(i)        s *= 0        s += 1
     /// ```
     pub fn is_once(&self, var: IndexVar, s: &Stmt) -> bool {
         match s {
@@ -167,6 +167,10 @@ impl Facts<'_> {
     ) -> bool {
         let takes = match (op, value) {
             (ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or, _) => true,
+            // A place in a block may be that of no coordinate.
+            (ReduceOp::Add, _) => {
+                matches!(self.program.derived.map(var), None | Some(LevelMap::Mode(_)))
+            }
             (_, Expr::Literal(c)) => self.absorbs(op, *c),
             _ => false,
         };

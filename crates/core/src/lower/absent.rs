@@ -10,15 +10,25 @@
 //! ```
 //!
 //! What operators take a value once, however often it comes, is told by
-//! [`Facts::is_once`](crate::cin::simplify::Facts::is_once).
+//! [`Facts::is_once`](crate::cin::simplify::Facts::is_once). What is added up is taken as often as there are
+//! such coordinates:
+//!
+//! ```text
+//! s += A(i,j) == 0
+//!
+//! j_absent = j_size - (A2_pos[i + 1] - A2_pos[i])
+//! if 0 < j_absent   s = s + 1 * j_absent
+//! ```
 
+use super::complex::Value;
 use super::forall::Loop;
 use super::{Code, Lowerer, Scope};
-use crate::algebra::BinaryOp;
+use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Stmt;
+use crate::cin::simplify::written;
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, Var};
-use crate::ir::build::{assign, binary, int, lt, sub, when};
+use crate::ids::{IndexVar, TensorId, Var};
+use crate::ir::build::{assign, binary, int, lt, mul, sub, when};
 use crate::ir::{self, Expr, Type};
 
 impl Lowerer<'_> {
@@ -55,15 +65,37 @@ impl Lowerer<'_> {
             }
             _ => hi,
         };
+        let is_added = adds(rest);
+        let name = format!("{}_absent", self.name_of(nest.index));
+        let absent = is_added.then(|| self.builder.var(&name, Type::INDEX));
+        self.times.extend(absent.map(|absent| (written(rest), absent)));
         let once = self.case(nest, &[], rest).stmts;
+        self.times.truncate(self.times.len() - usize::from(is_added));
         let mut stmts = vec![assign(seen, int(0))];
         stmts.extend(code.stmts);
         let count = self.count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
         if !once.is_empty() {
             let once = [vec![assign(nest.index, lo.clone())], once].concat();
-            stmts.push(when(lt(count, sub(hi, lo)), once));
+            let all = sub(hi, lo);
+            match absent {
+                Some(absent) => {
+                    stmts.push(assign(absent, sub(all, count)));
+                    stmts.push(when(lt(int(0), Expr::Var(absent)), once));
+                }
+                None => stmts.push(when(lt(count, all), once)),
+            }
         }
         Code { stmts, covers: false }
+    }
+
+    /// A value that is added to a tensor, as often as there are coordinates for which one turn does so.
+    pub(super) fn as_often(&self, lhs: TensorId, op: Option<ReduceOp>, value: Value) -> Value {
+        let times = self.times.iter().filter(|(tensor, _)| *tensor == lhs && op.is_some());
+        times.fold(value, |value, (_, absent)| {
+            let register = self.facts.register();
+            let scaled = |part| mul(part, Expr::Convert(register, Box::new(Expr::Var(*absent))));
+            Value { re: scaled(value.re), im: value.im.map(scaled) }
+        })
     }
 
     /// How many turns a loop over positions has, each of which counts one: then none needs to.
@@ -76,4 +108,12 @@ impl Lowerer<'_> {
         stmts.remove(0);
         Some(count)
     }
+}
+
+/// Whether a statement adds values up.
+fn adds(s: &Stmt) -> bool {
+    let mut found = false;
+    let target = written(s);
+    s.for_each_assign(&mut |lhs, op, _| found |= lhs.tensor == target && op == Some(ReduceOp::Add));
+    found
 }

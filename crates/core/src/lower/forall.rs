@@ -224,7 +224,7 @@ impl Lowerer<'_> {
             None => self.resolved(body, scope.clone()),
         };
         let mut code = self.as_tile(nest.own, code, &mut scope);
-        if let (Some(seen), false) = (nest.seen, code.stmts.is_empty()) {
+        if let Some(seen) = nest.seen {
             code.stmts.insert(0, self.advance(seen));
         }
         if bound.stmts.is_empty() || code.stmts.is_empty() {

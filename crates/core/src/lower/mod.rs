@@ -97,6 +97,7 @@ impl<'p> Lowerer<'p> {
             vars: BTreeMap::new(),
             registers: BTreeMap::new(),
             anys: BTreeMap::new(),
+            times: vec![],
             positions: BTreeMap::new(),
             ends: BTreeMap::new(),
             coordinates: BTreeMap::new(),
@@ -149,6 +150,8 @@ struct Lowerer<'p> {
     registers: BTreeMap<TensorId, Held>,
     /// The flags of temporaries that may be sums of nothing.
     anys: BTreeMap<TensorId, Var>,
+    /// How often values are added to tensors in a turn that stands for several.
+    times: Vec<(TensorId, Var)>,
     positions: BTreeMap<resolve::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,

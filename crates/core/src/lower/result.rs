@@ -241,6 +241,7 @@ impl Lowerer<'_> {
     ) -> Code {
         let mut stmts = self.noticed(lhs.tensor);
         let value = self.value(rhs, scope, &mut stmts);
+        let value = self.as_often(lhs.tensor, op, value);
         if matches!(self.program.tensors[lhs.tensor].role, Role::Register(_)) {
             let held = self.register(lhs.tensor);
             let value = match op {
@@ -255,8 +256,7 @@ impl Lowerer<'_> {
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
         let mut scope = scope.clone();
-        let plan = self.plan.clone();
-        match &plan {
+        match &self.plan.clone() {
             Plan::Full | Plan::Placed => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
                 stmts.extend(self.written(lhs, position, op, value, &scope));
