@@ -228,12 +228,12 @@ fn outputs(
     for text in &args.outputs {
         let (name, file) = assignment("-o", text)?;
         let results = program.results();
-        if !program.tensor(name).is_some_and(|id| results.contains(&id)) {
+        let Some(result) = program.tensor(name).filter(|id| results.contains(id)) else {
             let message = format!("the expression has no result named {name}");
             return Err(Diagnostic::new(Code::UnknownTensor, message)
                 .help("name a result with -o")
                 .into());
-        }
+        };
         let path = PathBuf::from(file);
         if tamis_io::FileFormat::of(&path).is_none() {
             return Err(invalid(
@@ -245,13 +245,17 @@ fn outputs(
         // Spelled another way, it is the same file still.
         let same =
             |other: &Path| std::path::absolute(other).ok() == std::path::absolute(&path).ok();
-        if let Some((other, _)) = outputs.iter().find(|(n, p)| n != name && same(p)) {
+        if outputs.iter().any(|(n, p)| n == name && same(p)) {
+            continue;
+        }
+        if let Some((other, _)) = outputs.iter().find(|(_, p)| same(p)) {
             return Err(invalid(
                 &format!("-o {text}"),
                 &format!("{other} goes to the same file"),
                 "give each result a file of its own",
             ));
         }
+        tamis_io::check_writable(&path, program.tensors[result].order)?;
         outputs.push((name.to_owned(), path));
     }
     Ok(outputs)

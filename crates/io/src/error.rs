@@ -3,6 +3,7 @@
 //! Readers work on bytes and raise a [`Flaw`], which knows a byte offset only; turning it into a
 //! [`FileError`] finds the line and column, so that the fast path counts no lines.
 
+use crate::header::FileFormat;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -100,6 +101,12 @@ impl FileError {
             message: message.into(),
             help: help.into(),
         }
+    }
+
+    /// A file format holds matrices, and the tensor is none.
+    pub(crate) fn order(path: &Path, format: FileFormat, order: usize) -> FileError {
+        let message = format!("{format} holds matrices, the tensor has order {order}");
+        FileError::whole(FileErrorCode::Order, path, message, "write a .tns file")
     }
 }
 

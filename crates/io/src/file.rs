@@ -66,6 +66,19 @@ pub fn write(
     })
 }
 
+/// Whether a tensor of an order may be written to a file: what [`write()`] would refuse, before anything is
+/// computed.
+///
+/// # Errors
+/// When the file cannot be written, its format is unknown, or the format cannot hold the tensor.
+pub fn check_writable(path: &Path, order: usize) -> Result<(), FileError> {
+    let format = known_format(path)?;
+    if order > 2 && format != FileFormat::Frostt {
+        return Err(FileError::order(path, format, order));
+    }
+    save::check(path)
+}
+
 fn write_format(
     format: FileFormat,
     out: &mut dyn Write,

@@ -32,7 +32,7 @@ mod text;
 mod triplets;
 
 pub use error::{FileError, FileErrorCode};
-pub use file::{read, write};
+pub use file::{check_writable, read, write};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};

@@ -37,6 +37,20 @@ pub(crate) fn save(
     done
 }
 
+/// Whether a file may be created or replaced.
+pub(crate) fn check(path: &Path) -> Result<(), FileError> {
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+    let refused = |error| not_writable(path, &error);
+    match fs::metadata(&target) {
+        Ok(m) if m.is_dir() => Err(refused(io::ErrorKind::IsADirectory.into())),
+        Ok(m) if !m.is_file() => Ok(()),
+        _ => {
+            let written = temporary_beside(&target);
+            create(&written, false).and_then(|_| fs::remove_file(&written)).map_err(refused)
+        }
+    }
+}
+
 fn create(path: &Path, in_place: bool) -> io::Result<fs::File> {
     if in_place {
         return OpenOptions::new().write(true).open(path);

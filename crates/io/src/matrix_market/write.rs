@@ -1,7 +1,7 @@
 //! Coordinates to Matrix Market text.
 
 use crate::error::{FileError, FileErrorCode};
-use crate::header::{Layout, WriteOptions};
+use crate::header::{FileFormat, Layout, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use crate::triplets::reserved;
@@ -56,11 +56,7 @@ impl Shape {
             [] => Ok(Shape { rows: 1, columns: 1 }),
             [rows] => Ok(Shape { rows, columns: 1 }),
             [rows, columns] => Ok(Shape { rows, columns }),
-            _ => {
-                let order = coordinates.dims.len();
-                let message = format!("Matrix Market holds matrices, the tensor has order {order}");
-                Err(FileError::whole(FileErrorCode::Order, path, message, "write a .tns file"))
-            }
+            _ => Err(FileError::order(path, FileFormat::MatrixMarket, coordinates.dims.len())),
         }
     }
 

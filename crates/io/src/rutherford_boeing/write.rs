@@ -1,7 +1,7 @@
 //! Coordinates to Rutherford-Boeing text.
 
 use crate::error::{FileError, FileErrorCode};
-use crate::header::WriteOptions;
+use crate::header::{FileFormat, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
 use std::io::{self, Write};
@@ -30,9 +30,8 @@ pub fn write_rutherford_boeing(
         [rows] => (rows, 1),
         [rows, columns] => (rows, columns),
         _ => {
-            let order = coordinates.dims.len();
-            let message = format!("Rutherford-Boeing holds matrices, the tensor has order {order}");
-            return Err(FileError::whole(FileErrorCode::Order, path, message, "write a .tns file"));
+            let (format, order) = (FileFormat::RutherfordBoeing, coordinates.dims.len());
+            return Err(FileError::order(path, format, order));
         }
     };
     if columns > MOST_COLUMNS {
