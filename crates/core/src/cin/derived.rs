@@ -72,6 +72,23 @@ impl Derived {
         }
     }
 
+    /// The variables that may have other values where a variable has: itself, and all that follow from it
+    /// and others.
+    pub fn varying_with(&self, var: IndexVar) -> BTreeSet<IndexVar> {
+        let rules = self.rules();
+        let mut varying = BTreeSet::from([var]);
+        loop {
+            let known = varying.len();
+            let affected =
+                rules.iter().filter(|(_, needed)| needed.iter().any(|v| varying.contains(v)));
+            let affected: Vec<IndexVar> = affected.map(|(follows, _)| *follows).collect();
+            varying.extend(affected);
+            if varying.len() == known {
+                return varying;
+            }
+        }
+    }
+
     /// Each variable that follows from others, with these.
     fn rules(&self) -> Vec<(IndexVar, Vec<IndexVar>)> {
         let mut rules = vec![];

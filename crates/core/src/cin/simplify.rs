@@ -184,8 +184,8 @@ impl Facts<'_> {
             None | Some(LevelMap::Mode(_) | LevelMap::Div(..) | LevelMap::Mod(..)) => true,
             Some(LevelMap::Diff { .. } | LevelMap::Slot(_)) => false,
         };
-        let of = derived.map(var).map_or(vec![], LevelMap::modes);
-        let depends = |v: &IndexVar| *v == var || of.contains(v);
+        let varying = derived.varying_with(var);
+        let depends = |v: &IndexVar| varying.contains(v);
         let mut chooses = false;
         value.walk(&mut |e| chooses |= matches!(e, Expr::Choose { .. }));
         let varies = written.iter().any(depends) || value.free_vars().iter().any(depends);
