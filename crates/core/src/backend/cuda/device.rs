@@ -50,6 +50,15 @@ pub(super) fn exchanged(block: &[Stmt]) -> BTreeSet<Array> {
     seen.stored.iter().filter(mixed).copied().collect()
 }
 
+/// Arrays that a block reads or writes again where it wrote to them: a thread may find what another one
+/// has left.
+pub(super) fn reread(block: &[Stmt]) -> BTreeSet<Array> {
+    let mut seen = Seen::default();
+    block.iter().for_each(|s| seen.stmt(s));
+    let updated = seen.updated.iter().filter(|a| seen.loaded.contains(a));
+    exchanged(block).into_iter().chain(updated.copied()).collect()
+}
+
 #[derive(Default)]
 struct Seen {
     stored: Vec<Array>,

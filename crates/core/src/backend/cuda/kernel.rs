@@ -1,11 +1,16 @@
 //! A kernel: its parameters, what every thread computes first, and its loops.
+//!
+//! Arrays are `__restrict__`, so that loads of operands may move, but for those that threads hand values on
+//! by: to compilers that promise says that nobody else writes to them, a barrier or not.
 
-use super::device::{Place, exchanged};
+use super::device::{Place, exchanged, reread};
 use super::plan::{Kind, Step, common, fails, kernel_name};
 use crate::backend::c::Writer;
 use crate::backend::c::types::{element, type_name};
+use crate::ids::Array;
 use crate::ir::flow::exposes;
 use crate::ir::{Function, Param, Role, Stmt};
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 /// Blocks of so many threads can be started however many registers a thread has; compilers choose best if
@@ -39,7 +44,7 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
             waits: false,
             reserves: step.reserves(),
         });
-        let params = params(&writer, hidden);
+        let params = params(&writer, hidden, &reread(&own.body));
         let bounds = match threads > ANY {
             true => format!("__launch_bounds__({threads}) "),
             false => String::new(),
@@ -64,24 +69,26 @@ struct Hidden {
     lengths: bool,
 }
 
-/// The parameters of every kernel of a function.
-fn params(writer: &Writer<'_>, hidden: Hidden) -> String {
+/// The parameters of every kernel of a function; what it reads and writes may be known by several
+/// threads.
+fn params(writer: &Writer<'_>, hidden: Hidden, reread: &BTreeSet<Array>) -> String {
     let function = writer.function;
+    let pointer = |array: Array| {
+        let elem = element(function.arrays[array].elem);
+        let promise = if reread.contains(&array) { "" } else { "__restrict__ " };
+        format!("{elem} *{promise}{}", writer.array(array))
+    };
     let mut params = vec![];
     for param in &function.params {
         params.push(match param {
             Param::Scalar(v) => format!("{} {}", type_name(function.vars[*v].ty), writer.var(*v)),
             Param::Array(a) => {
-                let array = &function.arrays[*a];
-                let fixed = if array.role == Role::Input { "const " } else { "" };
-                format!("{fixed}{} *__restrict__ {}", element(array.elem), writer.array(*a))
+                let fixed = if function.arrays[*a].role == Role::Input { "const " } else { "" };
+                format!("{fixed}{}", pointer(*a))
             }
         });
     }
-    for array in common(function) {
-        let elem = element(function.arrays[array].elem);
-        params.push(format!("{elem} *__restrict__ {}", writer.array(array)));
-    }
+    params.extend(common(function).into_iter().map(pointer));
     if hidden.status {
         params.push("int *tamis_status".to_owned());
     }
