@@ -1,23 +1,31 @@
-//! Functions whose kernels run on a GPU, behind the calling convention of compiled code.
+//! Functions whose kernels run on a GPU, one after another in a stream.
 //!
 //! ```text
-//! inputs to the device, kernels one after another, outputs back      unless they stay: see `resident`
-//! results: a kernel finds out how long their arrays are, these are allocated, others fill them
+//! operands on the device, kernels, a result on the device
+//! results: a kernel finds out how long their arrays are, unless the host knows; these are allocated, others
+//! fill them
 //! ```
+//!
+//! The host waits where it reads lengths or whether a kernel failed, and nowhere else.
 
-use crate::driver::{self, Device, Function, Memory, Module};
-use crate::kept::{self, Key};
-use crate::{nvrtc, resident};
+use crate::driver::{self, Device, Function, Module};
+use crate::memory::Memory;
+use crate::nvrtc::Suited;
+use crate::stream::Stream;
+use crate::tensor::{DeviceTensor, Elements, Key, Parts, place};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex};
-use tamis_core::backend::cuda;
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::Array;
-use tamis_core::ir::{self, Param, Role, Status};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use tamis_core::backend::cuda::{self, Argument, Known, Launch};
+use tamis_core::cin;
+use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::ids::{Array, Id, IdVec, IndexVar, TensorId, Var};
+use tamis_core::ir::{self, ArrayDecl, Param, Role, Status};
+use tamis_core::lower::{Binding, Lowered};
 use tamis_runtime::disk_cache::Cache;
-use tamis_runtime::kernel::Executable;
-use tamis_runtime::{budget, memory};
+use tamis_runtime::kernel::{failed, full_size};
 
 /// So many times as many blocks are started as run at the same time, so that some may take longer.
 const WAVES: u32 = 8;
@@ -25,15 +33,11 @@ const WAVES: u32 = 8;
 /// A function on a device.
 pub struct OnDevice {
     device: &'static Device,
-    launches: Vec<Start>,
-    /// Of each parameter the role and the bytes of an element, if it is an array; behind them arrays
-    /// that kernels share.
-    params: Vec<Option<(Role, usize)>>,
-    fails: bool,
-    reserves: bool,
+    starts: Vec<Start>,
     /// What tells its tables from those of others.
     number: u64,
-    failure: Mutex<Option<Diagnostic>>,
+    /// Lives as long as it does.
+    alive: Arc<()>,
     _module: Arc<Module>,
 }
 
@@ -41,25 +45,23 @@ pub struct OnDevice {
 struct Start {
     kernel: Function,
     blocks: u32,
-    threads: u32,
-    /// Arrays that are allocated after it, by their places among the parameters, and the bytes of
-    /// their elements.
-    reserves: Vec<(usize, usize)>,
-    table: Option<Table>,
+    launch: Launch,
 }
 
-/// What a kernel leaves by operands alone, and these, by their places among the parameters.
-struct Table {
-    arrays: Vec<usize>,
-    inputs: Vec<usize>,
-}
-
-/// The milliseconds that kernels of the last call took on the device.
-static LAST: Mutex<Option<f32>> = Mutex::new(None);
-
-/// The milliseconds that the kernels of the last call took, copies not counted.
-pub fn last_milliseconds() -> Option<f32> {
-    LAST.lock().ok().and_then(|last| *last)
+/// What a function is called for.
+#[derive(Clone, Copy)]
+pub struct Call<'c> {
+    /// The tensor that the function computes.
+    pub target: &'c cin::Tensor,
+    /// Its id.
+    pub id: TensorId,
+    /// The function.
+    pub lowered: &'c Lowered,
+    /// The tensors that were given or computed before, by id; of the result, the pattern that the function
+    /// follows.
+    pub values: &'c [Option<DeviceTensor>],
+    /// The dimension of each index variable.
+    pub dims: &'c IdVec<IndexVar, u64>,
 }
 
 /// Compiles the kernels of functions that have some; see [`cuda::kernels`].
@@ -69,338 +71,327 @@ pub fn last_milliseconds() -> Option<f32> {
 /// Without a driver, a device or a compiler, or where one of these fails.
 pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic> {
     let device = driver::device()?;
-    device.enter()?;
+    let _entered = device.enter()?;
     let text = cuda::emit(functions);
-    let module = Arc::new(device.load(&binary(&text, &device.architecture)?)?);
+    let module = Arc::new(device.load(&binary(&text, device)?)?);
     let mut compiled = vec![];
-    for (function, kernels) in functions.iter().zip(cuda::kernels(functions)) {
-        let Ok(kernels) = kernels else { continue };
-        let size = |array: Array| function.arrays[array].elem.size();
-        let mut arrays: Vec<Option<Array>> = function.params.iter().map(array_of).collect();
-        arrays.extend(kernels.common.iter().copied().map(Some));
-        let place = |array: Array| arrays.iter().position(|a| *a == Some(array)).unwrap_or(0);
-        let mut launches = vec![];
-        for launch in &kernels.launches {
+    for kernels in cuda::kernels(functions).into_iter().flatten() {
+        let mut starts = vec![];
+        for launch in kernels.launches {
             let kernel = module.function(&launch.name)?;
             let blocks = match launch.many {
                 true => device.blocks(kernel, launch.threads)?.saturating_mul(WAVES),
                 false => 1,
             };
-            let reserves = launch.reserves.iter().map(|&a| (place(a), size(a))).collect();
-            let table = launch.table.as_ref().map(|table| Table {
-                arrays: table.arrays.iter().map(|&a| place(a)).collect(),
-                inputs: table.inputs.iter().map(|&a| place(a)).collect(),
-            });
-            launches.push(Start { kernel, blocks, threads: launch.threads, reserves, table });
+            starts.push(Start { kernel, blocks, launch });
         }
-        let param = |array: &Option<Array>| array.map(|a| (function.arrays[a].role, size(a)));
-        compiled.push(OnDevice {
-            device,
-            launches,
-            params: arrays.iter().map(param).collect(),
-            fails: kernels.fails,
-            reserves: kernels.reserves,
-            number: kept::function(),
-            failure: Mutex::new(None),
-            _module: Arc::clone(&module),
-        });
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let (number, alive) = (NEXT.fetch_add(1, Ordering::Relaxed), Arc::new(()));
+        let module = Arc::clone(&module);
+        compiled.push(OnDevice { device, starts, number, alive, _module: module });
     }
     Ok(compiled)
 }
 
-fn array_of(param: &Param) -> Option<Array> {
-    match param {
-        Param::Scalar(_) => None,
-        Param::Array(array) => Some(*array),
-    }
-}
-
-/// Machine code of a text, from the disk if it was compiled before.
-fn binary(text: &str, architecture: &str) -> Result<Vec<u8>, Diagnostic> {
-    let cache = Cache::open(&[&nvrtc::identity()?, architecture, text]);
+/// Code of a text for a device, from the disk if it was compiled before.
+fn binary(text: &str, device: &Device) -> Result<Vec<u8>, Diagnostic> {
+    let compiler = Suited::to(device.capability, Some(device.version.0))?;
+    let cache = Cache::open(&[&compiler.identity(), text]);
     let kept = |path: &std::path::Path| std::fs::read(path).ok().filter(|code| !code.is_empty());
     if let Some(code) = cache.find(text).and_then(|path| kept(&path)) {
         return Ok(code);
     }
-    let code = nvrtc::compile(text, architecture)?.code;
+    let code = compiler.compile(text)?.code;
     // What cannot be kept is compiled again the next time.
     let _ = cache.store(text, |_, target| {
-        let unwritten = |e: std::io::Error| {
-            Diagnostic::new(tamis_core::diagnostic::Code::CompilerFailed, e.to_string())
-        };
+        let unwritten = |e: std::io::Error| Diagnostic::new(Code::CompilerFailed, e.to_string());
         std::fs::write(target, &code).map_err(unwritten)
     });
     Ok(code)
 }
 
-/// An array on the device: of this call, or one that stays there.
-enum Place {
-    Own(Memory),
-    Resident(Arc<Memory>),
-    /// Its length is found out on the device.
-    Later,
+/// An array of a call.
+struct Place {
+    elements: Elements,
+    /// Whether it is of a table that was kept before.
+    kept: bool,
 }
 
-impl Place {
-    fn address(&self) -> u64 {
-        match self {
-            Place::Own(memory) => memory.address(),
-            Place::Resident(memory) => memory.address(),
-            Place::Later => 0,
-        }
+/// A call that is under way.
+struct Running<'c> {
+    call: Call<'c>,
+    stream: &'c Stream,
+    arrays: &'c IdVec<Array, ArrayDecl>,
+    scalars: BTreeMap<Var, u64>,
+    /// Arrays that have memory.
+    places: BTreeMap<Array, Place>,
+    /// The status, and behind it lengths of arrays as kernels leave them.
+    notes: Memory,
+}
+
+impl Known for Running<'_> {
+    fn scalar(&self, var: Var) -> Option<Scalar> {
+        self.scalars.get(&var).map(|&bits| Scalar::I64(bits as i64))
     }
-}
 
-/// What a call has on the device.
-struct Call {
-    /// Of each parameter its place, if it is an array, and of the arrays that kernels share.
-    places: Vec<Option<Place>>,
-    /// How many elements the arrays have that were allocated meanwhile.
-    lengths: BTreeMap<usize, usize>,
-    status: Memory,
-    /// Lengths of arrays, as kernels leave them.
-    wanted: Memory,
-}
-
-impl Call {
-    /// Keeps what a kernel has left.
-    fn keep(&mut self, key: Key, table: &Table) {
-        let mut arrays = vec![];
-        for &place in &table.arrays {
-            let memory = match self.places[place].take() {
-                Some(Place::Own(memory)) => Arc::new(memory),
-                other => {
-                    self.places[place] = other;
-                    return;
-                }
-            };
-            self.places[place] = Some(Place::Resident(Arc::clone(&memory)));
-            arrays.push(memory);
-        }
-        kept::keep(key, Arc::new(arrays));
+    fn element(&self, array: Array, at: i64) -> Option<i64> {
+        let elements = &self.places.get(&array)?.elements;
+        (usize::try_from(at).ok()? + 1 == elements.len).then_some(elements.last)?
     }
 }
 
 impl OnDevice {
-    /// # Safety
-    /// The slots follow the function's calling convention.
-    unsafe fn run(&self, slots: &mut [u64]) -> Result<Status, Diagnostic> {
-        self.device.enter()?;
-        // SAFETY: as the caller promises.
-        let places = unsafe { self.places(slots) }?;
-        let status = self.device.allocate(4)?;
-        let wanted = self.device.allocate(8 * places.len().max(1))?;
-        let mut call = Call { places, lengths: BTreeMap::new(), status, wanted };
-        let ended = 0i32;
-        // SAFETY: the status has four bytes.
-        unsafe { self.device.copy_in(&call.status, (&raw const ended).cast(), 4) }?;
-        let mut elapsed = 0.0;
-        let keys = self.tables(slots, &mut call);
-        for (k, launch) in self.launches.iter().enumerate() {
-            let own = |&place: &usize| matches!(call.places[place], Some(Place::Resident(_)));
-            if launch.table.as_ref().is_some_and(|table| table.arrays.iter().all(own)) {
+    /// Runs the kernels in a stream of the device, which was entered; the result may still be computed
+    /// when this returns.
+    ///
+    /// # Errors
+    ///
+    /// As the statuses of the function, and where the device has no memory or fails.
+    pub fn run(&self, call: &Call<'_>, stream: &Stream) -> Result<DeviceTensor, Diagnostic> {
+        let mut running = Running::new(call, stream)?;
+        let tables = self.kept_tables(&mut running);
+        let mut unread = false;
+        for (k, start) in self.starts.iter().enumerate() {
+            let launch = &start.launch;
+            let is_kept = |array| running.places.get(array).is_some_and(|place| place.kept);
+            if launch.table.as_ref().is_some_and(|table| table.arrays.iter().all(is_kept)) {
                 continue;
             }
-            let mut values = self.values(slots, &call);
-            let mut arguments: Vec<*mut c_void> =
-                values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
-            self.device.start_clock()?;
-            // SAFETY: the arguments are those of the function, arrays by their addresses.
-            unsafe {
-                self.device.launch(launch.kernel, launch.blocks, launch.threads, &mut arguments)
-            }?;
-            elapsed += self.device.stop_clock()?;
-            if let (Some(key), Some(table)) = (&keys[k], &launch.table) {
-                call.keep(key.clone(), table);
-            }
-            if launch.reserves.is_empty() {
+            if let Some(lengths) = known_lengths(launch, &running) {
+                running.allocate(launch, &lengths)?;
                 continue;
             }
-            let status = self.status(&call)?;
-            if status != Status::Ok || !self.allocate(launch, &mut call)? {
-                return Ok(if status == Status::Ok { Status::OutOfMemory } else { status });
+            running.launch(self.device, start)?;
+            unread |= launch.fails();
+            if let (Some((tensor, key)), Some(table)) = (&tables[k], &launch.table) {
+                running.keep(&table.arrays, *tensor, key.clone(), &self.alive);
+            }
+            if !launch.reserves.is_empty() {
+                let lengths = running.read(launch.reserves.len())?;
+                unread = false;
+                running.allocate(launch, &lengths)?;
             }
         }
-        if let Ok(mut last) = LAST.lock() {
-            *last = Some(elapsed);
+        if unread {
+            running.read(0)?;
         }
-        let status = self.status(&call)?;
-        if status == Status::Ok {
-            // SAFETY: as the caller promises.
-            unsafe { self.copy_back(slots, &call) }?;
-        }
-        Ok(status)
+        running.result()
     }
 
-    /// What decides the table of each kernel that leaves one, if it may be kept; those that are
-    /// kept get their places.
-    fn tables(&self, slots: &[u64], call: &mut Call) -> Vec<Option<Key>> {
+    /// Of each kernel that leaves a table the tensor that it is kept with, and what decides it; those that
+    /// are kept get their places.
+    fn kept_tables(&self, running: &mut Running<'_>) -> Vec<Option<(TensorId, Key)>> {
         let mut found = vec![];
-        for (launch, start) in self.launches.iter().enumerate() {
-            let key = start.table.as_ref().and_then(|table| self.key(slots, launch, table));
-            let kept = key.as_ref().and_then(kept::find);
-            let kept = kept.and_then(|arrays| arrays.downcast::<Vec<Arc<Memory>>>().ok());
-            if let (Some(table), Some(arrays)) = (&start.table, kept) {
-                for (&place, memory) in table.arrays.iter().zip(arrays.iter()) {
-                    call.places[place] = Some(Place::Resident(Arc::clone(memory)));
+        for (launch, start) in self.starts.iter().enumerate() {
+            let table = start.launch.table.as_ref();
+            let tensor = table.and_then(|table| running.only_operand(&table.inputs));
+            let scalars = || running.scalars.values().copied().collect();
+            let key =
+                tensor.map(|id| (id, Key { function: self.number, launch, scalars: scalars() }));
+            if let (Some(table), Some((id, key))) = (table, &key) {
+                let kept =
+                    running.call.values[id.index()].as_ref().and_then(|t| t.tables().find(key));
+                for (&array, elements) in table.arrays.iter().zip(kept.into_iter().flatten()) {
+                    running.places.insert(array, Place { elements, kept: true });
                 }
             }
             found.push(key);
         }
         found
     }
+}
 
-    /// What decides a table, if it is tensors that stay where they are.
-    fn key(&self, slots: &[u64], launch: usize, table: &Table) -> Option<Key> {
-        let (mut scalars, mut inputs, mut slot) = (vec![], vec![], 0);
-        for (place, param) in self.params.iter().enumerate() {
+/// The lengths that a kernel is for, if the host knows them.
+fn known_lengths(launch: &Launch, running: &Running<'_>) -> Option<Vec<i64>> {
+    let asks = !launch.lengths.is_empty() && !launch.fails();
+    asks.then(|| cuda::lengths(&launch.lengths, running)).flatten()
+}
+
+impl<'c> Running<'c> {
+    fn new(call: &Call<'c>, stream: &'c Stream) -> Result<Running<'c>, Diagnostic> {
+        let function = &call.lowered.function;
+        let notes = stream.allocate(8 * (function.arrays.len() + 1))?;
+        stream.clear(&notes, 8)?;
+        let (scalars, places) = (BTreeMap::new(), BTreeMap::new());
+        let arrays = &function.arrays;
+        let mut running = Running { call: *call, stream, arrays, scalars, places, notes };
+        for (param, binding) in function.params.iter().zip(&call.lowered.bindings) {
             match *param {
-                None => scalars.push(slots[slot]),
-                Some((Role::Input, size)) if table.inputs.contains(&place) => {
-                    inputs.push((slots[slot], slots[slot + 1] as usize * size));
+                Param::Scalar(var) => {
+                    let bits = match binding {
+                        Binding::Dimension(of) => call.dims[*of],
+                        Binding::Begin => i64::MIN as u64,
+                        _ => i64::MAX as u64,
+                    };
+                    running.scalars.insert(var, bits);
                 }
-                Some(_) => {}
+                Param::Array(array) => running.param(array, binding)?,
             }
-            slot += if param.is_some() { 2 } else { 1 };
         }
-        let held = inputs.iter().all(|&place| resident::is_held(place));
-        held.then_some(Key { function: self.number, launch, scalars, inputs })
+        Ok(running)
     }
 
-    /// The arguments of a kernel.
-    fn values(&self, slots: &[u64], call: &Call) -> Vec<u64> {
-        let mut values: Vec<u64> = vec![];
-        let mut slot = 0;
-        for place in &call.places {
-            values.push(place.as_ref().map_or_else(|| slots[slot], Place::address));
-            slot += if place.is_some() { 2 } else { 1 };
+    /// The place of a parameter, if it has one from the beginning.
+    fn param(&mut self, array: Array, binding: &Binding) -> Result<(), Diagnostic> {
+        let ArrayDecl { role, elem, .. } = self.arrays[array];
+        let elements = match role {
+            Role::Input => {
+                let elements = self.operand(binding);
+                elements.memory.read_by(self.stream)?;
+                elements
+            }
+            Role::Output | Role::Shared => {
+                let pattern = self.call.values[self.call.id.index()].as_ref();
+                let size = match pattern {
+                    Some(pattern) => pattern.stored(),
+                    None => full_size(self.call.target, self.call.dims)?,
+                };
+                self.fresh(elem, size * parts(self.call.target.storage.datatype))?
+            }
+            Role::Result | Role::Local | Role::Common => return Ok(()),
+        };
+        self.places.insert(array, Place { elements, kept: false });
+        Ok(())
+    }
+
+    /// The array of an operand.
+    fn operand(&self, binding: &Binding) -> Elements {
+        let tensor = |id: TensorId| self.call.values[id.index()].as_ref();
+        let elements = match binding {
+            Binding::Level { tensor: id, level, part } => {
+                tensor(*id).and_then(|t| t.part(level.index(), *part)).cloned()
+            }
+            Binding::Vals { tensor: id } => tensor(*id).map(|t| t.vals().clone()),
+            Binding::Dimension(_) | Binding::Begin | Binding::End => None,
+        };
+        elements.expect("operands are computed first, and have the arrays of their formats")
+    }
+
+    /// So many elements of new memory.
+    fn fresh(&self, datatype: DataType, len: usize) -> Result<Elements, Diagnostic> {
+        let bytes =
+            len.checked_mul(datatype.size()).ok_or_else(|| self.failed(Status::OutOfMemory))?;
+        let memory = Arc::new(self.stream.allocate(bytes)?);
+        Ok(Elements { memory, len, datatype, last: None })
+    }
+
+    fn failed(&self, status: Status) -> Diagnostic {
+        failed(status, self.call.target)
+    }
+
+    /// The operand that arrays belong to, if it is one for all.
+    fn only_operand(&self, arrays: &[Array]) -> Option<TensorId> {
+        let function = &self.call.lowered.function;
+        let of = |array: &Array| {
+            let at = function.params.iter().position(|p| *p == Param::Array(*array))?;
+            match self.call.lowered.bindings[at] {
+                Binding::Level { tensor, .. } | Binding::Vals { tensor } => Some(tensor),
+                _ => None,
+            }
+        };
+        let first = of(arrays.first()?)?;
+        arrays.iter().all(|array| of(array) == Some(first)).then_some(first)
+    }
+
+    /// Starts a kernel.
+    fn launch(&self, device: &'static Device, start: &Start) -> Result<(), Diagnostic> {
+        let address = |array: &Array| {
+            self.places.get(array).map_or(0, |place| place.elements.memory.address())
+        };
+        let value = |argument: &Argument| match argument {
+            Argument::Scalar(var) => self.scalars[var],
+            Argument::Array(array) => address(array),
+            Argument::Status => self.notes.address(),
+            Argument::Lengths => self.notes.address() + 8,
+        };
+        let mut values: Vec<u64> = start.launch.arguments.iter().map(value).collect();
+        let mut arguments: Vec<*mut c_void> =
+            values.iter_mut().map(|value| (value as *mut u64).cast()).collect();
+        let grid = (start.blocks, start.launch.threads);
+        // SAFETY: the arguments are those of the kernel, arrays by their addresses.
+        unsafe { device.launch(self.stream, start.kernel, grid, &mut arguments) }
+    }
+
+    /// Waits for the kernels before, and reads their status and so many lengths.
+    fn read(&self, count: usize) -> Result<Vec<i64>, Diagnostic> {
+        let mut notes = vec![0i64; count + 1];
+        // SAFETY: there is room for so many numbers, and the stream is waited for.
+        let copied = unsafe {
+            self.stream.copy_out(notes.as_mut_ptr().cast(), &self.notes, 8 * notes.len())
+        };
+        self.stream.wait()?;
+        copied?;
+        let ended = notes.remove(0);
+        match Status::ALL.into_iter().find(|s| *s as i64 == ended).unwrap_or(Status::OutOfMemory) {
+            Status::Ok => Ok(notes),
+            status => Err(self.failed(status)),
         }
-        values.extend(self.fails.then(|| call.status.address()));
-        values.extend(self.reserves.then(|| call.wanted.address()));
-        values
     }
 
-    fn status(&self, call: &Call) -> Result<Status, Diagnostic> {
-        let mut ended = 0i32;
-        // SAFETY: there is room for the status.
-        unsafe { self.device.copy_out((&raw mut ended).cast(), &call.status, 4) }?;
-        let known = Status::ALL.into_iter().find(|s| *s as i64 == i64::from(ended));
-        Ok(known.unwrap_or(Status::OutOfMemory))
-    }
-
-    /// Arrays whose lengths a kernel found out; false if one of these is none.
-    fn allocate(&self, launch: &Start, call: &mut Call) -> Result<bool, Diagnostic> {
-        let mut wanted = vec![0i64; launch.reserves.len()];
-        // SAFETY: the kernel has left so many lengths, for which there is room.
-        unsafe {
-            self.device.copy_out(wanted.as_mut_ptr().cast(), &call.wanted, 8 * wanted.len())
-        }?;
-        for (&(place, size), wanted) in launch.reserves.iter().zip(wanted) {
-            if matches!(call.places[place], Some(Place::Resident(_))) {
+    /// Memory for arrays of these lengths; what lengths tell of the ends of others is noted.
+    fn allocate(&mut self, launch: &Launch, lengths: &[i64]) -> Result<(), Diagnostic> {
+        for (array, at, value) in cuda::told(&launch.lengths, lengths, self) {
+            if let Some(place) = self.places.get_mut(&array)
+                && usize::try_from(at).is_ok_and(|at| at + 1 == place.elements.len)
+            {
+                place.elements.last = Some(value);
+            }
+        }
+        for (&array, &length) in launch.reserves.iter().zip(lengths) {
+            if self.places.get(&array).is_some_and(|place| place.kept) {
                 continue;
             }
-            let length = usize::try_from(wanted).ok();
-            let Some(bytes) = length.and_then(|n| n.checked_mul(size)) else { return Ok(false) };
-            call.places[place] = Some(Place::Own(self.device.allocate(bytes)?));
-            call.lengths.insert(place, bytes / size);
-        }
-        Ok(true)
-    }
-
-    /// The arrays of a call on the device.
-    ///
-    /// # Safety
-    /// The slots follow the function's calling convention.
-    unsafe fn places(&self, slots: &[u64]) -> Result<Vec<Option<Place>>, Diagnostic> {
-        let mut places = vec![];
-        let mut slot = 0;
-        for param in &self.params {
-            let Some((role, size)) = *param else {
-                places.push(None);
-                slot += 1;
-                continue;
-            };
-            let (address, bytes) = match role {
-                Role::Result | Role::Local | Role::Common => {
-                    places.push(Some(Place::Later));
-                    slot += 2;
-                    continue;
-                }
-                _ => (slots[slot], slots[slot + 1] as usize * size),
-            };
-            slot += 2;
-            let kept = resident::find(address, bytes).filter(|_| role == Role::Input);
-            if let Some(memory) = kept {
-                places.push(Some(Place::Resident(memory)));
-                continue;
-            }
-            let memory = self.device.allocate(bytes)?;
-            if role != Role::Output {
-                // SAFETY: the slot holds the address of so many bytes.
-                unsafe { self.device.copy_in(&memory, address as *const u8, bytes) }?;
-            }
-            places.push(Some(Place::Own(memory)));
-        }
-        Ok(places)
-    }
-
-    /// # Safety
-    /// As for `places`.
-    unsafe fn copy_back(&self, slots: &mut [u64], call: &Call) -> Result<(), Diagnostic> {
-        let mut slot = 0;
-        for (k, (param, place)) in self.params.iter().zip(&call.places).enumerate() {
-            let (Some((role, size)), Some(place)) = (*param, place) else {
-                slot += 1;
-                continue;
-            };
-            let own = slot;
-            slot += 2;
-            let Place::Own(memory) = place else { continue };
-            let bytes = match role {
-                Role::Input | Role::Local | Role::Common => continue,
-                Role::Output | Role::Shared => slots[own + 1] as usize * size,
-                Role::Result => {
-                    let len = call.lengths.get(&k).copied().unwrap_or(0);
-                    // SAFETY: null, or what an earlier call left, of which nothing is kept.
-                    let fresh = unsafe { memory::reserve(slots[own] as *mut u8, 0, len * size) };
-                    if fresh.is_null() && len > 0 {
-                        return Err(budget::refusal(
-                            "a result",
-                            Some((len * size) as f64),
-                            budget::SMALLER_RESULT,
-                        ));
-                    }
-                    (slots[own], slots[own + 1]) = (fresh as u64, len as u64);
-                    len * size
-                }
-            };
-            // SAFETY: the slot holds the address of room for so many bytes.
-            unsafe { self.device.copy_out(slots[own] as *mut u8, memory, bytes) }?;
+            let length = usize::try_from(length).map_err(|_| self.failed(Status::OutOfMemory))?;
+            let elements = self.fresh(self.arrays[array].elem, length)?;
+            self.places.insert(array, Place { elements, kept: false });
         }
         Ok(())
     }
-}
 
-impl Executable for OnDevice {
-    // The device's clock is one.
-    fn is_concurrent(&self) -> bool {
-        false
-    }
-
-    unsafe fn call(&self, slots: &mut [u64]) -> Status {
-        // SAFETY: the caller passes slots of the function's calling convention.
-        match unsafe { self.run(slots) } {
-            Ok(status) => status,
-            Err(why) => {
-                if let Ok(mut failure) = self.failure.lock() {
-                    *failure = Some(why);
-                }
-                Status::OutOfMemory
-            }
+    /// Keeps what a kernel has left with the tensor that it follows from.
+    fn keep(&self, arrays: &[Array], tensor: TensorId, key: Key, function: &Arc<()>) {
+        let elements = |array| self.places.get(array).map(|place| place.elements.clone());
+        let arrays: Option<Vec<Elements>> = arrays.iter().map(elements).collect();
+        if let (Some(tensor), Some(arrays)) = (&self.call.values[tensor.index()], arrays) {
+            tensor.tables().keep(key, function, arrays);
         }
     }
 
-    fn failure(&self) -> Option<Diagnostic> {
-        self.failure.lock().ok().and_then(|mut failure| failure.take())
+    /// The tensor of the arrays that the kernels wrote.
+    fn result(mut self) -> Result<DeviceTensor, Diagnostic> {
+        let Call { target, lowered, .. } = self.call;
+        let mut levels = vec![Parts::default(); target.storage.format.levels().len()];
+        let mut vals = None;
+        for (param, binding) in lowered.function.params.iter().zip(&lowered.bindings) {
+            let Param::Array(array) = param else { continue };
+            if self.arrays[*array].role == Role::Input {
+                continue;
+            }
+            let elements = match self.places.remove(array) {
+                Some(place) => place.elements,
+                None => self.fresh(self.arrays[*array].elem, 0)?,
+            };
+            match binding {
+                Binding::Level { level, part, .. } => {
+                    levels[level.index()][place(*part)] = Some(elements);
+                }
+                _ => vals = Some(elements),
+            }
+        }
+        let vals = vals.expect("every result has values");
+        let datatype = target.storage.datatype;
+        let vals = Elements { len: vals.len / parts(datatype), datatype, ..vals };
+        Ok(match &self.call.values[self.call.id.index()] {
+            Some(pattern) => pattern.with_values(vals),
+            None => {
+                let shape = target.modes.iter().map(|&var| self.call.dims[var]).collect();
+                DeviceTensor::of(shape, target.storage.clone(), levels, vals)
+            }
+        })
     }
+}
+
+/// How many numbers of the imperative form an element is.
+fn parts(datatype: DataType) -> usize {
+    if datatype.is_complex() { 2 } else { 1 }
 }

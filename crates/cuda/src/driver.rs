@@ -1,29 +1,35 @@
-//! NVIDIA's driver, where it is installed: a device, its memory, and kernels on it.
+//! NVIDIA's driver, where it is installed: a device, and kernels on it.
 //!
 //! It is looked for when it is first needed: the file that `$TAMIS_CUDA_DRIVER` names, else the
-//! system's. Every call is checked. Memory is plain: nothing moves between host and device but by
-//! the copies that are asked for.
+//! system's. The device is the first one, or that whose number `$TAMIS_CUDA_DEVICE` names. Every call is
+//! checked. The device is that of a thread only while a value of [`Entered`] lives, so that what others do
+//! on other devices goes on there.
 
 use crate::library::{Library, functions};
-use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use crate::memory::Pool;
+use crate::stream::{Stream, Streams};
+use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
+use std::marker::PhantomData;
 use std::path::PathBuf;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock};
 use tamis_core::diagnostic::{Code, Diagnostic};
 
-type Handle = *mut c_void;
+/// What the driver calls its things by.
+pub(crate) type Handle = *mut c_void;
 
 functions! {
     /// What is called of the library.
     Api {
         init = "cuInit"(c_uint);
+        version = "cuDriverGetVersion"(*mut c_int);
         error_text = "cuGetErrorString"(c_int, *mut *const c_char);
         device_count = "cuDeviceGetCount"(*mut c_int);
         device_get = "cuDeviceGet"(*mut c_int, c_int);
         device_name = "cuDeviceGetName"(*mut c_char, c_int, c_int);
         device_attribute = "cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
         context = "cuDevicePrimaryCtxRetain"(*mut Handle, c_int);
-        set_current = "cuCtxSetCurrent"(Handle);
-        synchronize = "cuCtxSynchronize"();
+        push = "cuCtxPushCurrent_v2"(Handle);
+        pop = "cuCtxPopCurrent_v2"(*mut Handle);
         load = "cuModuleLoadData"(*mut Handle, *const c_void);
         unload = "cuModuleUnload"(Handle);
         function = "cuModuleGetFunction"(*mut Handle, Handle, *const c_char);
@@ -32,11 +38,17 @@ functions! {
         allocate = "cuMemAlloc_v2"(*mut u64, usize);
         free = "cuMemFree_v2"(u64);
         memory_info = "cuMemGetInfo_v2"(*mut usize, *mut usize);
-        to_device = "cuMemcpyHtoD_v2"(u64, *const c_void, usize);
-        from_device = "cuMemcpyDtoH_v2"(*mut c_void, u64, usize);
+        to_device = "cuMemcpyHtoDAsync_v2"(u64, *const c_void, usize, Handle);
+        from_device = "cuMemcpyDtoHAsync_v2"(*mut c_void, u64, usize, Handle);
+        set = "cuMemsetD8Async"(u64, c_uchar, usize, Handle);
+        stream_create = "cuStreamCreate"(*mut Handle, c_uint);
+        stream_synchronize = "cuStreamSynchronize"(Handle);
+        stream_wait = "cuStreamWaitEvent"(Handle, Handle, c_uint);
         event_create = "cuEventCreate"(*mut Handle, c_uint);
         event_record = "cuEventRecord"(Handle, Handle);
+        event_synchronize = "cuEventSynchronize"(Handle);
         event_elapsed = "cuEventElapsedTime"(*mut f32, Handle, Handle);
+        event_destroy = "cuEventDestroy_v2"(Handle);
     }
 }
 
@@ -44,20 +56,21 @@ functions! {
 const OLDEST: (c_int, c_int) = (6, 0);
 /// The driver's numbers of attributes: multiprocessors, and the two parts of the capability.
 const ATTRIBUTES: [c_int; 3] = [16, 75, 76];
-const OUT_OF_MEMORY: c_int = 2;
 
-/// The first device of the driver.
+/// A device of the driver.
 pub struct Device {
-    api: Api,
+    pub(crate) api: Api,
     context: Handle,
     /// Its name.
     pub name: String,
-    /// What kernels are compiled for, such as `sm_90`.
-    pub architecture: String,
+    /// Its compute capability, such as 90 for 9.0.
+    pub capability: u32,
+    /// The newest version of CUDA that the driver knows, such as 12.4.
+    pub version: (u32, u32),
     /// How many multiprocessors it has.
     pub processors: u32,
-    start: Handle,
-    end: Handle,
+    pub(crate) streams: Mutex<Streams>,
+    pub(crate) pool: Mutex<Pool>,
     _library: Library,
 }
 
@@ -96,7 +109,7 @@ fn find() -> Result<Device, Diagnostic> {
     opened(api, library)
 }
 
-/// The first device of a driver, ready for kernels.
+/// The device of a driver, ready for kernels.
 fn opened(api: Api, library: Library) -> Result<Device, Diagnostic> {
     let refused = |what: &str, error: c_int, api: &Api| {
         unsupported(format!("the CUDA driver {what}: {}", told(api, error)))
@@ -106,30 +119,21 @@ fn opened(api: Api, library: Library) -> Result<Device, Diagnostic> {
     if error != 0 {
         return Err(refused("cannot start", error, &api));
     }
-    let (mut count, mut number) = (0, 0);
-    // SAFETY: there is a place for the count.
-    let error = unsafe { (api.device_count)(&mut count) };
-    if error != 0 || count == 0 {
-        return Err(unsupported("the CUDA driver finds no device".to_owned()));
-    }
+    let wanted = wanted(&api)?;
+    let (mut number, mut version, mut context) = (0, 0, std::ptr::null_mut());
     let mut name = [0 as c_char; 256];
-    let (mut context, mut start, mut end): (Handle, Handle, Handle) =
-        (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
     let mut values = [0 as c_int; 3];
-    // SAFETY: there are places for all results; the device is one of those counted, and its context
-    // is current before events are made in it.
+    // SAFETY: there are places for all results; the device is one of those counted.
     let error = unsafe {
         let mut all = vec![
-            (api.device_get)(&mut number, 0),
+            (api.version)(&mut version),
+            (api.device_get)(&mut number, wanted),
             (api.device_name)(name.as_mut_ptr(), 255, number),
         ];
         for (value, attribute) in values.iter_mut().zip(ATTRIBUTES) {
             all.push((api.device_attribute)(value, attribute, number));
         }
         all.push((api.context)(&mut context, number));
-        all.push((api.set_current)(context));
-        all.push((api.event_create)(&mut start, 0));
-        all.push((api.event_create)(&mut end, 0));
         all.into_iter().find(|&error| error != 0).unwrap_or(0)
     };
     if error != 0 {
@@ -145,8 +149,32 @@ fn opened(api: Api, library: Library) -> Result<Device, Diagnostic> {
         );
         return Err(unsupported(message));
     }
-    let (architecture, processors) = (format!("sm_{major}{minor}"), processors.max(1) as u32);
-    Ok(Device { api, context, name, architecture, processors, start, end, _library: library })
+    Ok(Device {
+        api,
+        context,
+        name,
+        capability: (major * 10 + minor) as u32,
+        version: (version as u32 / 1000, version as u32 % 1000 / 10),
+        processors: processors.max(1) as u32,
+        streams: Mutex::default(),
+        pool: Mutex::default(),
+        _library: library,
+    })
+}
+
+/// The number of the device that is asked for.
+fn wanted(api: &Api) -> Result<c_int, Diagnostic> {
+    let mut count = 0;
+    // SAFETY: there is a place for the count.
+    let error = unsafe { (api.device_count)(&mut count) };
+    if error != 0 || count == 0 {
+        return Err(unsupported("the CUDA driver finds no device".to_owned()));
+    }
+    let Ok(named) = std::env::var("TAMIS_CUDA_DEVICE") else { return Ok(0) };
+    named.parse().ok().filter(|number| (0..count).contains(number)).ok_or_else(|| {
+        let message = format!("there is no CUDA device {named}, which TAMIS_CUDA_DEVICE names");
+        unsupported(message).help(format!("name a number from 0 to {}", count - 1))
+    })
 }
 
 fn unsupported(message: String) -> Diagnostic {
@@ -166,26 +194,6 @@ fn told(api: &Api, error: c_int) -> String {
     }
 }
 
-/// Memory of the device, freed when dropped.
-pub struct Memory {
-    device: &'static Device,
-    address: u64,
-}
-
-impl Memory {
-    /// Its address on the device.
-    pub fn address(&self) -> u64 {
-        self.address
-    }
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // SAFETY: the address was allocated and is freed once.
-        unsafe { (self.device.api.free)(self.address) };
-    }
-}
-
 /// Kernels on a device.
 pub struct Module {
     device: &'static Device,
@@ -199,8 +207,11 @@ unsafe impl Sync for Module {}
 
 impl Drop for Module {
     fn drop(&mut self) {
-        // SAFETY: the module was loaded and is unloaded once.
-        unsafe { (self.device.api.unload)(self.handle) };
+        // Any thread may drop it. Where the device cannot be entered, the driver has ended, and its modules with it.
+        if let Ok(entered) = self.device.enter() {
+            // SAFETY: the module was loaded and is unloaded once.
+            unsafe { (entered.device.api.unload)(self.handle) };
+        }
     }
 }
 
@@ -213,8 +224,24 @@ unsafe impl Send for Function {}
 // SAFETY: as above.
 unsafe impl Sync for Function {}
 
+/// The device is that of the thread as long as this lives, then the one before is again.
+pub struct Entered {
+    device: &'static Device,
+    /// It belongs to a thread.
+    _thread: PhantomData<*const ()>,
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        let mut own = std::ptr::null_mut();
+        // SAFETY: the context was pushed by this thread; there is a place for it.
+        unsafe { (self.device.api.pop)(&mut own) };
+    }
+}
+
 impl Device {
-    fn check(&self, what: &str, error: c_int) -> Result<(), Diagnostic> {
+    /// Fails where the driver reports an error.
+    pub(crate) fn check(&self, what: &str, error: c_int) -> Result<(), Diagnostic> {
         if error == 0 {
             return Ok(());
         }
@@ -224,99 +251,19 @@ impl Device {
     }
 
     /// Makes the device that of the calling thread.
-    pub fn enter(&self) -> Result<(), Diagnostic> {
+    pub fn enter(&'static self) -> Result<Entered, Diagnostic> {
         // SAFETY: the context is the device's own.
-        self.check("cannot be used", unsafe { (self.api.set_current)(self.context) })
+        self.check("cannot be used", unsafe { (self.api.push)(self.context) })?;
+        Ok(Entered { device: self, _thread: PhantomData })
     }
 
-    /// Loads machine code.
+    /// Loads machine code, or the text of a machine that the driver compiles, which ends with a zero byte.
     pub fn load(&'static self, code: &[u8]) -> Result<Module, Diagnostic> {
         let mut handle = std::ptr::null_mut();
         // SAFETY: the code is a whole module as the compiler made it.
         let error = unsafe { (self.api.load)(&mut handle, code.as_ptr().cast()) };
         self.check("does not take kernels", error)?;
         Ok(Module { device: self, handle })
-    }
-
-    /// So many bytes of memory; of none a little.
-    pub fn allocate(&'static self, bytes: usize) -> Result<Memory, Diagnostic> {
-        let mut address = 0;
-        // SAFETY: there is a place for the address.
-        let error = unsafe { (self.api.allocate)(&mut address, bytes.max(16)) };
-        if error == OUT_OF_MEMORY {
-            let (mut free, mut total) = (0, 0);
-            // SAFETY: there are places for both numbers.
-            unsafe { (self.api.memory_info)(&mut free, &mut total) };
-            let message =
-                format!("{} has no room for {bytes} bytes: {free} of {total} are free", self.name);
-            return Err(Diagnostic::new(Code::OutOfMemory, message)
-                .help("free tensors on the device, or use --backend jit"));
-        }
-        self.check("cannot allocate", error)?;
-        Ok(Memory { device: self, address })
-    }
-
-    /// Copies to the device.
-    ///
-    /// # Safety
-    /// `from` holds so many bytes.
-    pub unsafe fn copy_in(
-        &self,
-        to: &Memory,
-        from: *const u8,
-        bytes: usize,
-    ) -> Result<(), Diagnostic> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: the caller promises the bytes; the memory is at least as large.
-        let error = unsafe { (self.api.to_device)(to.address, from.cast(), bytes) };
-        self.check("cannot be written", error)
-    }
-
-    /// Copies from the device.
-    ///
-    /// # Safety
-    /// There is room for so many bytes at `to`.
-    pub unsafe fn copy_out(
-        &self,
-        to: *mut u8,
-        from: &Memory,
-        bytes: usize,
-    ) -> Result<(), Diagnostic> {
-        if bytes == 0 {
-            return Ok(());
-        }
-        // SAFETY: the caller promises the room; the memory is at least as large.
-        let error = unsafe { (self.api.from_device)(to.cast(), from.address, bytes) };
-        self.check("cannot be read", error)
-    }
-
-    /// Waits for what was started; an error of a kernel shows here.
-    pub fn wait(&self) -> Result<(), Diagnostic> {
-        // SAFETY: no arguments.
-        self.check("failed", unsafe { (self.api.synchronize)() })
-    }
-
-    /// Begins to measure time on the device.
-    pub fn start_clock(&self) -> Result<(), Diagnostic> {
-        // SAFETY: the event is the device's own.
-        let error = unsafe { (self.api.event_record)(self.start, std::ptr::null_mut()) };
-        self.check("has no clock", error)
-    }
-
-    /// The milliseconds since; all that was started in between has to be done.
-    pub fn stop_clock(&self) -> Result<f32, Diagnostic> {
-        let mut elapsed = 0.0;
-        // SAFETY: the events are the device's own; there is a place for the time.
-        let error = unsafe {
-            let error = (self.api.event_record)(self.end, std::ptr::null_mut());
-            if error == 0 { (self.api.synchronize)() } else { error }
-        };
-        self.check("failed", error)?;
-        // SAFETY: as above; both events were recorded.
-        let error = unsafe { (self.api.event_elapsed)(&mut elapsed, self.start, self.end) };
-        self.check("has no clock", error).map(|()| elapsed)
     }
 
     /// How many blocks of a kernel run at the same time.
@@ -328,18 +275,17 @@ impl Device {
         Ok(self.processors * blocks.max(1) as u32)
     }
 
-    /// Starts a kernel.
+    /// Starts a kernel, which runs when all that was asked of the stream before is done.
     ///
     /// # Safety
     /// The arguments point to values of the kernel's parameters, whose arrays are on the device.
     pub unsafe fn launch(
         &self,
+        stream: &Stream,
         function: Function,
-        blocks: u32,
-        threads: u32,
+        (blocks, threads): (u32, u32),
         arguments: &mut [*mut c_void],
     ) -> Result<(), Diagnostic> {
-        let none = std::ptr::null_mut();
         // SAFETY: the caller promises the arguments.
         let error = unsafe {
             (self.api.launch)(
@@ -351,7 +297,7 @@ impl Device {
                 1,
                 1,
                 0,
-                none,
+                stream.handle(),
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
             )

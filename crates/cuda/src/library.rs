@@ -33,7 +33,7 @@ macro_rules! functions {
     ($(#[$about:meta])* $name:ident { $($field:ident = $symbol:literal ($($arg:ty),*);)* }) => {
         $(#[$about])*
         pub(crate) struct $name {
-            $($field: unsafe extern "C" fn($($arg),*) -> std::ffi::c_int,)*
+            $(pub(crate) $field: unsafe extern "C" fn($($arg),*) -> std::ffi::c_int,)*
         }
 
         impl $name {

@@ -1,7 +1,9 @@
 //! The yardsticks: how fast a device copies, and how fast it gathers and does nothing else.
 
-use crate::driver::{self, Device, Function, Memory, Module};
-use crate::nvrtc;
+use crate::driver::{self, Device, Function, Module};
+use crate::memory::Memory;
+use crate::nvrtc::Suited;
+use crate::stream::{Clock, Stream};
 use std::ffi::c_void;
 use tamis_core::datatype::DataType;
 use tamis_core::diagnostic::Diagnostic;
@@ -33,8 +35,8 @@ impl Limits {
     /// Without a driver, a device or a compiler.
     pub fn new() -> Result<Limits, Diagnostic> {
         let device = driver::device()?;
-        device.enter()?;
-        let code = nvrtc::compile(TEXT, &device.architecture)?.code;
+        let _entered = device.enter()?;
+        let code = Suited::to(device.capability, Some(device.version.0))?.compile(TEXT)?.code;
         let module = device.load(&code)?;
         let (copy, gather) = (module.function("copy")?, module.function("gather")?);
         Ok(Limits { device, copy, gather, _module: module })
@@ -46,13 +48,15 @@ impl Limits {
     ///
     /// Without memory on the device, or if it fails.
     pub fn copied(&self) -> Result<f64, Diagnostic> {
-        let [from, to] = [self.device.allocate(COPIED)?, self.device.allocate(COPIED)?];
+        let _entered = self.device.enter()?;
+        let stream = self.device.stream()?;
+        let [from, to] = [stream.allocate(COPIED)?, stream.allocate(COPIED)?];
         let (mut from, mut to) = (from.address(), to.address());
         let mut count = (COPIED / 16) as i64;
         let mut arguments =
             [(&raw mut from).cast::<c_void>(), (&raw mut to).cast(), (&raw mut count).cast()];
         let blocks = self.device.blocks(self.copy, THREADS)?;
-        let ms = self.timed(self.copy, blocks, &mut arguments)?;
+        let ms = self.timed(&stream, self.copy, blocks, &mut arguments)?;
         Ok(2.0 * COPIED as f64 / f64::from(ms) / 1e6)
     }
 
@@ -63,9 +67,11 @@ impl Limits {
     ///
     /// As for [`copied`](Limits::copied).
     pub fn gathered(&self, crd: &Buffer, rows: &Buffer, columns: u64) -> Result<f32, Diagnostic> {
+        let _entered = self.device.enter()?;
+        let stream = self.device.stream()?;
         let blocks = self.device.blocks(self.gather, THREADS)?;
-        let sums = self.device.allocate(blocks as usize * THREADS as usize * 8)?;
-        let (on_device, values) = (self.copy_of(crd)?, self.copy_of(rows)?);
+        let sums = stream.allocate(blocks as usize * THREADS as usize * 8)?;
+        let (on_device, values) = (copy_of(crd, &stream)?, copy_of(rows, &stream)?);
         let (mut from, mut values, mut to) =
             (on_device.address(), values.address(), sums.address());
         debug_assert!(crd.datatype() == DataType::I32 && columns.is_power_of_two());
@@ -77,31 +83,35 @@ impl Limits {
             (&raw mut count).cast(),
             (&raw mut columns).cast(),
         ];
-        self.timed(self.gather, blocks, &mut arguments)
-    }
-
-    fn copy_of(&self, array: &Buffer) -> Result<Memory, Diagnostic> {
-        let memory = self.device.allocate(array.bytes())?;
-        // SAFETY: the array has these bytes.
-        unsafe { self.device.copy_in(&memory, array.address(), array.bytes()) }?;
-        Ok(memory)
+        self.timed(&stream, self.gather, blocks, &mut arguments)
     }
 
     /// The median of several runs.
     fn timed(
         &self,
+        stream: &Stream,
         kernel: Function,
         blocks: u32,
         arguments: &mut [*mut c_void],
     ) -> Result<f32, Diagnostic> {
-        let mut times = vec![];
+        let (mut times, clock) = (vec![], Clock::new(self.device)?);
         for _ in 0..RUNS {
-            self.device.start_clock()?;
+            clock.start(stream)?;
             // SAFETY: the arguments are those of the kernel, and its arrays are on the device.
-            unsafe { self.device.launch(kernel, blocks, THREADS, arguments) }?;
-            times.push(self.device.stop_clock()?);
+            unsafe { self.device.launch(stream, kernel, (blocks, THREADS), arguments) }?;
+            clock.stop(stream)?;
+            times.push(clock.milliseconds()?);
         }
         times.sort_by(f32::total_cmp);
         Ok(times[RUNS / 2])
     }
+}
+
+/// An array on the device.
+fn copy_of(array: &Buffer, stream: &Stream) -> Result<Memory, Diagnostic> {
+    let memory = stream.allocate(array.bytes())?;
+    // SAFETY: the array has these bytes, and the stream is waited for.
+    let copied = unsafe { stream.copy_in(&memory, array.address(), array.bytes()) };
+    stream.wait()?;
+    copied.map(|()| memory)
 }

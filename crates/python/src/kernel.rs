@@ -371,6 +371,10 @@ impl Kernel {
             let help = "the backends are auto, jit, c and interp";
             return Err(refused(py, Code::UnsupportedBackend, message, help));
         };
+        if backend == Backend::Cuda {
+            // NVRTC may be among the packages of an environment that no variable names.
+            tamis::gpu::look_in(py.import("sys")?.getattr("path")?.extract()?);
+        }
         let mut of_operands = BTreeMap::new();
         let dims = dims.into_iter().map(|(name, size)| (name, size.number())).collect();
         let shapes = shapes.into_iter().map(|(name, sizes)| (name, numbers(sizes))).collect();

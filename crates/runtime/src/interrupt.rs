@@ -30,12 +30,12 @@ impl Interrupt {
     }
 
     /// The one over what this thread does.
-    pub(crate) fn current() -> Option<Interrupt> {
+    pub fn current() -> Option<Interrupt> {
         CURRENT.with_borrow(Clone::clone)
     }
 
     /// The diagnostic, once the end was asked for.
-    pub(crate) fn check(&self) -> Result<(), Diagnostic> {
+    pub fn check(&self) -> Result<(), Diagnostic> {
         match self.0.load(Ordering::Relaxed) {
             false => Ok(()),
             true => Err(Diagnostic::new(Code::Interrupted, "the computation was interrupted")

@@ -129,35 +129,11 @@ impl Call<'_> {
     /// Runs the kernel.
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
-        self.check_extents()?;
+        check_extents(self.target, self.dims)?;
         match &self.lowered.chunks {
             Ok(chunks) => parallel::run(self, chunks),
             Err(_) => self.whole(),
         }
-    }
-
-    /// Refuses results whose coordinates or blocks are beyond what their arrays can hold.
-    fn check_extents(&self) -> Result<(), Diagnostic> {
-        let (shape, storage) = (self.shape(), &self.target.storage);
-        let headers = storage.format.headers(&shape, &|_| 1);
-        let mut block = 1u64;
-        for (level, header) in storage.format.levels().iter().zip(&headers) {
-            if !level.has(Part::Crd) {
-                let size = block.checked_mul(header.size.max(1)).filter(|&n| n < 1 << 62);
-                block = size.ok_or_else(|| too_large(&shape))?;
-                continue;
-            }
-            block = 1;
-            let last = header.least.saturating_add(header.size as i64).saturating_sub(1);
-            let beyond = last.max(header.least.saturating_neg()) > i64::from(i32::MAX);
-            if storage.crd == IndexWidth::I32 && beyond && !matches!(level.map, LevelMap::Slot(_)) {
-                let name = &self.target.name;
-                let message = format!("coordinates of {name} go up to {last} and have 32 bits");
-                return Err(Diagnostic::new(Code::PositionOverflow, message)
-                    .help("ask for 64-bit coordinates: {crd: i64}"));
-            }
-        }
-        Ok(())
     }
 
     /// Runs the kernel as a whole.
@@ -180,7 +156,7 @@ impl Call<'_> {
 
     /// The dimensions of the result.
     pub(crate) fn shape(&self) -> Vec<u64> {
-        self.target.modes.iter().map(|&v| self.dims[v]).collect()
+        shape(self.target, self.dims)
     }
 
     /// The tensor with the levels of the result, if they are known.
@@ -193,11 +169,7 @@ impl Call<'_> {
         if let Some(pattern) = self.pattern() {
             return Ok(pattern.vals().len());
         }
-        let shape = self.shape();
-        let headers = self.target.storage.format.headers(&shape, &|_| 0);
-        let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
-        let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
-        size.map(|n| n as usize).ok_or_else(|| too_large(&shape))
+        full_size(self.target, self.dims)
     }
 
     /// Slots for the whole kernel. An output is written to `shared`, or to memory of its own.
@@ -312,8 +284,50 @@ impl Call<'_> {
 
     /// The diagnostic of a call that ended early.
     pub(crate) fn failed(&self, status: Status) -> Diagnostic {
-        failed(status, &self.target.name, &self.target.storage)
+        failed(status, self.target)
     }
+}
+
+/// The dimensions of a result.
+fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
+    target.modes.iter().map(|&v| dims[v]).collect()
+}
+
+/// How many elements a result has whose levels are all full.
+///
+/// # Errors
+///
+/// If these are more than anyone has memory for.
+pub fn full_size(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<usize, Diagnostic> {
+    let shape = shape(target, dims);
+    let headers = target.storage.format.headers(&shape, &|_| 0);
+    let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
+    let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
+    size.map(|n| n as usize).ok_or_else(|| too_large(&shape))
+}
+
+/// Refuses results whose coordinates or blocks are beyond what their arrays can hold.
+pub fn check_extents(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<(), Diagnostic> {
+    let (shape, storage) = (shape(target, dims), &target.storage);
+    let headers = storage.format.headers(&shape, &|_| 1);
+    let mut block = 1u64;
+    for (level, header) in storage.format.levels().iter().zip(&headers) {
+        if !level.has(Part::Crd) {
+            let size = block.checked_mul(header.size.max(1)).filter(|&n| n < 1 << 62);
+            block = size.ok_or_else(|| too_large(&shape))?;
+            continue;
+        }
+        block = 1;
+        let last = header.least.saturating_add(header.size as i64).saturating_sub(1);
+        let beyond = last.max(header.least.saturating_neg()) > i64::from(i32::MAX);
+        if storage.crd == IndexWidth::I32 && beyond && !matches!(level.map, LevelMap::Slot(_)) {
+            let name = &target.name;
+            let message = format!("coordinates of {name} go up to {last} and have 32 bits");
+            return Err(Diagnostic::new(Code::PositionOverflow, message)
+                .help("ask for 64-bit coordinates: {crd: i64}"));
+        }
+    }
+    Ok(())
 }
 
 /// How many numbers of the imperative form an element is.
@@ -358,7 +372,9 @@ fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
     }
 }
 
-fn failed(status: Status, name: &str, storage: &Storage) -> Diagnostic {
+/// Why a call that computes a tensor ended early.
+pub fn failed(status: Status, target: &cin::Tensor) -> Diagnostic {
+    let (name, storage) = (&target.name, &target.storage);
     match status {
         Status::IntegerOverflow => Diagnostic::new(
             Code::IntegerOverflow,

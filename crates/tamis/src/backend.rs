@@ -114,16 +114,12 @@ impl Backend {
             Backend::Interpreter | Backend::InterpreterOfVectors => {
                 Ok(boxed(functions.iter().map(|f| Interpreted::new((*f).clone())).collect()))
             }
-            Backend::Cuda => {
-                // Without a device, programs of which no part would run on one fail as well.
-                tamis_cuda::driver::device()?;
-                on_device(functions, &|functions| {
-                    Ok(boxed(tamis_cuda::device::compile(functions)?))
-                })
+            // Those of a device are called in another way: see `on_device`.
+            Backend::Cuda | Backend::CudaEmulated => {
+                let emulated =
+                    &|functions: &[&Function]| Ok(boxed(tamis_cuda::emulated::compile(functions)?));
+                on_units(functions, emulated, &|functions| Backend::Jit.load(functions))
             }
-            Backend::CudaEmulated => on_device(functions, &|functions| {
-                Ok(boxed(tamis_cuda::emulated::compile(functions)?))
-            }),
         }
     }
 }
@@ -135,20 +131,23 @@ fn boxed<E: Executable + 'static>(functions: Vec<E>) -> Executables {
     functions.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect()
 }
 
+/// Compiles several functions.
+type Compile<'c, E> = &'c dyn Fn(&[&Function]) -> Result<Vec<E>, Diagnostic>;
+
 /// Functions as kernels of a device; those that have none run on the host.
-fn on_device(
+pub(crate) fn on_units<E>(
     functions: &[&Function],
-    compile: &dyn Fn(&[&Function]) -> Result<Executables, Diagnostic>,
-) -> Result<Executables, Diagnostic> {
+    device: Compile<'_, E>,
+    host: Compile<'_, E>,
+) -> Result<Vec<E>, Diagnostic> {
     let kernels = cuda::kernels(functions);
     let has = |wanted: bool| -> Vec<&Function> {
         let of = functions.iter().zip(&kernels).filter(|(_, k)| k.is_ok() == wanted);
         of.map(|(&function, _)| function).collect()
     };
-    let (device, host) = (has(true), has(false));
-    let device = if device.is_empty() { vec![] } else { compile(&device)? };
-    let mut device = device.into_iter();
-    let mut host = Backend::Jit.load(&host)?.into_iter();
-    let next = |on_device: bool| if on_device { device.next() } else { host.next() };
+    let (on_device, on_host) = (has(true), has(false));
+    let compiled = if on_device.is_empty() { vec![] } else { device(&on_device)? };
+    let (mut compiled, mut others) = (compiled.into_iter(), host(&on_host)?.into_iter());
+    let next = |on_device: bool| if on_device { compiled.next() } else { others.next() };
     Ok(kernels.iter().map(Result::is_ok).filter_map(next).collect())
 }

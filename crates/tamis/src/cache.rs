@@ -8,7 +8,7 @@
 //! A kernel is found by its text, by how its operands are stored, and by what the compiler knows of
 //! dimensions and entries. Those that came first go when there are too many.
 
-use crate::kernel::{longest, rounded};
+use crate::operand::{longest, rounded};
 use crate::{Kernel, Options};
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -50,7 +50,7 @@ pub(crate) fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);
         let dims: Vec<u64> = tensor.dims().iter().map(|&d| rounded(d)).collect();
         let (width, entries) = (IndexWidth::for_max(largest), rounded(tensor.vals().len() as u64));
-        let longest = longest(tensor, options);
+        let longest = longest(*tensor, options);
         // Writing to a string cannot fail.
         let _ =
             writeln!(key, "{name} {:?} {dims:?} {width:?} {entries} {longest:?}", tensor.storage());

@@ -3,7 +3,7 @@
 use crate::Options;
 use crate::backend::Backend;
 use crate::dims;
-use crate::kernel::{operand, rounded, variable};
+use crate::operand::{operand, rounded, variable};
 use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_core::backend::{c, cuda};

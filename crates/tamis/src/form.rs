@@ -8,13 +8,14 @@
 
 use crate::backend::{Backend, NARROW};
 use crate::kernel::{Options, Parts};
+use crate::on_device::Steps;
 use crate::waste;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tamis_core::cin::Kind;
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::{Id, IdVec, IndexVar};
+use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::ir;
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
@@ -33,6 +34,8 @@ pub(crate) struct Form {
     compiled: Compiled,
     kind: Kind,
     executables: Vec<Box<dyn Executable>>,
+    /// What runs them instead, of a device.
+    device: Option<Steps>,
     /// The optimising tier, once it is compiled; of `auto` only.
     optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
     /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
@@ -58,6 +61,21 @@ impl Form {
         backend: Backend,
         parts: Parts,
     ) -> Result<Form, Diagnostic> {
+        if backend == Backend::Cuda {
+            let steps = Steps::load(&functions(&compiled.functions))?;
+            let (optimised, spent) = (Arc::default(), AtomicU64::new(0));
+            let (executables, device) = (vec![], Some(steps));
+            return Ok(Form {
+                compiled,
+                kind,
+                executables,
+                device,
+                optimised,
+                spent,
+                backend,
+                parts,
+            });
+        }
         let executables = match backend.load_suited(&functions(&compiled.functions))? {
             Some(executables) => executables,
             None => {
@@ -66,7 +84,8 @@ impl Form {
             }
         };
         let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
-        Ok(Form { compiled, kind, executables, optimised, spent, backend, parts })
+        let device = None;
+        Ok(Form { compiled, kind, executables, device, optimised, spent, backend, parts })
     }
 
     /// The same program in kernels of another kind.
@@ -88,6 +107,9 @@ impl Form {
     ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
         let program = &self.compiled.program;
         values.resize(program.tensors.len(), None);
+        if let Some(steps) = &self.device {
+            return steps.run(self, values, dims);
+        }
         let start = Instant::now();
         let executables = self.optimised.get().unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
@@ -99,24 +121,9 @@ impl Form {
                 false => None,
             };
             if kernel.kind != Kind::Compute {
-                waste::refuse_copy(program, kernel, &values)?;
+                waste::refuse_copy(program, kernel, &|id| Ok(values[id.index()].clone()))?;
             }
-            let call = Call {
-                target: &program.tensors[kernel.result],
-                id: kernel.result,
-                lowered,
-                executable: executable.as_ref(),
-                values: &values,
-                dims,
-                pack: crate::pack,
-                grain: match self.parts {
-                    Parts::Whole => u64::MAX,
-                    Parts::Worthwhile => WORTHWHILE,
-                    Parts::OfElements(n) => n,
-                },
-                packs: matches!(self.parts, Parts::OfElements(_)),
-            };
-            let tensor = call.run()?;
+            let tensor = self.call(kernel.result, lowered, executable.as_ref(), &values, dims)?;
             values[place] = Some(match taken_over {
                 Some(pattern) => at_entries(&tensor, &pattern)?,
                 None => tensor,
@@ -124,6 +131,42 @@ impl Form {
         }
         self.consider_optimising(start.elapsed().as_nanos() as u64);
         Ok(values)
+    }
+
+    /// Runs one of the kernels on the host.
+    pub(crate) fn call(
+        &self,
+        id: TensorId,
+        lowered: &Lowered,
+        executable: &dyn Executable,
+        values: &[Option<Tensor>],
+        dims: &IdVec<IndexVar, u64>,
+    ) -> Result<Tensor, Diagnostic> {
+        let call = Call {
+            target: &self.compiled.program.tensors[id],
+            id,
+            lowered,
+            executable,
+            values,
+            dims,
+            pack: crate::pack,
+            grain: match self.parts {
+                Parts::Whole => u64::MAX,
+                Parts::Worthwhile => WORTHWHILE,
+                Parts::OfElements(n) => n,
+            },
+            packs: matches!(self.parts, Parts::OfElements(_)),
+        };
+        call.run()
+    }
+
+    /// What runs the kernels on a device, if one does.
+    pub(crate) fn steps(&self) -> Option<&Steps> {
+        self.device.as_ref()
+    }
+
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
     }
 
     /// Has the C tier compiled in the background once a kernel of `auto` proves long: it computes

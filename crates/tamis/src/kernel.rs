@@ -2,22 +2,21 @@
 
 use crate::backend::Backend;
 use crate::form::Form;
+use crate::operand::{Operand, check_pattern, missing, operand, other_pattern, request, variable};
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt::Display;
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tamis_core::cin::{self, Kind, Role, Root, Scale};
-use tamis_core::datatype::{DataType, IndexWidth};
+use tamis_core::datatype::DataType;
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::kind;
-use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
-use tamis_runtime::{Tensor, check_dims, longest_row};
+use tamis_runtime::{Tensor, check_dims};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -64,7 +63,7 @@ pub enum Parts {
 }
 
 /// Values by tensor, and dimensions by index variable.
-pub type Bound = (Vec<Option<Tensor>>, IdVec<IndexVar, u64>);
+pub type Bound<T = Tensor> = (Vec<Option<T>>, IdVec<IndexVar, u64>);
 
 /// Tensors by name.
 type Named = Vec<(String, Tensor)>;
@@ -132,6 +131,15 @@ impl Kernel {
         operands: &[(&str, &Tensor)],
         options: &Options,
     ) -> Result<Kernel, Diagnostic> {
+        Kernel::of_operands(program, operands, options)
+    }
+
+    /// Compiles a program for operands, wherever they are.
+    pub(crate) fn of_operands<T: Operand>(
+        program: Program,
+        operands: &[(&str, &T)],
+        options: &Options,
+    ) -> Result<Kernel, Diagnostic> {
         let mut tensors = BTreeMap::new();
         for (name, tensor) in operands {
             tensors.insert(operand(&program, name)?, *tensor);
@@ -187,7 +195,7 @@ impl Kernel {
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
-        self.named(self.fused.run(values, &dims)?)
+        self.formatted(self.fused.run(values, &dims)?)
     }
 
     /// Finds out which entries the results have: each has the fill value.
@@ -199,7 +207,7 @@ impl Kernel {
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
         let form = self.form(Kind::Assemble)?;
-        self.named(form.run(values, &dims)?)
+        self.formatted(form.run(values, &dims)?)
     }
 
     /// Computes the values that the results have at the entries of patterns, which are tensors of
@@ -223,11 +231,11 @@ impl Kernel {
         let patterns: Vec<(&str, &Tensor)> = owned.iter().map(|(name, t)| (*name, t)).collect();
         self.bind_patterns(&patterns, &mut values, &dims)?;
         let form = self.form(Kind::Compute)?;
-        self.named(form.run(values, &dims)?)
+        self.formatted(form.run(values, &dims)?)
     }
 
     /// The kernels of a kind, compiled when they are needed first.
-    fn form(&self, kind: Kind) -> Result<&Form, Diagnostic> {
+    pub(crate) fn form(&self, kind: Kind) -> Result<&Form, Diagnostic> {
         let place = match kind {
             Kind::Fused => return Ok(&self.fused),
             Kind::Assemble => &self.assemble,
@@ -237,7 +245,7 @@ impl Kernel {
     }
 
     /// The pattern of a result as kernels write it.
-    fn written(&self, name: &str, pattern: &Tensor) -> Result<Tensor, Diagnostic> {
+    pub(crate) fn written(&self, name: &str, pattern: &Tensor) -> Result<Tensor, Diagnostic> {
         match self.scattered.get(name) {
             None => Ok(pattern.clone()),
             Some(format) if pattern.storage().format != *format => {
@@ -251,10 +259,10 @@ impl Kernel {
     }
 
     /// Gives the last result of each name its pattern.
-    fn bind_patterns(
+    pub(crate) fn bind_patterns<T: Operand>(
         &self,
-        patterns: &[(&str, &Tensor)],
-        values: &mut [Option<Tensor>],
+        patterns: &[(&str, &T)],
+        values: &mut [Option<T>],
         dims: &IdVec<IndexVar, u64>,
     ) -> Result<(), Diagnostic> {
         let program = &self.compiled().program;
@@ -269,7 +277,7 @@ impl Kernel {
                 .any(|later| program.tensors[later.result].role == target.role);
             match patterns.iter().find(|(n, _)| n == name) {
                 Some((_, pattern)) if is_last => {
-                    check_pattern(name, pattern, target, dims)?;
+                    check_pattern(name, *pattern, target, dims)?;
                     let follows = kind::follows(program, k);
                     values[kernel.result.index()] = follows.then(|| (*pattern).clone());
                 }
@@ -293,10 +301,9 @@ impl Kernel {
         }
     }
 
-    /// The last result of each name, in the order of the statements that wrote them, in the format
-    /// that was asked for.
-    fn named(&self, mut values: Vec<Option<Tensor>>) -> Result<Named, Diagnostic> {
-        let mut results: Named = vec![];
+    /// The last result of each name, in the order of the statements that wrote them.
+    pub(crate) fn named<T>(&self, mut values: Vec<Option<T>>) -> Vec<(String, T)> {
+        let mut results: Vec<(String, T)> = vec![];
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
                 let name = self.program.tensors[source].name.clone();
@@ -304,19 +311,50 @@ impl Kernel {
                 results.push((name, value));
             }
         }
+        results
+    }
+
+    /// The results in the formats that were asked for.
+    fn formatted(&self, values: Vec<Option<Tensor>>) -> Result<Named, Diagnostic> {
+        let mut results = self.named(values);
         for (name, result) in &mut results {
-            if let Some(format) = self.scattered.get(name) {
-                let storage = Storage { format: format.clone(), ..result.storage().clone() };
-                *result = scattered::pack(result.to_coordinates(), &storage)?;
+            if let Some(packed) = self.scattered(name, result)? {
+                *result = packed;
             }
         }
         Ok(results)
     }
 
+    /// Whether no kernel writes the format of a result.
+    pub(crate) fn is_scattered(&self, name: &str) -> bool {
+        self.scattered.contains_key(name)
+    }
+
+    /// A result in its format, if no kernel writes that.
+    pub(crate) fn scattered(
+        &self,
+        name: &str,
+        result: &Tensor,
+    ) -> Result<Option<Tensor>, Diagnostic> {
+        let pack = |format: &Format| {
+            let storage = Storage { format: format.clone(), ..result.storage().clone() };
+            scattered::pack(result.to_coordinates(), &storage)
+        };
+        self.scattered.get(name).map(pack).transpose()
+    }
+
     /// The tensors of the compiled program that have a value before the first kernel runs, by id,
     /// and the dimension of each of its index variables.
     pub fn bind(&self, operands: &[(&str, &Tensor)]) -> Result<Bound, Diagnostic> {
-        let mut values: Vec<Option<Tensor>> = vec![None; self.compiled().program.tensors.len()];
+        self.bound(operands)
+    }
+
+    /// The same of tensors wherever they are.
+    pub(crate) fn bound<T: Operand>(
+        &self,
+        operands: &[(&str, &T)],
+    ) -> Result<Bound<T>, Diagnostic> {
+        let mut values: Vec<Option<T>> = vec![None; self.compiled().program.tensors.len()];
         let mut sizes = self.shapes.clone();
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             let Role::Input(source) = tensor.role else { continue };
@@ -375,107 +413,4 @@ impl Kernel {
             None => 0,
         }
     }
-}
-
-/// The request that the core compiles.
-pub(crate) fn request<'p>(
-    program: &'p Program,
-    operands: &BTreeMap<TensorId, &Tensor>,
-    dims: &IdVec<IndexVar, u64>,
-    options: &Options,
-) -> Result<Request<'p>, Diagnostic> {
-    let mut results = BTreeMap::new();
-    for (name, spec) in &options.results {
-        let id = operand(program, name)?;
-        let order = program.tensors[id].order;
-        if spec.format.order() != order {
-            let message = format!(
-                "the format {} has order {}, {name} has order {order}",
-                spec.format,
-                spec.format.order()
-            );
-            return Err(Diagnostic::new(Code::FormatOrder, message)
-                .help("choose a format with a level per mode"));
-        }
-        results.insert(id, scattered::written(spec));
-    }
-    let shapes = options.shapes.values().flatten();
-    let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);
-    Ok(Request {
-        program,
-        inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
-        results,
-        datatype: options.datatype,
-        dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
-        entries: operands.iter().map(|(&id, t)| (id, rounded(t.vals().len() as u64))).collect(),
-        longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(t, options)?))).collect(),
-        width: IndexWidth::for_max(largest),
-        parallel: options.parts != Parts::Whole,
-        scheduled: !options.schedule.is_empty(),
-        apart: options.schedule.begins_apart(),
-        restored: BTreeSet::new(),
-    })
-}
-
-/// How many entries the longest row of an operand has, where schedules are chosen by that.
-pub(crate) fn longest(tensor: &Tensor, options: &Options) -> Option<u64> {
-    let chosen = options.backend.target().gpu && options.schedule.is_empty();
-    chosen.then(|| rounded(longest_row(tensor)))
-}
-
-/// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.
-pub(crate) fn rounded(dimension: u64) -> u64 {
-    dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
-}
-
-/// Refuses a pattern that is not stored as its result is.
-fn check_pattern(
-    name: &str,
-    pattern: &Tensor,
-    target: &cin::Tensor,
-    dims: &IdVec<IndexVar, u64>,
-) -> Result<(), Diagnostic> {
-    if pattern.storage() != &target.storage {
-        return Err(other_pattern(name, pattern.storage(), &target.storage));
-    }
-    let shape: Vec<u64> = target.modes.iter().map(|&var| dims[var]).collect();
-    if pattern.dims() != shape {
-        let own = pattern.dims();
-        let message = format!("the pattern of {name} has dimensions {own:?}, {name} has {shape:?}");
-        return Err(Diagnostic::new(Code::DimensionMismatch, message)
-            .help("assemble the pattern for operands of these dimensions"));
-    }
-    Ok(())
-}
-
-fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display) -> Diagnostic {
-    let message = format!("the pattern of {name} is stored as {own}, {name} as {wanted}");
-    Diagnostic::new(Code::FormatProperty, message)
-        .help("compile the kernel for the format of the pattern, or convert the pattern")
-}
-
-fn missing(name: &str) -> Diagnostic {
-    Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
-        .help(format!("give {name} a value: a file, a generator or a tensor"))
-}
-
-/// The tensor of this name.
-pub(crate) fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
-    program.tensor(name).ok_or_else(|| {
-        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
-        Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
-            .help(format!("its tensors are {}", names.join(", ")))
-    })
-}
-
-/// The index variable of this name.
-pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
-    program.var(name).ok_or_else(|| {
-        let names: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
-        Diagnostic::new(
-            Code::UnknownVariable,
-            format!("the expression has no index variable named {name}"),
-        )
-        .help(format!("its index variables are {}", names.join(", ")))
-    })
 }

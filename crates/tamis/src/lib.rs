@@ -20,7 +20,10 @@ mod dims;
 pub mod explain;
 mod footprint;
 mod form;
+pub mod gpu;
 mod kernel;
+mod on_device;
+mod operand;
 mod scattered;
 mod tune;
 mod waste;
@@ -37,7 +40,6 @@ pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
-pub use tamis_cuda::resident as gpu;
 pub use tamis_jit::{Vectors, use_vectors};
 pub use tamis_runtime::cc::is_available as has_c_compiler;
 pub use tamis_runtime::{

@@ -26,19 +26,19 @@ const WASTE: u64 = 20;
 pub(crate) fn refuse_copy(
     program: &Program,
     kernel: &Kernel,
-    values: &[Option<Tensor>],
+    value: &dyn Fn(TensorId) -> Result<Option<Tensor>, Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let target = &program.tensors[kernel.result];
     let Some((from, modes)) = copied(&kernel.body).filter(|_| target.storage.format.spreads())
     else {
         return Ok(());
     };
-    let Some(source) = values[from.index()].as_ref() else { return Ok(()) };
+    let Some(source) = value(from)? else { return Ok(()) };
     let dims: Vec<u64> = modes.iter().map(|&mode| source.dims()[mode]).collect();
     if !is_possible(&dims, source.vals().len(), &target.storage) {
         return Ok(());
     }
-    let mut list = places(source);
+    let mut list = places(&source);
     list.crds = modes.iter().map(|&mode| std::mem::take(&mut list.crds[mode])).collect();
     refuse(&target.name, &Coordinates { dims, ..list }, &target.storage)
 }

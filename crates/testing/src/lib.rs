@@ -17,3 +17,4 @@ pub mod schedules;
 pub mod share;
 pub mod shrink;
 mod slices;
+pub mod stand_in;

@@ -6,11 +6,12 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
-use tamis_cuda::{limits, nvrtc};
+use tamis_cuda::limits;
+use tamis_cuda::nvrtc::{self, Suited};
 use tamis_testing::filetest;
 
 /// The architecture of the code.
-const ARCHITECTURE: &str = "sm_90";
+const ARCHITECTURE: u32 = 90;
 
 #[test]
 fn kernels_compile_without_spills() {
@@ -18,6 +19,7 @@ fn kernels_compile_without_spills() {
         eprintln!("skipped: NVRTC is neither installed nor to be had from PyPI");
         return;
     }
+    let compiler = Suited::to(ARCHITECTURE, None).unwrap();
     let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(gallery).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -31,8 +33,8 @@ fn kernels_compile_without_spills() {
         }
         let kernels = filetest::stage(&text, "cuda").unwrap();
         let start = Instant::now();
-        let binary = nvrtc::compile(&kernels, ARCHITECTURE)
-            .unwrap_or_else(|why| panic!("{name}: {why}\n{kernels}"));
+        let binary =
+            compiler.compile(&kernels).unwrap_or_else(|why| panic!("{name}: {why}\n{kernels}"));
         let seconds = start.elapsed().as_secs_f64();
         println!("{name}: {} bytes in {seconds:.3} s", binary.code.len());
         let is_warning = |line: &&str| line.contains("warning");
@@ -44,19 +46,19 @@ fn kernels_compile_without_spills() {
         compiled += 1;
     }
     assert!(compiled >= 9, "only {compiled} files of the gallery have loops for a GPU");
-    mistakes_are_told();
-    yardsticks_compile();
+    mistakes_are_told(&compiler);
+    yardsticks_compile(&compiler);
 }
 
 /// What the benchmark for GPUs measures a device by.
-fn yardsticks_compile() {
-    let binary = nvrtc::compile(limits::TEXT, ARCHITECTURE).unwrap_or_else(|why| panic!("{why}"));
+fn yardsticks_compile(compiler: &Suited) {
+    let binary = compiler.compile(limits::TEXT).unwrap_or_else(|why| panic!("{why}"));
     assert!(!binary.log.contains("warning"), "{}", binary.log);
 }
 
 /// What does not compile is a diagnostic that quotes the compiler.
-fn mistakes_are_told() {
-    let why = nvrtc::compile("__global__ void f() { x = 1; }", ARCHITECTURE).err().unwrap();
+fn mistakes_are_told(compiler: &Suited) {
+    let why = compiler.compile("__global__ void f() { x = 1; }").err().unwrap();
     let text = why.to_string();
     assert!(text.starts_with("error[compiler-failed]: NVRTC failed: "), "{text}");
     assert!(text.contains("identifier \"x\" is undefined"), "{text}");

@@ -8,7 +8,8 @@
 //! y_vals[i] = s                                         if (threadIdx.x % 32 == 0) y_vals[i] = s;
 //! ```
 
-use super::plan::{Shape, arrays, surely_most};
+use super::plan::arrays;
+use super::shape::{Shape, surely_most};
 use crate::algebra::ReduceOp;
 use crate::backend::c::Writer;
 use crate::backend::c::types::{stored, suffix, type_name};

@@ -4,12 +4,13 @@
 //! by: to compilers that promise says that nobody else writes to them, a barrier or not.
 
 use super::device::{Place, exchanged, reread};
-use super::plan::{Kind, Step, common, fails, kernel_name};
+use super::launch::{Argument, arguments};
+use super::plan::{Kind, Step, kernel_name};
 use crate::backend::c::Writer;
 use crate::backend::c::types::{element, type_name};
 use crate::ids::Array;
 use crate::ir::flow::exposes;
-use crate::ir::{Function, Param, Role, Stmt};
+use crate::ir::{Function, Role, Stmt};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -20,10 +21,6 @@ const ANY: i64 = 256;
 /// The kernels of a function as text.
 pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     let mut out = String::new();
-    let hidden = Hidden {
-        status: fails(&function.body),
-        lengths: steps.iter().any(|step| step.kind == Kind::Lengths),
-    };
     for (k, step) in steps.iter().enumerate() {
         let own = Function { body: needed(step), ..function.clone() };
         let alone = matches!(step.kind, Kind::Serial | Kind::Lengths);
@@ -44,7 +41,7 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
             waits: false,
             reserves: step.reserves(),
         });
-        let params = params(&writer, hidden, &reread(&own.body));
+        let params = params(&writer, &arguments(function, step), &reread(&own.body));
         let bounds = match threads > ANY {
             true => format!("__launch_bounds__({threads}) "),
             false => String::new(),
@@ -62,40 +59,21 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
     out
 }
 
-/// What every kernel of a function takes behind the parameters of the function and shared arrays.
-#[derive(Clone, Copy)]
-struct Hidden {
-    status: bool,
-    lengths: bool,
-}
-
-/// The parameters of every kernel of a function; what it reads and writes may be known by several
-/// threads.
-fn params(writer: &Writer<'_>, hidden: Hidden, reread: &BTreeSet<Array>) -> String {
+/// The parameters of a kernel; what it reads and writes may be known by several threads.
+fn params(writer: &Writer<'_>, arguments: &[Argument], reread: &BTreeSet<Array>) -> String {
     let function = writer.function;
-    let pointer = |array: Array| {
-        let elem = element(function.arrays[array].elem);
-        let promise = if reread.contains(&array) { "" } else { "__restrict__ " };
-        format!("{elem} *{promise}{}", writer.array(array))
+    let param = |argument: &Argument| match *argument {
+        Argument::Scalar(v) => format!("{} {}", type_name(function.vars[v].ty), writer.var(v)),
+        Argument::Array(a) => {
+            let array = &function.arrays[a];
+            let fixed = if array.role == Role::Input { "const " } else { "" };
+            let promise = if reread.contains(&a) { "" } else { "__restrict__ " };
+            format!("{fixed}{} *{promise}{}", element(array.elem), writer.array(a))
+        }
+        Argument::Status => "int *tamis_status".to_owned(),
+        Argument::Lengths => "int64_t *tamis_lengths".to_owned(),
     };
-    let mut params = vec![];
-    for param in &function.params {
-        params.push(match param {
-            Param::Scalar(v) => format!("{} {}", type_name(function.vars[*v].ty), writer.var(*v)),
-            Param::Array(a) => {
-                let fixed = if function.arrays[*a].role == Role::Input { "const " } else { "" };
-                format!("{fixed}{}", pointer(*a))
-            }
-        });
-    }
-    params.extend(common(function).into_iter().map(pointer));
-    if hidden.status {
-        params.push("int *tamis_status".to_owned());
-    }
-    if hidden.lengths {
-        params.push("int64_t *tamis_lengths".to_owned());
-    }
-    params.join(", ")
+    arguments.iter().map(param).collect::<Vec<String>>().join(", ")
 }
 
 /// What a kernel runs, without what it does not need of what every thread computes.

@@ -7,12 +7,13 @@
 //! ```
 //!
 //! A function becomes kernels that run one after another: one per parallel loop at the top, one
-//! that fills what is filled before, and one of a single thread for what is left between. Every
-//! kernel takes all parameters of the function, arrays by their addresses, arrays that kernels share
-//! ([`Kernels::common`]), and the address of an `int` that gets the status if one fails. How long
-//! arrays of the function have to be is found out by a kernel of one thread, which leaves the lengths
-//! for the host ([`Launch::reserves`]). Loops go on by the number of blocks and threads there
-//! are, so any number of blocks is right ([`Launch`]).
+//! that fills what is filled before, and one of a single thread for what is left between. A
+//! kernel takes what it uses of the parameters of the function and of arrays that kernels share
+//! ([`Kernels::common`]), arrays by their addresses, and the address of an `int` that gets the status if it
+//! may fail ([`Launch::arguments`]). How long arrays of the function have to be is found out by a kernel of
+//! one thread, which leaves the lengths for the host ([`Launch::reserves`]), or by the host itself
+//! ([`lengths()`]). Loops go on by the number of blocks and threads there are, so any number of blocks is
+//! right ([`Launch`]).
 //!
 //! All threads of a block compute what is outside of its loops over threads, and one of them stores
 //! it. What they share of it is never under a condition that differs between them, so barriers and
@@ -20,10 +21,14 @@
 
 mod device;
 mod kernel;
+mod launch;
+mod lengths;
 mod plan;
+mod shape;
 mod words;
 
-pub use plan::{Kernels, Launch, Table, kernels};
+pub use launch::{Argument, Kernels, Launch, Table, kernels};
+pub use lengths::{Known, lengths, told};
 
 pub(in crate::backend) use device::Place;
 

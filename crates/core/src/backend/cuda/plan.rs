@@ -1,4 +1,4 @@
-//! Which kernels a function becomes, and how many threads run each.
+//! Which kernels a function becomes.
 //!
 //! ```text
 //! n = A2_pos[A1_size]                        computed by every kernel that needs it
@@ -7,108 +7,20 @@
 //! a_vals[0] = s                              kernel 3, one thread
 //! ```
 
-use crate::algebra::BinaryOp;
-use crate::backend::c::names;
+use super::shape::{Shape, USUAL, WARP, shape};
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::flow::{assigned, exposes, mentions};
 use crate::ir::parallel::has_parallel;
 use crate::ir::{Expr, Function, Role, Stmt, Unit};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-/// The threads of a warp.
-const WARP: i64 = 32;
-/// The most threads of a block.
-const MOST: i64 = 1024;
-/// The threads of a block where no loop says how many.
-const USUAL: i64 = 256;
 /// The most elements of an array that a thread holds for itself.
 const MOST_HELD: i64 = 64;
-
-/// The kernels of a function, in the order in which they run.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Kernels {
-    /// One after another.
-    pub launches: Vec<Launch>,
-    /// Arrays that they share, in the order of their addresses behind the parameters of the function.
-    pub common: Vec<Array>,
-    /// Whether they take the address of a status behind these.
-    pub fails: bool,
-    /// Whether they take the address of the lengths of arrays behind that.
-    pub reserves: bool,
-}
-
-/// How a kernel is started.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Launch {
-    /// Its name in the text.
-    pub name: String,
-    /// The threads of each block.
-    pub threads: u32,
-    /// Whether any number of blocks may run it, or only one.
-    pub many: bool,
-    /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
-    pub reserves: Vec<Array>,
-    /// What it leaves, if operands alone decide that, for kernels after it and other calls.
-    pub table: Option<Table>,
-}
-
-/// Arrays that kernels share and one of them fills by operands alone.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Table {
-    /// The arrays.
-    pub arrays: Vec<Array>,
-    /// What is read of operands.
-    pub inputs: Vec<Array>,
-}
-
-/// How a function runs on a GPU; or, in words, why it runs on the host.
-pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
-    let names = names::functions(functions);
-    let of = |(function, name): (&&Function, String)| {
-        let steps = steps(function)?;
-        let launches = steps.iter().enumerate().map(|(k, step)| Launch {
-            name: kernel_name(&name, k),
-            threads: step.shape.threads as u32,
-            many: matches!(step.kind, Kind::Grid | Kind::Fill),
-            reserves: step.reserves(),
-            table: table(function, &steps, k),
-        });
-        let launches: Vec<Launch> = launches.collect();
-        let reserves = launches.iter().any(|launch| !launch.reserves.is_empty());
-        let fails = fails(&function.body);
-        Ok(Kernels { launches, common: common(function), fails, reserves })
-    };
-    functions.iter().zip(names).map(of).collect()
-}
-
-/// What a kernel leaves, if operands alone decide that and nobody else writes to it.
-fn table(function: &Function, steps: &[Step], k: usize) -> Option<Table> {
-    let is = |array: &Array, role: Role| function.arrays[*array].role == role;
-    let step = &steps[k];
-    let own: BTreeSet<Array> = step.own.iter().flat_map(changed).collect();
-    let others = (0..steps.len()).filter(|&other| other != k);
-    let elsewhere =
-        others.flat_map(|other| &steps[other].own).filter(|s| !matches!(s, Stmt::Reserve { .. }));
-    let elsewhere: Vec<Array> = elsewhere.flat_map(changed).collect();
-    let alone = own.iter().all(|a| is(a, Role::Common) && !elsewhere.contains(a));
-    let mut used = vec![];
-    super::kernel::needed(step).iter().for_each(|s| arrays(s, &mut used));
-    let inputs: BTreeSet<Array> = used.into_iter().filter(|a| !own.contains(a)).collect();
-    let told = inputs.iter().all(|a| is(a, Role::Input)) && !fails(&step.own);
-    let kept = step.kind == Kind::Grid && !own.is_empty() && alone && told;
-    kept.then(|| Table { arrays: own.into_iter().collect(), inputs: inputs.into_iter().collect() })
-}
 
 /// What a kernel is called.
 pub(super) fn kernel_name(function: &str, k: usize) -> String {
     format!("{function}_{}", k + 1)
-}
-
-/// The arrays that kernels of a function share.
-pub(super) fn common(function: &Function) -> Vec<Array> {
-    let arrays = function.arrays.enumerate();
-    arrays.filter(|(_, a)| a.role == Role::Common).map(|(id, _)| id).collect()
 }
 
 /// Whether something in a block ends the call.
@@ -150,15 +62,6 @@ pub(super) enum Kind {
     Serial,
     /// One thread, which finds out how long arrays have to be.
     Lengths,
-}
-
-/// The threads of a block.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Shape {
-    /// All.
-    pub(super) threads: i64,
-    /// Those of a warp, or of the part of one that takes an iteration of a loop over warps.
-    pub(super) width: i64,
 }
 
 /// The kernels of a function; or why it has none.
@@ -370,7 +273,7 @@ impl Planner<'_> {
 }
 
 /// The arrays that a statement writes to.
-fn changed(s: &Stmt) -> Vec<Array> {
+pub(super) fn changed(s: &Stmt) -> Vec<Array> {
     let named = match s {
         Stmt::Prefetch { .. } => vec![],
         s => s.named().1,
@@ -389,101 +292,4 @@ pub(super) fn arrays(s: &Stmt, found: &mut Vec<Array>) {
         });
     }
     s.blocks().flatten().for_each(|s| arrays(s, found));
-}
-
-/// The threads that run a loop over blocks. Loops go on by as many as there are, so these are a
-/// choice of speed.
-fn shape(s: &Stmt) -> Shape {
-    let mut most = Most::default();
-    most.of(s, false);
-    let (warps, threads) = (most.warps, most.threads);
-    let width = threads.clamp(1, WARP) as u64;
-    let width = width.next_power_of_two() as i64;
-    let shape = |threads: i64, width: i64| Shape {
-        threads: ((threads + WARP - 1) / WARP * WARP).clamp(WARP, MOST),
-        width,
-    };
-    match warps {
-        None => shape(if threads == 0 { WARP } else { threads.min(MOST) }, WARP),
-        // Nothing for the other threads of a warp to do.
-        Some(warps) if threads == 0 => shape(warps, 1),
-        Some(warps) => shape(warps.saturating_mul(width), width),
-    }
-}
-
-/// The most iterations of loops over warps, if there are any, and over threads.
-#[derive(Default)]
-struct Most {
-    warps: Option<i64>,
-    threads: i64,
-}
-
-impl Most {
-    fn of(&mut self, s: &Stmt, in_warp: bool) {
-        let mut inside = in_warp;
-        match s {
-            Stmt::Parallel { unit: Unit::Warp, lo, hi, .. } => {
-                let count = count(lo, hi).unwrap_or(USUAL / WARP);
-                self.warps = Some(self.warps.unwrap_or(0).max(count));
-                inside = true;
-            }
-            Stmt::Parallel { unit: Unit::Thread, lo, hi, .. } => {
-                let usual = if in_warp { WARP } else { USUAL };
-                self.threads = self.threads.max(count(lo, hi).unwrap_or(usual));
-            }
-            _ => {}
-        }
-        s.blocks().flatten().for_each(|s| self.of(s, inside));
-    }
-}
-
-/// How many values there are at most between bounds, where constants tell.
-fn count(lo: &Expr, hi: &Expr) -> Option<i64> {
-    let from = match lo {
-        Expr::Const(c) => c.as_i64(),
-        _ => 0,
-    };
-    Some(most(hi)?.checked_sub(from)?.max(1))
-}
-
-/// What an index is about at most; what is subtracted from it counts as 0.
-fn most(e: &Expr) -> Option<i64> {
-    bounded(e, &|_| true)
-}
-
-/// What an index is at most, if these variables are not negative.
-pub(super) fn surely_most(e: &Expr, counted: &[Var]) -> Option<i64> {
-    bounded(e, &|e| is_counted(e, counted))
-}
-
-/// What an index is at most, where `counts` tells what is not negative.
-fn bounded(e: &Expr, counts: &dyn Fn(&Expr) -> bool) -> Option<i64> {
-    let most = |e: &Expr| bounded(e, counts);
-    match e {
-        Expr::Const(c) => Some(c.as_i64()),
-        Expr::Binary(BinaryOp::Min, a, b) => match (most(a), most(b)) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (one, other) => one.or(other),
-        },
-        Expr::Binary(BinaryOp::Max, a, b) => Some(most(a)?.max(most(b)?)),
-        Expr::Binary(BinaryOp::Add, a, b) => most(a)?.checked_add(most(b)?),
-        Expr::Binary(BinaryOp::Sub, a, b) if counts(b) => most(a),
-        Expr::Binary(BinaryOp::Div, a, b) => match &**b {
-            Expr::Const(c) if c.as_i64() > 0 => Some(most(a)?.max(0) / c.as_i64()),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// Whether an index is made of what is not negative.
-fn is_counted(e: &Expr, counted: &[Var]) -> bool {
-    match e {
-        Expr::Const(c) => c.as_i64() >= 0,
-        Expr::Var(v) => counted.contains(v),
-        Expr::Binary(BinaryOp::Add | BinaryOp::Mul, a, b) => {
-            is_counted(a, counted) && is_counted(b, counted)
-        }
-        _ => false,
-    }
 }

@@ -5,22 +5,27 @@
 //! ```
 //!
 //! Five-point stencils, random and power-law matrices and tensors of 240 MB and more, small ones with
-//! `--quick`. Beside each time stand what the bytes that a kernel has to read and write at least once
-//! take at the rate of a copy, what its gathers alone take, and what cuSPARSE takes, by CuPy and
-//! PyTorch, where Python (`$TAMIS_PYTHON`, else `python3`) has them.
+//! `--quick`. Operands and results are on the device. What is timed is a row of calls between two events of
+//! the device, of Tamis and of others alike, and then a call by the host's clock, to the end of what it
+//! computes. Beside that stand what the bytes that a kernel has to read and write at least once take at the
+//! rate of a copy, what its gathers alone take, and what cuSPARSE takes, by CuPy and PyTorch, where Python
+//! (`$TAMIS_PYTHON`, else `python3`) has them.
 
 mod inputs;
 mod peers;
 
 use inputs::{Pattern, Size};
 use std::process::ExitCode;
+use std::time::Instant;
+use tamis::gpu::{DeviceTensor, to_device};
 use tamis::{Backend, Code, Diagnostic, Duplicates, Kernel, Options, Tensor, format};
-use tamis_cuda::device::last_milliseconds;
 use tamis_cuda::limits::Limits;
-use tamis_cuda::resident;
+use tamis_cuda::stream;
 
-/// How often each kernel is timed; the median counts.
+/// How often rows of calls are timed; the median counts.
 const RUNS: usize = 9;
+/// The calls of a row.
+const CALLS: usize = 10;
 
 /// An operation on a sparse operand A, in compressed rows or fibers.
 struct Operation {
@@ -121,8 +126,10 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    println!("| kernel | input | entries | ms | GB/s | / copy | / gather | / cuSPARSE | by |");
-    println!("|---|---|---|---|---|---|---|---|---|");
+    println!(
+        "| kernel | input | entries | ms | ms, a call | GB/s | / copy | / gather | / cuSPARSE | by |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
     let mut failed = false;
     for pattern in Pattern::ALL {
         // Operations on the same operand stand beside each other.
@@ -165,8 +172,8 @@ fn yardsticks(backend: Backend) -> Result<Option<(Limits, f64)>, Diagnostic> {
     let limits = Limits::new()?;
     let copied = limits.copied()?;
     println!(
-        "{}, {}, {} processors; a copy reads and writes {copied:.0} GB/s\n",
-        device.name, device.architecture, device.processors
+        "{}, sm_{}, {} processors; a copy reads and writes {copied:.0} GB/s\n",
+        device.name, device.capability, device.processors
     );
     Ok(Some((limits, copied)))
 }
@@ -208,34 +215,58 @@ fn race(
     let expected = &expected[0].1;
     options.backend = backend;
     let kernel = Kernel::compile(operation.text, &operands, &options)?;
-    let call = || match known {
-        true => kernel.compute(&operands, &[(&result, expected)]),
-        false => kernel.run(&operands),
-    };
-    let resident = tensors.iter().map(|(_, tensor)| match backend {
-        Backend::Cuda => resident::to_device(tensor),
-        _ => Ok(resident::hold(tensor)),
-    });
-    let resident = resident.collect::<Result<Vec<_>, _>>()?;
-    let mut times = vec![];
-    for _ in 0..if backend == Backend::Cuda { RUNS } else { 2 } {
-        let results = call()?;
-        times.push(last_milliseconds().unwrap_or(f32::NAN));
-        check(&results[0].1, expected)?;
-    }
-    times.sort_by(f32::total_cmp);
-    let ms = times[times.len() / 2];
-    let moved: usize = tensors.iter().map(|(_, t)| t.bytes()).sum::<usize>() + expected.bytes();
-    drop(resident);
     let line = format!("| {} | {} | {entries} | ", operation.name, pattern.name());
-    let Some((limits, copied)) = yardsticks else { return Ok(line + "- | - | - | - | - | - |") };
+    let Some((limits, copied)) = yardsticks else {
+        let results = match known {
+            true => kernel.compute(&operands, &[(&result, expected)]),
+            false => kernel.run(&operands),
+        };
+        check(&results?[0].1, expected)?;
+        return Ok(line + "- | - | - | - | - | - | - |");
+    };
+    let [ms, alone] = timed(&kernel, &operands, (&result, expected), known)?;
+    let moved: usize = tensors.iter().map(|(_, t)| t.bytes()).sum::<usize>() + expected.bytes();
     let rate = moved as f64 / f64::from(ms) / 1e6;
     let gathered = match gathered(operation, &operands, limits)? {
         0.0 => "-".to_owned(),
         least => format!("{:.2}", least / ms),
     };
     let peers = beside(operation, &operands, expected, ms);
-    Ok(line + &format!("{ms:.3} | {rate:.0} | {:.2} | {gathered} | {peers}", rate / copied))
+    let copied = rate / copied;
+    Ok(line + &format!("{ms:.3} | {alone:.3} | {rate:.0} | {copied:.2} | {gathered} | {peers}"))
+}
+
+/// The milliseconds of a call on the device: of many in a row by its clock, and of one by the host's.
+fn timed(
+    kernel: &Kernel,
+    operands: &[(&str, &Tensor)],
+    (result, expected): (&str, &Tensor),
+    known: bool,
+) -> Result<[f32; 2], Diagnostic> {
+    let on_device = operands.iter().map(|(_, tensor)| to_device(tensor));
+    let on_device = on_device.collect::<Result<Vec<DeviceTensor>, Diagnostic>>()?;
+    let names = operands.iter().map(|(name, _)| *name);
+    let operands: Vec<(&str, &DeviceTensor)> = names.zip(&on_device).collect();
+    let entries = known.then(|| to_device(expected)).transpose()?;
+    let call = || match &entries {
+        Some(entries) => kernel.compute_on_device(&operands, &[(result, entries)]),
+        None => kernel.run_on_device(&operands),
+    };
+    check(&call()?[0].1.from_device()?, expected)?;
+    let (mut rows, mut alone) = (vec![], vec![]);
+    for _ in 0..RUNS {
+        let row = || (0..CALLS).try_for_each(|_| call().map(drop));
+        rows.push(stream::elapsed(row)? / CALLS as f32);
+        let start = Instant::now();
+        let results = call()?;
+        results.iter().try_for_each(|(_, result)| result.wait())?;
+        alone.push(start.elapsed().as_secs_f32() * 1e3);
+    }
+    check(&call()?[0].1.from_device()?, expected)?;
+    Ok([rows, alone].map(|mut times| {
+        times.sort_by(f32::total_cmp);
+        times[times.len() / 2]
+    }))
 }
 
 /// The milliseconds that the gathers of an operation take alone.

@@ -1,6 +1,6 @@
 """cuSPARSE through CuPy and PyTorch: OPERATION FOLDER NAME=SHAPE ..., a line `package ms sum` each.
 
-What cuSPARSE does is timed as a caller of the package has it. The sampled product of cuSPARSE does
+What cuSPARSE does is timed as a caller of the package has it: a row of calls between two events. The sampled product of cuSPARSE does
 not multiply by the values of the pattern, so that is not timed.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 
 TYPES = {"i32": np.int32, "i64": np.int64, "f64": np.float64}
 RUNS = 9
+CALLS = 10
 
 
 def array(folder, name, part):
@@ -32,12 +33,13 @@ def operands(folder, shapes):
 
 
 def milliseconds(call, event):
-    """The median of several calls between two events of the device, and the last result."""
+    """Pairs of events of the device with a row of calls between, and the last result."""
     times = []
     for _ in range(RUNS + 2):
         start, end = event(), event()
         start.record()
-        result = call()
+        for _ in range(CALLS):
+            result = call()
         end.record()
         times.append((start, end))
         end.synchronize()
@@ -63,7 +65,7 @@ def with_cupy(operation, given):
     times, result = milliseconds(call, cupy.cuda.Event)
     values = result.data if sparse.issparse(result) else result
     elapsed = [cupy.cuda.get_elapsed_time(start, end) for start, end in times]
-    return statistics.median(elapsed), float(values.sum())
+    return statistics.median(elapsed) / CALLS, float(values.sum())
 
 
 def with_torch(operation, given):
@@ -90,7 +92,8 @@ def with_torch(operation, given):
     values = result.values() if sparse else result
     if operation == "sddmm32":
         values = values * a.values()
-    return statistics.median(start.elapsed_time(end) for start, end in times), float(values.sum())
+    elapsed = [start.elapsed_time(end) for start, end in times]
+    return statistics.median(elapsed) / CALLS, float(values.sum())
 
 
 def main():

@@ -1,0 +1,141 @@
+//! How the kernels of a function are started: what they take, and what is allocated after them.
+//!
+//! ```text
+//! compute_y_1(A1_size, tamis_lengths)       y_at, y_edge are allocated after it, unless the host knows how long
+//! compute_y_2(A2_pos, A1_size, pA1_begins)  leaves a table that follows from A2_pos alone
+//! ```
+
+use super::kernel::needed;
+use super::plan::{Kind, Step, arrays, changed, fails, kernel_name, steps};
+use crate::backend::c::names;
+use crate::ids::{Array, Id, Var};
+use crate::ir::number::Used;
+use crate::ir::{Function, Param, Role, Stmt};
+use std::collections::BTreeSet;
+
+/// The kernels of a function, in the order in which they run.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Kernels {
+    /// One after another.
+    pub launches: Vec<Launch>,
+    /// Arrays that they share.
+    pub common: Vec<Array>,
+}
+
+/// How a kernel is started.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Launch {
+    /// Its name in the text.
+    pub name: String,
+    /// The threads of each block.
+    pub threads: u32,
+    /// Whether any number of blocks may run it, or only one.
+    pub many: bool,
+    /// What it takes, in order.
+    pub arguments: Vec<Argument>,
+    /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
+    pub reserves: Vec<Array>,
+    /// How it finds out these lengths, which the host may do as well: see [`lengths`](super::lengths()).
+    pub lengths: Vec<Stmt>,
+    /// What it leaves, if operands alone decide that, for kernels after it and other calls.
+    pub table: Option<Table>,
+}
+
+/// What a kernel takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Argument {
+    /// A parameter of the function, by its value.
+    Scalar(Var),
+    /// An array of the function, by its address.
+    Array(Array),
+    /// The address of an `int` that gets the status if the kernel fails.
+    Status,
+    /// The address of 64-bit integers for the lengths of arrays.
+    Lengths,
+}
+
+/// Arrays that kernels share and one of them fills by operands alone.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// The arrays.
+    pub arrays: Vec<Array>,
+    /// What is read of operands.
+    pub inputs: Vec<Array>,
+}
+
+impl Launch {
+    /// Whether the kernel may end the call.
+    pub fn fails(&self) -> bool {
+        self.arguments.contains(&Argument::Status)
+    }
+}
+
+/// How a function runs on a GPU; or, in words, why it runs on the host.
+pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
+    let names = names::functions(functions);
+    let of = |(function, name): (&&Function, String)| {
+        let steps = steps(function)?;
+        let launches = steps.iter().enumerate().map(|(k, step)| Launch {
+            name: kernel_name(&name, k),
+            threads: step.shape.threads as u32,
+            many: matches!(step.kind, Kind::Grid | Kind::Fill),
+            arguments: arguments(function, step),
+            reserves: step.reserves(),
+            lengths: if step.kind == Kind::Lengths { needed(step) } else { vec![] },
+            table: table(function, &steps, k),
+        });
+        Ok(Kernels { launches: launches.collect(), common: common(function) })
+    };
+    functions.iter().zip(names).map(of).collect()
+}
+
+/// What a kernel takes: of the function's parameters and the arrays that its kernels share what it
+/// uses, then where it leaves what the host is to know.
+pub(super) fn arguments(function: &Function, step: &Step) -> Vec<Argument> {
+    let body = needed(step);
+    let mut used = Used::none(function.vars.len(), function.arrays.len());
+    used.block(&body);
+    let mut touched = vec![];
+    body.iter().for_each(|s| arrays(s, &mut touched));
+    let named = step.reserves();
+    let is_used = |array: &Array| {
+        let count = |list: &[Array]| list.iter().filter(|a| *a == array).count();
+        count(&touched) > count(&named)
+    };
+    let mut arguments = vec![];
+    for param in &function.params {
+        match param {
+            Param::Scalar(v) if used.vars[v.index()] => arguments.push(Argument::Scalar(*v)),
+            Param::Array(array) if is_used(array) => arguments.push(Argument::Array(*array)),
+            _ => {}
+        }
+    }
+    arguments.extend(common(function).into_iter().filter(is_used).map(Argument::Array));
+    arguments.extend(fails(&body).then_some(Argument::Status));
+    arguments.extend((!named.is_empty()).then_some(Argument::Lengths));
+    arguments
+}
+
+/// The arrays that kernels of a function share.
+fn common(function: &Function) -> Vec<Array> {
+    let arrays = function.arrays.enumerate();
+    arrays.filter(|(_, a)| a.role == Role::Common).map(|(id, _)| id).collect()
+}
+
+/// What a kernel leaves, if operands alone decide that and nobody else writes to it.
+fn table(function: &Function, steps: &[Step], k: usize) -> Option<Table> {
+    let is = |array: &Array, role: Role| function.arrays[*array].role == role;
+    let step = &steps[k];
+    let own: BTreeSet<Array> = step.own.iter().flat_map(changed).collect();
+    let others = (0..steps.len()).filter(|&other| other != k);
+    let elsewhere =
+        others.flat_map(|other| &steps[other].own).filter(|s| !matches!(s, Stmt::Reserve { .. }));
+    let elsewhere: Vec<Array> = elsewhere.flat_map(changed).collect();
+    let alone = own.iter().all(|a| is(a, Role::Common) && !elsewhere.contains(a));
+    let mut used = vec![];
+    needed(step).iter().for_each(|s| arrays(s, &mut used));
+    let inputs: BTreeSet<Array> = used.into_iter().filter(|a| !own.contains(a)).collect();
+    let told = inputs.iter().all(|a| is(a, Role::Input)) && !fails(&step.own);
+    let kept = step.kind == Kind::Grid && !own.is_empty() && alone && told;
+    kept.then(|| Table { arrays: own.into_iter().collect(), inputs: inputs.into_iter().collect() })
+}

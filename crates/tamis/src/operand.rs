@@ -1,0 +1,160 @@
+//! What kernels are compiled and called for: tensors on the host or on the device, by name.
+
+use crate::kernel::{Options, Parts};
+use crate::scattered;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Display;
+use tamis_core::cin;
+use tamis_core::datatype::IndexWidth;
+use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::format::Storage;
+use tamis_core::ids::{IdVec, IndexVar, TensorId};
+use tamis_core::legalise::Request;
+use tamis_core::notation::Program;
+use tamis_cuda::tensor::DeviceTensor;
+use tamis_runtime::{Tensor, longest_row};
+
+/// A tensor, wherever it is.
+pub(crate) trait Operand: Clone {
+    /// The dimension of each mode.
+    fn dims(&self) -> &[u64];
+    /// How it is stored.
+    fn storage(&self) -> &Storage;
+    /// How many values are stored.
+    fn stored(&self) -> usize;
+    /// How many entries the longest row has, if that can be found out.
+    fn longest_row(&self) -> Option<u64>;
+}
+
+impl Operand for Tensor {
+    fn dims(&self) -> &[u64] {
+        self.dims()
+    }
+    fn storage(&self) -> &Storage {
+        self.storage()
+    }
+    fn stored(&self) -> usize {
+        self.vals().len()
+    }
+    fn longest_row(&self) -> Option<u64> {
+        Some(longest_row(self))
+    }
+}
+
+impl Operand for DeviceTensor {
+    fn dims(&self) -> &[u64] {
+        self.dims()
+    }
+    fn storage(&self) -> &Storage {
+        self.storage()
+    }
+    fn stored(&self) -> usize {
+        self.stored()
+    }
+    fn longest_row(&self) -> Option<u64> {
+        self.longest_row().ok()
+    }
+}
+
+/// The request that the core compiles.
+pub(crate) fn request<'p>(
+    program: &'p Program,
+    operands: &BTreeMap<TensorId, &impl Operand>,
+    dims: &IdVec<IndexVar, u64>,
+    options: &Options,
+) -> Result<Request<'p>, Diagnostic> {
+    let mut results = BTreeMap::new();
+    for (name, spec) in &options.results {
+        let id = operand(program, name)?;
+        let order = program.tensors[id].order;
+        if spec.format.order() != order {
+            let message = format!(
+                "the format {} has order {}, {name} has order {order}",
+                spec.format,
+                spec.format.order()
+            );
+            return Err(Diagnostic::new(Code::FormatOrder, message)
+                .help("choose a format with a level per mode"));
+        }
+        results.insert(id, scattered::written(spec));
+    }
+    let shapes = options.shapes.values().flatten();
+    let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);
+    Ok(Request {
+        program,
+        inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
+        results,
+        datatype: options.datatype,
+        dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
+        entries: operands.iter().map(|(&id, t)| (id, rounded(t.stored() as u64))).collect(),
+        longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(*t, options)?))).collect(),
+        width: IndexWidth::for_max(largest),
+        parallel: options.parts != Parts::Whole,
+        scheduled: !options.schedule.is_empty(),
+        apart: options.schedule.begins_apart(),
+        restored: BTreeSet::new(),
+    })
+}
+
+/// How many entries the longest row of an operand has, where schedules are chosen by that.
+pub(crate) fn longest(tensor: &impl Operand, options: &Options) -> Option<u64> {
+    let chosen = options.backend.target().gpu && options.schedule.is_empty();
+    chosen.then(|| tensor.longest_row().map(rounded)).flatten()
+}
+
+/// A dimension as choices of the compiler see it: kernels are shared by tensors of like size.
+pub(crate) fn rounded(dimension: u64) -> u64 {
+    dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
+}
+
+/// Refuses a pattern that is not stored as its result is.
+pub(crate) fn check_pattern(
+    name: &str,
+    pattern: &impl Operand,
+    target: &cin::Tensor,
+    dims: &IdVec<IndexVar, u64>,
+) -> Result<(), Diagnostic> {
+    if pattern.storage() != &target.storage {
+        return Err(other_pattern(name, pattern.storage(), &target.storage));
+    }
+    let shape: Vec<u64> = target.modes.iter().map(|&var| dims[var]).collect();
+    if pattern.dims() != shape {
+        let own = pattern.dims();
+        let message = format!("the pattern of {name} has dimensions {own:?}, {name} has {shape:?}");
+        return Err(Diagnostic::new(Code::DimensionMismatch, message)
+            .help("assemble the pattern for operands of these dimensions"));
+    }
+    Ok(())
+}
+
+pub(crate) fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display) -> Diagnostic {
+    let message = format!("the pattern of {name} is stored as {own}, {name} as {wanted}");
+    Diagnostic::new(Code::FormatProperty, message)
+        .help("compile the kernel for the format of the pattern, or convert the pattern")
+}
+
+pub(crate) fn missing(name: &str) -> Diagnostic {
+    Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
+        .help(format!("give {name} a value: a file, a generator or a tensor"))
+}
+
+/// The tensor of this name.
+pub(crate) fn operand(program: &Program, name: &str) -> Result<TensorId, Diagnostic> {
+    program.tensor(name).ok_or_else(|| {
+        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
+        Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
+            .help(format!("its tensors are {}", names.join(", ")))
+    })
+}
+
+/// The index variable of this name.
+pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagnostic> {
+    program.var(name).ok_or_else(|| {
+        let names: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
+        Diagnostic::new(
+            Code::UnknownVariable,
+            format!("the expression has no index variable named {name}"),
+        )
+        .help(format!("its index variables are {}", names.join(", ")))
+    })
+}
