@@ -15,6 +15,10 @@
 //! entries of the pattern, so that no list, guard or sort is needed (sparse tensor algebra with
 //! workspaces, section 6). What is gathered elsewhere is never read.
 
+mod sharing;
+
+pub use sharing::sharing;
+
 use crate::algebra::ReduceOp;
 use crate::cin::simplify::written;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};

@@ -7,7 +7,7 @@ use crate::ir::verify::assert_valid;
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
-use crate::schedule::{Schedule, not_by_lanes, schedule, schedule_on_gpu};
+use crate::schedule::{Found, Schedule, not_by_lanes, schedule, schedule_on_gpu};
 use crate::transform::{Obstacle, Target, obstacle, transform};
 
 /// A program, ready for a backend.
@@ -17,6 +17,9 @@ pub struct Compiled {
     pub program: cin::Program,
     /// The kernels as functions, in the order in which they run.
     pub functions: Vec<Lowered>,
+    /// The kernels without results that have the levels of operands, if there are such: what kernels of
+    /// other kinds are made of.
+    pub apart: Option<Box<cin::Program>>,
 }
 
 /// What happens on the way from notation to functions; `explain`, timing and tests watch it.
@@ -47,13 +50,14 @@ pub fn compile_watched(
     target: Target,
     watch: &mut dyn FnMut(Stage<'_>),
 ) -> Result<Compiled, Diagnostic> {
-    let program = match target.gpu && commands.is_empty() {
+    let (program, apart) = match target.gpu && commands.is_empty() {
         true => {
             let program = legalise(request)?;
             watch(Stage::Legalised(&program));
-            schedule_on_gpu(program, request).0
+            let OnGpu { program, apart, .. } = on_gpu(program, request);
+            (program, apart.map(|apart| Box::new(detached(apart.program))))
         }
-        false => scheduled(request, commands, watch)?,
+        false => (scheduled(request, commands, watch)?, None),
     };
     let program = detached(program);
     watch(Stage::Scheduled(&program));
@@ -65,7 +69,43 @@ pub fn compile_watched(
         watch(stage);
     });
     check_lanes(&program, &functions, &counted, commands)?;
-    Ok(Compiled { program, functions })
+    Ok(Compiled { program, functions, apart })
+}
+
+/// A program with loops on a GPU where the user gives no schedule.
+pub struct OnGpu {
+    /// The kernels.
+    pub program: cin::Program,
+    /// The schedule of each, or why it has none.
+    pub found: Vec<Found>,
+    /// The same without results that have the levels of operands, if there are such.
+    pub apart: Option<Box<OnGpu>>,
+}
+
+/// Gives the kernels of a program loops on a GPU. Results that have the entries of an operand are computed
+/// at its positions, if loops for that are found.
+pub fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
+    let mut others = vec![];
+    while let Some(shared) = kind::sharing(&program, &others) {
+        let (shared, found) = schedule_on_gpu(shared, request);
+        let without = |(kernel, found): (&cin::Kernel, &Found)| {
+            (kernel.like.is_some() && found.is_err()).then_some(kernel.result)
+        };
+        let refused: Vec<_> = shared.kernels.iter().zip(&found).filter_map(without).collect();
+        if refused.is_empty() {
+            let apart = Some(Box::new(OnGpu::apart(program, request)));
+            return OnGpu { program: shared, found, apart };
+        }
+        others.extend(refused);
+    }
+    OnGpu::apart(program, request)
+}
+
+impl OnGpu {
+    fn apart(program: cin::Program, request: &Request<'_>) -> OnGpu {
+        let (program, found) = schedule_on_gpu(program, request);
+        OnGpu { program, found, apart: None }
+    }
 }
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is
@@ -119,9 +159,10 @@ pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
     if kind == Kind::Fused {
         return compiled.clone();
     }
-    let program = kind::of_kind(compiled.program.clone(), kind);
+    let program = compiled.apart.as_deref().unwrap_or(&compiled.program);
+    let program = kind::of_kind(program.clone(), kind);
     let functions = functions(&program, target, &mut |_| {});
-    Compiled { program, functions }
+    Compiled { program, functions, apart: None }
 }
 
 /// The functions of kernels for a target. Their parameters do not depend on the target.
@@ -139,8 +180,9 @@ pub fn functions(
         let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
         assert_valid(&lowered.function, "lowering");
         watch(Stage::Lowered(&lowered));
-        let Lowered { function, bindings, chunks, host } = lowered;
-        let lowered = Lowered { function: transform(function, target), bindings, chunks, host };
+        let Lowered { function, bindings, chunks, host, like } = lowered;
+        let function = transform(function, target);
+        let lowered = Lowered { function, bindings, chunks, host, like };
         watch(Stage::Transformed(&lowered));
         functions.push(lowered);
     }

@@ -23,9 +23,10 @@ use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ids::{Array, Id, IdVec, IndexVar, TensorId, Var};
 use tamis_core::ir::{self, ArrayDecl, Param, Role, Status};
-use tamis_core::lower::{Binding, Lowered};
+use tamis_core::level::Part;
+use tamis_core::lower::{Binding, Like, Lowered};
 use tamis_runtime::disk_cache::Cache;
-use tamis_runtime::kernel::{failed, full_size};
+use tamis_runtime::kernel::{failed, full_size, size_like};
 
 /// So many times as many blocks are started as run at the same time, so that some may take longer.
 const WAVES: u32 = 8;
@@ -241,17 +242,33 @@ impl<'c> Running<'c> {
                 elements
             }
             Role::Output | Role::Shared => {
-                let pattern = self.call.values[self.call.id.index()].as_ref();
-                let size = match pattern {
-                    Some(pattern) => pattern.stored(),
-                    None => full_size(self.call.target, self.call.dims)?,
-                };
+                let size = self.size()?;
                 self.fresh(elem, size * parts(self.call.target.storage.datatype))?
             }
             Role::Result | Role::Local | Role::Common => return Ok(()),
         };
         self.places.insert(array, Place { elements, kept: false });
         Ok(())
+    }
+
+    /// How many values the result has, where that is known from the beginning.
+    fn size(&self) -> Result<usize, Diagnostic> {
+        let Call { target, id, lowered, values, dims } = self.call;
+        match (&values[id.index()], lowered.like) {
+            (Some(pattern), _) => Ok(pattern.stored()),
+            (None, Some(like)) => {
+                let last = self.levels_like(like).last();
+                let entries = last.and_then(|parts| parts[place(Part::Crd)].as_ref());
+                size_like(like, entries.map_or(0, |crd| crd.len), target, dims)
+            }
+            (None, None) => full_size(target, dims),
+        }
+    }
+
+    /// The levels that the result shares with an operand.
+    fn levels_like(&self, like: Like) -> &'c [Parts] {
+        let operand = self.call.values[like.operand.index()].as_ref();
+        &operand.expect("operands are computed first").levels()[..like.levels]
     }
 
     /// The array of an operand.
@@ -384,6 +401,9 @@ impl<'c> Running<'c> {
         Ok(match &self.call.values[self.call.id.index()] {
             Some(pattern) => pattern.with_values(vals),
             None => {
+                if let Some(like) = lowered.like {
+                    levels[..like.levels].clone_from_slice(self.levels_like(like));
+                }
                 let shape = target.modes.iter().map(|&var| self.call.dims[var]).collect();
                 DeviceTensor::of(shape, target.storage.clone(), levels, vals)
             }

@@ -229,6 +229,10 @@ impl DeviceTensor {
         self.levels.iter().flatten().flatten().chain([&self.vals])
     }
 
+    pub(crate) fn levels(&self) -> &[Parts] {
+        &self.levels
+    }
+
     pub(crate) fn part(&self, level: usize, part: Part) -> Option<&Elements> {
         self.levels[level][place(part)].as_ref()
     }

@@ -15,8 +15,8 @@ use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, LevelMap, Storage};
 use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::ir::{self, Param, Status};
-use tamis_core::level::Part;
-use tamis_core::lower::{Binding, Lowered};
+use tamis_core::level::{Header, Part};
+use tamis_core::lower::{Binding, Like, Lowered};
 
 /// A function of the imperative form, ready to call, on whichever backend.
 pub trait Executable: Send + Sync {
@@ -140,7 +140,7 @@ impl Call<'_> {
     pub(crate) fn whole(&self) -> Result<Tensor, Diagnostic> {
         let mut frame = self.frame(None)?;
         self.enter(&mut frame)?;
-        Ok(self.taken(&mut frame))
+        self.taken(&mut frame)
     }
 
     /// Calls the function.
@@ -169,7 +169,22 @@ impl Call<'_> {
         if let Some(pattern) = self.pattern() {
             return Ok(pattern.vals().len());
         }
-        full_size(self.target, self.dims)
+        match self.lowered.like {
+            Some(like) => size_like(like, self.entries_like(like), self.target, self.dims),
+            None => full_size(self.target, self.dims),
+        }
+    }
+
+    /// The levels that the result shares with an operand.
+    fn levels_like(&self, like: Like) -> &[LevelData] {
+        let operand = self.values[like.operand.index()].as_ref();
+        &operand.expect("operands are computed first").levels()[..like.levels]
+    }
+
+    /// How many entries these list.
+    fn entries_like(&self, like: Like) -> usize {
+        let last = self.levels_like(like).last();
+        last.and_then(|level| level.crd.as_ref()).map_or(0, Buffer::len)
     }
 
     /// Slots for the whole kernel. An output is written to `shared`, or to memory of its own.
@@ -237,7 +252,7 @@ impl Call<'_> {
     }
 
     /// The result's arrays out of the slots.
-    pub(crate) fn taken(&self, frame: &mut Frame) -> Tensor {
+    pub(crate) fn taken(&self, frame: &mut Frame) -> Result<Tensor, Diagnostic> {
         let storage = &self.target.storage;
         let mut levels = vec![LevelData::default(); storage.format.levels().len()];
         let mut vals = None;
@@ -256,13 +271,22 @@ impl Call<'_> {
         }
         let vals = vals.expect("every result has values");
         if let Some(pattern) = self.pattern() {
-            return with_values(pattern, vals);
+            return Ok(with_values(pattern, vals));
         }
         let shape = self.shape();
+        if let Some(like) = self.lowered.like {
+            for (own, level) in levels.iter_mut().zip(self.levels_like(like)) {
+                *own = level.kept()?;
+            }
+            // SAFETY: the levels are those of a valid tensor, and there is a value for each position.
+            return Ok(unsafe {
+                Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals)
+            });
+        }
         let positions = truncate(&mut levels, &storage.format, &shape);
         let vals = vals.truncated(positions).fitted();
         // SAFETY: generated code assembles valid tensors.
-        unsafe { Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals) }
+        Ok(unsafe { Tensor::from_parts_unchecked(shape, storage.clone(), levels, vals) })
     }
 
     /// The arrays that the kernel writes for its caller: the slot, the array, what it is.
@@ -293,6 +317,22 @@ fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
     target.modes.iter().map(|&v| dims[v]).collect()
 }
 
+/// How many elements a result has whose first levels are those of an operand, which list so many entries.
+///
+/// # Errors
+///
+/// If these are more than anyone has memory for.
+pub fn size_like(
+    like: Like,
+    entries: usize,
+    target: &cin::Tensor,
+    dims: &IdVec<IndexVar, u64>,
+) -> Result<usize, Diagnostic> {
+    let shape = shape(target, dims);
+    let headers = target.storage.format.headers(&shape, &|_| 0);
+    product(entries as u64, &headers[like.levels..]).ok_or_else(|| too_large(&shape))
+}
+
 /// How many elements a result has whose levels are all full.
 ///
 /// # Errors
@@ -301,9 +341,13 @@ fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
 pub fn full_size(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Result<usize, Diagnostic> {
     let shape = shape(target, dims);
     let headers = target.storage.format.headers(&shape, &|_| 0);
-    let size = headers.iter().try_fold(1u64, |n, level| n.checked_mul(level.size));
-    let size = size.filter(|&n| n <= i64::MAX as u64 / 16);
-    size.map(|n| n as usize).ok_or_else(|| too_large(&shape))
+    product(1, &headers).ok_or_else(|| too_large(&shape))
+}
+
+/// How many positions there are below so many.
+fn product(parents: u64, levels: &[Header]) -> Option<usize> {
+    let size = levels.iter().try_fold(parents, |n, level| n.checked_mul(level.size));
+    size.filter(|&n| n <= i64::MAX as u64 / 16).map(|n| n as usize)
 }
 
 /// Refuses results whose coordinates or blocks are beyond what their arrays can hold.

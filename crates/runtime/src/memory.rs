@@ -262,6 +262,19 @@ impl Buffer {
         }
     }
 
+    /// The same elements for longer than a call: what others lend may change afterwards, and is copied.
+    pub(crate) fn kept(&self) -> Result<Buffer, Diagnostic> {
+        if self.owner.is::<Malloc>() || self.is_empty() {
+            return Ok(self.clone());
+        }
+        let address = allocate(self.datatype, self.len)?;
+        // SAFETY: both have so many elements, and the new ones are nobody else's.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.address, address.cast(), self.bytes());
+            Ok(Buffer::from_malloc(address, self.len, self.datatype))
+        }
+    }
+
     /// The elements, if they are of this type.
     pub fn as_slice<T: Element>(&self) -> Option<&[T]> {
         if T::DATATYPE != self.datatype {

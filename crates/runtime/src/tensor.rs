@@ -60,6 +60,15 @@ impl LevelData {
             Part::Mask => &mut self.mask,
         }
     }
+
+    /// The same arrays for another tensor; see [`Buffer::kept`].
+    pub(crate) fn kept(&self) -> Result<LevelData, Diagnostic> {
+        let mut level = LevelData::default();
+        for part in Part::ALL {
+            *level.part_mut(part) = self.part(part).map(Buffer::kept).transpose()?;
+        }
+        Ok(level)
+    }
 }
 
 impl Numbers for Buffer {

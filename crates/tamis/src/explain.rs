@@ -18,8 +18,8 @@ use tamis_core::kind;
 use tamis_core::legalise::{Request, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
-use tamis_core::pipeline;
-use tamis_core::schedule::{self, Found, Schedule, schedule_on_gpu};
+use tamis_core::pipeline::{self, OnGpu, on_gpu};
+use tamis_core::schedule::{self, Found, Schedule};
 use tamis_core::transform::Target;
 
 /// A stage of compilation.
@@ -236,7 +236,11 @@ impl<'p> Explanation<'p> {
         if !self.schedule.is_empty() {
             return Ok(String::new());
         }
-        let (program, found) = schedule_on_gpu(legalise(&self.request)?, &self.request);
+        let mut on_gpu = on_gpu(legalise(&self.request)?, &self.request);
+        if let (true, Some(apart)) = (self.kind != Kind::Fused, on_gpu.apart.take()) {
+            on_gpu = *apart;
+        }
+        let OnGpu { program, found, .. } = on_gpu;
         let named = program.kernels.iter().zip(found);
         let line = |(kernel, found): (&cin::Kernel, Found)| {
             let name = program.name(kernel);

@@ -120,7 +120,7 @@ impl Form {
                 true => values[place].take(),
                 false => None,
             };
-            if kernel.kind != Kind::Compute {
+            if !kernel.has_pattern() {
                 waste::refuse_copy(program, kernel, &|id| Ok(values[id.index()].clone()))?;
             }
             let tensor = self.call(kernel.result, lowered, executable.as_ref(), &values, dims)?;

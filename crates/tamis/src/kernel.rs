@@ -305,7 +305,8 @@ impl Kernel {
     pub(crate) fn named<T>(&self, mut values: Vec<Option<T>>) -> Vec<(String, T)> {
         let mut results: Vec<(String, T)> = vec![];
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
-            if let (Role::Result(source), Some(value)) = (tensor.role, values[id.index()].take()) {
+            let Role::Result(source) = tensor.role else { continue };
+            if let Some(value) = values[id.index()].take() {
                 let name = self.program.tensors[source].name.clone();
                 results.retain(|(other, _)| *other != name);
                 results.push((name, value));

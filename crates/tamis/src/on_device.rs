@@ -162,7 +162,7 @@ impl Running<'_> {
             true => values[place].take(),
             false => None,
         };
-        if kernel.kind != Kind::Compute {
+        if !kernel.has_pattern() {
             let value = |id: TensorId| {
                 values[id.index()].as_ref().map(|v| v.on_host(self.stream)).transpose()
             };

@@ -135,7 +135,7 @@ fn loops(case: &Case) -> Result<Loops, Diagnostic> {
     let mut options = case.options(Backend::Interpreter)?;
     options.parts = Parts::OfElements(1);
     let kernel = Kernel::compile(&case.text, &operands, &options)?;
-    let Compiled { program, functions } = kernel.compiled();
+    let Compiled { program, functions, .. } = kernel.compiled();
     let mut results = program.tensors.iter().filter(|t| matches!(t.role, Role::Result(_)));
     let sparse = results.any(|t| !t.storage.format.is_full());
     let whole = |f: &Lowered| f.chunks.as_ref().err().copied();

@@ -67,7 +67,12 @@ fn results_are_those_of_the_processor() {
         let programs: &[(&str, &[(&str, &str)])] = &[
             ("y(i) = A(i,j) * x(j)", &[("y", "dense")]),
             ("C(i,j) = A(i,k) * A(k,j) * x(j)", &[("C", "csr")]),
+            ("C(i,j) = A(i,j) * x(j)", &[("C", "csr")]),
             ("C(i,j) = A(i,j) * x(j)", &[("C", "dcsr")]),
+            (
+                "C(i,j) = A(i,j) * x(i) * x(j); y(i) = C(i,j) * x(j)",
+                &[("C", "csr"), ("y", "dense")],
+            ),
             ("C(i,j) = A(i,j) * x(j)", &[("C", "dok")]),
             ("C(i,j) = A(j,i) * x(j)", &[("C", "csr")]),
             ("y(j) = A(i,j) * x(i)", &[("y", "sparse")]),
@@ -89,6 +94,34 @@ fn results_are_those_of_the_processor() {
         let other = Kernel::compile("y(i) = x(i)", &[("x", &x)], &Options::default()).unwrap();
         let refused = other.run_on_device(&[("x", &to_device(&x).unwrap())]).err().unwrap();
         assert_eq!(refused.code, Code::UnsupportedBackend);
+        gpu::release();
+    });
+    assert_nothing_left(report);
+}
+
+/// A result with the entries of an operand takes over its arrays, and the operand may go first. Its entries may be asked for without values, and others may be given.
+#[test]
+fn results_take_over_levels() {
+    let report = alone("results_take_over_levels", || {
+        let (a, x) = (matrix(1.0), vector());
+        let (text, csr) = ("C(i,j) = A(i,j) * x(j)", [("C", "csr")]);
+        let both: Operands<'_> = &[("A", &a), ("x", &x)];
+        let expected = expected(text, both, &csr);
+        let kernel = Kernel::compile(text, both, &options(Backend::Cuda, &csr)).unwrap();
+        assert!(kernel.compiled().functions[0].like.is_some());
+        let tensors = copied(both);
+        let result = kernel.run_on_device(&pairs(both, &tensors)).unwrap().remove(0).1;
+        drop(tensors);
+        assert_eq!(bits(&result.from_device().unwrap()), bits(&expected));
+        drop(result);
+        let pattern = kernel.assemble(both).unwrap().remove(0).1;
+        assert_eq!(pattern.nnz(), expected.nnz());
+        let computed = kernel.compute(both, &[("C", &pattern)]).unwrap().remove(0).1;
+        assert_eq!(bits(&computed), bits(&expected));
+        let vals = vec![0.0; 2];
+        let fewer = Tensor::csr([5, 5], vec![0, 1, 1, 2, 2, 2], vec![3, 1], vals).unwrap();
+        let computed = kernel.compute(both, &[("C", &fewer)]).unwrap().remove(0).1;
+        assert_eq!(computed.nnz(), 2);
         gpu::release();
     });
     assert_nothing_left(report);

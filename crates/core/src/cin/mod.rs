@@ -56,6 +56,8 @@ pub struct Kernel {
     pub result: TensorId,
     /// What of it the kernel computes.
     pub kind: Kind,
+    /// The operand whose entries the result has, if its values are computed at the operand's positions.
+    pub like: Option<TensorId>,
     /// The type in which it computes.
     pub compute: DataType,
     /// The loops.
@@ -134,6 +136,11 @@ impl Tag {
 }
 
 impl Kernel {
+    /// Whether the caller says which entries the result has.
+    pub fn has_pattern(&self) -> bool {
+        self.kind == Kind::Compute && self.like.is_none()
+    }
+
     /// Whether a GPU is to run some loop.
     pub fn is_for_gpu(&self) -> bool {
         self.tags.values().any(|tag| tag.gpu().is_some())
@@ -266,6 +273,12 @@ pub enum Role {
 }
 
 impl Program {
+    /// How many leading levels of a tensor there are to the last one that lists entries.
+    pub fn listed_levels(&self, tensor: TensorId) -> usize {
+        let levels = self.storage(tensor).format.levels();
+        levels.iter().rposition(|level| !level.kind.properties().full).map_or(0, |last| last + 1)
+    }
+
     /// A new tensor under a name that no other has.
     pub fn declare(
         &mut self,

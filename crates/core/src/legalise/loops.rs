@@ -57,6 +57,7 @@ impl Legaliser<'_> {
         Kernel {
             result,
             kind: Kind::Fused,
+            like: None,
             compute,
             body,
             scatter,

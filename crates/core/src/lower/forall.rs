@@ -213,7 +213,8 @@ impl Lowerer<'_> {
         for (it, position) in present {
             let end = it.segmented.then(|| ir::Expr::Var(self.segment_end(*position)));
             let position = ir::Expr::Var(*position);
-            scope.reach(&it.access, Reached { levels: it.level + 1, position, end });
+            let reached = Reached { levels: it.level + 1, position, end };
+            self.reach(&it.access, reached, &mut scope);
         }
         let code = match level {
             Some(level) => {

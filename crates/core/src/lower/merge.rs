@@ -47,7 +47,8 @@ impl Lowerer<'_> {
                 // What has the entries of the pattern has no others.
                 let it = &nest.iterators[point.present.trailing_zeros() as usize];
                 let all = nest.lattice.points.len() == 1 && it.kind.properties().compact;
-                covers = all && self.is_pattern(&it.access) && code.covers;
+                let own = self.is_pattern(&it.access) || self.is_like(&it.access, it.level);
+                covers = all && own && code.covers;
             } else {
                 stmts.extend(self.start(nest, point.present & !started));
                 stmts.push(self.together(nest, point));

@@ -35,6 +35,7 @@ mod heap;
 mod host;
 mod join;
 mod lead;
+mod like;
 mod local;
 mod merge;
 mod parallel;
@@ -61,7 +62,7 @@ mod workspace;
 pub use chunk::{Chunks, Cut, Whole};
 pub use host::Host;
 pub use join::Join;
-pub use signature::{Binding, Lowered};
+pub use signature::{Binding, Like, Lowered};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};
@@ -133,8 +134,9 @@ impl<'p> Lowerer<'p> {
             None => parallel::marked(&self.units, body),
             Some(_) => parallel::in_order(body),
         };
+        let like = self.like();
         let chunks = self.interval.map(|interval| interval.chunks).ok_or(self.whole);
-        Ok(signature::finish(self.builder, body, chunks, host))
+        Ok(signature::finish(self.builder, body, chunks, host, like))
     }
 }
 
@@ -206,6 +208,8 @@ struct Scope {
     reached: Vec<(Access, Reached)>,
     /// How far the loops have descended the levels that the result stores in order.
     result: Reached,
+    /// The position at the last of an operand's levels that the result has.
+    like: Option<ir::Expr>,
     /// The loops around.
     loops: Vec<IndexVar>,
     /// Those of them that may visit a coordinate again: over entries of an operand that repeats
@@ -409,6 +413,10 @@ impl Lowerer<'_> {
         }
         if self.is_workspace(tensor) {
             self.allocate_local(tensor, &arrays);
+        }
+        if let (Some(like), true) = (self.like(), result.is_some()) {
+            let levels = self.arrays(like.operand).levels;
+            arrays.levels[..like.levels].clone_from_slice(&levels[..like.levels]);
         }
         self.tensors.insert(tensor, arrays.clone());
         arrays

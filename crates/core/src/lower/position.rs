@@ -102,7 +102,7 @@ impl Lowerer<'_> {
         }
         let reached = Reached { levels: at.last + 1, position: here.clone(), end: None };
         self.recover_levels(&at, here, scope, bound);
-        scope.reach(&at.access, reached);
+        self.reach(&at.access, reached, scope);
         true
     }
 
@@ -118,12 +118,23 @@ impl Lowerer<'_> {
         let arrays = self.arrays(at.access.tensor);
         let levels = program.storage(at.access.tensor).format.levels();
         let vars = program.level_vars(at.access.tensor, &at.access.indices);
+        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
         for k in (at.first..=at.last).rev() {
+            if self.is_shared_level(&at.access, k) {
+                scope.like = Some(position.clone());
+            }
+            if k < needed {
+                // It has no value, and nobody asks for one.
+                let index = self.index(vars[k]);
+                scope.bound.insert(vars[k], index);
+                continue;
+            }
             let level = &arrays.levels[k];
             let full = levels[k].kind.properties().full;
             let here = position.clone();
             let parent = match (full, levels[k].kind.properties().branchless) {
                 _ if k == at.first => scope.reached(&at.access).position,
+                _ if k == needed => int(0),
                 (true, _) => binary(BinaryOp::Div, position, level.size.clone()),
                 (_, true) => position,
                 _ => Expr::Var(self.tracked(at, k, position, &mut bound.stmts)),
@@ -192,7 +203,8 @@ impl Lowerer<'_> {
         let (lo, _) = self.stretch(&at, at.last, scope);
         let mut position = add(first, lo);
         let mut stmts = vec![];
-        for k in (at.first + 1..=at.last).rev() {
+        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
+        for k in (needed + 1..=at.last).rev() {
             let p = levels[k].kind.properties();
             position = match (p.full, p.branchless) {
                 (true, _) => {
@@ -239,8 +251,9 @@ impl Lowerer<'_> {
     /// The levels whose positions are searched for, and the variables that hold them.
     pub(super) fn searched_levels(&mut self, var: IndexVar) -> Vec<(usize, Var)> {
         let Some(at) = self.counted_by(var) else { return vec![] };
+        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
         let levels = self.program.storage(at.access.tensor).format.levels();
-        let tracked = (at.first + 1..=at.last).filter(|&k| {
+        let tracked = (needed + 1..=at.last).filter(|&k| {
             let p = levels[k].kind.properties();
             !p.full && !p.branchless
         });

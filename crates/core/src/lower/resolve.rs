@@ -27,7 +27,7 @@ impl Lowerer<'_> {
                 prefix.extend(located.stmts);
                 let Some(found) = located.found else {
                     let p = self.held(&access, located.reached, &mut prefix);
-                    scope.reach(&access, p);
+                    self.reach(&access, p, &mut scope);
                     continue;
                 };
                 let split = self.split(&access, located.reached, found, s, &scope);
@@ -66,7 +66,7 @@ impl Lowerer<'_> {
         let mut below = scope.clone();
         let mut then = vec![];
         let reached = self.held(access, reached, &mut then);
-        below.reach(access, reached);
+        self.reach(access, reached, &mut below);
         let present = self.resolved(s, below);
         then.extend(present.stmts);
         let absent = match self.facts.without(s, &|a| a == access) {

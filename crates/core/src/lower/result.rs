@@ -286,7 +286,7 @@ impl Lowerer<'_> {
                 stmts.extend(self.by_count(value, &mut scope));
             }
             Plan::Follow => {
-                let position = scope.reached(lhs).position;
+                let position = self.known_position(lhs, &mut scope, &mut stmts);
                 stmts.extend(self.written(lhs, position, op, value, &scope));
             }
         }

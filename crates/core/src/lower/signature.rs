@@ -20,6 +20,17 @@ pub struct Lowered {
     pub chunks: Result<Chunks, Whole>,
     /// Why the host runs it, where loops of it are on units of a GPU.
     pub host: Option<Host>,
+    /// Where the levels of the result are those of an operand.
+    pub like: Option<Like>,
+}
+
+/// The leading levels of a result that are those of an operand. Every element has a place below them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Like {
+    /// The operand.
+    pub operand: TensorId,
+    /// How many levels, of which the last has coordinates.
+    pub levels: usize,
 }
 
 /// What a parameter stands for.
@@ -55,6 +66,7 @@ pub(super) fn finish(
     body: Vec<Stmt>,
     chunks: Result<Chunks, Whole>,
     host: Option<Host>,
+    like: Option<Like>,
 ) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
@@ -72,6 +84,7 @@ pub(super) fn finish(
         bindings,
         chunks,
         host,
+        like,
     }
 }
 

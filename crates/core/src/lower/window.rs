@@ -172,6 +172,9 @@ impl Lowerer<'_> {
     /// element for each of these positions.
     pub(super) fn leaves_gaps(&self, nest: &Loop<'_>) -> bool {
         let Some(counted) = self.program.derived.position(nest.var) else { return false };
+        if self.counts_shared(counted) {
+            return false;
+        }
         let mut bodies = nest.lattice.points.iter().map(|point| written(&point.body));
         let modes = |tensor: TensorId| self.program.tensors[tensor].modes.iter();
         !bodies.all(|tensor| modes(tensor).any(|&mode| self.is_same(mode, counted)))

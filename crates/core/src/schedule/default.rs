@@ -8,10 +8,13 @@
 //! a = A(i,j) * B(i,j)           a part of a warp per row, whose sums are added up in order
 //! C(i,j) = A(i,j) * x(j)        C stored by rows: a warp per row, entries on its threads
 //! C(i,j) = A(i,j) + B(i,j)      the same: a thread per row
+//! C(i,j) = A(i,j) * x(j)        C with the entries of A: a thread per entry, or a part of a warp
 //! ```
 //!
 //! What there is of a rule is tried from the best down; the first schedule that can be applied is
 //! taken. A kernel for which there is none runs on the host.
+
+mod tiles;
 
 use super::accumulate::accumulate;
 use super::gpu::repeating;
@@ -35,15 +38,6 @@ const MOST_LANES: u64 = 32;
 const MOST_ROWS: u64 = 32;
 /// The threads of a block that have a row each, or an entry, or parts of rows.
 const THREADS: u64 = 256;
-/// Rows of so many entries, and so many times as many as there are on average, are not left to a part of
-/// a warp.
-const LONG: u64 = 1024;
-const SKEWED: u64 = 64;
-/// Positions of a block and of a thread where rows are cut into tiles.
-const TILES: [u64; 2] = [4096, 16];
-/// Positions of a block and of a warp where its threads have columns.
-const WIDE_TILES: [u64; 2] = [512, 64];
-
 /// The schedule of a kernel, or why none fits it.
 pub type Found = Result<String, String>;
 
@@ -85,6 +79,8 @@ struct Nest<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
     loops: Vec<IndexVar>,
+    /// So many of the outermost make up a row: all that the result shares with an operand, or one.
+    outer: usize,
     lhs: Access,
     inside: Inside,
     reads: Vec<Access>,
@@ -107,6 +103,7 @@ struct Names {
     warp: String,
     thread: String,
     row: String,
+    fiber: String,
     rest: String,
     fused: String,
     entry: String,
@@ -149,13 +146,18 @@ fn nest<'p>(
         warp: fresh("warp"),
         thread: fresh("thread"),
         row: fresh("row"),
+        fiber: fresh("fiber"),
         rest: fresh("rest"),
         fused: fresh("fused"),
         entry: fresh("entry"),
         column: fresh("column"),
     };
     let reads = kernel.body.reads().into_iter().cloned().collect();
-    Some(Nest { request, program, kernel, loops, lhs, inside, reads, names })
+    let outer = match kernel.like {
+        Some(_) => program.listed_levels(kernel.result),
+        None => 1,
+    };
+    Some(Nest { request, program, kernel, loops, outer, lhs, inside, reads, names })
 }
 
 impl Nest<'_> {
@@ -164,6 +166,9 @@ impl Nest<'_> {
         let derived = &self.program.derived;
         let plain = |v: &IndexVar| derived.map(*v).is_none() && derived.relation(*v).is_none();
         let mut found = vec![];
+        if self.kernel.like.is_some() {
+            return self.at_positions();
+        }
         if self.gathers_rows() {
             found.push(self.rows());
         }
@@ -184,6 +189,24 @@ impl Nest<'_> {
         let atomic: Vec<String> =
             in_order.map(|text| text.replace(", temporary)", ", atomics)")).collect();
         found.extend(atomic);
+        found
+    }
+
+    /// Schedules for results at the positions of an operand.
+    fn at_positions(&self) -> Vec<String> {
+        let inner = &self.loops[self.outer..];
+        let mut found = vec![];
+        match &self.inside {
+            Inside::Assignment => {
+                let column = inner.iter().rev().find(|v| self.is_column(**v));
+                found.extend(column.map(|&column| self.columns(column)));
+                let sum = inner.iter().rev().find(|v| !self.is_told(**v));
+                found.extend(sum.map(|&sum| self.sums(sum, true)));
+            }
+            Inside::Sum(vars) => found.extend(vars.last().map(|&k| self.inner_sum(k))),
+            Inside::More => {}
+        }
+        found.push(self.rows());
         found
     }
 
@@ -272,14 +295,28 @@ impl Nest<'_> {
 
     /// `split(i, block, warp, 8)`, of positions where an operand stores the coordinates.
     fn split_rows(&self, outer: &str, inner: &str, size: u64) -> String {
-        let (i, row) = (self.name(self.loops[0]), &self.names.row);
-        match self.sparse(self.loops[0]) {
+        let row = &self.names.row;
+        let (rows, fused) = self.fused(self.outer, &self.names.fiber);
+        match self.sparse(self.loops[self.outer - 1]) {
             Some(access) => {
                 let operand = crate::cin::print::access(self.program, access);
-                format!("pos({i}, {row}, {operand}); split({row}, {outer}, {inner}, {size})")
+                format!(
+                    "{fused}pos({rows}, {row}, {operand}); split({row}, {outer}, {inner}, {size})"
+                )
             }
-            None => format!("split({i}, {outer}, {inner}, {size})"),
+            None => format!("split({rows}, {outer}, {inner}, {size})"),
         }
+    }
+
+    /// The loop that so many of the outermost are fused to, with names like this, and how.
+    fn fused(&self, count: usize, name: &str) -> (String, String) {
+        let (mut text, mut outer) = (String::new(), self.name(self.loops[0]).to_owned());
+        for (k, v) in self.loops[1..count].iter().enumerate() {
+            let both = if k == 0 { name.to_owned() } else { format!("{name}_{}", k + 1) };
+            text += &format!("fuse({outer}, {}, {both}); ", self.name(*v));
+            outer = both;
+        }
+        (outer, text)
     }
 
     /// `parallelize(..)` of each unit.
@@ -304,7 +341,7 @@ impl Nest<'_> {
         let Names { block, warp, thread, rest, .. } = &self.names;
         let [warps, threads] = COLUMNS;
         let k = self.name(column);
-        let inner = self.loops[1..].iter().filter(|v| **v != column);
+        let inner = self.loops[self.outer..].iter().filter(|v| **v != column);
         let inner: String = inner.map(|v| format!(", {}", self.name(*v))).collect();
         let rows = self.split_rows(block, warp, warps);
         let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
@@ -330,7 +367,7 @@ impl Nest<'_> {
         };
         let (outer, inner): (Vec<IndexVar>, Vec<IndexVar>) = {
             let at = self.loops.iter().position(|v| *v == sum).unwrap_or(0);
-            (self.loops[1..at.max(1)].to_vec(), self.loops[at + 1..].to_vec())
+            (self.loops[self.outer..at.max(self.outer)].to_vec(), self.loops[at + 1..].to_vec())
         };
         let list = |vars: &[IndexVar]| -> String {
             vars.iter().map(|v| format!(", {}", self.name(*v))).collect()
@@ -376,59 +413,6 @@ impl Nest<'_> {
         let second = vars.len() == 2 && vars[1] == var;
         let rows = *self.request.dims.get(vars.first().filter(|_| second)?)?;
         Some(self.request.entries.get(&id)?.div_ceil(rows.max(1)))
-    }
-
-    /// An operand some of whose rows have far more entries than others, and how many of the outermost
-    /// loops are over its levels.
-    fn skewed(&self) -> Option<(&Access, usize)> {
-        let is_skewed = |access: &&Access| {
-            let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
-            let known = self.request.longest.get(&id).zip(self.request.entries.get(&id));
-            let vars = self.program.level_vars(access.tensor, &access.indices);
-            let rows = vars.first().and_then(|v| self.request.dims.get(v));
-            known.zip(rows).is_some_and(|((&longest, entries), rows)| {
-                longest >= LONG && longest >= SKEWED.saturating_mul(entries / rows.max(&1))
-            })
-        };
-        let found = self.reads.iter().find(is_skewed)?;
-        let vars = self.program.level_vars(found.tensor, &found.indices);
-        (vars.len() > 1 && self.loops.starts_with(&vars)).then_some((found, vars.len()))
-    }
-
-    /// Tiles of positions of such an operand, whose sums are added up in order.
-    fn tiles(&self) -> Option<String> {
-        let Names { block, warp, thread, row, rest, fused, entry, column: columns } = &self.names;
-        let (access, levels) = self.skewed()?;
-        let mut text = String::new();
-        let mut outer = self.name(self.loops[0]).to_owned();
-        for (k, v) in self.loops[1..levels].iter().enumerate() {
-            let both = if k == 0 { fused.clone() } else { format!("{fused}_{}", k + 1) };
-            text += &format!("fuse({outer}, {}, {both}); ", self.name(*v));
-            outer = both;
-        }
-        let operand = crate::cin::print::access(self.program, access);
-        text += &format!("pos({outer}, {row}, {operand}); ");
-        let inner = &self.loops[levels..];
-        let Some(&column) = inner.iter().rev().find(|v| self.is_column(**v)) else {
-            let [of_block, of_thread] = TILES;
-            let units = [(&**block, "gpu_block"), (thread, "gpu_thread")];
-            return Some(format!(
-                "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {thread}, {entry}, \
-                 {of_thread}){}",
-                self.on_units("temporary", &units)
-            ));
-        };
-        let [of_block, of_warp] = WIDE_TILES;
-        let others = inner.iter().filter(|v| **v != column);
-        let others: String = others.map(|v| format!(", {}", self.name(*v))).collect();
-        let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
-        Some(format!(
-            "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {warp}, {entry}, \
-             {of_warp}); split({}, {columns}, {thread}, {MOST_LANES}); reorder({block}, {warp}, \
-             {columns}, {thread}, {entry}{others}){}",
-            self.name(column),
-            self.on_units("temporary", &units)
-        ))
     }
 
     /// A block per iteration of the outermost loop, threads on one inside that the result tells.

@@ -27,7 +27,7 @@ impl<'c> Combination<'c> {
     }
 
     /// The result once every part was told.
-    pub(super) fn finish(self) -> Tensor {
+    pub(super) fn finish(self) -> Result<Tensor, Diagnostic> {
         let first = self.first.into_inner().ok().flatten();
         self.call.taken(&mut first.expect("there are parts"))
     }

@@ -22,7 +22,7 @@ impl Joined for Parts {
     fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<Self::Rest, Diagnostic> {
         let mut parts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         parts.push(None);
-        Ok((parts.len() - 1, call.taken(frame)))
+        Ok((parts.len() - 1, call.taken(frame)?))
     }
 
     fn rest(&self, (at, part): Self::Rest, _: &mut Frame) {

@@ -73,18 +73,18 @@ fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor
                 filled(call, &frame, initial)?;
             }
             shared(call, (&cuts, threads), &mut frame)?;
-            Ok(call.taken(&mut frame))
+            call.taken(&mut frame)
         }
         Join::Overlap { op, initial } => {
             let mut frame = call.frame(None)?;
             filled(call, &frame, initial)?;
             if cuts.is_empty() {
                 call.enter(&mut frame)?;
-                return Ok(call.taken(&mut frame));
+                return call.taken(&mut frame);
             }
             let joined = Rows::new(call, chunks, (op, initial), frame)?;
             in_parts(call, (&cuts, threads), &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
-            Ok(joined.finish())
+            joined.finish()
         }
         _ if cuts.is_empty() => call.whole(),
         Join::Concatenate => {
@@ -95,7 +95,7 @@ fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor
         Join::Combine(op) => {
             let joined = Combination::new(call, op)?;
             in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
-            Ok(joined.finish())
+            joined.finish()
         }
         Join::Pack { op, around } => {
             let joined = Parts::default();

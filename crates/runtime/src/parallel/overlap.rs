@@ -61,7 +61,7 @@ impl<'c> Rows<'c> {
     }
 
     /// The result once every part was told.
-    pub(super) fn finish(self) -> Tensor {
+    pub(super) fn finish(self) -> Result<Tensor, Diagnostic> {
         let mut frame = self.frame.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
         self.call.taken(&mut frame)
     }

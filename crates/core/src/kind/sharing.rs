@@ -1,0 +1,97 @@
+//! Results that have the entries of an operand: values are computed at the operand's positions, and levels are
+//! those of the operand.
+//!
+//! ```text
+//! C(i,j) = A(i,j) * s(i,j)      A, C: csr      C_vals[pA2] = ..; C2_pos, C2_crd are A2_pos, A2_crd
+//! y(i,j) = A(i,j,k) * x(k)      A: csf, y: dcsr      y_vals[pA2] = ..
+//! ```
+//!
+//! An operand decides which entries there are if nothing is left to do without it, no other operand lists
+//! entries, and the outermost loops are over its levels. Rows that it lists without an entry stay listed.
+
+use super::combined;
+use crate::cin::simplify::Facts;
+use crate::cin::{Kernel, Kind, Program, Stmt};
+use crate::format::{LevelMap, LevelSpec};
+use crate::ids::{IndexVar, TensorId};
+use crate::level::Part;
+use crate::notation::Access;
+
+/// The program with kernels that compute at the positions of an operand, where results have its
+/// entries, but for the results that are named; `None` if there are none.
+pub fn sharing(program: &Program, others: &[TensorId]) -> Option<Program> {
+    let mut shared = program.clone();
+    for (k, kernel) in program.kernels.iter().enumerate() {
+        if !others.contains(&kernel.result) {
+            let like = pattern(program, kernel);
+            let kind = if like.is_some() { Kind::Compute } else { kernel.kind };
+            shared.kernels[k] = Kernel { kind, like, ..kernel.clone() };
+        }
+    }
+    shared.kernels.iter().any(|kernel| kernel.like.is_some()).then_some(shared)
+}
+
+/// The operand whose entries the result of a kernel has.
+fn pattern(program: &Program, kernel: &Kernel) -> Option<TensorId> {
+    let plain = kernel.kind == Kind::Fused && !kernel.scatter && kernel.partial.is_empty();
+    let (lhs, _) = combined(program, kernel).filter(|(lhs, _)| plain && lhs.slices.is_empty())?;
+    let count = program.listed_levels(kernel.result);
+    let vars = program.level_vars(kernel.result, &lhs.indices);
+    let around = vars[..count].iter().zip(nest(&kernel.body));
+    if count == 0 || around.filter(|(var, of_loop)| **var == *of_loop).count() < count {
+        return None;
+    }
+    let reads = kernel.body.reads();
+    let mut operands: Vec<&Access> = vec![];
+    for access in reads {
+        let full = program.storage(access.tensor).format.is_full();
+        if !full && !operands.contains(&access) {
+            operands.push(access);
+        }
+    }
+    let [operand] = operands[..] else { return None };
+    let facts = Facts { program, compute: kernel.compute };
+    let decides = facts.without(&kernel.body, &|access| access == operand).is_none();
+    let alike = stores_alike(program, (kernel.result, &vars), operand, count);
+    (decides && alike).then_some(operand.tensor)
+}
+
+/// The variables of the loops around everything.
+fn nest(s: &Stmt) -> Vec<IndexVar> {
+    let (mut found, mut at) = (vec![], s);
+    while let Stmt::Forall { var, body } = at {
+        found.push(*var);
+        at = body;
+    }
+    found
+}
+
+/// Whether so many leading levels of an operand may be those of a result.
+fn stores_alike(
+    program: &Program,
+    (result, vars): (TensorId, &[IndexVar]),
+    operand: &Access,
+    count: usize,
+) -> bool {
+    let (own, other) = (program.storage(result), program.storage(operand.tensor));
+    let (levels, others) = (own.format.levels(), other.format.levels());
+    let plain = |level: &LevelSpec| matches!(level.map, LevelMap::Mode(_));
+    let walked = |level: &LevelSpec| {
+        let p = level.kind.properties();
+        let listed = level.kind.walks() && !level.kind.locates() && !p.branchless;
+        p.full || listed && p.ordered && p.unique && p.compact
+    };
+    let same = |(a, b): (&LevelSpec, &LevelSpec)| a.kind == b.kind && walked(a) && plain(b);
+    let last = others.get(count - 1);
+    // As many as coordinates, so that nobody has to count.
+    let lists =
+        |level: &LevelSpec| level.has(Part::Crd) && other.format.interleaved(count - 1).is_none();
+    let of_operand = program.level_vars(operand.tensor, &operand.indices);
+    !program.is_local(operand.tensor)
+        && operand.slices.is_empty()
+        && (own.pos, own.crd) == (other.pos, other.crd)
+        && levels.iter().all(plain)
+        && last.is_some_and(lists)
+        && of_operand[..count] == vars[..count]
+        && levels.iter().zip(others).take(count).all(same)
+}

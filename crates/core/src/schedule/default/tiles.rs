@@ -1,0 +1,69 @@
+//! Tiles of positions for operands some of whose rows have far more entries than others.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)          4096 positions for a block, 16 for a thread
+//! C(i,k) = A(i,j) * B(j,k)      512 positions for a block, 64 for a warp, columns on its threads
+//! ```
+
+use super::{MOST_LANES, Names, Nest};
+use crate::cin::Role;
+use crate::notation::Access;
+
+/// Rows of so many entries, and so many times as many as there are on average, are not left to a part of
+/// a warp.
+const LONG: u64 = 1024;
+const SKEWED: u64 = 64;
+/// Positions of a block and of a thread where rows are cut into tiles.
+const TILES: [u64; 2] = [4096, 16];
+/// Positions of a block and of a warp where its threads have columns.
+const WIDE_TILES: [u64; 2] = [512, 64];
+
+impl Nest<'_> {
+    /// An operand some of whose rows have far more entries than others, and how many of the outermost
+    /// loops are over its levels.
+    fn skewed(&self) -> Option<(&Access, usize)> {
+        let is_skewed = |access: &&Access| {
+            let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
+            let known = self.request.longest.get(&id).zip(self.request.entries.get(&id));
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let rows = vars.first().and_then(|v| self.request.dims.get(v));
+            known.zip(rows).is_some_and(|((&longest, entries), rows)| {
+                longest >= LONG && longest >= SKEWED.saturating_mul(entries / rows.max(&1))
+            })
+        };
+        let found = self.reads.iter().find(is_skewed)?;
+        let vars = self.program.level_vars(found.tensor, &found.indices);
+        (vars.len() > 1 && self.loops.starts_with(&vars)).then_some((found, vars.len()))
+    }
+
+    /// Tiles of positions of such an operand, whose sums are added up in order.
+    pub(super) fn tiles(&self) -> Option<String> {
+        let Names { block, warp, thread, row, rest, fused, entry, column: columns, .. } =
+            &self.names;
+        let (access, levels) = self.skewed()?;
+        let (outer, mut text) = self.fused(levels, fused);
+        let operand = crate::cin::print::access(self.program, access);
+        text += &format!("pos({outer}, {row}, {operand}); ");
+        let inner = &self.loops[levels..];
+        let Some(&column) = inner.iter().rev().find(|v| self.is_column(**v)) else {
+            let [of_block, of_thread] = TILES;
+            let units = [(&**block, "gpu_block"), (thread, "gpu_thread")];
+            return Some(format!(
+                "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {thread}, {entry}, \
+                 {of_thread}){}",
+                self.on_units("temporary", &units)
+            ));
+        };
+        let [of_block, of_warp] = WIDE_TILES;
+        let others = inner.iter().filter(|v| **v != column);
+        let others: String = others.map(|v| format!(", {}", self.name(*v))).collect();
+        let units = [(&**block, "gpu_block"), (warp, "gpu_warp"), (thread, "gpu_thread")];
+        Some(format!(
+            "{text}split({row}, {block}, {rest}, {of_block}); split({rest}, {warp}, {entry}, \
+             {of_warp}); split({}, {columns}, {thread}, {MOST_LANES}); reorder({block}, {warp}, \
+             {columns}, {thread}, {entry}{others}){}",
+            self.name(column),
+            self.on_units("temporary", &units)
+        ))
+    }
+}
