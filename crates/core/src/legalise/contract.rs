@@ -12,7 +12,7 @@
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
 //! variables the one that leaves the temporary of the lowest order goes first, and of these the one
-//! with the fewest turns of loops.
+//! with the fewest turns of loops, then the one with the fewest sparse factors.
 //!
 //! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
 //! rows and together these are more than a cache holds: one after the other they fit better.
@@ -26,18 +26,33 @@
 //! ([`super::distribute`]) have some summed beforehand even if no factor is sparse.
 //!
 //! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
-//! infinite factor that meets nothing in the product as it is written.
+//! infinite factor that meets nothing in the product as it is written. Where its levels would have a
+//! place for each coordinate, a mask tells.
+//!
+//! ```text
+//! y(i) = A(i,j) * B(j,k) * x(k)       t(j) = B(j,k) * x(k)         t: bitmap
+//!                                     y(i) = A(i,j) * t(j)
+//! ```
+//!
+//! Sums that are factors are taken apart as if all had been written as one, whatever the parentheses.
+//! Neither happens under a schedule, whose commands name the loops of the statement.
 
 use super::distribute::MAX_SUMS;
 use super::{Legaliser, Task};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Kernel;
+use crate::datatype::DataType;
+use crate::format::Format;
 use crate::ids::IndexVar;
+use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
 
 /// Bytes of rows that stay in cache while they are gathered.
 const CACHE: f64 = (4 << 20) as f64;
+
+/// Elements of a temporary with a mask: it has a place for those that are sums of nothing, too.
+const MOST_MASKED: f64 = (1 << 26) as f64;
 
 /// Factors to multiply beforehand.
 struct Contraction {
@@ -49,6 +64,8 @@ struct Contraction {
     kept: Vec<IndexVar>,
     /// How many turns the loops take, all coordinates visited.
     turns: f64,
+    /// How many of the factors list coordinates.
+    listing: usize,
     /// Whether every element of the temporary is a sum of something.
     is_whole: bool,
 }
@@ -57,7 +74,8 @@ impl Legaliser<'_> {
     /// The task with factors replaced by temporaries as long as the rule holds.
     pub(super) fn contracted(&mut self, mut task: Task) -> Task {
         loop {
-            let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return task };
+            let whole = self.one_sum(&task.value);
+            let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
             let mut factors = vec![];
             if !flatten(body, &mut factors) {
                 return task;
@@ -81,6 +99,37 @@ impl Legaliser<'_> {
         }
     }
 
+    /// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
+    /// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
+    fn one_sum(&self, value: &Expr) -> Expr {
+        let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
+        if self.request.scheduled {
+            return value.clone();
+        }
+        let (mut vars, mut factors) = (vars.clone(), vec![]);
+        let mut open = vec![&**body];
+        while let Some(factor) = open.pop() {
+            match factor {
+                Expr::Binary(BinaryOp::Mul, a, b) => open.extend([&**b, &**a]),
+                Expr::Reduce { op: ReduceOp::Add, vars: inner, body }
+                    if body.accesses().iter().any(|a| !self.is_full(a)) =>
+                {
+                    vars.extend(inner);
+                    open.push(body);
+                }
+                factor => factors.push(factor.clone()),
+            }
+        }
+        let mut bound = [value.free_vars(), vars.clone()].concat();
+        let count = bound.len();
+        bound.sort();
+        bound.dedup();
+        match bound.len() == count {
+            true => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(product(factors)) },
+            false => value.clone(),
+        }
+    }
+
     /// The temporary of a contraction, unless its elements are of floats and may be sums of nothing.
     fn summed(
         &mut self,
@@ -92,29 +141,45 @@ impl Legaliser<'_> {
         let body = Box::new(product(factors));
         let sum = Expr::Reduce { op: ReduceOp::Add, vars: summed, body };
         let before = self.program.clone();
-        let temporary = self.temporary("t", None, kept, sum, task.compute);
-        let exact = task.compute.integers().is_some();
-        if exact
-            || is_whole
-            || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel))
-        {
+        let is_known = is_whole || task.compute.integers().is_some();
+        let is_shared = kept.first().is_some_and(|v| task.vars.contains(v));
+        let masked = match is_known || is_shared || self.request.scheduled {
+            true => None,
+            false => self.masked(&sum, &kept, task.compute),
+        };
+        let temporary = self.temporary("t", masked, kept, sum, task.compute);
+        if is_known || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel)) {
             return Some(temporary);
         }
         self.program = before;
         None
     }
 
-    /// Whether a kernel stores an element only where something was added to it; sums that the
-    /// innermost loops complete are stored whether they had terms or not.
+    /// Levels of a temporary that would otherwise have a place for each element, with a mask of its
+    /// first variable: sparse factors tell where there is something to sum, and those have no other.
+    /// (Rows of the result need no temporary for the rows of all: see [`super::distribute`].)
+    fn masked(&self, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
+        let storage = self.inferred_storage(sum, kept, compute, compute);
+        let is_small = self.turns_over(kept) <= MOST_MASKED;
+        let is_full = storage.format.is_full() && self.is_constrained(sum, *kept.first()?);
+        let kind = |k| if k == 0 { BITMAP } else { DENSE };
+        (is_full && is_small).then(|| Format::in_order((0..kept.len()).map(kind)))
+    }
+
+    /// Whether a kernel stores an element only where something was added to it. Sums that the innermost
+    /// loops complete are stored whether they had terms or not, but for those of a vector with a mask
+    /// (`schedule::accumulate`).
     fn lists_sums(&self, kernel: &Kernel) -> bool {
         let levels = self.program.storage(kernel.result).format.levels();
+        let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
         let innermost = kernel.body.loops().last().copied();
         let mut adds = true;
         kernel.body.for_each_assign(&mut |lhs, op, _| {
             let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
-            adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && scatters;
+            let is_known = scatters || is_masked && levels.len() == 1;
+            adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
         });
-        adds && levels.last().is_some_and(|level| !level.kind.properties().full)
+        adds && (is_masked || levels.last().is_some_and(|level| !level.kind.properties().full))
     }
 
     /// What the rule allows, best first.
@@ -126,7 +191,7 @@ impl Legaliser<'_> {
             self.over(factors, summed, v).or_else(|| self.sampled(factors, summed, v))
         };
         let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
-        let key = |c: &Contraction| (c.kept.len(), c.turns);
+        let key = |c: &Contraction| (c.kept.len(), c.turns, c.listing);
         candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         candidates
     }
@@ -145,7 +210,9 @@ impl Legaliser<'_> {
         let turns = self.turns_over(&inner);
         let worth = fewer && (listed || long) && !is_sampled;
         let is_whole = before.iter().all(|a| self.is_full(a));
-        worth.then_some(Contraction { factors: chosen, summed: within, kept, turns, is_whole })
+        let listing = before.iter().filter(|a| !self.is_full(a)).count();
+        let summed = within;
+        worth.then_some(Contraction { factors: chosen, summed, kept, turns, listing, is_whole })
     }
 
     /// The full factors over a variable and the sparse one that samples them, if this leaves less to
@@ -183,7 +250,8 @@ impl Legaliser<'_> {
         chosen[at] = true;
         let turns = self.turns_over(&inner);
         // Where the sampler has an entry there is something to sum.
-        Some(Contraction { factors: chosen, summed: within, kept, turns, is_whole: true })
+        let summed = within;
+        Some(Contraction { factors: chosen, summed, kept, turns, listing: 1, is_whole: true })
     }
 
     fn turns_over(&self, vars: &[IndexVar]) -> f64 {

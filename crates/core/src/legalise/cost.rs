@@ -11,7 +11,7 @@ use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
 use crate::ids::IndexVar;
-use crate::level::LevelKind;
+use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 
 /// A dimension that nobody knows.
@@ -347,6 +347,8 @@ impl Estimate<'_> {
         match self.operands.legaliser.program.derived.map(var) {
             Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
             Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
+            // Every place of a mask is looked at.
+            _ if self.level(access, level).is_some_and(|(_, kind)| kind == BITMAP) => dimension,
             _ if level == 0 => dimension.powf(0.8),
             _ => FAN_OUT.min(dimension),
         }

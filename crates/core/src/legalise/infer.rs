@@ -66,7 +66,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether some sparse operand indexes a variable.
-    fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
+    pub(super) fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().any(|a| !self.is_full(a) && a.indices.contains(&var))
     }
 
