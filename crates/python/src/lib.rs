@@ -14,6 +14,7 @@ mod file;
 mod foreign;
 mod kernel;
 mod memory;
+mod listed;
 mod operand;
 mod result;
 mod scalar;

@@ -1,5 +1,5 @@
-//! What keys of numbers, slices and arrays select of a tensor of dense and compressed levels, by its
-//! arrays: no kernel is compiled, and where rows are selected no others are read.
+//! What keys of numbers, slices and arrays select of a tensor of dense and compressed levels, or of a list
+//! ([`crate::listed`]), by its arrays: no kernel is compiled, and where rows are selected no others are read.
 //!
 //! ```text
 //! T[2:4] of csr    pos 0 1 3 5 6          rows 2 and 3 are the positions 3..6 of columns
@@ -8,12 +8,13 @@
 
 use crate::array::coordinates;
 use crate::failure::detached;
+use crate::listed;
 use crate::tensor::valid;
 use pyo3::prelude::*;
 use std::ops::Range;
-use tamis::format::{Format, LevelSpec};
+use tamis::format::{Format, LevelMap, LevelSpec};
 use tamis::ids::{Id, Mode};
-use tamis::level::DENSE;
+use tamis::level::{COMPRESSED, DENSE, Part};
 use tamis::{Buffer, Code, Diagnostic, Element, IndexWidth, LevelData, Storage, Tensor};
 
 /// What is selected of an axis.
@@ -31,7 +32,7 @@ pub(crate) enum Pick {
 
 impl Pick {
     /// How many coordinates are selected of so many.
-    fn len(&self, size: u64) -> u64 {
+    pub(crate) fn len(&self, size: u64) -> u64 {
         match self {
             Pick::All => size,
             Pick::At(_) => 1,
@@ -40,8 +41,17 @@ impl Pick {
         }
     }
 
+    /// Whether greater coordinates have greater places, one each.
+    pub(crate) fn ascends(&self) -> bool {
+        match self {
+            Pick::All | Pick::At(_) => true,
+            Pick::Steps { step, .. } => *step > 0,
+            Pick::List(list) => list.is_sorted_by(|a, b| a < b),
+        }
+    }
+
     /// The first coordinate and how many there are, where one follows the other.
-    fn row(&self) -> Option<(i64, u64)> {
+    pub(crate) fn row(&self) -> Option<(i64, u64)> {
         match *self {
             Pick::At(c) => Some((c as i64, 1)),
             Pick::Steps { start, step: 1, len } => Some((start, len)),
@@ -68,16 +78,24 @@ impl<'py> FromPyObject<'_, 'py> for Pick {
 }
 
 /// What is selected, in arrays that nobody has looked at yet.
-struct Selected {
-    dims: Vec<u64>,
-    storage: Storage,
-    levels: Vec<LevelData>,
-    vals: Buffer,
+pub(crate) struct Selected {
+    pub(crate) dims: Vec<u64>,
+    pub(crate) storage: Storage,
+    pub(crate) levels: Vec<LevelData>,
+    pub(crate) vals: Buffer,
 }
 
 /// Whether the arrays of a format tell what is selected.
 pub(crate) fn is_known(format: &Format) -> bool {
-    format.order() > 0 && format.is_basic()
+    let Some((last, above)) = format.levels().split_last() else { return false };
+    let is_basic = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
+    let is_mode = |level: &LevelSpec| matches!(level.map, LevelMap::Mode(_));
+    // Rows may be in no order.
+    let kind = last.kind.properties();
+    let is_open = kind.compact && !kind.branchless && !kind.interleaved;
+    let is_segmented = is_open && last.kind.parts() == [Part::Pos, Part::Crd];
+    let is_rows = above.iter().all(is_basic) && (is_basic(last) || is_segmented);
+    format.levels().iter().all(is_mode) && is_rows || listed::is_known(format)
 }
 
 /// The mode whose coordinates are the positions of the outermost level: where some of them are
@@ -86,7 +104,7 @@ pub(crate) fn row_mode(format: &Format) -> Option<usize> {
     format.levels().first().filter(|first| first.kind == DENSE).map(mode)
 }
 
-fn mode(level: &LevelSpec) -> usize {
+pub(crate) fn mode(level: &LevelSpec) -> usize {
     level.map.modes()[0].index()
 }
 
@@ -108,9 +126,13 @@ pub(crate) fn selected(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyRes
     })
 }
 
-/// The tensor that picks select of one whose arrays may have changed, among others some coordinates
-/// of the outermost level: those are looked at alone.
+/// The tensor that picks select of one whose arrays may have changed: a list, or among others some
+/// coordinates of the outermost level, which are looked at alone.
 pub(crate) fn of_borrowed(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> PyResult<Tensor> {
+    if listed::is_known(&tensor.storage().format) {
+        // What is read is looked at on the way.
+        return selected(py, tensor, picks);
+    }
     let (mut rows, mut rest) = (vec![Pick::All; picks.len()], picks.to_vec());
     if let Some(row) = row_mode(&tensor.storage().format) {
         (rows[row], rest[row]) = match &picks[row] {
@@ -122,6 +144,9 @@ pub(crate) fn of_borrowed(py: Python<'_>, tensor: &Tensor, picks: &[Pick]) -> Py
 }
 
 fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
+    if listed::is_known(&tensor.storage().format) {
+        return listed::arrays(tensor, picks);
+    }
     let mut ranges: Ranges = vec![Range { start: 0, end: 1 }];
     let mut levels = vec![];
     for (spec, data) in tensor.storage().format.levels().iter().zip(tensor.levels()) {
@@ -132,10 +157,11 @@ fn arrays(tensor: &Tensor, picks: &[Pick]) -> Result<Selected, Diagnostic> {
             continue;
         };
         let segments = segments(pos, crd.len(), &ranges)?;
+        let ordered = spec.kind.properties().ordered;
         let (ends, crd);
         (ends, crd, ranges) = match (crd_of::<i32>(data), crd_of::<i64>(data)) {
-            (Some(list), _) => listed(segments, list, size, pick)?,
-            (_, Some(list)) => listed(segments, list, size, pick)?,
+            (Some(list), _) => listed(segments, (list, ordered), size, pick)?,
+            (_, Some(list)) => listed(segments, (list, ordered), size, pick)?,
             _ => return Err(broken()),
         };
         levels.push(Level::Listed(ends, crd));
@@ -190,7 +216,7 @@ fn put_together(tensor: &Tensor, picks: &[Pick], mut levels: Vec<Level>, vals: B
     Selected { dims, storage, levels: levels.collect(), vals }
 }
 
-fn positions(ends: Vec<i64>, width: IndexWidth) -> Buffer {
+pub(crate) fn positions(ends: Vec<i64>, width: IndexWidth) -> Buffer {
     match width {
         IndexWidth::I32 => Buffer::from_vec(ends.into_iter().map(|end| end as i32).collect()),
         IndexWidth::I64 => Buffer::from_vec(ends),
@@ -225,7 +251,7 @@ fn placed(parents: &Ranges, size: u64, pick: &Pick) -> Ranges {
 }
 
 /// Adds a range behind others, one with the last if it follows that.
-fn append(ranges: &mut Ranges, range: Range<usize>) {
+pub(crate) fn append(ranges: &mut Ranges, range: Range<usize>) {
     match ranges.last_mut() {
         Some(last) if last.end == range.start => last.end = range.end,
         _ if range.is_empty() => {}
@@ -261,11 +287,11 @@ fn segments(pos: &Buffer, coordinates: usize, parents: &Ranges) -> Result<Ranges
     made.ok_or_else(broken)
 }
 
-/// What is selected of a compressed level: where the children of each parent end, their coordinates,
-/// and their positions.
+/// What is selected of a compressed level, whose coordinates are in order or not: where the children of
+/// each parent end, their coordinates, and their positions.
 fn listed<C>(
     segments: Ranges,
-    crd: &[C],
+    (crd, ordered): (&[C], bool),
     size: u64,
     pick: &Pick,
 ) -> Result<(Vec<i64>, Buffer, Ranges), Diagnostic>
@@ -280,7 +306,7 @@ where
     let (mut ends, mut made, mut below) = (vec![0], vec![], vec![]);
     let mut found: Vec<(u64, usize)> = vec![];
     for segment in segments {
-        match (pick, pick.row()) {
+        match (pick, pick.row().filter(|_| ordered)) {
             (Pick::All, _) => {
                 made.extend_from_slice(&crd[segment.clone()]);
                 append(&mut below, segment);
@@ -314,19 +340,23 @@ where
 }
 
 /// The places in the result of a coordinate that is stored.
-fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: impl FnMut(u64)) {
-    if let Some(lookup) = lookup {
-        lookup.places(c as u64).iter().for_each(|&place| found(place));
-    } else if let Pick::Steps { start, step, len } = *pick {
-        let (place, rest) = ((c - start).div_euclid(step), (c - start).rem_euclid(step));
-        if rest == 0 && (0..len as i64).contains(&place) {
-            found(place as u64);
+pub(crate) fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: impl FnMut(u64)) {
+    match (pick, lookup) {
+        (_, Some(lookup)) => lookup.places(c as u64).iter().for_each(|&place| found(place)),
+        (Pick::All, _) => found(c as u64),
+        (Pick::At(only), _) if c as u64 == *only => found(0),
+        (&Pick::Steps { start, step, len }, _) => {
+            let place = (c - start).div_euclid(step);
+            if (c - start).rem_euclid(step) == 0 && (0..len as i64).contains(&place) {
+                found(place as u64);
+            }
         }
+        _ => {}
     }
 }
 
 /// Where the coordinates of a list are in it.
-struct Lookup {
+pub(crate) struct Lookup {
     /// The places, those of lesser coordinates first.
     places: Vec<u64>,
     /// The coordinates in that order.
@@ -337,7 +367,7 @@ struct Lookup {
 
 impl Lookup {
     /// Of a list of coordinates of an axis, in which so many are to be found.
-    fn of(list: &[u64], size: u64, stored: usize) -> Lookup {
+    pub(crate) fn of(list: &[u64], size: u64, stored: usize) -> Lookup {
         let mut places: Vec<u64> = (0..list.len() as u64).collect();
         if !list.is_sorted() {
             places.sort_by_key(|&place| list[place as usize]);
@@ -374,7 +404,7 @@ fn check(ranges: &Ranges, len: usize) -> Result<(), Diagnostic> {
     }
 }
 
-fn broken() -> Diagnostic {
+pub(crate) fn broken() -> Diagnostic {
     Diagnostic::new(Code::InvalidTensor, "positions lie outside of the arrays that they are for")
         .help("check how the arrays were made, and whether somebody changed them")
 }

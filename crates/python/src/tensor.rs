@@ -4,6 +4,7 @@ use crate::array::{coordinates, indices};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
 use crate::memory::{Access, buffer, lent};
+use crate::listed;
 use crate::result;
 use crate::select::{self, Pick};
 use crate::size::{Size, numbers};
@@ -379,15 +380,16 @@ impl Tensor {
     /// The value at a coordinate, or the fill value.
     fn get<'py>(&self, py: Python<'py>, mut coordinate: Vec<u64>) -> PyResult<Bound<'py, PyAny>> {
         let format = &self.tensor.storage().format;
-        let row = select::row_mode(format).filter(|_| self.foreign && select::is_known(format));
-        let value = match row {
-            None => self.checked(py)?.get(&coordinate),
-            Some(row) => {
-                let mut picks = vec![Pick::All; coordinate.len()];
-                let start = std::mem::take(&mut coordinate[row]) as i64;
-                picks[row] = Pick::Steps { start, step: 1, len: 1 };
-                select::of_borrowed(py, &self.tensor, &picks)?.get(&coordinate)
-            }
+        // What a tensor of its own has in order is searched at once.
+        let is_selected = self.foreign || !format.is_basic();
+        let has_rows = select::is_known(format) && select::row_mode(format).is_some();
+        let value = if is_selected && has_rows || listed::is_known(format) {
+            let one =
+                |c: &mut u64| Pick::Steps { start: std::mem::take(c) as i64, step: 1, len: 1 };
+            let picks: Vec<Pick> = coordinate.iter_mut().map(one).collect();
+            select::of_borrowed(py, &self.tensor, &picks)?.get(&coordinate)
+        } else {
+            self.checked(py)?.get(&coordinate)
         };
         result::number(py, crate::scalar::of_type(value, self.tensor.storage().datatype))
     }
@@ -401,7 +403,7 @@ impl Tensor {
             return Ok(None);
         }
         let of_rows = select::row_mode(format).is_some_and(|row| !matches!(picks[row], Pick::All));
-        let made = match self.foreign && of_rows {
+        let made = match self.foreign && (of_rows || listed::is_known(format)) {
             true => select::of_borrowed(py, &self.tensor, &picks)?,
             false => select::selected(py, &self.checked(py)?, &picks)?,
         };
