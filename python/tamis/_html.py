@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -33,9 +34,8 @@ def _pattern(tensor: Tensor) -> str:
     longest = max(tensor.shape)
     cells = [max(1, round(min(_CELLS, longest) * n / longest)) for n in tensor.shape]
     (rows, columns), _ = tensor.entries()
-    counts = np.zeros(cells)
-    place = [c * n // size for c, n, size in zip((rows, columns), cells, tensor.shape)]
-    np.add.at(counts, tuple(place), 1.0)
+    row, column = (c * n // size for c, n, size in zip((rows, columns), cells, tensor.shape))
+    counts = np.bincount(row * cells[1] + column, minlength=math.prod(cells)).reshape(cells)
     shade = np.sqrt(counts / max(1.0, counts.max()))
     side = _PIXELS / max(cells)
     boxes = "".join(

@@ -14,7 +14,7 @@ import numpy as np
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import axes_of
 from ._select import within
-from ._tensor import Tensor, _of_entries, asarray, canonical
+from ._tensor import Tensor, _of_entries, asarray, canonical, usual
 
 Arrays = list[np.ndarray[Any, Any]]
 
@@ -79,7 +79,8 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
         end += part.shape[axis]
     shape[axis] = end
-    if all(part.format == "csr" for part in tensors):
+    if len(shape) == 2 and usual(shape, sum(part.nnz for part in tensors)) == "csr":
+        tensors = [part.asformat("csr") for part in tensors]
         return (_columns_joined if axis else _rows_joined)(tensors, tuple(shape))
     begin = 0
     for part in tensors:
@@ -217,6 +218,12 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
     """The elements whose coordinate of one axis is by ``offset`` beyond that of another, along a
     last axis instead of both."""
     rows, columns = axes_of((axis1, axis2), x.ndim)
+    if x.ndim == 2:
+        bound = max(x.shape)
+        shift = max(-bound, min(offset, bound))
+        made = asarray(x).of_diagonal(-shift if rows else shift)
+        if made is not None:
+            return Tensor(made)
     length = max(min(x.shape[rows] + min(offset, 0), x.shape[columns] - max(offset, 0)), 0)
     rest = [k for k in range(x.ndim) if k not in (rows, columns)]
 

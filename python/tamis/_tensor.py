@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, compute, order_of
+from ._expressions import Expression, axes_of, compute, order_of
 from ._methods import Methods
 from ._operands import number_text, refused, sizes_of, type_name
 from ._operators import Operators, is_operand
@@ -55,8 +55,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         dtype: Any = None,
         initial: Any = None,
     ) -> Any:
-        is_whole = axis is None and out is None and where is True
-        if is_whole and dtype is None and initial is None and not keepdims:
+        is_whole = axis is None or len(axes_of(axis, self.ndim)) == self.ndim
+        is_plain = out is None and where is True
+        if is_whole and is_plain and dtype is None and initial is None and not keepdims:
             from ._searching import reduced
 
             made = reduced(self, name)
@@ -124,11 +125,10 @@ class Tensor(Operators, Methods, _native.Tensor):
         fill: Any = None,
         format: str | None = None,
     ) -> Tensor:
-        """A tensor in the same format, or another, of copies of these arrays."""
+        """A tensor in the same format, or another, of these arrays, which nobody else has."""
         fill = self.fill_value if fill is None else fill
         storage = f"{format or self.format}{{{type_name(values.dtype)}, fill: {number_text(fill)}}}"
-        made = _native.Tensor.of_arrays(shape, storage, levels, values)
-        return Tensor(made.copied())
+        return Tensor(_native.Tensor.of_arrays(shape, storage, levels, values, True))
 
     def copy(self) -> Tensor:
         """The same tensor in arrays of its own."""
@@ -191,9 +191,16 @@ class Tensor(Operators, Methods, _native.Tensor):
             raise _refused(f"{self.size} elements do not fit {shape}", "keep their number")
         if tuple(sizes) == self.shape:
             return self
-        coords, values = self.entries()
-        made = _renumbered(coords, len(values), self.shape, tuple(sizes))
-        return _of_entries(tuple(sizes), made, values, self.fill_value)
+        if _long(self.shape) == _long(sizes):
+            coords, values = self.entries()
+            rest = iter([axis for axis, size in zip(coords, self.shape) if size != 1])
+            zeros = np.zeros(len(values), dtype=np.int64)
+            made = [zeros if n == 1 else next(rest) for n in sizes]
+            return _of_entries(tuple(sizes), made, values, self.fill_value)
+        if self.size >= 2**63:
+            reason = f"{self.size} elements are more than coordinates along one axis reach"
+            raise _refused(reason, "keep the axes, or take parts of them")
+        return Tensor(self.reshaped(sizes, usual(sizes, len(self.values))))
 
     def __len__(self) -> int:
         if not self.shape:
@@ -341,20 +348,9 @@ def _written(array: np.ndarray[Any, Any], made: Any) -> Any:
     return array
 
 
-def _renumbered(
-    coords: Sequence[Any], count: int, before: tuple[int, ...], after: tuple[int, ...]
-) -> Sequence[Any]:
-    """So many coordinates in axes of other sizes: elements keep their place in the order of rows,
-    and their coordinates where only axes of one element come and go."""
-    long = [axis for axis, size in zip(coords, before) if size != 1]
-    if [n for n in before if n != 1] == [n for n in after if n != 1]:
-        rest = iter(long)
-        return [np.zeros(count, dtype=np.int64) if n == 1 else next(rest) for n in after]
-    size = math.prod(before)
-    if size >= 2**63:
-        reason = f"{size} elements are more than coordinates along one axis reach"
-        raise _refused(reason, "keep the axes, or take parts of them")
-    return np.unravel_index(np.ravel_multi_index(tuple(coords), before), after)
+def _long(sizes: Sequence[int]) -> list[int]:
+    """The sizes of the axes of more or less than one element."""
+    return [n for n in sizes if n != 1]
 
 
 def _is_asked_by_scipy(frame: FrameType | None) -> bool:
@@ -412,7 +408,7 @@ def _memory(object: Any) -> np.ndarray[Any, Any] | None:
 def canonical(tensor: Tensor) -> Tensor:
     """The tensor with each coordinate once: its values are those of elements."""
     if tensor.has_duplicates:
-        return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
+        return tensor.asformat(usual(tensor.shape, len(tensor.values)))
     return tensor
 
 
@@ -420,10 +416,10 @@ def compact(tensor: Tensor) -> Tensor:
     """The tensor in a format that has a value for each entry, and no other."""
     if tensor.is_compact:
         return tensor
-    return tensor.asformat(_usual(tensor.shape, len(tensor.values)))
+    return tensor.asformat(usual(tensor.shape, len(tensor.values)))
 
 
-def _usual(shape: Sequence[int], entries: int) -> str:
+def usual(shape: Sequence[int], entries: int) -> str:
     """The format of a sparse tensor of which nothing is said: rows have a position each, unless
     there are by far more of them than entries."""
     if len(shape) == 2:
@@ -442,8 +438,8 @@ def coo(
     """A tensor of entries: an array of coordinates for each axis, from 0, and the values. Values
     at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
     sizes = sizes_of(shape)
-    usual = _usual(sizes, 0) if len(sizes) < 2 else "coo"
-    return _of_entries(sizes, coords, np.asarray(values), fill_value, format or usual)
+    listed = usual(sizes, 0) if len(sizes) < 2 else "coo"
+    return _of_entries(sizes, coords, np.asarray(values), fill_value, format or listed)
 
 
 def _of_entries(
@@ -453,7 +449,7 @@ def _of_entries(
     fill: Any = 0,
     format: str | None = None,
 ) -> Tensor:
-    format = format or _usual(shape, len(values))
+    format = format or usual(shape, len(values))
     if fill != 0 and not format.rstrip().endswith("}"):
         format = f"{format}{{fill: {number_text(fill)}}}"
     arrays = [np.asarray(c) for c in coords]

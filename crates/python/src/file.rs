@@ -1,7 +1,8 @@
 //! Tensor files by name.
 
+use crate::convert::converted;
 use crate::failure::{detached, interruptible, raised, raised_by_file};
-use crate::tensor::{Tensor, beside, converted, spec};
+use crate::tensor::{Tensor, beside, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use std::path::PathBuf;

@@ -6,6 +6,7 @@
 //!                           called with csr f32 and dense f32: compiled, run
 //! ```
 
+use crate::convert::converted;
 use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Operand, Owner};
@@ -13,7 +14,7 @@ use crate::result::returned;
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
 use crate::sparse::{is_loose, ordered};
-use crate::tensor::{beside, constant, converted, spec};
+use crate::tensor::{beside, constant, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};

@@ -8,13 +8,14 @@
 //! is given back while kernels are compiled and run.
 
 mod array;
+mod convert;
 mod effort;
 mod failure;
 mod file;
 mod foreign;
 mod kernel;
-mod memory;
 mod listed;
+mod memory;
 mod operand;
 mod result;
 mod scalar;

@@ -2,11 +2,12 @@
 //! operands are, else tensors of the package.
 
 use crate::array::known_format;
+use crate::convert::converted;
 use crate::failure::{detached, raised, refused};
 use crate::memory::{Access, lent};
 use crate::operand::{Owner, helper};
 use crate::sparse::{DIAGONALS, Scheme, scheme};
-use crate::tensor::{beside, converted, spec};
+use crate::tensor::{beside, spec};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyTuple;

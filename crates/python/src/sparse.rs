@@ -11,9 +11,10 @@
 //! copied in order; kernels that need no order take them as they are.
 
 use crate::array::{indices, known_format, values};
+use crate::convert::converted;
 use crate::failure::{detached, raised, refused};
 use crate::operand::helper;
-use crate::tensor::{converted, valid};
+use crate::tensor::valid;
 use pyo3::intern;
 use pyo3::prelude::*;
 use std::collections::HashMap;

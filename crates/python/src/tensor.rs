@@ -1,10 +1,11 @@
 //! Tensors as Python sees them: what `tamis.Tensor` is made of.
 
-use crate::array::{coordinates, indices};
+use crate::array::{coordinates, indices, known_format};
+use crate::convert::{self, converted, reshaped};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
-use crate::memory::{Access, buffer, lent};
 use crate::listed;
+use crate::memory::{Access, buffer, lent};
 use crate::result;
 use crate::select::{self, Pick};
 use crate::size::{Size, numbers};
@@ -17,7 +18,7 @@ use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
     Bf16, Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData,
-    Scalar, Storage, ToFormat, Values,
+    Scalar, Storage, Values,
 };
 
 /// A tensor in memory; the arrays never change, but where they are somebody else's.
@@ -104,29 +105,6 @@ pub(crate) fn constant(fill: Scalar) -> Scalar {
     }
 }
 
-/// The tensor in another storage. Elements of a dense one that are the fill value are no entries
-/// of a sparse one.
-pub(crate) fn converted(
-    tensor: &tamis::Tensor,
-    storage: &Storage,
-) -> Result<tamis::Tensor, Diagnostic> {
-    if tensor.storage() == storage {
-        return Ok(tensor.clone());
-    }
-    if !tensor.storage().format.is_full() || storage.format.is_full() {
-        return on_threads(usize::MAX, || tensor.to_format(storage));
-    }
-    let mut list = tensor.to_coordinates();
-    let fill = storage.fill.computed(list.vals.datatype());
-    let kept: Vec<usize> =
-        (0..list.vals.len()).filter(|&n| !list.vals.get(n).same_value(fill)).collect();
-    for crds in &mut list.crds {
-        *crds = kept.iter().map(|&n| crds[n]).collect();
-    }
-    let vals = Values::gathered(tensor.vals(), &kept);
-    on_threads(usize::MAX, || tamis::pack(&Coordinates { vals, ..list }, storage, Duplicates::Sum))
-}
-
 #[pymethods]
 impl Tensor {
     #[new]
@@ -209,26 +187,30 @@ impl Tensor {
         .map(Tensor::new)
     }
 
-    /// A tensor of the arrays of its levels, as `levels` gives them, and its values.
+    /// A tensor of the arrays of its levels, as `levels` gives them, and its values. Arrays that are given
+    /// are the tensor's from now on: nobody else may have them.
     #[staticmethod]
+    #[pyo3(signature = (shape, format, levels, values, given = false))]
     fn of_arrays(
         py: Python<'_>,
         shape: Vec<Size>,
         format: &str,
         levels: Vec<Bound<'_, PyDict>>,
         values: &Bound<'_, PyAny>,
+        given: bool,
     ) -> PyResult<Tensor> {
         let shape = numbers(shape);
         let spec = spec(py, format, shape.len())?;
+        let own = |array: Buffer| if given { given_away(array) } else { array };
         let mut data = vec![];
         for level in &levels {
             let mut arrays = LevelData::default();
             for (part, name) in PARTS {
                 let Some(array) = level.get_item(name)? else { continue };
-                *arrays.part_mut(part) = Some(match part {
+                *arrays.part_mut(part) = Some(own(match part {
                     Part::Mask => crate::array::values(&array)?.1,
                     _ => indices(&array)?,
-                });
+                }));
             }
             data.push(arrays);
         }
@@ -242,7 +224,7 @@ impl Tensor {
             (DataType::Bf16, Some(wide)) => {
                 Buffer::from_vec(wide.iter().map(|&x| Bf16::from(x)).collect())
             }
-            _ => vals,
+            _ => own(vals),
         };
         let made = valid(shape, storage, data, vals);
         made.map(Tensor::new).map_err(|d| raised(py, &d))
@@ -421,6 +403,20 @@ impl Tensor {
                 .map_err(|d| raised(py, &d))?,
         };
         Ok(Tensor::new(made))
+    }
+
+    /// The elements in the order of rows in axes of other sizes, as many, in a format.
+    fn reshaped(&self, py: Python<'_>, shape: Vec<Size>, format: &str) -> PyResult<Tensor> {
+        let dims = numbers(shape);
+        let format = known_format(format, dims.len()).map_err(|d| raised(py, &d))?;
+        let tensor = self.checked(py)?;
+        detached(py, move || reshaped(&tensor, dims, format)).map(Tensor::new)
+    }
+
+    /// The elements of a diagonal of a matrix; nothing for formats in which these are not searched.
+    fn of_diagonal(&self, py: Python<'_>, offset: i64) -> PyResult<Option<Tensor>> {
+        let made = convert::diagonal(&self.checked(py)?, offset);
+        made.transpose().map(|made| made.map(Tensor::new)).map_err(|d| raised(py, &d))
     }
 
     /// The same entries with another fill value, or another reading of what is not stored.

@@ -1,0 +1,130 @@
+//! Tensors in other formats and of other shapes, without a kernel where that is nothing but a list of
+//! entries.
+//!
+//! ```text
+//! [[0, 2], [0, 0]] to csr     the entry (0, 1) of 2; elements that are 0 are none
+//! 2x6 to 3x4                  the entry (1, 2), element 8 of all, is (2, 0)
+//! ```
+
+use crate::threads::on_threads;
+use std::ops::Range;
+use tamis::format::Format;
+use tamis::ids::Id;
+use tamis::level::{COMPRESSED, DENSE};
+use tamis::{
+    Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, Storage, Tensor, ToFormat,
+    Values,
+};
+
+/// The tensor in another storage. Elements of a dense one that are the fill value are no entries
+/// of a sparse one.
+pub(crate) fn converted(tensor: &Tensor, storage: &Storage) -> Result<Tensor, Diagnostic> {
+    if tensor.storage() == storage {
+        return Ok(tensor.clone());
+    }
+    if !tensor.storage().format.is_full() || storage.format.is_full() {
+        return on_threads(usize::MAX, || tensor.to_format(storage));
+    }
+    let list = entries(tensor, storage);
+    on_threads(usize::MAX, || tamis::pack(&list, storage, Duplicates::Sum))
+}
+
+/// The elements of a dense tensor that another storage stores.
+fn entries(tensor: &Tensor, storage: &Storage) -> Coordinates {
+    let vals = tensor.vals();
+    let fill = storage.fill.computed(vals.datatype());
+    let places: Vec<usize> = (0..vals.len()).filter(|&n| !vals.get(n).same_value(fill)).collect();
+    let crds = match tensor.storage().format.is_basic() {
+        true => coordinates(tensor, &places),
+        false => {
+            let all = tensor.to_coordinates().crds;
+            all.iter().map(|crds| places.iter().map(|&n| crds[n]).collect()).collect()
+        }
+    };
+    let vals = Values::gathered(vals, &places);
+    Coordinates { dims: tensor.dims().to_vec(), crds, vals }
+}
+
+/// The coordinates of some elements of a tensor whose levels are dense.
+fn coordinates(tensor: &Tensor, places: &[usize]) -> Vec<Vec<u64>> {
+    let mut crds = vec![vec![]; tensor.dims().len()];
+    let mut below = 1;
+    for level in tensor.storage().format.levels().iter().rev() {
+        let mode = level.map.modes()[0].index();
+        let size = tensor.dims()[mode] as usize;
+        crds[mode] = places.iter().map(|&n| (n / below % size) as u64).collect();
+        below *= size;
+    }
+    crds
+}
+
+/// The elements of a tensor, in the order of rows, in axes of other sizes.
+pub(crate) fn reshaped(
+    tensor: &Tensor,
+    dims: Vec<u64>,
+    format: Format,
+) -> Result<Tensor, Diagnostic> {
+    let list = tensor.to_coordinates();
+    let mut places = vec![0u64; list.vals.len()];
+    for (crds, &size) in list.crds.iter().zip(tensor.dims()) {
+        places.iter_mut().zip(crds).for_each(|(place, &c)| *place = *place * size + c);
+    }
+    let mut crds = vec![vec![]; dims.len()];
+    for (k, &size) in dims.iter().enumerate().skip(1).rev() {
+        let coordinate = |place: &mut u64| {
+            let c = *place % size;
+            *place /= size;
+            c
+        };
+        crds[k] = places.iter_mut().map(coordinate).collect();
+    }
+    if let Some(first) = crds.first_mut() {
+        *first = places;
+    }
+    let largest = dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    let width = IndexWidth::for_max(largest);
+    let storage = Storage { format, pos: width, crd: width, ..tensor.storage().clone() };
+    let list = Coordinates { dims, crds, vals: list.vals };
+    on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum))
+}
+
+/// The elements `(i, i + offset)` of a matrix whose rows or columns are compressed, each found by a
+/// search; nothing for other formats.
+pub(crate) fn diagonal(tensor: &Tensor, offset: i64) -> Option<Result<Tensor, Diagnostic>> {
+    let [first, second] = tensor.storage().format.levels() else { return None };
+    if first.kind != DENSE || second.kind != COMPRESSED {
+        return None;
+    }
+    let level = &tensor.levels()[1];
+    let (Some(pos), Some(crd)) = (&level.pos, &level.crd) else { return None };
+    let [line, other] = [first, second].map(|level| level.map.modes()[0].index());
+    let shift = if line == 0 { offset } else { offset.checked_neg()? };
+    let [lines, others] = [line, other].map(|mode| tensor.dims()[mode] as i64);
+    let begin = shift.saturating_neg().max(0);
+    let len = lines.min(others.saturating_sub(shift)).saturating_sub(begin).max(0);
+    let found = match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
+        (Some(crd), _) => searched(pos, crd, begin..begin + len, shift),
+        (_, Some(crd)) => searched(pos, crd, begin..begin + len, shift),
+        _ => return None,
+    };
+    let vals = Values::gathered(tensor.vals(), &found.iter().map(|&(_, p)| p).collect::<Vec<_>>());
+    let crds = vec![found.iter().map(|&(line, _)| (line - begin) as u64).collect()];
+    let list = Coordinates { dims: vec![len as u64], crds, vals };
+    let storage = Storage { format: Format::in_order([COMPRESSED]), ..tensor.storage().clone() };
+    Some(tamis::pack(&list, &storage, Duplicates::Sum))
+}
+
+/// The lines that have the coordinate by so much beyond their own, and its position.
+fn searched<C: Element + Into<i64>>(
+    pos: &Buffer,
+    crd: &[C],
+    lines: Range<i64>,
+    shift: i64,
+) -> Vec<(i64, usize)> {
+    let position = |line: i64| {
+        let [begin, end] = [line, line + 1].map(|at| pos.index(at as usize) as usize);
+        let at = begin + crd[begin..end].partition_point(|&c| c.into() < line + shift);
+        (at < end && crd[at].into() == line + shift).then_some((line, at))
+    };
+    lines.filter_map(position).collect()
+}
