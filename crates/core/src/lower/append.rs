@@ -73,7 +73,17 @@ impl Lowerer<'_> {
         });
         self.tentative |= touched.is_some();
         self.set_touched(touched);
-        let mut stmts = self.open_below(k, position.clone(), add(position.clone(), int(1)));
+        let behind = add(position.clone(), int(1));
+        let mut stmts = self.open_below(k, position.clone(), behind.clone());
+        if touched.is_some() {
+            // What nothing came to is still as it was opened.
+            let opened = self.temp(&format!("{}_opened", self.name_of(next)));
+            self.prologue.push(assign(opened, int(0)));
+            let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
+            let (room, mut first): (Vec<_>, Vec<_>) = stmts.into_iter().partition(is_room);
+            first.push(assign(opened, behind.clone()));
+            stmts = [room, vec![when(lt(Expr::Var(opened), behind), first)]].concat();
+        }
         let below = self.below(k, position, body, scope);
         self.set_touched(None);
         if below.stmts.is_empty() {
