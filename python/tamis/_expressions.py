@@ -369,24 +369,33 @@ def _run(tree: Expression, values: dict[int, Any], format: str | None, dtype: An
 
 def _steps(tree: Expression) -> list[Expression]:
     """What is computed before an expression, in this order: what no kernel has, what that is made
-    of, and parts of what would be too long for a kernel."""
+    of, parts of what would be too long for a kernel, and parts of floats that are of integers which
+    floats do not hold."""
     weights: dict[int, int] = {}
     before: set[int] = set()
     order = _inside_out(tree)
     for x in order:
         parts = {id(part): part for part in x._parts if part._operand is None}
         weights[id(x)] = 1 + sum(weights[id(part)] for part in x._parts if id(part) in parts)
-        while parts and (x._step is not None or weights[id(x)] > _LONGEST):
-            heaviest = max(parts, key=lambda part: weights[part])
-            times = sum(part is parts[heaviest] for part in x._parts)
-            weights[id(x)] -= times * (weights[heaviest] - 1)
-            weights[heaviest] = 1
-            before.add(heaviest)
-            del parts[heaviest]
+        exact = [key for key, part in parts.items() if x.dtype.kind in "fc" and _is_exact(part)]
+        while parts and (exact or x._step is not None or weights[id(x)] > _LONGEST):
+            apart = exact.pop() if exact else max(parts, key=lambda part: weights[part])
+            times = sum(part is parts[apart] for part in x._parts)
+            weights[id(x)] -= times * (weights[apart] - 1)
+            weights[apart] = 1
+            before.add(apart)
+            del parts[apart]
         if x._step is not None:
             before.add(id(x))
             weights[id(x)] = 1
     return [x for x in order if id(x) in before]
+
+
+def _is_exact(x: Expression) -> bool:
+    """Whether an expression is of integers that are wider than what floats hold of them: a kernel
+    computes in one type."""
+    known = (x, *x._parts)
+    return x.dtype.kind in "iub" and any(y.dtype.kind in "iu" and y.dtype.itemsize == 8 for y in known)
 
 
 def _inside_out(tree: Expression) -> list[Expression]:

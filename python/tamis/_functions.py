@@ -294,7 +294,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.triu: lambda m, k=0: xp.triu(m, k=k),
     np.unique: lambda ar: xp.unique_values(ar),
     np.var: _spread(xp.var),
-    np.vdot: lambda a, b: xp.vecdot(a.reshape(-1), b.reshape(-1)),
+    np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,
     np.zeros_like: lambda a, dtype=None: xp.zeros_like(a, dtype=dtype),
 }

@@ -30,7 +30,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     tensor = asarray(x)
     if axis is None and ord == 2 and not keepdims and tensor.fill_value == 0 and tensor.is_compact:
         return np.linalg.norm(tensor.values)
-    sizes: Any = abs(tensor)
+    sizes = _sizes(tensor)
     if ord in (np.inf, -np.inf):
         return (sizes.max if ord > 0 else sizes.min)(axis=axis, keepdims=keepdims)
     if ord == 0:
@@ -58,12 +58,17 @@ def _matrix_norm(x: Any, ord: Any, axes: tuple[int, ...], keepdims: bool) -> Any
         raise unfit(reason, "use scipy.sparse.linalg, or numpy.linalg with to_numpy()")
     rows, columns = axes
     summed, other = (rows, columns) if abs(ord) == 1 else (columns, rows)
-    sums = abs(asarray(x)).sum(axis=summed, keepdims=True)
+    sums = _sizes(asarray(x)).sum(axis=summed, keepdims=True)
     found = (sums.max if ord > 0 else sums.min)(axis=other, keepdims=True)
     if keepdims:
         return found
     made = found.to_numpy() if isinstance(found, Tensor) else np.asarray(found)
     return made.squeeze(axis=axes)[()]
+
+
+def _sizes(x: Tensor) -> Any:
+    """The sizes of elements, as floats: norms are none of integers."""
+    return abs(x.astype(np.float64) if x.dtype.kind in "iub" else x)
 
 
 def dot(a: Any, b: Any, out: None = None) -> Any:

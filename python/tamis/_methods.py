@@ -83,9 +83,16 @@ class Methods:
         """Without axes of one element."""
         return numpy.squeeze(self, axis)
 
-    def std(self, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0) -> Any:
+    def std(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> Any:
         """The square root of ``var``."""
-        return numpy.std(self, axis, dtype, out, ddof)
+        return numpy.std(self, axis, dtype, out, ddof, keepdims=keepdims)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """Two axes exchanged."""
@@ -99,6 +106,13 @@ class Methods:
         """The sum of a diagonal."""
         return numpy.trace(self, offset, axis1, axis2, dtype)
 
-    def var(self, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0) -> Any:
+    def var(
+        self,
+        axis: Any = None,
+        dtype: Any = None,
+        out: None = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> Any:
         """The mean square of the distance from the mean."""
-        return numpy.var(self, axis, dtype, out, ddof)
+        return numpy.var(self, axis, dtype, out, ddof, keepdims=keepdims)

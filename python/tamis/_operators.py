@@ -71,6 +71,12 @@ class Operators:
     def __mod__(self, other: Any) -> Any:
         return self._binary("remainder", self, other)
 
+    def __divmod__(self, other: Any) -> Any:
+        return self // other, self % other
+
+    def __rdivmod__(self, other: Any) -> Any:
+        return other // self, other % self
+
     def __rmod__(self, other: Any) -> Any:
         return self._binary("remainder", other, self)
 
@@ -211,7 +217,7 @@ class Operators:
     ) -> Any:
         no_out(out)
         _everywhere(where)
-        tree = reduction(name, self, axis)
+        tree = reduction(name, self if dtype is None else _typed(self, np.dtype(dtype)), axis)
         if dtype is not None:
             tree.dtype = np.dtype(dtype)
         if initial is not None:
@@ -310,6 +316,19 @@ def no_out(out: Any) -> None:
     """Refuses an array that a result is to be written to."""
     if out is not None:
         raise _refused("results are new: none is written to out", "assign it: out[...] = result")
+
+
+def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
+    """What is added or multiplied in a type: what that does not hold, such as fractions, is lost
+    before."""
+    tree = leaf(x)
+    if dtype != bool and np.can_cast(tree.dtype, dtype, "same_kind"):
+        return tree
+
+    def step(value: Any) -> Any:
+        return value.astype(dtype)
+
+    return Expression(tree.shape, dtype, (tree,), step=step)
 
 
 def _everywhere(where: Any) -> None:

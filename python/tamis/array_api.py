@@ -326,7 +326,7 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
 
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Arrays one behind the other along an axis, or all their elements."""
-    parts = list(arrays)
+    parts = [x if isinstance(x, np.ndarray) else asarray(x) for x in arrays]
     if _all(isinstance(x, np.ndarray) for x in parts):
         return np.concatenate(parts, axis=axis)
     if axis is None:
@@ -338,7 +338,7 @@ def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
 
 def stack(arrays: Any, /, *, axis: int = 0) -> Any:
     """Arrays side by side along a new axis."""
-    parts = list(arrays)
+    parts = [x if isinstance(x, np.ndarray) else asarray(x) for x in arrays]
     if len({x.shape for x in parts}) > 1:
         shapes = " and ".join(str(x.shape) for x in parts)
         raise _moves.refused(f"the shapes {shapes} are not equal", "make them equal")

@@ -367,3 +367,23 @@ def test_results_of_elements_go_into_arrays():
 def test_what_functions_do_not_take_is_refused(call):
     with pytest.raises(tamis.TamisTypeError, match="of tensors"):
         call(tamis.asarray(np.eye(3), format="csr"))
+
+
+def test_scipys_lists_and_keys_are_joined():
+    tensor = tamis.asarray(np.array([[7.0, 0.0], [2.0, 5.0]]), format="csr")
+    keys, lists = sp.dok_array((2, 2)), sp.lil_array((2, 2))
+    keys[0, 1], lists[1, 0] = 3.0, 2.0
+    joined = np.concatenate([tensor, keys, lists])
+    np.testing.assert_array_equal(
+        joined.todense(), np.concatenate([tensor.todense(), keys.toarray(), lists.toarray()])
+    )
+    assert np.vdot(tensor, lists) == 4.0
+    whole, rest = divmod(tensor, 3)
+    np.testing.assert_array_equal(whole.todense(), tensor.todense() // 3)
+    np.testing.assert_array_equal(rest.todense(), tensor.todense() % 3)
+
+
+@pytest.mark.parametrize("places", [[0, 2], [2, 0], [1, 1]])
+def test_vectors_of_scipy_in_any_order(places):
+    vector = sp.coo_array((np.array([1.0, 2.0]), (np.array(places),)), shape=(3,))
+    np.testing.assert_array_equal(tamis.asarray(vector).todense(), vector.toarray())

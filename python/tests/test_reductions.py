@@ -109,3 +109,32 @@ def test_complex_numbers_have_an_order():
 def test_sums_over_the_most_axes():
     found = tamis.coo([[0, 1]] * 64, [1.0, 2.0], shape=(2,) * 64)
     assert found.sum() == 3 and found.max() == 2 and found.min() == 0
+
+
+def test_types_of_reductions_are_taken_before_they_are_made():
+    def row(values):
+        return tamis.asarray(np.array([values]), format="csr")
+
+    assert row([1, -1]).sum(axis=1, dtype=bool) == [True]
+    assert row([2.5, 2.5]).sum(axis=1, dtype="int64") == [4]
+    assert row([0.5, 4.0]).prod(axis=1, dtype="int64") == [0]
+
+
+def test_integers_in_lazy_floats_are_exact():
+    one, other = (tamis.asarray(np.array([[2**53 + k]]), format="csr") for k in (1, 0))
+    lazily = tamis.lazy(one)
+    assert tamis.compute((lazily - other) * 0.5)[0, 0] == 0.5
+    assert tamis.compute((lazily > other) * 1.0)[0, 0] == 1.0
+    assert tamis.compute((lazily - other).sum() * 0.5) == 0.5
+
+
+@pytest.mark.parametrize("dtype", ["int16", "int64", "uint8", "bool"])
+@pytest.mark.parametrize("ord", [None, 1, -1, 2, 3, np.inf, 0])
+def test_norms_of_integers_are_floats(dtype, ord):
+    dense = np.array([[100, 0, 1], [90, 120, 3]]).astype(dtype)
+    tensor = tamis.asarray(dense, format="csr")
+    with np.errstate(divide="ignore"):
+        expected = np.linalg.norm(dense.astype(float), ord, axis=1)
+        got = np.linalg.norm(tensor, ord, axis=1)
+    assert np.asarray(got).dtype == expected.dtype
+    np.testing.assert_allclose(np.asarray(got), expected)

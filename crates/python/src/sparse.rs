@@ -92,8 +92,12 @@ pub(crate) fn ordered(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
     if !is_loose(&tensor) {
         return Ok(tensor);
     }
-    let columns = scheme(&tensor.storage().format) == Some(Scheme::Csc);
-    in_order(py, tensor, if columns { "csc" } else { "csr" })
+    let canonical = match (tensor.dims().len(), scheme(&tensor.storage().format)) {
+        (1, _) => "sparse",
+        (_, Some(Scheme::Csc)) => "csc",
+        _ => "csr",
+    };
+    in_order(py, tensor, canonical)
 }
 
 /// The tensor in a format whose coordinates are in order.
