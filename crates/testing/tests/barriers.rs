@@ -16,11 +16,16 @@ use tamis_testing::functions::bits;
 const RUNS: usize = 60;
 
 /// Files whose kernels have barriers, masks and conditions.
-const FILES: [&str; 4] = [
+const FILES: [&str; 9] = [
     "schedules-gpu-block-sum",
     "schedules-gpu-scalar",
     "schedules-gpu-rows",
     "schedules-gpu-exchange",
+    "schedules-gpu-shared-tile",
+    "schedules-gpu-shared-turns",
+    "schedules-gpu-shared-row",
+    "schedules-gpu-shared-warps",
+    "schedules-gpu-shared-sums",
 ];
 
 #[test]
@@ -46,7 +51,7 @@ fn none_can_be_left_out() {
             conditions += 1;
         }
     }
-    assert!(barriers >= 3 && conditions >= 1, "{barriers} barriers, {conditions} conditions");
+    assert!(barriers >= 16 && conditions >= 1, "{barriers} barriers, {conditions} conditions");
     // The second has two phases, and sums in the one that fills; so has the third, of rows with numbers.
     for name in ["schedules-gpu-rows", "gpu-sparse-sddmm", "gpu-sparse-vector"] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");

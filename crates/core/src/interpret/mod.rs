@@ -48,7 +48,7 @@ pub fn run(
         function,
         vars: vec![vec![]; function.vars.len()],
         memory: Memory::new(function),
-        races: Races::default(),
+        races: Races::of(function),
         limit: limit.unwrap_or(u64::MAX),
     };
     if arguments.len() != function.params.len() {

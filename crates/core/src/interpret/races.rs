@@ -5,11 +5,13 @@
 //! for i in 0..n on gpu_block { update y[0] by sum: x[i] }
 //! ```
 //!
-//! Local arrays are an iteration's own.
+//! Local arrays are an iteration's own where the loop is around all that uses them
+//! ([`owner`](crate::ir::parallel::owner())).
 
 use super::memory::Fault;
 use crate::ids::Array;
-use crate::ir::{Function, Role};
+use crate::ir::parallel::{has_parallel, owner};
+use crate::ir::{ArrayDecl, Function, Role};
 use std::collections::BTreeMap;
 
 /// What is done with an element.
@@ -21,9 +23,10 @@ pub(super) enum Use {
 }
 
 /// The parallel loops around, outermost first.
-#[derive(Default)]
 pub(super) struct Races {
     loops: Vec<Loop>,
+    /// Local arrays, and how many of the loops around have one in each iteration.
+    own: BTreeMap<Array, usize>,
 }
 
 /// A parallel loop while it runs.
@@ -35,6 +38,18 @@ struct Loop {
 }
 
 impl Races {
+    /// Before a function runs.
+    pub(super) fn of(function: &Function) -> Races {
+        let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == Role::Local;
+        let locals = function.arrays.enumerate().filter(is_local);
+        let own = |(array, _): (Array, &ArrayDecl)| (array, owner(&function.body, array).loops);
+        let own = match has_parallel(&function.body) {
+            true => locals.map(own).collect(),
+            false => BTreeMap::new(),
+        };
+        Races { loops: vec![], own }
+    }
+
     /// A loop begins.
     pub(super) fn enter(&mut self) {
         self.loops.push(Loop { iteration: 0, seen: BTreeMap::new() });
@@ -60,11 +75,11 @@ impl Races {
         index: i64,
         used: Use,
     ) -> Result<(), Fault> {
-        if self.loops.is_empty() || matches!(function.arrays[array].role, Role::Input | Role::Local)
-        {
+        if self.loops.is_empty() || function.arrays[array].role == Role::Input {
             return Ok(());
         }
-        for outer in &mut self.loops {
+        let own = self.own.get(&array).copied().unwrap_or(0);
+        for outer in self.loops.iter_mut().skip(own) {
             let own = Some(outer.iteration);
             let (before, how) = *outer.seen.entry((array, index)).or_insert((own, used));
             if before != own && (how != used || used == Use::Store) {
@@ -106,6 +121,26 @@ mod tests {
         let wrong = ["y[0] = i", "y[i] = y[0]", "j = y[0]\n update y[0] by sum: i", "y[i / 2] = 1"];
         assert!(right.into_iter().all(runs));
         assert!(!wrong.into_iter().any(runs));
+    }
+
+    #[test]
+    fn what_a_block_has_to_itself_its_threads_share() {
+        let runs = |body: &str| {
+            let text = format!(
+                "fn f(n: i64, y: shared [i64]) {{\n  local w: [i64]\n  var i, j, k, s: i64\n  \
+                 reserve w, 3\n  for i in 0..n on gpu_block {{\n{body}\n  }}\n}}\n"
+            );
+            let arguments = vec![
+                Argument::Scalar(Scalar::I64(3)),
+                Argument::Array(Buffer::of(DataType::I64, 9)),
+            ];
+            run(&parse(&text).unwrap(), arguments, None).is_ok()
+        };
+        let fill = |at: &str| format!("for j in 0..3 on gpu_thread {{\n w[{at}] = i\n }}\n");
+        let read = "for k in 0..3 on gpu_thread {\n y[i * 3 + k] = w[2 - k]\n }";
+        assert!(runs(&format!("{}{read}", fill("j"))));
+        assert!(!runs(&format!("{}{read}", fill("0"))));
+        assert!(runs("for j in 0..3 on gpu_thread {\n w[0] = i\n y[i * 3 + j] = w[0]\n }"));
     }
 
     #[test]

@@ -36,8 +36,8 @@ pub enum Role {
     Shared,
     /// Allocated and grown by the kernel, handed to the caller.
     Result,
-    /// Allocated and grown by the kernel, gone after the call. In a parallel loop, every iteration
-    /// has its own.
+    /// Allocated and grown by the kernel, gone after the call. Of a parallel loop that is around all
+    /// that uses it, every iteration has its own; those of other loops share it.
     Local,
     /// The same, but reserved outside of parallel loops, and shared by their iterations.
     Common,

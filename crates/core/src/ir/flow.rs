@@ -5,7 +5,7 @@
 //! ```
 
 use super::{Expr, Stmt};
-use crate::ids::Var;
+use crate::ids::{Array, Var};
 
 /// Whether an expression reads a variable.
 pub fn mentions(e: &Expr, var: Var) -> bool {
@@ -84,4 +84,17 @@ pub fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
         }
         s.blocks().for_each(|b| assigned(b, found));
     }
+}
+
+/// The arrays that a statement uses.
+pub fn arrays(s: &Stmt, found: &mut Vec<Array>) {
+    found.extend(s.named().1);
+    for e in s.exprs() {
+        e.walk(&mut |e| {
+            if let Expr::Load { array, .. } | Expr::Len(array) = e {
+                found.push(*array);
+            }
+        });
+    }
+    s.blocks().flatten().for_each(|s| arrays(s, found));
 }

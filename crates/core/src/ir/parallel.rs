@@ -7,9 +7,10 @@
 //!     for lane in 0..32 on gpu_thread with s by sum {      s is added up over the threads
 //! ```
 
-use super::Stmt;
+use super::flow::arrays;
+use super::{Expr, Stmt};
 use crate::algebra::{BinaryOp, ReduceOp};
-use crate::ids::Var;
+use crate::ids::{Array, Var};
 
 /// What runs the iterations of a parallel loop. Blocks hold warps, and these threads.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -58,4 +59,75 @@ pub fn on_numbers(op: ReduceOp) -> BinaryOp {
 /// Whether a parallel loop is somewhere in a block.
 pub fn has_parallel(block: &[Stmt]) -> bool {
     block.iter().any(|s| matches!(s, Stmt::Parallel { .. }) || s.blocks().any(has_parallel))
+}
+
+/// To whom a local array belongs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Owner {
+    /// How many parallel loops are around all that uses it: each of their iterations has its own.
+    pub loops: usize,
+    /// What runs the innermost of these.
+    pub unit: Option<Unit>,
+    /// Whether a parallel loop inside of them uses it, whose iterations share it.
+    pub shared: bool,
+}
+
+/// To whom an array that a function reserves belongs; what is outside of all parallel loops does not count.
+pub fn owner(block: &[Stmt], array: Array) -> Owner {
+    let mut found: Option<Owner> = None;
+    for s in block.iter().filter(|s| is_user(s, array)) {
+        let owners = match s {
+            Stmt::Parallel { .. } => vec![within(std::slice::from_ref(s), array)],
+            s => s.blocks().filter(|b| has_parallel(b)).map(|b| owner(b, array)).collect(),
+        };
+        for other in owners.into_iter().filter(|o| o.loops > 0) {
+            let shared = other.shared || found.is_some_and(|o| o.shared);
+            let least = found.filter(|o| o.loops <= other.loops).unwrap_or(other);
+            found = Some(Owner { shared, ..least });
+        }
+    }
+    found.unwrap_or_default()
+}
+
+/// The innermost parallel loop of a block that is around all that uses an array.
+fn within(mut block: &[Stmt], array: Array) -> Owner {
+    let mut owner = Owner::default();
+    loop {
+        let mut users = block.iter().filter(|s| is_user(s, array));
+        let (Some(only), None) = (users.next(), users.next()) else { break };
+        let mut blocks = only.blocks().filter(|b| b.iter().any(|s| is_user(s, array)));
+        let (Some(inner), None) = (blocks.next(), blocks.next()) else { break };
+        if only.exprs().any(|e| loads(e, array)) {
+            break;
+        }
+        if let Stmt::Parallel { unit, .. } = only {
+            owner = Owner { loops: owner.loops + 1, unit: Some(*unit), shared: false };
+        }
+        block = inner;
+    }
+    owner.shared = in_parallel(block, array);
+    owner
+}
+
+/// Whether a statement does more with an array than to make room for it.
+fn is_user(s: &Stmt, array: Array) -> bool {
+    let mut used = vec![];
+    if !matches!(s, Stmt::Reserve { .. }) {
+        arrays(s, &mut used);
+    }
+    used.contains(&array)
+}
+
+fn loads(e: &Expr, array: Array) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
+    found
+}
+
+/// Whether a parallel loop in a block uses an array.
+fn in_parallel(block: &[Stmt], array: Array) -> bool {
+    block.iter().any(|s| match s {
+        Stmt::Parallel { .. } => is_user(s, array),
+        s => s.blocks().any(|b| in_parallel(b, array)),
+    })
 }

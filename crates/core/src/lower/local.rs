@@ -41,6 +41,10 @@ impl Lowerer<'_> {
         let (arrays, room) = self.local_arrays(tensor, scope);
         self.own_loops.insert(tensor, self.parallel_loops(scope));
         let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
+        // Masks and lists follow from what came before.
+        if !opened && self.scratch(tensor).is_none() {
+            self.lent.insert(tensor);
+        }
         let producer = self.resolved(producer, scope.clone());
         let consumer = self.resolved(consumer, scope.clone());
         if consumer.stmts.is_empty() {
@@ -134,7 +138,7 @@ impl Lowerer<'_> {
         value: Value,
         scope: &Scope,
     ) -> Code {
-        self.note_local(lhs.tensor, scope);
+        let update = self.local_update(lhs, op, &value, scope);
         let mut scope = scope.clone();
         let mut stmts = vec![];
         let arrays = self.arrays(lhs.tensor);
@@ -160,6 +164,10 @@ impl Lowerer<'_> {
             let p = self.position_var(lhs, levels.len() - 1);
             stmts.push(assign(p, position));
             position = Expr::Var(p);
+        }
+        if let Some(op) = update {
+            stmts.extend(self.updated(arrays.vals, position, op, value));
+            return Code { stmts, covers: false };
         }
         let value = self.hold(value, &mut stmts);
         let mut again = vec![];

@@ -75,7 +75,7 @@ use crate::notation::Access;
 use complex::{Held, Vals, Value};
 use function::Builder;
 use result::Plan;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
@@ -106,6 +106,7 @@ impl<'p> Lowerer<'p> {
             segments: BTreeMap::new(),
             units: BTreeMap::new(),
             own_loops: BTreeMap::new(),
+            lent: BTreeSet::new(),
             edges: vec![],
             tables: BTreeMap::new(),
             raced: false,
@@ -165,6 +166,8 @@ struct Lowerer<'p> {
     units: BTreeMap<Var, ir::Unit>,
     /// How many such loops there are around each workspace.
     own_loops: BTreeMap<TensorId, usize>,
+    /// Workspaces of which threads may write to elements of their own each.
+    lent: BTreeSet<TensorId>,
     /// Sums of tiles of positions.
     edges: Vec<edges::Edges>,
     /// Where tiles of positions begin, by the variables of positions.

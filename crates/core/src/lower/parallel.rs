@@ -51,7 +51,7 @@ impl Lowerer<'_> {
         {
             return self.in_run(&tiles, position, op, value, scope);
         }
-        match (op, self.is_raced(lhs, op, scope)) {
+        match (op, self.is_raced(lhs, op, scope, 0)) {
             (Some(op), true) if self.updates(vals, op, &value) => {
                 self.updated(vals, position, op, value)
             }
@@ -64,13 +64,15 @@ impl Lowerer<'_> {
 
     /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
     /// variable does not follow from the element's, or its coordinates come again and again. What
-    /// is not combined comes once for each element.
-    fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope) -> bool {
+    /// is not combined comes once for each element. So many of these loops do not count: in them, each
+    /// iteration has elements of its own.
+    fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope, own: usize) -> bool {
         let derived = &self.program.derived;
-        scope.loops.iter().enumerate().any(|(k, &var)| {
+        let on_units = scope.loops.iter().enumerate().filter(|(_, var)| self.unit(**var).is_some());
+        on_units.skip(own).any(|(k, var)| {
             let known = [&lhs.indices[..], &scope.loops[..k]].concat();
-            let again = op.is_some() && scope.repeating.contains(&var);
-            self.unit(var).is_some() && (again || !derived.follows(var, &known))
+            let again = op.is_some() && scope.repeating.contains(var);
+            again || !derived.follows(*var, &known)
         })
     }
 
@@ -90,22 +92,55 @@ impl Lowerer<'_> {
         self.raced |= self.parallel_loops(scope) > own;
     }
 
+    /// How a workspace is combined with a value where several threads of a block that has it to itself
+    /// may come to an element, if they may; notes what they cannot share.
+    pub(super) fn local_update(
+        &mut self,
+        lhs: &Access,
+        op: Option<ReduceOp>,
+        value: &Value,
+        scope: &Scope,
+    ) -> Option<ReduceOp> {
+        let own = self.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
+        if own == 0 || !self.lent.contains(&lhs.tensor) {
+            self.note_local(lhs.tensor, scope);
+            return None;
+        }
+        if !self.is_raced(lhs, op, scope, own) {
+            return None;
+        }
+        let vals = self.arrays(lhs.tensor).vals;
+        let op = op.filter(|op| self.updates(vals, *op, value));
+        self.raced |= op.is_none();
+        op
+    }
+
     /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
     /// of complex ones the parts by themselves.
     fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
-        let wide = self.is_wide();
+        let wide = self.are_wide(vals);
         let parts = vals.arrays().len() == 1 && matches!(vals, Vals::Real(_)) && value.im.is_none();
         wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
     }
 
     /// Whether elements of the result are as wide as values are computed.
     pub(super) fn is_wide(&mut self) -> bool {
-        let register = self.facts.register().datatype();
-        let vals = self.arrays(self.kernel.result).vals.arrays();
-        vals.into_iter().all(|a| self.builder.arrays[a].elem == register)
+        let vals = self.arrays(self.kernel.result).vals;
+        self.are_wide(vals)
     }
 
-    fn updated(&mut self, vals: Vals, position: Expr, op: ReduceOp, value: Value) -> Vec<ir::Stmt> {
+    fn are_wide(&self, vals: Vals) -> bool {
+        let register = self.facts.register().datatype();
+        vals.arrays().into_iter().all(|a| self.builder.arrays[a].elem == register)
+    }
+
+    pub(super) fn updated(
+        &mut self,
+        vals: Vals,
+        position: Expr,
+        op: ReduceOp,
+        value: Value,
+    ) -> Vec<ir::Stmt> {
         let value = self.reduced(Some(op), value);
         let mut stmts = vec![];
         let Value { re, im } = self.hold(value, &mut stmts);

@@ -8,7 +8,6 @@
 //! y_vals[i] = s                                         if (threadIdx.x % 32 == 0) y_vals[i] = s;
 //! ```
 
-use super::plan::arrays;
 use super::shape::{Shape, surely_most};
 use crate::algebra::ReduceOp;
 use crate::backend::c::Writer;
@@ -25,16 +24,14 @@ pub(in crate::backend) struct Place {
     pub(super) shape: Shape,
     /// Arrays that every thread has for itself.
     pub(super) held: BTreeMap<Array, i64>,
-    /// Arrays that threads may read after others wrote them.
-    pub(super) exchanged: BTreeSet<Array>,
+    /// The statements before which threads wait for each other.
+    pub(super) barriers: BTreeSet<Vec<usize>>,
     /// The innermost unit around, if there is one.
     pub(super) unit: Option<Unit>,
     /// Whether a loop over warps is around.
     pub(super) in_warp: bool,
     /// The variables of the parallel loops around that count from 0.
     pub(super) counted: Vec<Var>,
-    /// Whether threads of the unit exchanged elements before, in the same iteration.
-    pub(super) waits: bool,
     /// Arrays whose lengths the kernel finds out.
     pub(super) reserves: Vec<Array>,
 }
@@ -92,16 +89,15 @@ impl Writer<'_> {
 
     /// Writes a statement, if threads run it in a way of their own.
     pub(in crate::backend) fn on_device(&mut self, s: &Stmt, path: &mut [usize]) -> bool {
+        if self.place().barriers.contains(path) {
+            self.barrier();
+        }
         match s {
             Stmt::Parallel { unit, var, lo, hi, combined, body } => {
-                self.barrier(s);
-                let waits = std::mem::replace(&mut self.place().waits, false);
                 self.parallel(*unit, (*var, lo, hi), combined, body, path);
-                self.place().waits = waits;
             }
             Stmt::Store { array, index, value } => {
                 let line = self.stored(*array, index, value);
-                self.barrier(s);
                 self.by_one(*array, &line);
             }
             Stmt::Update { array, index, op, value } => {
@@ -109,11 +105,9 @@ impl Writer<'_> {
                 let (name, at, value) = (self.array(*array), self.expr(index), self.expr(value));
                 let helper = format!("tamis_update_{}_{}", op.name(), suffix(ty));
                 let line = format!("{helper}(&{name}[{at}], {value});");
-                self.barrier(s);
                 self.by_one(*array, &line);
             }
             Stmt::Fill { array, lo, hi, value } if !self.place().held.contains_key(array) => {
-                self.barrier(s);
                 self.fill_together(*array, lo, hi, value);
             }
             Stmt::Reserve { array, len } => {
@@ -126,16 +120,6 @@ impl Writer<'_> {
                 self.line(&format!("atomicMax(tamis_status, {});", *status as i64));
             }
             Stmt::Prefetch { .. } => {}
-            Stmt::Assign { .. } => {
-                self.barrier(s);
-                return false;
-            }
-            Stmt::For { .. } | Stmt::While { .. } => {
-                // What runs again comes after itself.
-                let exchanges = self.exchanges(s);
-                self.place().waits |= exchanges;
-                return false;
-            }
             _ => return false,
         }
         true
@@ -281,28 +265,16 @@ impl Writer<'_> {
         ));
     }
 
-    /// Waits for the other threads of the unit before a statement by which they exchange elements,
-    /// where they did before.
-    fn barrier(&mut self, s: &Stmt) {
-        let exchanges = self.exchanges(s);
-        let place = self.place();
-        let waits = place.waits;
-        place.waits |= exchanges;
-        let width = place.shape.width;
-        match place.unit {
-            Some(Unit::Block) if waits && exchanges => self.line("__syncthreads();"),
-            Some(Unit::Warp) if waits && exchanges && width > 1 => {
+    /// Waits for the other threads of the unit.
+    fn barrier(&mut self) {
+        let Place { shape: Shape { width, .. }, unit, .. } = *self.place();
+        match unit {
+            Some(Unit::Block) => self.line("__syncthreads();"),
+            Some(Unit::Warp) if width > 1 => {
                 self.line(&format!("__syncwarp(tamis_mask({width}));"));
             }
             _ => {}
         }
-    }
-
-    /// Whether a statement uses elements that threads exchange.
-    fn exchanges(&mut self, s: &Stmt) -> bool {
-        let mut used = vec![];
-        arrays(s, &mut used);
-        used.iter().any(|array| self.place().exchanged.contains(array))
     }
 }
 

@@ -3,13 +3,14 @@
 //! Arrays are `__restrict__`, so that loads of operands may move, but for those that threads hand values on
 //! by: to compilers that promise says that nobody else writes to them, a barrier or not.
 
+use super::barriers::barriers;
 use super::device::{Place, exchanged, reread};
 use super::launch::{Argument, arguments};
 use super::plan::{Kind, Step, kernel_name};
 use crate::backend::c::Writer;
 use crate::backend::c::types::{element, type_name};
 use crate::ids::Array;
-use crate::ir::flow::exposes;
+use crate::ir::flow::{arrays, exposes};
 use crate::ir::{Function, Role, Stmt};
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -28,17 +29,15 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
         let (threads, kernel) = (step.shape.threads, kernel_name(name, k));
         let _ = writeln!(out, "/* {name}, {} of {}: {blocks} of {threads} */", k + 1, steps.len());
         let mut writer = Writer::new(&own, kernel.clone());
+        let mut exchanged = exchanged(&own.body);
+        exchanged.retain(|a| !step.workspaces.held.contains_key(a));
         writer.place = Some(Place {
             shape: step.shape,
-            held: step.held.clone(),
-            exchanged: exchanged(&own.body)
-                .into_iter()
-                .filter(|a| !step.held.contains_key(a))
-                .collect(),
+            held: step.workspaces.held.clone(),
+            barriers: barriers(&own.body, &exchanged, &step.workspaces.owners()),
             unit: None,
             in_warp: false,
             counted: vec![],
-            waits: false,
             reserves: step.reserves(),
         });
         let params = params(&writer, &arguments(function, step), &reread(&own.body));
@@ -48,10 +47,10 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
         };
         let _ = writeln!(out, "extern \"C\" __global__ void {bounds}{kernel}({params}) {{");
         let mut used = vec![];
-        own.body.iter().for_each(|s| super::plan::arrays(s, &mut used));
-        for (array, len) in step.held.iter().filter(|(array, _)| used.contains(array)) {
-            let elem = element(own.arrays[*array].elem);
-            let _ = writeln!(out, "  {elem} {}[{}];", writer.array(*array), len.max(&1));
+        own.body.iter().for_each(|s| arrays(s, &mut used));
+        let name = |array| writer.array(array).to_owned();
+        for line in step.workspaces.declared(&own, step.shape, &used, &name) {
+            let _ = writeln!(out, "  {line}");
         }
         out.push_str(&writer.body());
         out.push_str("}\n\n");

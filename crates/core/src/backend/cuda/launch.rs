@@ -6,9 +6,10 @@
 //! ```
 
 use super::kernel::needed;
-use super::plan::{Kind, Step, arrays, changed, fails, kernel_name, steps};
+use super::plan::{Kind, Step, changed, fails, kernel_name, steps};
 use crate::backend::c::names;
 use crate::ids::{Array, Id, Var};
+use crate::ir::flow::arrays;
 use crate::ir::number::Used;
 use crate::ir::{Function, Param, Role, Stmt};
 use std::collections::BTreeSet;

@@ -17,15 +17,20 @@
 //!
 //! All threads of a block compute what is outside of its loops over threads, and one of them stores
 //! it. What they share of it is never under a condition that differs between them, so barriers and
-//! warps' exchanges are met by all.
+//! warps' exchanges are met by all. Workspaces of a block or warp that its threads fill and read are in memory
+//! that they share (`workspaces.rs`), and barriers stand only where a thread may come upon what another one
+//! did (`barriers.rs`).
 
+mod barriers;
 mod device;
+mod distinct;
 mod kernel;
 mod launch;
 mod lengths;
 mod plan;
 mod shape;
 mod words;
+mod workspaces;
 
 pub use launch::{Argument, Kernels, Launch, Table, kernels};
 pub use lengths::{Known, lengths, told};

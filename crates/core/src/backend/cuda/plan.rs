@@ -8,15 +8,11 @@
 //! ```
 
 use super::shape::{Shape, USUAL, WARP, shape};
-use crate::datatype::Scalar;
+use super::workspaces::Workspaces;
 use crate::ids::{Array, Var};
-use crate::ir::flow::{assigned, exposes, mentions};
+use crate::ir::flow::{arrays, assigned, exposes, mentions};
 use crate::ir::parallel::has_parallel;
 use crate::ir::{Expr, Function, Role, Stmt, Unit};
-use std::collections::BTreeMap;
-
-/// The most elements of an array that a thread holds for itself.
-const MOST_HELD: i64 = 64;
 
 /// What a kernel is called.
 pub(super) fn kernel_name(function: &str, k: usize) -> String {
@@ -36,8 +32,8 @@ pub(super) struct Step {
     pub(super) common: Vec<Stmt>,
     /// What the kernel is for.
     pub(super) own: Vec<Stmt>,
-    /// Arrays that every thread has for itself, and their sizes.
-    pub(super) held: BTreeMap<Array, i64>,
+    /// Arrays that threads have for themselves, or share.
+    pub(super) workspaces: Workspaces,
 }
 
 impl Step {
@@ -72,7 +68,7 @@ pub(super) fn steps(function: &Function) -> Result<Vec<Step>, String> {
     let mut planner = Planner {
         function,
         common: vec![],
-        held: BTreeMap::new(),
+        workspaces: Workspaces::default(),
         lent: vec![],
         given: vec![],
         known: vec![],
@@ -86,8 +82,8 @@ struct Planner<'f> {
     function: &'f Function,
     /// What every kernel computes for itself.
     common: Vec<Stmt>,
-    held: BTreeMap<Array, i64>,
-    /// Those of them that kernels used.
+    workspaces: Workspaces,
+    /// Those of them that threads have for themselves and that kernels used.
     lent: Vec<Array>,
     /// What kernels leave in variables, for nobody.
     given: Vec<Var>,
@@ -103,9 +99,11 @@ impl Planner<'_> {
         match s {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
             Stmt::Assign { var, value } => self.computed_by_all(*var, value, s),
-            Stmt::Reserve { array, len } if role(array) == Role::Local => self.hold(*array, len),
+            Stmt::Reserve { array, len } if role(array) == Role::Local => {
+                self.workspaces.place(self.function, *array, len)
+            }
             Stmt::Reserve { .. } => self.step(Kind::Lengths, s),
-            Stmt::Fill { array, .. } if self.held.contains_key(array) => {
+            Stmt::Fill { array, .. } if self.workspaces.held.contains_key(array) => {
                 self.common.push(s.clone());
                 Ok(())
             }
@@ -135,21 +133,6 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// An array that every thread has for itself.
-    fn hold(&mut self, array: Array, len: &Expr) -> Result<(), String> {
-        let name = &self.function.arrays[array].name;
-        match len {
-            Expr::Const(Scalar::I64(len)) if *len <= MOST_HELD => {
-                self.held.insert(array, *len);
-                Ok(())
-            }
-            Expr::Const(_) => {
-                Err(format!("{name} has more than {MOST_HELD} elements, too many for each thread"))
-            }
-            _ => Err(format!("{name} has no constant size")),
-        }
-    }
-
     fn step(&mut self, kind: Kind, s: &Stmt) -> Result<(), String> {
         if kind != Kind::Lengths {
             self.possible(s, &changed(s))?;
@@ -160,6 +143,7 @@ impl Planner<'_> {
             Kind::Fill => Shape { threads: USUAL, width: WARP },
             Kind::Serial | Kind::Lengths => Shape { threads: 1, width: 1 },
         };
+        self.workspaces.fit(self.function, s, shape)?;
         let alone = matches!(kind, Kind::Serial | Kind::Lengths);
         let goes_on = |last: &Step| {
             let mut fresh = self.common.iter().skip(last.common.len());
@@ -173,7 +157,8 @@ impl Planner<'_> {
             return Ok(());
         }
         let (common, own) = (self.common.clone(), vec![s.clone()]);
-        self.steps.push(Step { kind, shape, common, own, held: self.held.clone() });
+        let workspaces = self.workspaces.clone();
+        self.steps.push(Step { kind, shape, common, own, workspaces });
         Ok(())
     }
 
@@ -199,14 +184,14 @@ impl Planner<'_> {
             Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } | Stmt::If { .. }
                 if !s.exprs().all(|e| self.reads_own(e, changed)) =>
             {
-                return Err("what it does depends on its result".to_owned());
+                return Err("what it does depends on what its threads write".to_owned());
             }
             _ => {}
         }
         let mut used = vec![];
         arrays(s, &mut used);
         let own = |a: &&Array| self.function.arrays[**a].role == Role::Local;
-        if let Some(array) = used.iter().filter(own).find(|a| !self.held.contains_key(a)) {
+        if let Some(array) = used.iter().filter(own).find(|a| !self.workspaces.have(a)) {
             return Err(format!("{} has no constant size", self.function.arrays[*array].name));
         }
         // A thread for itself may go where it likes: there is nothing to wait for.
@@ -229,8 +214,10 @@ impl Planner<'_> {
         if again || changed(s).iter().any(|array| self.known.contains(array)) {
             return Err("what every kernel knows changes".to_owned());
         }
-        used.retain(|array| self.held.contains_key(array));
-        if used.iter().any(|array| self.lent.contains(array)) {
+        let is_shared = |array: &Array| self.workspaces.shared.contains_key(array);
+        let outside = !has_parallel(own) && used.iter().any(is_shared);
+        used.retain(|array| self.workspaces.held.contains_key(array));
+        if outside || used.iter().any(|array| self.lent.contains(array)) {
             return Err("a workspace is handed on from one of its loops to another".to_owned());
         }
         self.lent.extend(used);
@@ -253,7 +240,7 @@ impl Planner<'_> {
         let mut own = true;
         e.walk(&mut |e| {
             if let Expr::Load { array, .. } | Expr::Len(array) = e {
-                own &= !changed.contains(array) || self.held.contains_key(array);
+                own &= !changed.contains(array) || self.workspaces.held.contains_key(array);
             }
         });
         own
@@ -279,17 +266,4 @@ pub(super) fn changed(s: &Stmt) -> Vec<Array> {
         s => s.named().1,
     };
     s.blocks().flatten().flat_map(changed).chain(named).collect()
-}
-
-/// The arrays that a statement uses.
-pub(super) fn arrays(s: &Stmt, found: &mut Vec<Array>) {
-    found.extend(s.named().1);
-    for e in s.exprs() {
-        e.walk(&mut |e| {
-            if let Expr::Load { array, .. } | Expr::Len(array) = e {
-                found.push(*array);
-            }
-        });
-    }
-    s.blocks().flatten().for_each(|s| arrays(s, found));
 }
