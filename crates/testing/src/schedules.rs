@@ -16,12 +16,19 @@ pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {
     {
         return tiles;
     }
+    if random.one_in(4)
+        && let Some(staged) = staged(random, case)
+    {
+        return staged;
+    }
     let Compiled::Program(program) = compiled(case, schedule) else { return String::new() };
     let Some(kernel) = program.kernels.last() else { return String::new() };
     let mut loops = kernel.body.loops();
     let mut commands = vec![];
-    for unit in ["gpu_block", "gpu_warp", "gpu_thread"] {
-        if loops.is_empty() || (unit == "gpu_warp" && random.one_in(2)) {
+    // More than one loop over threads is where workspaces are filled and read.
+    let units = ["gpu_block", "gpu_warp", "gpu_thread", "gpu_thread", "gpu_thread"];
+    for (k, unit) in units.into_iter().enumerate() {
+        if loops.is_empty() || ((unit == "gpu_warp" || k > 2) && random.one_in(2)) {
             continue;
         }
         let at = if unit == "gpu_block" { 0 } else { random.below(loops.len()) };
@@ -80,6 +87,43 @@ fn tiles(random: &mut Random, case: &Case) -> Option<String> {
         }
     }
     None
+}
+
+/// A tile of an operand that the threads of a block, or of a warp, put into a workspace and read there, if
+/// there can be one.
+fn staged(random: &mut Random, case: &Case) -> Option<String> {
+    let Compiled::Program(program) = compiled(case, "") else { return None };
+    let kernel = program.kernels.last()?;
+    let name = |v: &IndexVar| program.vars[*v].clone();
+    let loops: Vec<String> = kernel.body.loops().iter().map(name).collect();
+    let reads = kernel.body.reads();
+    let access = (!reads.is_empty()).then(|| random.pick(&reads))?;
+    let vars: Vec<String> = access.indices.iter().map(name).filter(|v| loops.contains(v)).collect();
+    let var = (!vars.is_empty()).then(|| random.pick(&vars))?;
+    let mut order: Vec<&str> = loops.iter().filter(|v| *v != var).map(String::as_str).collect();
+    order.insert(random.below(order.len() + 1).min(1), "tile");
+    order.push("place");
+    let unit = random.pick(&["gpu_thread", "gpu_thread", "gpu_warp"]);
+    let mut text = format!(
+        "split({var}, tile, place, {}); reorder({}); precompute({}, place, own, staged, dense); \
+         parallelize({}, gpu_block, atomics); parallelize(own, {unit}, no_races)",
+        1 + random.below(12),
+        order.join(", "),
+        print::access(&program, access),
+        order[0],
+    );
+    if matches!(compiled(case, &text), Compiled::Refused) {
+        return None;
+    }
+    for unit in ["gpu_warp", "gpu_thread"] {
+        let races = random.pick(&["atomics", "parallel_reduction"]);
+        let inner = random.pick(&order[1..]);
+        let longer = format!("{text}; parallelize({inner}, {unit}, {races})");
+        if !matches!(compiled(case, &longer), Compiled::Refused) {
+            text = longer;
+        }
+    }
+    Some(text)
 }
 
 /// A schedule for a case, empty if the case does not compile.
