@@ -1,4 +1,5 @@
-//! Every kernel of the gallery compiles by NVRTC, without spilling registers.
+//! Every kernel of the gallery compiles by NVRTC, without spilling registers, and without arrays in memory that
+//! are a thread's own.
 //!
 //! The compiler comes from PyPI into an environment under the target folder; where it cannot be
 //! had, the test says that it was skipped.
@@ -10,8 +11,11 @@ use tamis_cuda::limits;
 use tamis_cuda::nvrtc::{self, Suited};
 use tamis_testing::filetest;
 
-/// The architecture of the code.
-const ARCHITECTURE: u32 = 90;
+/// The architecture for which registers are counted.
+const MEASURED: u32 = 90;
+
+/// The others, of which a compiler may know the newest and the oldest or not.
+const OTHERS: [u32; 4] = [75, 80, 100, 120];
 
 #[test]
 fn kernels_compile_without_spills() {
@@ -19,35 +23,91 @@ fn kernels_compile_without_spills() {
         eprintln!("skipped: NVRTC is neither installed nor to be had from PyPI");
         return;
     }
-    let compiler = Suited::to(ARCHITECTURE, None).unwrap();
+    let compiler = Suited::to(MEASURED, None).unwrap();
+    let texts = texts();
+    assert!(texts.len() >= 50, "only {} files of the gallery have loops for a GPU", texts.len());
+    let mut shared = 0;
+    for (name, kernels) in &texts {
+        for kernel in compiled(&compiler, name, kernels) {
+            let Compiled { name: own, registers, shared: bytes, .. } = &kernel;
+            println!("{name}: {own} has {registers} registers, and {bytes} bytes for each block");
+            assert_eq!((kernel.spilled, kernel.stack), (0, 0), "{name}: {kernel:?}");
+            shared += usize::from(kernel.shared > 0);
+        }
+    }
+    assert!(shared >= 6, "only {shared} kernels have memory that a block shares");
+    mistakes_are_told(&compiler);
+    yardsticks_compile(&compiler);
+    for architecture in OTHERS {
+        let compiler = Suited::to(architecture, None).unwrap();
+        match compiler.identity().ends_with(&format!(" sm_{architecture}")) {
+            true => texts.iter().for_each(|(name, text)| drop(compiled(&compiler, name, text))),
+            false => println!("this NVRTC does not know sm_{architecture}"),
+        }
+    }
+}
+
+/// The kernels of the gallery, by the names of its files.
+fn texts() -> Vec<(String, String)> {
     let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");
     let mut files: Vec<PathBuf> =
         std::fs::read_dir(gallery).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    let mut compiled = 0;
+    let mut texts = vec![];
     for path in files {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let text = std::fs::read_to_string(&path).unwrap();
-        if !text.contains("gpu_") {
-            continue;
+        if text.contains("gpu_") {
+            texts.push((name, filetest::stage(&text, "cuda").unwrap()));
         }
-        let kernels = filetest::stage(&text, "cuda").unwrap();
-        let start = Instant::now();
-        let binary =
-            compiler.compile(&kernels).unwrap_or_else(|why| panic!("{name}: {why}\n{kernels}"));
-        let seconds = start.elapsed().as_secs_f64();
-        println!("{name}: {} bytes in {seconds:.3} s", binary.code.len());
-        let is_warning = |line: &&str| line.contains("warning");
-        let warnings: Vec<&str> = binary.log.lines().filter(is_warning).collect();
-        assert!(warnings.is_empty(), "{name}: {warnings:?}");
-        for line in binary.log.lines().filter(|line| line.contains("spill")) {
-            assert!(line.contains(" 0 bytes spill stores, 0 bytes spill loads"), "{name}: {line}");
-        }
-        compiled += 1;
     }
-    assert!(compiled >= 9, "only {compiled} files of the gallery have loops for a GPU");
-    mistakes_are_told(&compiler);
-    yardsticks_compile(&compiler);
+    texts
+}
+
+/// What the compiler says of a kernel, in bytes and registers.
+#[derive(Debug, Default)]
+struct Compiled {
+    name: String,
+    stack: u32,
+    spilled: u32,
+    registers: u32,
+    shared: u32,
+}
+
+/// Compiles kernels without a warning.
+fn compiled(compiler: &Suited, name: &str, kernels: &str) -> Vec<Compiled> {
+    let start = Instant::now();
+    let binary = compiler.compile(kernels).unwrap_or_else(|why| panic!("{name}: {why}\n{kernels}"));
+    let (seconds, identity) = (start.elapsed().as_secs_f64(), compiler.identity());
+    println!("{name}: {} bytes in {seconds:.3} s by {identity}", binary.code.len());
+    let is_warning = |line: &&str| line.contains("warning");
+    let warnings: Vec<&str> = binary.log.lines().filter(is_warning).collect();
+    assert!(warnings.is_empty(), "{name}: {warnings:?}");
+    let mut found: Vec<Compiled> = vec![];
+    for line in binary.log.lines() {
+        if let Some((_, name)) = line.split_once("Function properties for ") {
+            found.push(Compiled { name: name.trim().to_owned(), ..Compiled::default() });
+        }
+        let Some(kernel) = found.last_mut() else { continue };
+        for part in line.split([',', ':']) {
+            let mut words =
+                part.split_whitespace().filter(|word| *word != "Used" && *word != "used");
+            let Some(count) = words.next().and_then(|word| word.parse::<u32>().ok()) else {
+                continue;
+            };
+            match words.collect::<Vec<_>>().join(" ").as_str() {
+                "bytes stack frame" => kernel.stack = count,
+                "bytes spill stores" | "bytes spill loads" => kernel.spilled += count,
+                "registers" => kernel.registers = count,
+                "bytes smem" => kernel.shared = count,
+                _ => {}
+            }
+        }
+    }
+    let all = kernels.matches("__global__").count();
+    let known = found.iter().filter(|kernel| kernel.registers > 0).count();
+    assert!(found.len() == all && known == all, "{name}: {found:?} in\n{}", binary.log);
+    found
 }
 
 /// What the benchmark for GPUs measures a device by.
