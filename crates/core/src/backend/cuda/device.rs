@@ -110,11 +110,13 @@ impl Writer<'_> {
             Stmt::Fill { array, lo, hi, value } if !self.place().held.contains_key(array) => {
                 self.fill_together(*array, lo, hi, value);
             }
+            // Workspaces are declared.
             Stmt::Reserve { array, len } => {
                 let at = self.place().reserves.iter().position(|a| a == array);
-                let at = at.expect("kernels allocate what their steps name");
-                let len = self.expr(len);
-                self.line(&format!("tamis_lengths[{at}] = {len};"));
+                if let Some(at) = at {
+                    let len = self.expr(len);
+                    self.line(&format!("tamis_lengths[{at}] = {len};"));
+                }
             }
             Stmt::Fail(status) => {
                 self.line(&format!("atomicMax(tamis_status, {});", *status as i64));

@@ -68,7 +68,7 @@ pub(super) fn steps(function: &Function) -> Result<Vec<Step>, String> {
     let mut planner = Planner {
         function,
         common: vec![],
-        workspaces: Workspaces::default(),
+        workspaces: Workspaces::of(function)?,
         lent: vec![],
         given: vec![],
         known: vec![],
@@ -99,9 +99,7 @@ impl Planner<'_> {
         match s {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
             Stmt::Assign { var, value } => self.computed_by_all(*var, value, s),
-            Stmt::Reserve { array, len } if role(array) == Role::Local => {
-                self.workspaces.place(self.function, *array, len)
-            }
+            Stmt::Reserve { array, .. } if role(array) == Role::Local => Ok(()),
             Stmt::Reserve { .. } => self.step(Kind::Lengths, s),
             Stmt::Fill { array, .. } if self.workspaces.held.contains_key(array) => {
                 self.common.push(s.clone());
@@ -143,7 +141,7 @@ impl Planner<'_> {
             Kind::Fill => Shape { threads: USUAL, width: WARP },
             Kind::Serial | Kind::Lengths => Shape { threads: 1, width: 1 },
         };
-        self.workspaces.fit(self.function, s, shape)?;
+        let workspaces = self.workspaces.fitted(self.function, s, shape)?;
         let alone = matches!(kind, Kind::Serial | Kind::Lengths);
         let goes_on = |last: &Step| {
             let mut fresh = self.common.iter().skip(last.common.len());
@@ -157,7 +155,6 @@ impl Planner<'_> {
             return Ok(());
         }
         let (common, own) = (self.common.clone(), vec![s.clone()]);
-        let workspaces = self.workspaces.clone();
         self.steps.push(Step { kind, shape, common, own, workspaces });
         Ok(())
     }
@@ -177,6 +174,7 @@ impl Planner<'_> {
     fn possible(&self, s: &Stmt, changed: &[Array]) -> Result<(), String> {
         match s {
             Stmt::Sort { .. } => return Err("it sorts".to_owned()),
+            Stmt::Reserve { array, .. } if self.workspaces.have(array) => {}
             Stmt::Reserve { array, .. } => {
                 let name = &self.function.arrays[*array].name;
                 return Err(format!("{name} grows in its loops"));
@@ -188,11 +186,11 @@ impl Planner<'_> {
             }
             _ => {}
         }
-        let mut used = vec![];
-        arrays(s, &mut used);
-        let own = |a: &&Array| self.function.arrays[**a].role == Role::Local;
-        if let Some(array) = used.iter().filter(own).find(|a| !self.workspaces.have(a)) {
-            return Err(format!("{} has no constant size", self.function.arrays[*array].name));
+        let mut measured = vec![];
+        s.exprs().for_each(|e| lengths(e, &mut measured));
+        if let Some(array) = measured.iter().find(|a| self.workspaces.have(a)) {
+            let name = &self.function.arrays[*array].name;
+            return Err(format!("what it does depends on the length of {name}"));
         }
         // A thread for itself may go where it likes: there is nothing to wait for.
         let changed = match s {
@@ -266,4 +264,13 @@ pub(super) fn changed(s: &Stmt) -> Vec<Array> {
         s => s.named().1,
     };
     s.blocks().flatten().flat_map(changed).chain(named).collect()
+}
+
+/// The arrays whose lengths an expression asks for.
+fn lengths(e: &Expr, found: &mut Vec<Array>) {
+    e.walk(&mut |e| {
+        if let Expr::Len(array) = e {
+            found.push(*array);
+        }
+    });
 }
