@@ -6,11 +6,11 @@
 //! ```
 //!
 //! Local arrays are an iteration's own where the loop is around all that uses them
-//! ([`owner`](crate::ir::parallel::owner())).
+//! ([`owners`]).
 
 use super::memory::Fault;
 use crate::ids::Array;
-use crate::ir::parallel::{has_parallel, owner};
+use crate::ir::parallel::{has_parallel, owners};
 use crate::ir::{ArrayDecl, Function, Role};
 use std::collections::BTreeMap;
 
@@ -42,7 +42,10 @@ impl Races {
     pub(super) fn of(function: &Function) -> Races {
         let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == Role::Local;
         let locals = function.arrays.enumerate().filter(is_local);
-        let own = |(array, _): (Array, &ArrayDecl)| (array, owner(&function.body, array).loops);
+        let own = |(array, _): (Array, &ArrayDecl)| {
+            let loops = owners(&function.body, array).into_iter().map(|owner| owner.loops);
+            (array, loops.max().unwrap_or(0))
+        };
         let own = match has_parallel(&function.body) {
             true => locals.map(own).collect(),
             false => BTreeMap::new(),

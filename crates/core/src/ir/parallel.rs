@@ -72,21 +72,17 @@ pub struct Owner {
     pub shared: bool,
 }
 
-/// To whom an array that a function reserves belongs; what is outside of all parallel loops does not count.
-pub fn owner(block: &[Stmt], array: Array) -> Owner {
-    let mut found: Option<Owner> = None;
+/// To whom an array that a function reserves belongs, in each of the outermost parallel loops that use it;
+/// what is outside of all does not count.
+pub fn owners(block: &[Stmt], array: Array) -> Vec<Owner> {
+    let mut found = vec![];
     for s in block.iter().filter(|s| is_user(s, array)) {
-        let owners = match s {
-            Stmt::Parallel { .. } => vec![within(std::slice::from_ref(s), array)],
-            s => s.blocks().filter(|b| has_parallel(b)).map(|b| owner(b, array)).collect(),
-        };
-        for other in owners.into_iter().filter(|o| o.loops > 0) {
-            let shared = other.shared || found.is_some_and(|o| o.shared);
-            let least = found.filter(|o| o.loops <= other.loops).unwrap_or(other);
-            found = Some(Owner { shared, ..least });
+        match s {
+            Stmt::Parallel { .. } => found.push(within(std::slice::from_ref(s), array)),
+            s => s.blocks().for_each(|b| found.extend(owners(b, array))),
         }
     }
-    found.unwrap_or_default()
+    found
 }
 
 /// The innermost parallel loop of a block that is around all that uses an array.

@@ -15,7 +15,7 @@ use crate::backend::c::types::element;
 use crate::datatype::Register;
 use crate::ids::{Array, Var};
 use crate::ir::flow::arrays;
-use crate::ir::parallel::owner;
+use crate::ir::parallel::owners;
 use crate::ir::{ArrayDecl, Expr, Function, Role, Stmt, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -52,9 +52,14 @@ impl Workspaces {
         let Some(len) = longest(&function.body, array, &function.body) else {
             return Err(format!("{name} has no constant size"));
         };
-        let owner = owner(&function.body, array);
-        match owner.unit {
-            Some(unit @ (Unit::Block | Unit::Warp)) if owner.shared || len > MOST_HELD => {
+        let owners = owners(&function.body, array);
+        let unit = owners.first().and_then(|owner| owner.unit);
+        if owners.iter().any(|owner| owner.unit != unit) {
+            return Err(format!("{name} belongs to other units in each of its loops"));
+        }
+        let shared = owners.iter().any(|owner| owner.shared);
+        match unit {
+            Some(unit @ (Unit::Block | Unit::Warp)) if shared || len > MOST_HELD => {
                 self.shared.insert(array, (unit, len));
             }
             _ if len <= MOST_HELD => {
@@ -109,7 +114,8 @@ impl Workspaces {
         }
         let mut fitted = self.clone();
         for (&array, &len) in self.held.iter().filter(|(array, _)| used.contains(array)) {
-            let own = owner(&function.body, array).unit == Some(Unit::Thread);
+            let owners = owners(&function.body, array);
+            let own = owners.iter().any(|owner| owner.unit == Some(Unit::Thread));
             let bytes_of = size(array, Unit::Thread, len);
             if own && bytes_of <= most - bytes && !is_at_constants(s, array, &mut vec![]) {
                 bytes += bytes_of;
@@ -316,6 +322,15 @@ mod tests {
         // No memory of a block is left for so much.
         let many = alone("x[t]").replace("0..64", "0..256");
         assert!(text("64", &many).contains("  int64_t w[64];"));
+    }
+
+    #[test]
+    fn loops_may_not_disagree_on_an_owner() {
+        let alone = "for t in 0..64 on gpu_thread {\n w[0] = x[t]\n y[b * 64 + t] = w[0]\n }";
+        let two = format!("{TOGETHER}\n }}\n for b in 0..n on gpu_block {{\n {alone}");
+        assert_eq!(refused("64", &two), "w belongs to other units in each of its loops");
+        let again = format!("{TOGETHER}\n }}\n for b in 0..n on gpu_block {{\n {TOGETHER}");
+        assert_eq!(text("64", &again).matches("__shared__ int64_t w[64];").count(), 2);
     }
 
     #[test]
