@@ -220,13 +220,15 @@ fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
 }
 
 /// Whether the zero that a sum of nothing leaves in a workspace may meet an infinite factor on its
-/// way to a tensor, where it is multiplied or written or combined with what is there.
+/// way to a tensor, where it is multiplied or written or combined with what is there. A tensor that
+/// starts at another value needs the zero.
 fn is_multiplied(s: &Scheduler<'_>, workspace: TensorId, to: TensorId, is_copied: bool) -> bool {
     let held = |tensor| {
         let full = s.program.storage(tensor).format.is_full();
         full || s.program.tensors[tensor].role == Role::Workspace
     };
-    held(workspace) && (!is_copied || held(to))
+    let starts_at_zero = s.program.storage(to).fill.is_zero();
+    held(workspace) && (!is_copied || held(to)) && starts_at_zero
 }
 
 /// The loops named have to be loops of the part, inside all that both parts need.
