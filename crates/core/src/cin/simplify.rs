@@ -247,15 +247,37 @@ impl Facts<'_> {
                 BinaryOp::Mul if y.is_zero() && !x.is_zero() => Expr::Literal(*y),
                 _ => Expr::Literal(eval::binary(op, *x, *y).computed(self.compute)),
             },
-            (Expr::Literal(x), _) if self.left_annihilator(op, *x).is_some() => {
-                Expr::Literal(self.left_annihilator(op, *x).unwrap_or(*x))
-            }
-            (_, Expr::Literal(y)) if self.right_annihilator(op, *y).is_some() => {
-                Expr::Literal(self.right_annihilator(op, *y).unwrap_or(*y))
-            }
+            _ => match self.annihilated(op, &a, &b) {
+                Some(c) => Expr::Literal(c),
+                None => self.with_identity(op, a, b),
+            },
+        }
+    }
+
+    /// The side that an operator leaves as it is, beside a constant.
+    fn with_identity(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
+        match (&a, &b) {
             (Expr::Literal(x), _) if same(self.left_identity(op), *x) => b,
             (_, Expr::Literal(y)) if same(self.right_identity(op), *y) => a,
             _ => Expr::Binary(op, Box::new(a), Box::new(b)),
+        }
+    }
+
+    /// The constant that an operator gives beside a constant, whatever the other side is: also where
+    /// that is absent, unlike infinity minus something whose fill value is infinity.
+    fn annihilated(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
+        let c = match (a, b) {
+            (Expr::Literal(x), _) => self.left_annihilator(op, *x)?,
+            (_, Expr::Literal(y)) => self.right_annihilator(op, *y)?,
+            _ => return None,
+        };
+        let [a, b] = [a, b].map(|side| self.expr_without(side, &|_| true));
+        match (&a, &b) {
+            (Expr::Literal(_), Expr::Literal(_)) => {
+                let absent = self.binary(op, a, b);
+                matches!(absent, Expr::Literal(found) if found.same_value(c)).then_some(c)
+            }
+            _ => Some(c),
         }
     }
 
