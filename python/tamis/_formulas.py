@@ -92,12 +92,20 @@ def result_type(name: str, operands: Sequence[Any]) -> np.dtype[Any]:
 
 def has_kernel(name: str, operands: Sequence[Any]) -> bool:
     """Whether kernels compute a function of elements of such types."""
+    if name in _COMPARED and _is_mixed([x.dtype for x in operands if not is_number(x)]):
+        return False
     if name != "power" and name not in _NOT_COMPLEX:
         return True
     kinds = {np.dtype(type(x) if is_number(x) else x.dtype).kind for x in operands}
     if name == "power" and kinds <= set("iub") or "c" in kinds:
         return is_repeated(name, operands)
     return True
+
+
+def _is_mixed(dtypes: Sequence[np.dtype[Any]]) -> bool:
+    """Whether integers are of no type in common, so that a kernel would compare them as floats."""
+    kinds = {dtype.kind for dtype in dtypes}
+    return kinds == {"i", "u"} and np.result_type(*dtypes).kind == "f"
 
 
 def is_repeated(name: str, operands: Sequence[Any]) -> bool:

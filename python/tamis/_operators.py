@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError, TamisValueError
+from ._errors import TamisValueError
 from ._expressions import (
     Expression,
     axes_of,
@@ -24,6 +24,7 @@ from ._expressions import (
     reduction,
 )
 from ._formulas import FUNCTIONS
+from ._operands import refused
 
 #: The reductions that NumPy's functions of two elements make, by name.
 _REDUCED = {
@@ -127,7 +128,7 @@ class Operators:
         if name == "multiply" and (_is_scipy_matrix(left) or _is_scipy_matrix(right)):
             # What SciPy's matrices mean by *, and nothing else does.
             reason = "* of a SciPy matrix may be either product"
-            raise _refused(reason, "write @, or use SciPy's sparse arrays")
+            raise refused(reason, "write @, or use SciPy's sparse arrays")
         return self._elements(name, left, right)
 
     def _elements(self, name: str, *operands: Any) -> Any:
@@ -221,6 +222,7 @@ class Operators:
         if dtype is not None:
             tree.dtype = np.dtype(dtype)
         if initial is not None:
+            initial = bool(initial) if tree.dtype == bool else initial
             tree = elementwise(_JOINED[name], tree, initial)
         return kept(self._made(tree), self, axis, keepdims)
 
@@ -306,7 +308,7 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     if not keepdims:
         return result
     if isinstance(result, Expression):
-        raise _refused("lazy expressions leave out the axes of a sum", "compute, then reshape")
+        raise refused("lazy expressions leave out the axes of a sum", "compute, then reshape")
     axes = axes_of(axis, x.ndim)
     shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
     return result.reshape(shape) if hasattr(result, "reshape") else np.reshape(result, shape)
@@ -315,7 +317,7 @@ def kept(result: Any, x: Any, axis: Any, keepdims: bool) -> Any:
 def no_out(out: Any) -> None:
     """Refuses an array that a result is to be written to."""
     if out is not None:
-        raise _refused("results are new: none is written to out", "assign it: out[...] = result")
+        raise refused("results are new: none is written to out", "assign it: out[...] = result")
 
 
 def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
@@ -334,11 +336,7 @@ def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
 def _everywhere(where: Any) -> None:
     if where is not True:
         reason = "reductions of tensors have no where"
-        raise _refused(reason, "leave elements out before: numpy.where(condition, A, 0).sum()")
-
-
-def _refused(reason: str, way_out: str) -> TamisTypeError:
-    return TamisTypeError("type-mismatch", f"error[type-mismatch]: {reason}\n  = help: {way_out}")
+        raise refused(reason, "leave elements out before: numpy.where(condition, A, 0).sum()")
 
 
 def _is_scipy_matrix(x: Any) -> bool:

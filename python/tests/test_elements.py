@@ -1,5 +1,7 @@
 """Functions of elements have NumPy's values and types, and leave what is sparse sparse."""
 
+import operator
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -244,3 +246,14 @@ def test_sums_over_many_axes():
     found = tamis.coo([[0, 1]] * 40, [1.0, 2.0], shape=(2,) * 40)
     assert found.sum() == 3
     assert tamis.compute(tamis.lazy(found).sum()) == 3
+
+
+@pytest.mark.parametrize("format", ["csr", "coo", "dense"])
+@pytest.mark.parametrize("name", ["eq", "ne", "lt", "le", "gt", "ge"])
+def test_comparisons_of_integers_without_a_common_type(name, format):
+    compared = getattr(operator, name)
+    signed = np.array([[2**63 - 1, -1, 0, 5]])
+    unsigned = np.array([[2**63, 2**64 - 1, 0, 5]], np.uint64)
+    one, other = (tamis.asarray(x, format=format) for x in (signed, unsigned))
+    same(compared(one, other), compared(signed, unsigned))
+    same(tamis.compute(compared(tamis.lazy(other), one)), compared(unsigned, signed))

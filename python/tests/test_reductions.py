@@ -138,3 +138,9 @@ def test_norms_of_integers_are_floats(dtype, ord):
         got = np.linalg.norm(tensor, ord, axis=1)
     assert np.asarray(got).dtype == expected.dtype
     np.testing.assert_allclose(np.asarray(got), expected)
+
+
+def test_truth_beside_an_initial_number_stays_truth():
+    tensor = tamis.asarray(np.array([[True], [False]]), format="csr")
+    same(tensor.max(axis=0, initial=3), np.array([True]))
+    same(tensor.sum(axis=0, dtype=bool, initial=3), np.array([True]))
