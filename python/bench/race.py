@@ -341,7 +341,7 @@ def main():
     tamis.set_num_threads(options.threads)
     peers = [who for who in PEERS if HAS[who]]
     print(f"\n| | tamis | {' | '.join(peers)} | x |\n|---|---|{'---|' * len(peers)}---|")
-    ratios = []
+    ratios: dict[str, list[float]] = {}
     for name, make in races(options.size, options.only):
         if options.only not in name:
             continue
@@ -354,10 +354,20 @@ def main():
         times = medians(race, CLOCKS[clock])
         others = [t for who, t in times.items() if who != "tamis"]
         ratio = min(others) / times["tamis"] if others else float("nan")
-        ratios.append(ratio)
+        ratios.setdefault(name.split()[0], []).append(ratio)
         cells = " | ".join(f"{times[p]:.2f}" if p in times else "" for p in peers)
         print(f"| {name} | {times['tamis']:.2f} | {cells} | {ratio:.2f} |", flush=True)
-    print(f"\ngeometric mean {np.exp(np.mean(np.log(ratios))):.2f}, least {min(ratios):.2f}")
+    by_row = [ratio for of_operation in ratios.values() for ratio in of_operation]
+    by_operation = [mean(of_operation) for of_operation in ratios.values()]
+    print(
+        f"\ngeometric mean of rows {mean(by_row):.2f}, of operations {mean(by_operation):.2f}, "
+        f"least {min(by_row):.2f}"
+    )
+
+
+def mean(ratios: list[float]) -> float:
+    """The geometric mean."""
+    return float(np.exp(np.mean(np.log(ratios))))
 
 
 if __name__ == "__main__":
