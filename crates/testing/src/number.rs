@@ -89,10 +89,11 @@ impl Mul for Number {
     }
 }
 
-/// `3`, `-0.5`, `1+2j`.
+/// As it is read: `3`, `-0.5`, `nan`, `1+2j`.
 impl fmt::Display for Number {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.im {
+            0.0 if self.re.is_nan() => f.write_str("nan"),
             0.0 => write!(f, "{}", self.re),
             im => write!(f, "{}{im:+}j", self.re),
         }
