@@ -144,18 +144,20 @@ impl Legaliser<'_> {
         let compute = types::compute_type(&self.program, &value, wanted);
         let value = self.facts(compute).expr(types::decided(value, compute));
         complex::check_operators(&self.program, source, statement, &value)?;
+        let fill = spec.and_then(|s| s.fill);
         let written = match statement.result.is_sliced() {
-            true => self.patched(&statement.result, value, wanted, spec.and_then(|s| s.fill)),
+            true => self.patched(&statement.result, value, wanted, fill),
             false => {
                 let (vars, value) = (statement.result.indices.clone(), self.sliceable(value));
-                slices::Written { vars, value, compute }
+                slices::Written { vars, value, compute, fill }
             }
         };
-        let slices::Written { vars, value, compute } = written;
+        let slices::Written { vars, value, compute, fill } = written;
         let datatype = wanted.unwrap_or(types::value_type(&self.program, &value, compute));
         complex::check_result(&self.program, source, statement, &value, datatype)?;
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
+        let filled = |inferred| fill.map_or(inferred, |fill| fill.stored(datatype));
         let storage = match spec {
             Some(spec) => {
                 check_writable(&source.tensors[id].name, &spec.format)?;
@@ -163,11 +165,14 @@ impl Legaliser<'_> {
                 storage.pos = spec.pos.unwrap_or(self.request.width);
                 storage.crd = spec.crd.unwrap_or(self.request.width);
                 if spec.fill.is_none() {
-                    storage.fill = self.inferred_fill(&value, compute, datatype);
+                    storage.fill = filled(self.inferred_fill(&value, compute, datatype));
                 }
                 storage
             }
-            None => kept.unwrap_or_else(|| self.inferred_storage(&value, &vars, compute, datatype)),
+            None => kept.unwrap_or_else(|| {
+                let storage = self.inferred_storage(&value, &vars, compute, datatype);
+                Storage { fill: filled(storage.fill), ..storage }
+            }),
         };
         let name = source.tensors[id].name.clone();
         let result = self.program.declare(&name, storage, Role::Result(id), vars.clone());

@@ -23,6 +23,8 @@ pub(super) struct Written {
     pub(super) vars: Vec<IndexVar>,
     pub(super) value: Expr,
     pub(super) compute: DataType,
+    /// What elements outside of the slices are, unless an earlier statement wrote them.
+    pub(super) fill: Option<Scalar>,
 }
 
 impl Legaliser<'_> {
@@ -127,14 +129,18 @@ impl Legaliser<'_> {
         let compute = types::compute_type(&self.program, &both, wanted);
         let value = self.sliceable(value);
         let part = self.part(&result.indices, value, compute);
-        let otherwise = old.unwrap_or_else(|| {
-            let value = Expr::Access(part.clone());
-            let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or(compute));
-            Expr::Literal(fill.unwrap_or_else(inferred).computed(compute))
-        });
+        let (otherwise, fill) = match old {
+            Some(old) => (old, fill),
+            None => {
+                let value = Expr::Access(part.clone());
+                let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or(compute));
+                let fill = fill.unwrap_or_else(inferred);
+                (Expr::Literal(fill.computed(compute)), Some(fill))
+            }
+        };
         let then = Box::new(Expr::Access(placed(part, &within)));
         let value = Expr::Choose { within, then, otherwise: Box::new(otherwise) };
-        Written { vars, value, compute }
+        Written { vars, value, compute, fill }
     }
 
     /// What is written to the slices, as one operand.
