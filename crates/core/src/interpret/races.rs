@@ -143,7 +143,13 @@ mod tests {
         let read = "for k in 0..3 on gpu_thread {\n y[i * 3 + k] = w[2 - k]\n }";
         assert!(runs(&format!("{}{read}", fill("j"))));
         assert!(!runs(&format!("{}{read}", fill("0"))));
-        assert!(runs("for j in 0..3 on gpu_thread {\n w[0] = i\n y[i * 3 + j] = w[0]\n }"));
+        let own = "for j in 0..3 on gpu_thread {\n w[0] = i\n y[i * 3 + j] = w[0]\n }\n";
+        assert!(runs(own));
+        assert!(runs(&format!("{own}{own}")));
+        assert!(runs(&format!("if i > 1 {{\n{own} }} else {{\n{own} }}")));
+        let some =
+            "for j in 0..3 on gpu_thread {\n if j > i {\n w[0] = i\n }\n y[i * 3 + j] = w[0]\n }";
+        assert!(!runs(&format!("{}{some}", fill("j"))));
     }
 
     #[test]

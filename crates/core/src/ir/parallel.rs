@@ -72,37 +72,59 @@ pub struct Owner {
     pub shared: bool,
 }
 
-/// To whom an array that a function reserves belongs, in each of the outermost parallel loops that use it;
-/// what is outside of all does not count.
+/// To whom an array that a function reserves belongs, wherever parallel loops use it; what is outside of
+/// all does not count.
 pub fn owners(block: &[Stmt], array: Array) -> Vec<Owner> {
     let mut found = vec![];
     for s in block.iter().filter(|s| is_user(s, array)) {
         match s {
-            Stmt::Parallel { .. } => found.push(within(std::slice::from_ref(s), array)),
+            Stmt::Parallel { .. } => {
+                found.extend(within(std::slice::from_ref(s), array, Owner::default()));
+            }
             s => s.blocks().for_each(|b| found.extend(owners(b, array))),
         }
     }
     found
 }
 
-/// The innermost parallel loop of a block that is around all that uses an array.
-fn within(mut block: &[Stmt], array: Array) -> Owner {
-    let mut owner = Owner::default();
-    loop {
-        let mut users = block.iter().filter(|s| is_user(s, array));
-        let (Some(only), None) = (users.next(), users.next()) else { break };
-        let mut blocks = only.blocks().filter(|b| b.iter().any(|s| is_user(s, array)));
-        let (Some(inner), None) = (blocks.next(), blocks.next()) else { break };
-        if only.exprs().any(|e| loads(e, array)) {
-            break;
-        }
-        if let Stmt::Parallel { unit, .. } = only {
-            owner = Owner { loops: owner.loops + 1, unit: Some(*unit), shared: false };
-        }
-        block = inner;
+/// The innermost parallel loops of a block that are each around all that uses an array at a time: what one
+/// of several statements, or branches, stores there is not for the others.
+fn within(block: &[Stmt], array: Array, owner: Owner) -> Vec<Owner> {
+    let users: Vec<&Stmt> = block.iter().filter(|s| is_user(s, array)).collect();
+    let apart = match users[..] {
+        [only] => !only.exprs().any(|e| loads(e, array)),
+        _ => users.iter().all(|s| begins_by_storing(s, array)),
+    };
+    let nested = users.iter().all(|s| s.blocks().next().is_some());
+    if !apart || !nested {
+        return vec![Owner { shared: in_parallel(block, array), ..owner }];
     }
-    owner.shared = in_parallel(block, array);
-    owner
+    let inside = |s: &&Stmt| {
+        let owner = match s {
+            Stmt::Parallel { unit, .. } => {
+                Owner { loops: owner.loops + 1, unit: Some(*unit), shared: false }
+            }
+            _ => owner,
+        };
+        let blocks = s.blocks().filter(|b| b.iter().any(|s| is_user(s, array)));
+        blocks.flat_map(|b| within(b, array, owner)).collect::<Vec<_>>()
+    };
+    users.iter().flat_map(inside).collect()
+}
+
+/// Whether a statement stores to an array before it reads there.
+fn begins_by_storing(s: &Stmt, array: Array) -> bool {
+    if s.exprs().any(|e| loads(e, array)) || matches!(s, Stmt::Update { .. } | Stmt::Sort { .. }) {
+        return false;
+    }
+    let uses = |b: &[Stmt]| b.iter().any(|s| is_user(s, array));
+    let may_pass_over = |s: &Stmt| matches!(s, Stmt::If { .. }) && !s.blocks().all(uses);
+    s.blocks().all(|b| {
+        let mut users = b.iter().filter(|s| is_user(s, array));
+        users.next().is_none_or(|first| {
+            begins_by_storing(first, array) && (!may_pass_over(first) || users.next().is_none())
+        })
+    })
 }
 
 /// Whether a statement does more with an array than to make room for it.
