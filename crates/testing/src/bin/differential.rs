@@ -10,6 +10,8 @@
 //! With `--schedules all` every program that some command fits has a schedule. With `--print all` each
 //! is printed before it runs, so that one that ends the process is seen.
 //!
+//! `differential --case FILE [--backend B]` runs a program that was found, as it was printed.
+//!
 //! `differential --illegal N [--seed N]` draws schedules that nobody checked until so many were refused,
 //! each of which needs a diagnostic with its place, a reason and a way out; those that are accepted are run.
 //! It tells how many commands are accepted as they are drawn.
@@ -28,7 +30,7 @@ use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
-use tamis_testing::{generate, infinite};
+use tamis_testing::{filetest, generate, infinite};
 
 fn main() -> ExitCode {
     let mut seconds = u64::MAX;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
     let mut infinities = false;
     let mut scheduled = false;
     let mut printed = false;
+    let mut file = None;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
             "--vectors" => tamis::use_vectors(vectors(&value)),
             "--schedules" => scheduled = value == "all",
             "--print" => printed = value == "all",
+            "--case" => file = Some(value),
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
             _ => {
@@ -63,6 +67,9 @@ fn main() -> ExitCode {
     }
     if let Some((print, count)) = report {
         return print(seed, count);
+    }
+    if let Some(file) = file {
+        return run_case(&file, backend);
     }
     let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
     let (mut right, mut invalid) = (0u64, 0u64);
@@ -89,6 +96,25 @@ fn main() -> ExitCode {
     }
     println!("{right} random programs right on {}, {invalid} draws invalid", backend.name());
     ExitCode::SUCCESS
+}
+
+/// Runs what a file tells of a program, from its line that begins with `#` on.
+fn run_case(file: &str, backend: Backend) -> ExitCode {
+    let cases = std::fs::read_to_string(file)
+        .map_err(|e| e.to_string())
+        .and_then(|text| filetest::cases(&text[text.find('#').unwrap_or(0)..]));
+    let outcomes = match cases {
+        Ok(cases) => cases.iter().map(|case| check(case, backend)).collect::<Vec<_>>(),
+        Err(why) => {
+            eprintln!("{file}: {why}");
+            return ExitCode::from(2);
+        }
+    };
+    outcomes.iter().for_each(|outcome| println!("{outcome:?}"));
+    match outcomes.iter().all(|outcome| *outcome == Outcome::Right) {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    }
 }
 
 /// Prints a program that is wrong, and a smaller one.
