@@ -198,6 +198,11 @@ static int tamis_launch(int blocks, int threads, void (*kernel)(void)) {
   return tamis_faulty ? TAMIS_FAULT : 0;
 }
 
+/* The stacks go with the library. */
+__attribute__((destructor)) static void tamis_end(void) {
+  if (tamis_stacks) munmap(tamis_stacks, (size_t)TAMIS_MOST * TAMIS_STACK);
+}
+
 /* Puts the address and the length of a new array into slots, whoever has them frees it; 0, or a
    status. Its elements are nothing to rely on. */
 static inline int tamis_allocate(unsigned long long *slots, long long length, size_t size) {
