@@ -152,9 +152,21 @@ pub(crate) fn of_list(
         1 => ("sparse", "sparse(nonordered, nonunique)"),
         _ => ("coo", "coo(nonordered, nonunique)"),
     };
-    let made = of_parts(dims.clone(), canonical, levels.clone(), vals.clone());
+    let made = match begins_in_order(&levels) {
+        true => of_parts(dims.clone(), canonical, levels.clone(), vals.clone()),
+        false => Err(Diagnostic::new(Code::InvalidTensor, "coordinates in no order")),
+    };
     let made = made.or_else(|_| of_parts(dims, loose, levels, vals));
     made.map_err(|d| raised(py, &d))
+}
+
+/// Whether the first coordinates of a list ascend. Lists in no order show it there, and need not be looked
+/// at from end to end to tell where.
+fn begins_in_order(levels: &[LevelData]) -> bool {
+    let crds: Vec<&Buffer> = levels.iter().filter_map(|level| level.crd.as_ref()).collect();
+    let shortest = crds.iter().map(|crd| crd.len()).min().unwrap_or(0);
+    let place = |at: usize| crds.iter().map(move |crd| crd.index(at));
+    (1..shortest.min(64)).all(|at| place(at - 1).lt(place(at)))
 }
 
 fn diagonals(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
