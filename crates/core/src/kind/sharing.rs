@@ -87,8 +87,11 @@ fn stores_alike(
     let lists =
         |level: &LevelSpec| level.has(Part::Crd) && other.format.interleaved(count - 1).is_none();
     let of_operand = program.level_vars(operand.tensor, &operand.indices);
+    // A(i,j,i) may have none of the entries that are below a row.
+    let repeats = |(k, var): (usize, &IndexVar)| of_operand[..k].contains(var);
     !program.is_local(operand.tensor)
         && operand.slices.is_empty()
+        && !of_operand.iter().enumerate().any(repeats)
         && (own.pos, own.crd) == (other.pos, other.crd)
         && levels.iter().all(plain)
         && last.is_some_and(lists)
