@@ -44,6 +44,9 @@ pub(super) fn pos(
         return Err(s.refuse(0, message, help));
     }
     check_decides(s, name, var, &access)?;
+    if of != [var] {
+        check_no_index(s, name, var, "pos")?;
+    }
     let p = s.fresh(1, position)?;
     let format = &s.program.storage(access.tensor).format;
     let relation = match first == last && format.levels()[last].kind.properties().full {
@@ -172,6 +175,25 @@ fn check_levels(
     Ok(())
 }
 
+/// A variable that does not follow from what comes in its place may index nothing.
+fn check_no_index(
+    s: &Scheduler<'_>,
+    name: &str,
+    var: IndexVar,
+    command: &str,
+) -> Result<(), Diagnostic> {
+    let mut indexed = None;
+    s.kernel().body.for_each_assign(&mut |lhs, _, rhs| {
+        let uses = |a: &&Access| a.indices.contains(&var);
+        indexed = indexed.or(std::iter::once(lhs).chain(rhs.accesses()).find(uses));
+    });
+    let Some(access) = indexed else { return Ok(()) };
+    let tensor = &s.program.tensors[access.tensor].name;
+    let message = format!("{tensor} is indexed by {name}, which {command} does away with");
+    let help = format!("use {command} before {tensor} is made, or leave it out");
+    Err(s.refuse(0, message, help))
+}
+
 /// Nothing may be left to do where the operand has no entry.
 fn check_decides(
     s: &Scheduler<'_>,
@@ -211,6 +233,7 @@ pub(super) fn coord(s: &mut Scheduler<'_>, name: &str, coordinate: &str) -> Resu
         let message = format!("coord needs the positions of one level; {name} does not count such");
         return Err(s.refuse(0, message, "name a variable that pos made".to_owned()));
     };
+    check_no_index(s, name, p, "coord")?;
     let var = s.fresh(1, coordinate)?;
     s.program.derived.relate(var, Relation::Same { of, bound: None });
     s.rewrite(|body| replaced(body, p, &|body| Stmt::forall(&[var], body)));

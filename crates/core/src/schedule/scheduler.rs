@@ -113,7 +113,12 @@ impl<'s> Scheduler<'s> {
 
     /// Refuses variables that do not count from 0 on: diagonals.
     pub(super) fn check_from_zero(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
-        if !matches!(self.program.derived.map(var), Some(LevelMap::Diff { .. })) {
+        let derived = &self.program.derived;
+        let mut counted = var;
+        while let Some(&Relation::Same { of, .. }) = derived.relation(counted) {
+            counted = of;
+        }
+        if !matches!(derived.map(counted), Some(LevelMap::Diff { .. })) {
             return Ok(());
         }
         let name = self.name(var);
