@@ -9,15 +9,13 @@
 use crate::select::{Lookup, Pick, Selected, append, broken, mode, places, positions};
 use std::cmp::Ordering;
 use std::ops::Range;
-use tamis::format::{Format, LevelMap, LevelSpec};
+use tamis::format::{Format, LevelSpec};
 use tamis::ids::{Id, Mode};
 use tamis::{Buffer, Diagnostic, IndexWidth, LevelData, Tensor};
 
 /// Whether a format is a list with an array of coordinates for each mode.
 pub(crate) fn is_known(format: &Format) -> bool {
-    let is_apart = |level: &LevelSpec| {
-        matches!(level.map, LevelMap::Mode(_)) && !level.kind.properties().interleaved
-    };
+    let is_apart = |level: &LevelSpec| !level.kind.properties().interleaved;
     tamis::is_list(format) && format.levels().iter().all(is_apart)
 }
 

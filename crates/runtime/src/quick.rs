@@ -21,7 +21,7 @@ use tamis_core::level::{Header, Part};
 pub(crate) fn positions(format: &Format, dims: &[u64], levels: &[LevelData]) -> Option<u64> {
     let headers = format.headers(dims, &|_| 0);
     if is_list(format) {
-        return list(format, &headers, levels);
+        return list(&headers, levels);
     }
     let mut positions = 1u64;
     for (k, (spec, data)) in format.levels().iter().zip(levels).enumerate() {
@@ -281,12 +281,9 @@ fn scanned<C: Index>(crd: &[C], range: Range, descends: impl Fn(C, C) -> bool) -
 }
 
 /// The number of entries of a list of coordinates.
-fn list(format: &Format, headers: &[Header], levels: &[LevelData]) -> Option<u64> {
+fn list(headers: &[Header], levels: &[LevelData]) -> Option<u64> {
     let last = headers.last()?.properties;
     if headers.iter().any(|h| h.properties.interleaved || !h.properties.compact) {
-        return None;
-    }
-    if format.levels().iter().any(|l| !matches!(l.map, LevelMap::Mode(_))) {
         return None;
     }
     let crds = levels.iter().map(|l| l.crd.as_ref()).collect::<Option<Vec<&Buffer>>>()?;

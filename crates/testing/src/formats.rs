@@ -83,6 +83,12 @@ fn matrix(random: &mut Random) -> String {
         vec![format!("{i}: dense"), format!("#{i}: dense"), format!("{j}: singleton(padded)")],
         vec![format!("{i}: compressed(nonunique)"), format!("{j}: compressed")],
         vec![format!("{i}: compressed(nonunique)"), format!("{j}: singleton")],
+        vec![format!("{j}-{i}: compressed(nonunique)"), format!("{i}: singleton")],
+        vec![
+            format!("{i}/{size}: compressed(nonunique)"),
+            format!("{j}: singleton(nonunique)"),
+            format!("{i}%{size}: singleton"),
+        ],
         vec![format!("{i}: dense"), format!("{j}: compressed(nonordered)")],
         vec![format!("{i}: compressed(nonordered)"), format!("{j}: compressed(nonunique)")],
     ];

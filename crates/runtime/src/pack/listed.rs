@@ -9,13 +9,15 @@ use crate::radix::{is_sorted, sorted_order};
 use crate::tensor::LevelData;
 use tamis_core::datatype::{DataType, IndexWidth};
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::format::Format;
+use tamis_core::format::{Format, LevelMap};
 use tamis_core::half::{Bf16, F16};
 
-/// Whether a format is one list of the coordinates of all modes.
+/// Whether a format is one list of the coordinates of all modes, as they are.
 pub fn is_list(format: &Format) -> bool {
-    let last = format.levels().len();
-    last > 1 && format.chain_goes_on(0) && format.chain_head(last - 1) == 0
+    let levels = format.levels();
+    let last = levels.len();
+    let plain = levels.iter().all(|level| matches!(level.map, LevelMap::Mode(_)));
+    plain && last > 1 && format.chain_goes_on(0) && format.chain_head(last - 1) == 0
 }
 
 /// An array of indices that fit.
