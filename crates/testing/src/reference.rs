@@ -138,6 +138,9 @@ impl State<'_> {
             let at = result.place(&place(access, &result, &env));
             result.vals[at] = match (statement.accumulate, old) {
                 (Some(op), Some(old)) => combine(op, old.vals[at], value),
+                (Some(op @ (ReduceOp::Or | ReduceOp::And)), None) => {
+                    combine(op, identity(op), value)
+                }
                 _ => value,
             };
         }

@@ -33,9 +33,10 @@ mod written;
 
 pub use readable::{searched, unreadable};
 
+use crate::algebra::ReduceOp;
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Derived, Program, Role};
-use crate::datatype::{DataType, IndexWidth};
+use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::ids::{IdVec, IndexVar, TensorId};
@@ -194,6 +195,11 @@ impl Legaliser<'_> {
                 let old = Expr::Access(Access { tensor, ..statement.result.clone() });
                 Expr::Binary(op.binary(), Box::new(old), Box::new(value))
             }
+            // Where there is no value before, truth values come of numbers as well.
+            (Some(op @ (ReduceOp::Or | ReduceOp::And)), None) if !is_reduced(&value) => {
+                let unit = Expr::Literal(Scalar::I64(i64::from(op == ReduceOp::And)));
+                Expr::Binary(op.binary(), Box::new(unit), Box::new(value))
+            }
             _ => value,
         })
     }
@@ -217,7 +223,7 @@ impl Legaliser<'_> {
             Ok(child) => child,
             Err(diagnostic) => {
                 failure.get_or_insert(diagnostic);
-                Expr::Literal(crate::datatype::Scalar::I64(0))
+                Expr::Literal(Scalar::I64(0))
             }
         });
         failure.map_or(Ok(e), Err)
@@ -285,6 +291,11 @@ impl Legaliser<'_> {
         self.compute(Task { result: tensor, vars: vars.clone(), value, compute });
         Expr::Access(Access::of(tensor, vars))
     }
+}
+
+/// Whether a value is that of `any` or `all`.
+fn is_reduced(value: &Expr) -> bool {
+    matches!(value, Expr::Reduce { op: ReduceOp::Or | ReduceOp::And, .. })
 }
 
 /// Refuses formats that no kernel can write.
