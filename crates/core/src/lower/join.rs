@@ -16,7 +16,7 @@ use crate::cin::{Relation, Scale, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::ids::IndexVar;
 use crate::level::Part;
-use crate::notation::{Access, Expr};
+use crate::notation::Expr;
 
 /// How the results of parts become one.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -82,12 +82,9 @@ impl Lowerer<'_> {
     /// Whether no element of the result gets a value twice, in whatever order its entries come: the
     /// loops visit it once.
     fn writes_once(&self, body: &Stmt) -> bool {
-        let repeats = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
         match body {
             Stmt::Forall { var, body } => self.is_told_by_result(*var) && self.writes_once(body),
-            Stmt::Assign { op: None, rhs, .. } => {
-                !self.kernel.scatter || !rhs.accesses().into_iter().any(repeats)
-            }
+            Stmt::Assign { op: None, rhs, .. } => !self.adds_entries(rhs),
             _ => false,
         }
     }

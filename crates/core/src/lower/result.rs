@@ -256,17 +256,18 @@ impl Lowerer<'_> {
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
         let mut scope = scope.clone();
+        let added = op.or_else(|| self.adds_entries(rhs).then_some(ReduceOp::Add));
         match &self.plan.clone() {
             Plan::Full | Plan::Placed => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
-                stmts.extend(self.written(lhs, position, op, value, &scope));
+                stmts.extend(self.written(lhs, position, added, value, &scope));
             }
             Plan::Assemble(Assembly { in_order, rest: Rest::Block, vars, touched, .. }) => {
                 let parent = scope.result.position.clone();
                 let position = self.block_position(parent, *in_order, &mut scope, &mut stmts);
                 match *in_order == vars.len() {
                     true => stmts.extend(self.append_leaf(position, value, &scope)),
-                    false => stmts.extend(self.written(lhs, position, op, value, &scope)),
+                    false => stmts.extend(self.written(lhs, position, added, value, &scope)),
                 }
                 stmts.extend(touched.map(|touched| assign(touched, int(1))));
             }
@@ -287,10 +288,16 @@ impl Lowerer<'_> {
             }
             Plan::Follow => {
                 let position = self.known_position(lhs, &mut scope, &mut stmts);
-                stmts.extend(self.written(lhs, position, op, value, &scope));
+                stmts.extend(self.written(lhs, position, added, value, &scope));
             }
         }
-        Code { stmts, covers: op.is_none() }
+        Code { stmts, covers: added.is_none() }
+    }
+
+    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
+    pub(super) fn adds_entries(&self, value: &notation::Expr) -> bool {
+        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
+        self.kernel.scatter && value.accesses().iter().any(repeats)
     }
 
     /// Appends a value at the next position of the last level.
