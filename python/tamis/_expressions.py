@@ -63,6 +63,8 @@ class Expression:
         self._step = step
         #: Whether absent elements are 0, as far as is known without compiling.
         self._vanishes = False
+        #: Whether integers are divided, which no floats do as they.
+        self._divides = False
 
     @property
     def ndim(self) -> int:
@@ -158,6 +160,8 @@ def elementwise(name: str, *operands: Any) -> Expression:
 
     made = Expression(shape, dtype, tuple(inputs), write=write)
     made._vanishes = is_scaled or name in VANISHING and all([x._vanishes for x in inputs])
+    divides = name == "remainder" or any([x._divides for x in inputs])
+    made._divides = divides and beside.kind in "iub"
     return made
 
 
@@ -392,10 +396,11 @@ def _steps(tree: Expression) -> list[Expression]:
 
 
 def _is_exact(x: Expression) -> bool:
-    """Whether an expression is of integers that are wider than what floats hold of them: a kernel
-    computes in one type."""
+    """Whether an expression is of integers that are wider than what floats hold of them, or that are
+    divided: a kernel computes in one type."""
     known = (x, *x._parts)
-    return x.dtype.kind in "iub" and any(y.dtype.kind in "iu" and y.dtype.itemsize == 8 for y in known)
+    wide = any(y.dtype.kind in "iu" and y.dtype.itemsize == 8 for y in known)
+    return x.dtype.kind in "iub" and (wide or any(y._divides for y in known))
 
 
 def _inside_out(tree: Expression) -> list[Expression]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -273,6 +274,15 @@ class Lazy(Operators, Expression):
     def _made(self, tree: Expression) -> Lazy:
         return _lazy(tree)
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        alone = for_scipy(self, sys._getframe(1)) if dtype is None else None
+        if alone is not None:
+            return alone
+        raise refused("an expression is no array yet", "make it one: tamis.compute(x)")
+
+    def __bool__(self) -> bool:
+        raise refused("an expression is not true or false yet", "compute it: tamis.compute(x)")
+
     def __repr__(self) -> str:
         return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
 
@@ -292,6 +302,19 @@ def _lazy(tree: Expression) -> Lazy:
     made = Lazy.__new__(Lazy)
     made.__dict__.update(tree.__dict__)
     return made
+
+
+def for_scipy(x: Any, frame: FrameType | None) -> Any:
+    """An array of this one object, if an operator of SciPy's sparse arrays asks NumPy whether its other
+    side is an array: where it is none, the operator is left to that side."""
+    asks = ""
+    while frame and frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
+        asks, frame = frame.f_code.co_name, frame.f_back
+    if not asks.startswith("__") or asks == "__init__":
+        return None
+    alone = np.empty((), dtype=object)
+    alone[()] = x
+    return alone
 
 
 def is_operand(x: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, order_of
 from ._methods import Methods
 from ._operands import number_text, refused, sizes_of, type_name
-from ._operators import Operators, is_operand
+from ._operators import Operators, for_scipy, is_operand
 from ._programs import check_text
 from ._select import ordered, picks, selected
 
@@ -283,10 +282,8 @@ class Tensor(Operators, Methods, _native.Tensor):
         return self.get([0] * self.ndim)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        if dtype is None and _is_asked_by_scipy(sys._getframe(1)):
-            # An array of this one object: what SciPy leaves to the other side of the operator.
-            alone = np.empty((), dtype=object)
-            alone[()] = self
+        alone = for_scipy(self, sys._getframe(1)) if dtype is None else None
+        if alone is not None:
             return alone
         text = f"error[type-mismatch]: the tensor of {self.size} elements is not made dense unasked"
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: call to_numpy()")
@@ -351,15 +348,6 @@ def _written(array: np.ndarray[Any, Any], made: Any) -> Any:
 def _long(sizes: Sequence[int]) -> list[int]:
     """The sizes of the axes of more or less than one element."""
     return [n for n in sizes if n != 1]
-
-
-def _is_asked_by_scipy(frame: FrameType | None) -> bool:
-    """Whether an operator of SciPy's sparse arrays asks NumPy if its other side is an array: where
-    it is none, the operator is left to that side."""
-    asks = ""
-    while frame and frame.f_globals.get("__name__", "").startswith("scipy.sparse._"):
-        asks, frame = frame.f_code.co_name, frame.f_back
-    return asks.startswith("__") and asks != "__init__"
 
 
 def asarray(

@@ -208,3 +208,14 @@ def test_results_have_the_axes_that_broadcast():
         with pytest.raises(tamis.TamisValueError, match="leaves out the axes"):
             tamis.einsum(text, *operands)
     np.testing.assert_array_equal(tamis.einsum("...ij->ij", a), a)
+
+
+@pytest.mark.parametrize("format", ["csr", "dcsr", "dok"])
+def test_results_of_semirings_are_operands_of_the_next(format):
+    steps = sp.csr_array(np.array([[0, 4.0], [5.0, 0]]))
+    one = tamis.einsum("ij->ij", steps, semiring="min_plus", format=format)
+    two = tamis.einsum("ij,jk->ik", one, steps, semiring="min_plus")
+    places = two.to_numpy() if isinstance(two, tamis.Tensor) else two.toarray()
+    expected = np.array([[9, np.inf], [np.inf, 9]])
+    absent = np.inf if isinstance(two, tamis.Tensor) else 0
+    np.testing.assert_array_equal(places, np.where(np.isinf(expected), absent, expected))

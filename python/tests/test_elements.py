@@ -257,3 +257,19 @@ def test_comparisons_of_integers_without_a_common_type(name, format):
     one, other = (tamis.asarray(x, format=format) for x in (signed, unsigned))
     same(compared(one, other), compared(signed, unsigned))
     same(tamis.compute(compared(tamis.lazy(other), one)), compared(unsigned, signed))
+
+
+def test_lazy_remainders_are_those_of_integers_beside_floats():
+    a, b = np.array([5, 7], np.int32), np.array([0, 2], np.int32)
+    lazy = tamis.lazy(a) % tamis.lazy(b)
+    np.testing.assert_array_equal(tamis.compute(lazy + np.zeros(2)), [0.0, 1.0])
+    np.testing.assert_array_equal(tamis.compute((lazy + 1) * np.ones(2)), [1.0, 2.0])
+
+
+def test_lazy_expressions_are_neither_arrays_nor_true():
+    x = tamis.lazy(np.eye(2))
+    for function in (np.count_nonzero, np.linalg.norm, lambda x: np.where(x > 0, 1, 2), bool):
+        with pytest.raises(tamis.TamisTypeError, match="compute"):
+            function(x)
+    both = sp.csr_array(np.eye(2)) + x
+    np.testing.assert_array_equal(tamis.compute(both), 2 * np.eye(2))

@@ -378,3 +378,10 @@ def test_kernels_in_processes_that_are_spawned():
 def test_submodules_come_when_they_are_used():
     code = "import sys, tamis; assert 'numpy' not in sys.modules; tamis.array_api.sum"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("format", ["coo-dense", "csr", "dok", "(i, j) -> (i: compressed, j: dense)"])
+def test_entries_that_are_there_twice_are_added_in_every_format(format):
+    twice = sp.csr_array(([1.0, 2.0, 4.0], [1, 1, 0], [0, 2, 3]), shape=(2, 2))
+    made = tamis.compile("y(i,j) = B(i,j)", B=format)(twice)
+    np.testing.assert_array_equal(made.todense(), [[0, 3], [4, 0]])

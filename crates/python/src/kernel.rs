@@ -10,7 +10,7 @@ use crate::convert::converted;
 use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
 use crate::operand::{Operand, Owner};
-use crate::result::returned;
+use crate::result::{is_scipys, returned};
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
 use crate::sparse::{is_loose, ordered};
@@ -199,7 +199,9 @@ impl Kernel {
         let same = |absent: Scalar| absent.computed(tensor.storage().datatype).same_value(fill);
         match (self.absent, owner) {
             (Some(absent), Owner::SparseArray | Owner::SparseMatrix) if same(absent) => {
-                returned(py, tensor.with_fill(Scalar::I64(0)), owner)
+                let plain = tensor.clone().with_fill(Scalar::I64(0));
+                // Others than SciPy's tell what they do not store.
+                returned(py, if is_scipys(&plain, owner) { plain } else { tensor }, owner)
             }
             _ => returned(py, tensor, owner),
         }

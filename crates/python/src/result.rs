@@ -37,7 +37,7 @@ pub(crate) fn returned<'py>(
 }
 
 /// Whether SciPy has sparse arrays of such tensors.
-fn is_scipys(tensor: &Tensor, owner: Owner) -> bool {
+pub(crate) fn is_scipys(tensor: &Tensor, owner: Owner) -> bool {
     let storage = tensor.storage();
     let axes = tensor.dims().len();
     let fits = axes == 2 || axes == 1 && owner == Owner::SparseArray;
