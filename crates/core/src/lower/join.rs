@@ -16,7 +16,7 @@ use crate::cin::{Relation, Scale, Stmt};
 use crate::datatype::{DataType, Scalar};
 use crate::ids::IndexVar;
 use crate::level::Part;
-use crate::notation::Expr;
+use crate::notation::{self, Access, Expr};
 
 /// How the results of parts become one.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -87,6 +87,17 @@ impl Lowerer<'_> {
             Stmt::Assign { op: None, rhs, .. } => !self.adds_entries(rhs),
             _ => false,
         }
+    }
+
+    /// How values of the same coordinate are combined where they are written.
+    pub(super) fn adding(&self, op: Option<ReduceOp>, value: &notation::Expr) -> Option<ReduceOp> {
+        op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))
+    }
+
+    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
+    fn adds_entries(&self, value: &notation::Expr) -> bool {
+        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
+        self.kernel.scatter && value.accesses().iter().any(repeats)
     }
 
     /// Packing: several parts may have a place that an entry brings for others.

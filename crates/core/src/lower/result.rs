@@ -255,8 +255,7 @@ impl Lowerer<'_> {
             let code = self.write_local(lhs, op, value, scope);
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
-        let mut scope = scope.clone();
-        let added = op.or_else(|| self.adds_entries(rhs).then_some(ReduceOp::Add));
+        let (mut scope, added) = (scope.clone(), self.adding(op, rhs));
         match &self.plan.clone() {
             Plan::Full | Plan::Placed => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
@@ -292,12 +291,6 @@ impl Lowerer<'_> {
             }
         }
         Code { stmts, covers: added.is_none() }
-    }
-
-    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
-    pub(super) fn adds_entries(&self, value: &notation::Expr) -> bool {
-        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
-        self.kernel.scatter && value.accesses().iter().any(repeats)
     }
 
     /// Appends a value at the next position of the last level.

@@ -10,7 +10,7 @@
 //! With `--schedules all` every program that some command fits has a schedule. With `--print all` each
 //! is printed before it runs, so that one that ends the process is seen.
 //!
-//! `differential --case FILE [--backend B]` runs a program that was found, as it was printed.
+//! `differential [--backend B] --case FILE` runs a program that was found, as it was printed.
 //!
 //! `differential --illegal N [--seed N]` draws schedules that nobody checked until so many were refused,
 //! each of which needs a diagnostic with its place, a reason and a way out; those that are accepted are run.
@@ -41,7 +41,6 @@ fn main() -> ExitCode {
     let mut infinities = false;
     let mut scheduled = false;
     let mut printed = false;
-    let mut file = None;
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
@@ -56,20 +55,14 @@ fn main() -> ExitCode {
             "--vectors" => tamis::use_vectors(vectors(&value)),
             "--schedules" => scheduled = value == "all",
             "--print" => printed = value == "all",
-            "--case" => file = Some(value),
+            "--case" => return run_case(&value, backend),
             "--values" => infinities = value == "infinite",
             "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
-            _ => {
-                eprintln!("unknown option {flag}");
-                return ExitCode::from(2);
-            }
+            _ => return refused(&format!("unknown option {flag}")),
         }
     }
     if let Some((print, count)) = report {
         return print(seed, count);
-    }
-    if let Some(file) = file {
-        return run_case(&file, backend);
     }
     let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
     let (mut right, mut invalid) = (0u64, 0u64);
@@ -98,6 +91,12 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
+/// Tells why nothing was run.
+fn refused(why: &str) -> ExitCode {
+    eprintln!("{why}");
+    ExitCode::from(2)
+}
+
 /// Runs what a file tells of a program, from its line that begins with `#` on.
 fn run_case(file: &str, backend: Backend) -> ExitCode {
     let cases = std::fs::read_to_string(file)
@@ -105,10 +104,7 @@ fn run_case(file: &str, backend: Backend) -> ExitCode {
         .and_then(|text| filetest::cases(&text[text.find('#').unwrap_or(0)..]));
     let outcomes = match cases {
         Ok(cases) => cases.iter().map(|case| check(case, backend)).collect::<Vec<_>>(),
-        Err(why) => {
-            eprintln!("{file}: {why}");
-            return ExitCode::from(2);
-        }
+        Err(why) => return refused(&format!("{file}: {why}")),
     };
     outcomes.iter().for_each(|outcome| println!("{outcome:?}"));
     match outcomes.iter().all(|outcome| *outcome == Outcome::Right) {
