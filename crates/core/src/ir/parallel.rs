@@ -91,8 +91,9 @@ pub fn owners(block: &[Stmt], array: Array) -> Vec<Owner> {
 /// of several statements, or branches, stores there is not for the others.
 fn within(block: &[Stmt], array: Array, owner: Owner) -> Vec<Owner> {
     let users: Vec<&Stmt> = block.iter().filter(|s| is_user(s, array)).collect();
+    let uses = |b: &&[Stmt]| b.iter().any(|s| is_user(s, array));
     let apart = match users[..] {
-        [only] => !only.exprs().any(|e| loads(e, array)),
+        [only] if only.blocks().filter(uses).count() == 1 => !only.exprs().any(|e| loads(e, array)),
         _ => users.iter().all(|s| begins_by_storing(s, array)),
     };
     let nested = users.iter().all(|s| s.blocks().next().is_some());
@@ -106,7 +107,7 @@ fn within(block: &[Stmt], array: Array, owner: Owner) -> Vec<Owner> {
             }
             _ => owner,
         };
-        let blocks = s.blocks().filter(|b| b.iter().any(|s| is_user(s, array)));
+        let blocks = s.blocks().filter(uses);
         blocks.flat_map(|b| within(b, array, owner)).collect::<Vec<_>>()
     };
     users.iter().flat_map(inside).collect()
