@@ -10,6 +10,7 @@ use super::types::{element, is_half, parse, scalar as c_type, suffix, type_name}
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register};
 use crate::ir::Type;
+use std::fmt::Display;
 
 /// A function of one operand, other than the negative and functions of truth values.
 pub(in crate::backend) fn unary(op: UnaryOp, ty: Type, x: &str) -> String {
@@ -214,6 +215,12 @@ fn vector(op: &str, ty: Type) -> Option<Parts> {
         "abs" if float => (ONE, "return (TYPE)((MASK)x & INT64_MAX);".to_owned()),
         "abs" if ty.register == Register::U64 => (ONE, "return x;".to_owned()),
         "abs" => (ONE, "MASK m = (MASK)(x < 0); return (x ^ m) - m;".to_owned()),
+        "not" => (ONE, "return (TYPE)((MASK)(x == 0) & (MASK)((TYPE){0} + 1));".to_owned()),
+        "heaviside" => {
+            let nan = if float { " | ((MASK)(x != x) & (MASK)x)" } else { "" };
+            let step = "((MASK)(x == 0) & (MASK)y) | ((MASK)(x > 0) & (MASK)((TYPE){0} + 1))";
+            (TWO, format!("return (TYPE)({step}{nan});"))
+        }
         "square" => (ONE, "return x * x;".to_owned()),
         "cube" => (ONE, "return x * x * x;".to_owned()),
         "fma" => ("TYPE x, TYPE y, TYPE z", fused(ty)),
@@ -274,7 +281,7 @@ fn sum(ty: Type) -> String {
     let lanes = ty.lanes;
     if ty.register == Register::Bool {
         return format!(
-            "bool r = false; for (int k = 0; k < {lanes}; k++) r |= x[k] != 0; return r;"
+            "int64_t r = 0; for (int k = 0; k < {lanes}; k++) r |= x[k]; return r != 0;"
         );
     }
     // Halves are added, each step in a vector of half the size, which takes fewer instructions.
@@ -307,13 +314,11 @@ fn conversion(op: &str, from: Type) -> Option<Parts> {
     let to = parse(op.strip_suffix("_of")?).filter(|to| to.lanes == from.lanes)?;
     let (result, given) = (type_name(to), type_name(from));
     let body = match (from.register, to.register) {
-        (Register::F32 | Register::F64, Register::I64 | Register::U64) => format!(
-            "{1} part[{0}]; for (int k = 0; k < {0}; k++) part[k] = tamis_{2}_of(x[k]); {result} \
-             y; memcpy(&y, part, sizeof y); return y;",
-            to.lanes,
-            c_type(to.register),
-            to.register.name()
-        ),
+        (Register::F32 | Register::F64, Register::I64 | Register::U64) => {
+            let lane = format!("tamis_{}_of(x[k])", to.register.name());
+            let lanes = by_lanes("y", c_type(to.register), to.lanes, &lane);
+            format!("{result} y; {lanes} return y;")
+        }
         (Register::F32, Register::Bool) => {
             format!("return __builtin_convertvector(x != 0, {result});")
         }
@@ -332,19 +337,16 @@ fn memory(op: &str, narrow: &str) -> Option<Parts> {
     let elem = DataType::parse(lane)?;
     let element = element(elem);
     let wide = format!("{}x{lanes}", elem.register().name());
-    let each = |lane: &str| format!("for (int k = 0; k < {lanes}; k++) {lane};");
     match op {
         "load" if is_half(elem) => {
-            let lane = each(&format!("x[k] = tamis_widen_{lane}(p[k])"));
-            Some((
-                wide.clone(),
-                format!("const {element} *p"),
-                format!("{wide} x; {lane} return x;"),
-            ))
+            let lane = format!("tamis_widen_{lane}(p[k])");
+            let body = format!("{wide} x; {} return x;", by_lanes("x", "float", lanes, &lane));
+            Some((wide, format!("const {element} *p"), body))
         }
         "store" if is_half(elem) => {
-            let lane = each(&format!("p[k] = tamis_round_{lane}(x[k])"));
-            Some(("void".to_owned(), format!("{element} *p, {wide} x"), lane))
+            let body =
+                format!("for (int k = 0; k < {lanes}; k++) p[k] = tamis_round_{lane}(x[k]);");
+            Some(("void".to_owned(), format!("{element} *p, {wide} x"), body))
         }
         "load" => Some((
             wide.clone(),
@@ -373,6 +375,15 @@ fn lanewise(op: &str, ty: Type) -> Option<Parts> {
         (_, Some(op)) if !op.is_logical() => (TWO, binary(op, one, "x[k]", "y[k]")),
         _ => return None,
     };
-    let body = format!("for (int k = 0; k < {}; k++) x[k] = {lane}; return x;", ty.lanes);
+    let body = format!("{} return x;", by_lanes("x", c_type(ty.register), ty.lanes, &lane));
     Some(parts(&type_name(ty), params, &body))
+}
+
+/// Gives a vector its lanes `k`, by way of an array: of comparisons that are assigned to lanes of a
+/// vector one by one, GCC 12 makes a comparison of vectors, whose truth is -1.
+fn by_lanes(vector: &str, element: &str, lanes: impl Display, lane: &str) -> String {
+    format!(
+        "{element} part[{lanes}]; for (int k = 0; k < {lanes}; k++) part[k] = {lane}; memcpy(\
+         &{vector}, part, sizeof part);"
+    )
 }
