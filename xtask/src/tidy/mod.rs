@@ -4,7 +4,9 @@ mod dependencies;
 mod errors;
 mod layers;
 mod map;
+mod modules;
 mod sizes;
+mod toolchain;
 mod words;
 
 use std::path::Path;
@@ -56,12 +58,14 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 6] = [
+    let checks: [Check; 8] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
         ("map", map::check),
+        ("modules", modules::check),
         ("errors", errors::check),
         ("dependencies", dependencies::check),
+        ("toolchain", toolchain::check),
         ("words", words::check),
     ];
     println!("{}", sizes::longest(&tree));
