@@ -175,6 +175,21 @@ def run(code, timeout=120):
     )
 
 
+def test_processor_levels_are_those_of_the_machine():
+    def under(level):
+        code = "import numpy, tamis; tamis.evaluate('y(i) = 2 * x(i)', x=numpy.ones(20))"
+        return subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, "TAMIS_CPU": level},
+            capture_output=True,
+            text=True,
+        )
+
+    assert under("native").returncode == 0
+    done = under("avx2")
+    assert "TamisValueError: error[invalid-option]: TAMIS_CPU=avx2 is not a" in done.stderr
+
+
 def test_the_interpreter_goes_on_meanwhile():
     done = run(
         LONG

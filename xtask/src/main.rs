@@ -82,7 +82,7 @@ fn ci() -> bool {
                     "differential",
                     "--",
                 ],
-                &["--seconds", "10"],
+                &["--cpu", "each", "--seconds", "3"],
                 None,
             )
         }),

@@ -5,7 +5,19 @@ use std::path::PathBuf;
 
 /// Sparse tensor algebra: index notation and formats in, fast kernels out
 #[derive(Parser)]
-#[command(name = "tamis", version, about, arg_required_else_help = true)]
+#[command(
+    name = "tamis",
+    version,
+    about,
+    arg_required_else_help = true,
+    after_help = "\
+Environment:
+  TAMIS_CPU          Processor level of generated code: x86-64, x86-64-v2, x86-64-v3, x86-64-v4,
+                     or native (the default: all that this processor has)
+  TAMIS_CC           C compiler of --backend c [default: clang, gcc, cc]
+  TAMIS_NUM_THREADS  Number of threads
+  TAMIS_CACHE_DIR    Folder of compiled kernels"
+)]
 pub struct Cli {
     /// What to do
     #[command(subcommand)]

@@ -27,7 +27,8 @@ fn main() -> ExitCode {
     tamis::pipes::end_with_reader();
     let command = Cli::parse().command;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    let done = act(command, &mut out).and_then(|()| Ok(out.flush()?));
+    let level = tamis::processor::level().map_err(Failure::from);
+    let done = level.and_then(|_| act(command, &mut out)).and_then(|()| Ok(out.flush()?));
     drop(out);
     match done {
         Ok(()) => ExitCode::SUCCESS,

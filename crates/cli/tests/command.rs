@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use tamis::processor::Level;
 
 fn tamis(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
@@ -233,6 +234,25 @@ fn wrong_numbers_of_threads_are_told_with_the_variable() {
         let told = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(2), "{told}");
         let expected = format!("TAMIS_NUM_THREADS={text} is not a number of threads");
+        assert!(told.contains(&expected), "{told}");
+    }
+}
+
+#[test]
+fn processor_levels_are_those_of_the_machine() {
+    let run = |level: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+        command.env("TAMIS_CPU", level).args(["run", "y(i) = 2 * x(i)", "-g", "x=5:dense"]);
+        command.output().expect("the command starts")
+    };
+    for level in Level::supported() {
+        assert_eq!(run(level.name()).status.code(), Some(0), "{level:?}");
+    }
+    for text in ["avx2", "", "x86-64-v5"] {
+        let output = run(text);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{told}");
+        let expected = format!("error[invalid-option]: TAMIS_CPU={text} is not a processor level");
         assert!(told.contains(&expected), "{told}");
     }
 }

@@ -86,7 +86,7 @@ impl Translator<'_> {
             if self.may_move(array, index) {
                 flags = flags.with_readonly().with_can_move();
             }
-            if has_fma() {
+            if self.has_fma() {
                 // With FMA there is AVX, whose operands in memory need no alignment.
                 flags.set_aligned();
             }
@@ -163,9 +163,16 @@ impl Translator<'_> {
         Ok(a.into_iter().zip(b).map(|(a, b)| self.chosen(c, a, b)).collect())
     }
 
+    /// Whether code may use a fused multiply-add instruction.
+    pub(crate) fn has_fma(&self) -> bool {
+        let flags = self.isa.isa_flags();
+        // Other architectures always have it, and no flag.
+        flags.iter().find(|flag| flag.name == "has_fma").and_then(|f| f.as_bool()).unwrap_or(true)
+    }
+
     pub(crate) fn fma(&mut self, register: Register, a: Value, b: Value, c: Value) -> Value {
         let scalar = self.b.func.dfg.value_type(a).is_float();
-        if scalar && !has_fma() {
+        if scalar && !self.has_fma() {
             let f = support::fma(register == Register::F64);
             let ty = machine_type(register);
             return self.call(f, &[a, b, c], Some(ty)).unwrap_or(c);
@@ -452,14 +459,6 @@ impl Translator<'_> {
             }
         }
     }
-}
-
-/// Whether the machine has a fused multiply-add instruction.
-pub(crate) fn has_fma() -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return std::arch::is_x86_feature_detected!("fma");
-    #[cfg(not(target_arch = "x86_64"))]
-    return true;
 }
 
 pub(crate) fn int_condition(op: BinaryOp) -> Option<IntCC> {

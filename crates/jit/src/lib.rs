@@ -14,7 +14,7 @@ mod vector;
 mod wide;
 
 pub use code::Code;
-pub use wide::{Vectors, has_wide_vectors, use_vectors};
+pub use wide::has_wide_vectors;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;
@@ -26,43 +26,54 @@ use prefetch::Hints;
 use std::sync::OnceLock;
 use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
 use tamis_core::ir;
+use tamis_runtime::processor::{self, Level};
 use wide::Wide;
 
 /// Compiles a function, ready to call.
 pub fn compile(function: &ir::Function) -> Result<Code, Diagnostic> {
-    with_effort(function, Wide::of(function)?, Effort::of(&[function]))
+    let level = processor::level()?;
+    with_effort(function, Wide::of(function, level)?, (level, Effort::of(&[function])))
 }
 
 /// Compiles the functions of a program. More of them than a caller should wait for are compiled
 /// quickly.
 pub fn compile_all(functions: &[&ir::Function]) -> Result<Vec<Code>, Diagnostic> {
-    with_wide(functions, wide(functions)?)
+    let level = processor::level()?;
+    with_wide(functions, wide(functions, level)?, level)
 }
 
 /// The same; `None` if some loop has wide vectors that have no code here. Cranelift would make
 /// several vectors of each, more than there are registers, so the functions are better transformed
 /// for narrow ones.
 pub fn compile_suited(functions: &[&ir::Function]) -> Result<Option<Vec<Code>>, Diagnostic> {
-    let wide = wide(functions)?;
+    let level = processor::level()?;
+    let wide = wide(functions, level)?;
     match wide.iter().any(Wide::leaves_loops) {
         true => Ok(None),
-        false => with_wide(functions, wide).map(Some),
+        false => with_wide(functions, wide, level).map(Some),
     }
 }
 
-fn wide(functions: &[&ir::Function]) -> Result<Vec<Wide>, Diagnostic> {
-    functions.iter().map(|function| Wide::of(function)).collect()
+fn wide(functions: &[&ir::Function], level: Level) -> Result<Vec<Wide>, Diagnostic> {
+    functions.iter().map(|function| Wide::of(function, level)).collect()
 }
 
-fn with_wide(functions: &[&ir::Function], wide: Vec<Wide>) -> Result<Vec<Code>, Diagnostic> {
-    let effort = Effort::of(functions);
-    functions.iter().zip(wide).map(|(f, wide)| with_effort(f, wide, effort)).collect()
+fn with_wide(
+    functions: &[&ir::Function],
+    wide: Vec<Wide>,
+    level: Level,
+) -> Result<Vec<Code>, Diagnostic> {
+    let target = (level, Effort::of(functions));
+    functions.iter().zip(wide).map(|(f, wide)| with_effort(f, wide, target)).collect()
 }
 
-fn with_effort(function: &ir::Function, wide: Wide, effort: Effort) -> Result<Code, Diagnostic> {
-    let code = match machine_code(function, effort, Hints::native(), &wide)? {
+/// What code is generated for, and how thoroughly.
+type Generator = (Level, Effort);
+
+fn with_effort(function: &ir::Function, wide: Wide, by: Generator) -> Result<Code, Diagnostic> {
+    let code = match machine_code(function, by, Hints::native(), &wide)? {
         Some(code) => code,
-        None => machine_code(function, effort, Hints::Dropped, &wide)?
+        None => machine_code(function, by, Hints::Dropped, &wide)?
             .ok_or_else(|| internal("a hint that was dropped".to_owned()))?,
     };
     Ok(Code::new(&code)?.calling(wide.into_code()))
@@ -71,11 +82,11 @@ fn with_effort(function: &ir::Function, wide: Wide, effort: Effort) -> Result<Co
 /// The code of a function; `None` if its hints cannot be encoded.
 fn machine_code(
     function: &ir::Function,
-    effort: Effort,
+    (level, effort): Generator,
     hints: Hints,
     wide: &Wide,
 ) -> Result<Option<Vec<u8>>, Diagnostic> {
-    let isa = isa(effort)?;
+    let isa = isa((level, effort))?;
     let mut context = translated(function, (isa, effort), hints, wide)?;
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
@@ -86,7 +97,7 @@ fn machine_code(
     let frame = compiled.buffer.frame_layout().map_or(0, |layout| layout.frame_to_fp_offset);
     match effort {
         _ if frame <= FRAME => {}
-        Effort::Quick => return machine_code(function, Effort::Full, hints, wide),
+        Effort::Quick => return machine_code(function, (level, Effort::Full), hints, wide),
         Effort::Full => {
             let message = format!("{} would take {frame} bytes of stack", function.name);
             return Err(Diagnostic::new(DiagnosticCode::UnsupportedBackend, message)
@@ -98,15 +109,15 @@ fn machine_code(
 
 /// The machine code of a function as text for people.
 pub fn listing(function: &ir::Function) -> Result<String, Diagnostic> {
-    let effort = Effort::of(&[function]);
-    let isa = isa(effort)?;
-    let wide = Wide::of(function)?;
+    let (level, effort) = (processor::level()?, Effort::of(&[function]));
+    let isa = isa((level, effort))?;
+    let wide = Wide::of(function, level)?;
     let mut context = translated(function, (isa, effort), Hints::native(), &wide)?;
     context.set_disasm(true);
     let compiled = context
         .compile(&**isa, &mut ControlPlane::default())
         .map_err(|e| internal(format!("{:?}", e.inner)))?;
-    Ok(compiled.vcode.clone().unwrap_or_default() + &Wide::listing(function))
+    Ok(compiled.vcode.clone().unwrap_or_default() + &Wide::listing(function, level))
 }
 
 fn translated(
@@ -160,13 +171,15 @@ fn size(block: &[ir::Stmt]) -> usize {
     count
 }
 
-/// The code generators for this machine, made once.
-fn isa(effort: Effort) -> Result<&'static OwnedTargetIsa, Diagnostic> {
-    static FULL: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    static QUICK: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+/// The code generators for this machine, each made once.
+fn isa((level, effort): Generator) -> Result<&'static OwnedTargetIsa, Diagnostic> {
+    type Made = [OnceLock<Result<OwnedTargetIsa, String>>; Level::ALL.len()];
+    static FULL: Made = [const { OnceLock::new() }; Level::ALL.len()];
+    static QUICK: Made = [const { OnceLock::new() }; Level::ALL.len()];
+    let at = level as usize;
     let isa = match effort {
-        Effort::Full => FULL.get_or_init(|| make_isa("speed", "backtracking")),
-        Effort::Quick => QUICK.get_or_init(|| make_isa("none", "single_pass")),
+        Effort::Full => FULL[at].get_or_init(|| make_isa(level, "speed", "backtracking")),
+        Effort::Quick => QUICK[at].get_or_init(|| make_isa(level, "none", "single_pass")),
     };
     isa.as_ref().map_err(|e| {
         Diagnostic::new(DiagnosticCode::UnsupportedBackend, format!("no machine code here: {e}"))
@@ -174,11 +187,11 @@ fn isa(effort: Effort) -> Result<&'static OwnedTargetIsa, Diagnostic> {
     })
 }
 
-fn make_isa(level: &str, registers: &str) -> Result<OwnedTargetIsa, String> {
+fn make_isa(level: Level, effort: &str, registers: &str) -> Result<OwnedTargetIsa, String> {
     let mut flags = settings::builder();
     let verifier = if cfg!(debug_assertions) { "true" } else { "false" };
     let choices = [
-        ("opt_level", level),
+        ("opt_level", effort),
         ("regalloc_algorithm", registers),
         ("enable_verifier", verifier),
         ("unwind_info", "false"),
@@ -188,9 +201,22 @@ fn make_isa(level: &str, registers: &str) -> Result<OwnedTargetIsa, String> {
     for (name, value) in choices {
         flags.set(name, value).map_err(|e| e.to_string())?;
     }
-    let builder = cranelift_native::builder().map_err(str::to_owned)?;
+    let native = level == Level::Native;
+    let mut builder = cranelift_native::builder_with_options(native).map_err(str::to_owned)?;
+    for (_, features) in FEATURES.iter().filter(|(of, _)| !native && level.allows(*of)) {
+        for feature in features.split(' ') {
+            builder.enable(&format!("has_{feature}")).map_err(|e| e.to_string())?;
+        }
+    }
     builder.finish(settings::Flags::new(flags)).map_err(|e| e.to_string())
 }
+
+/// What Cranelift calls the features that a level adds.
+const FEATURES: [(Level, &str); 3] = [
+    (Level::V2, "cmpxchg16b sse3 ssse3 sse41 sse42 popcnt"),
+    (Level::V3, "avx avx2 bmi1 bmi2 fma lzcnt"),
+    (Level::V4, "avx512f avx512dq avx512vl"),
+];
 
 fn internal(message: String) -> Diagnostic {
     Diagnostic::new(DiagnosticCode::Internal, format!("machine code generation: {message}"))

@@ -1,7 +1,7 @@
 //! Vectors: Cranelift has 128-bit ones, so wider ones are several of them, narrower ones and truth
 //! values are scalars side by side, and what has no vector instruction is done lane by lane.
 
-use crate::expr::{float_condition, has_fma, int_condition};
+use crate::expr::{float_condition, int_condition};
 use crate::home::Home;
 use crate::internal;
 use crate::stmt::{Translator, machine_type};
@@ -225,6 +225,6 @@ impl Translator<'_> {
         operands: [Vec<Value>; 3],
         ty: ir::Type,
     ) -> Result<Vec<Value>, Diagnostic> {
-        self.each(has_fma(), operands, ty, |t, [a, b, c]| Ok(t.fma(ty.register, a, b, c)))
+        self.each(self.has_fma(), operands, ty, |t, [a, b, c]| Ok(t.fma(ty.register, a, b, c)))
     }
 }

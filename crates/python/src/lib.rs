@@ -33,9 +33,10 @@ mod _native {
     #[allow(non_upper_case_globals, reason = "Python's name")]
     const version: &str = env!("CARGO_PKG_VERSION");
 
-    /// Follows the environment: `TAMIS_NUM_THREADS`.
+    /// Follows the environment: `TAMIS_CPU` and `TAMIS_NUM_THREADS`.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        tamis::processor::level().map_err(|d| crate::failure::raised(module.py(), &d))?;
         crate::threads::follow_environment(module.py())
     }
 

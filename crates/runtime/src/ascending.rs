@@ -21,6 +21,9 @@
 //! | 128 | 6.5 | | 2.3 | 4.1 | 4.3 | 8.5 |
 //! | 4096 | 9.6 | | 1.4 | 3.1 | 4.8 | 6.4 |
 
+#[cfg(target_arch = "x86_64")]
+use crate::processor::{self, Level};
+
 /// Up to this length lists are sorted by comparing, whatever their span.
 const FEW: usize = 8;
 /// Up to this length a list with few descents is sorted by insertion: rows of structured matrices, whose next
@@ -141,7 +144,7 @@ fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
 /// How many of the first keys are less than each.
 fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if processor::allows(Level::V3) {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { counted_wide(keys, len, less) };
     }

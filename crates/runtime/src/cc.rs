@@ -6,10 +6,12 @@
 use crate::budget;
 use crate::disk_cache::Cache;
 use crate::kernel::Executable;
+use crate::processor::{self, Level};
+use std::collections::BTreeMap;
 use std::ffi::{CString, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ir::Status;
 
@@ -88,7 +90,7 @@ pub fn compile(source: &str, entries: &[String]) -> Result<Vec<CFunction>, Diagn
     let library = cache
         .find(source)
         .and_then(|path| load(&path).ok())
-        .map_or_else(|| build(compiler, &cache, source), Ok)?;
+        .map_or_else(|| build(&compiler, &cache, source), Ok)?;
     let library = Arc::new(library);
     entries.iter().map(|name| symbol(&library, name)).collect()
 }
@@ -136,8 +138,8 @@ fn symbol(library: &Arc<Library>, name: &str) -> Result<CFunction, Diagnostic> {
 /// A compiler that works, and how to call it.
 struct Compiler {
     program: PathBuf,
-    flags: Vec<&'static str>,
-    /// What a cached library depends on: version, flags and processor.
+    flags: Vec<String>,
+    /// What a cached library depends on: version, flags with the level, and processor.
     identity: String,
 }
 
@@ -166,17 +168,35 @@ pub fn is_available() -> bool {
     compiler().is_ok()
 }
 
-/// The compiler, looked for once: `$TAMIS_CC`, then clang, gcc, cc.
-fn compiler() -> Result<&'static Compiler, Diagnostic> {
-    static COMPILER: OnceLock<Option<Compiler>> = OnceLock::new();
-    COMPILER.get_or_init(find).as_ref().ok_or_else(|| {
+/// The program that [`use_compiler`] named.
+static NAMED: Mutex<Option<String>> = Mutex::new(None);
+
+/// Names the program that compiles from now on, instead of the one that is found.
+pub fn use_compiler(program: &str) -> Result<(), Diagnostic> {
+    *NAMED.lock().unwrap_or_else(PoisonError::into_inner) = Some(program.to_owned());
+    compiler().map(drop)
+}
+
+/// Compilers by the program that was named and the level of the processor.
+type Found = BTreeMap<(Option<String>, Level), Option<Arc<Compiler>>>;
+
+/// The compiler for the level of this process, looked for once: the one of [`use_compiler`], else
+/// `$TAMIS_CC`, else clang, gcc, cc.
+fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
+    static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
+    let level = processor::level()?;
+    let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || find(named.as_deref(), level).map(Arc::new);
+    let compiler = found.entry((named.clone(), level)).or_insert_with(new);
+    compiler.clone().ok_or_else(|| {
         Diagnostic::new(Code::UnsupportedBackend, "no C compiler was found")
             .help("install clang or gcc, name one in TAMIS_CC, or use --backend jit")
     })
 }
 
-fn find() -> Option<Compiler> {
-    let named = std::env::var("TAMIS_CC").ok();
+fn find(named: Option<&str>, level: Level) -> Option<Compiler> {
+    let named = named.map(str::to_owned).or_else(|| std::env::var("TAMIS_CC").ok());
     let candidates = match &named {
         Some(name) => vec![name.as_str()],
         None => vec!["clang", "gcc", "cc"],
@@ -184,15 +204,14 @@ fn find() -> Option<Compiler> {
     candidates.into_iter().find_map(|program| {
         let output = Command::new(program).arg("--version").output().ok()?;
         let version = String::from_utf8_lossy(&output.stdout).into_owned();
-        output.status.success().then(|| with_flags(program, &version))
+        output.status.success().then(|| with_flags(program, &version, level))
     })
 }
 
-fn with_flags(program: &str, version: &str) -> Compiler {
-    let mut flags = vec![
+fn with_flags(program: &str, version: &str, level: Level) -> Compiler {
+    let flags = [
         "-std=gnu11",
         "-O3",
-        "-march=native",
         "-fwrapv",
         "-ffp-contract=off",
         "-fno-math-errno",
@@ -200,34 +219,42 @@ fn with_flags(program: &str, version: &str) -> Compiler {
         "-fPIC",
         "-w",
     ];
-    let accepts = |flag: &str| {
+    let mut flags: Vec<String> = flags.map(str::to_owned).to_vec();
+    let accepts = |flag: &String| {
         let mut probe = Command::new(program);
         probe.args(["-Werror", flag, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]);
         probe.output().is_ok_and(|o| o.status.success())
     };
-    if !accepts("-march=native") {
-        flags.retain(|f| *f != "-march=native");
-    }
+    flags.extend(architectures(level).find(accepts));
     // Compilers refuse names that are not of their release.
     let gathers = [
         "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts",
         "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather",
     ];
-    flags.extend(gathers.into_iter().find(|flag| accepts(flag)));
-    for flag in ["-fno-loop-unroll-and-jam", "-mprefer-vector-width=512"] {
-        if accepts(flag) {
-            flags.push(flag);
-        }
-    }
-    let identity = format!("{program}\n{version}\n{}\n{}", flags.join(" "), processor());
+    flags.extend(gathers.into_iter().map(str::to_owned).find(accepts));
+    let width = format!("-mprefer-vector-width={}", vector_bits(level));
+    flags.extend(["-fno-loop-unroll-and-jam".to_owned(), width].into_iter().filter(accepts));
+    let processor = if level == Level::Native { processor::model() } else { String::new() };
+    let identity = format!("{program}\n{version}\n{}\n{processor}", flags.join(" "));
     Compiler { program: program.into(), flags, identity }
 }
 
-/// The processor's model and features, since `-march=native` depends on them.
-fn processor() -> String {
-    let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let wanted = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
-    info.lines().filter(wanted).take(2).collect::<Vec<_>>().join("\n")
+/// The flags that name a level, or a lower one for compilers that do not know it, best first.
+fn architectures(level: Level) -> impl Iterator<Item = String> {
+    let lower = Level::ALL.into_iter().rev().filter(move |l| match level {
+        Level::Native => *l == Level::Native,
+        level => *l <= level,
+    });
+    lower.map(|l| format!("-march={}", l.name()))
+}
+
+/// How many bits the vectors of a level have.
+fn vector_bits(level: Level) -> u16 {
+    match level {
+        _ if level.allows(Level::V4) => 512,
+        _ if level.allows(Level::V3) => 256,
+        _ => 128,
+    }
 }
 
 fn failed(what: &str) -> Diagnostic {

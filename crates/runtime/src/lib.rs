@@ -15,6 +15,7 @@ mod pages;
 mod parallel;
 pub mod pattern;
 pub mod pipes;
+pub mod processor;
 mod quick;
 mod radix;
 pub mod records;

@@ -10,6 +10,8 @@
 
 use crate::memory::{Buffer, Element};
 use crate::pack::is_list;
+#[cfg(target_arch = "x86_64")]
+use crate::processor::{self, Level};
 use crate::tensor::LevelData;
 use rayon::prelude::*;
 use tamis_core::datatype::DataType;
@@ -163,7 +165,7 @@ fn segments_hold<P: Index, C: Index>(
     descends: impl Fn(C, C) -> bool,
 ) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if processor::allows(Level::V3) {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { segments_hold_wide(ends, crd, range, descends) };
     }
@@ -244,7 +246,7 @@ unsafe fn between<P: Index, C: Index>(
 /// Whether all coordinates lie in the range.
 fn lie_inside<C: Index>(crd: &[C], range: Range) -> bool {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") {
+    if processor::allows(Level::V3) {
         // SAFETY: the processor has what the function is compiled for.
         return unsafe { lie_inside_wide(crd, range) };
     }

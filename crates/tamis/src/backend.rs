@@ -8,6 +8,7 @@ use tamis_core::transform::Target;
 use tamis_runtime::cc;
 use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::Executable;
+use tamis_runtime::processor;
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -82,7 +83,7 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit if tamis_jit::has_wide_vectors() => WIDE,
+            Backend::Auto | Backend::Jit if has_wide_vectors() => WIDE,
             Backend::Auto | Backend::Jit => NARROW,
             // Its compiler takes loads out of loops.
             Backend::C => Target { hoists: false, ..WIDE },
@@ -122,6 +123,11 @@ impl Backend {
             }
         }
     }
+}
+
+/// Whether machine code for this process's level has vectors of 512 bits.
+fn has_wide_vectors() -> bool {
+    processor::level().is_ok_and(tamis_jit::has_wide_vectors)
 }
 
 /// Functions ready to call, in order.

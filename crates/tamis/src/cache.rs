@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 use tamis_core::datatype::IndexWidth;
 use tamis_core::diagnostic::Diagnostic;
-use tamis_runtime::Tensor;
+use tamis_runtime::{Tensor, processor};
 
 /// The most kernels that are kept.
 const KEPT: usize = 64;
@@ -45,7 +45,7 @@ pub(crate) fn kernel(
 
 /// Everything that a compilation depends on.
 pub(crate) fn key(text: &str, operands: &[(&str, &Tensor)], options: &Options) -> String {
-    let mut key = format!("{text}\n{options:?}\n");
+    let mut key = format!("{text}\n{options:?}\n{:?}\n", processor::level().ok());
     for (name, tensor) in operands {
         let largest = tensor.dims().iter().copied().max().unwrap_or(0);
         let dims: Vec<u64> = tensor.dims().iter().map(|&d| rounded(d)).collect();

@@ -16,7 +16,7 @@ use tamis_core::kind;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
-use tamis_runtime::{Tensor, check_dims};
+use tamis_runtime::{Tensor, check_dims, processor};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -140,6 +140,7 @@ impl Kernel {
         operands: &[(&str, &T)],
         options: &Options,
     ) -> Result<Kernel, Diagnostic> {
+        processor::level()?;
         let mut tensors = BTreeMap::new();
         for (name, tensor) in operands {
             tensors.insert(operand(&program, name)?, *tensor);

@@ -40,13 +40,12 @@ pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
-pub use tamis_jit::{Vectors, use_vectors};
-pub use tamis_runtime::cc::is_available as has_c_compiler;
+pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
     Truth, Values, is_list,
 };
-pub use tamis_runtime::{HugePages, budget, pipes, threads};
+pub use tamis_runtime::{HugePages, budget, pipes, processor, threads};
 pub use tune::{Tuned, tune};
 
 /// The examples of the README, run as tests.

@@ -16,7 +16,7 @@
 //! ---- error                             instead: the diagnostic
 //! ```
 //!
-//! A run is evaluated on every backend in every alternative and against the dense reference; one
+//! A run is evaluated on every backend, and at each level of the processor, in every alternative and against the dense reference; one
 //! with loops for a GPU, or CUDA C expected, on an emulated one, too.
 //! `BLESS=1` rewrites what is expected.
 
@@ -27,6 +27,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
+use tamis::processor::{self, Level};
 use tamis::{Backend, Diagnostic, Kernel, KernelKind, Tensor};
 
 /// A filetest as it is written.
@@ -254,13 +255,7 @@ impl Filetest {
                 if !compiles {
                     continue;
                 }
-                match check(&case, backend) {
-                    Outcome::Right => {}
-                    other => {
-                        let formats = format!("{:?} {:?}", case.operands, case.results);
-                        return Err(format!("{other:?} on {} with {formats}", backend.name()));
-                    }
-                }
+                on_backend(&case, backend)?;
             }
         }
         let case = self.case(&operands, 0);
@@ -296,6 +291,25 @@ impl Filetest {
         }
         out
     }
+}
+
+/// Checks a case on a backend; in machine code at each level of the processor.
+fn on_backend(case: &Case, backend: Backend) -> Result<(), String> {
+    let asked = processor::level().map_err(|d| d.to_string())?;
+    let levels = match backend {
+        Backend::Jit => Level::supported().collect(),
+        _ => vec![asked],
+    };
+    for level in levels {
+        processor::set_level(level).map_err(|d| d.to_string())?;
+        let outcome = check(case, backend);
+        if outcome != Outcome::Right {
+            let on = format!("{} at {}", backend.name(), level.name());
+            let formats = format!("{:?} {:?}", case.operands, case.results);
+            return Err(format!("{outcome:?} on {on} with {formats}"));
+        }
+    }
+    processor::set_level(asked).map_err(|d| d.to_string())
 }
 
 /// What the dense reference says of a case.

@@ -11,7 +11,7 @@ use tamis_core::ir::Function;
 use tamis_core::lower::Lowered;
 use tamis_core::transform::Target;
 use tamis_runtime::interpreted::Interpreted;
-use tamis_runtime::kernel::Call;
+use tamis_runtime::kernel::{Call, Executable};
 
 /// A case on its way through the compiler.
 pub struct Functions {
@@ -71,24 +71,39 @@ impl Functions {
         functions
     }
 
+    /// One function per kernel, as a target has it.
+    pub fn transformed(&self, target: Target) -> Vec<Lowered> {
+        pipeline::functions(&self.program, target, &mut |_| {})
+    }
+
     /// Interprets the function of a kernel, on the results of those before it.
     pub fn run(&self, kernel: usize, lowered: &Lowered) -> Result<Run, Diagnostic> {
-        let id = self.program.kernels[kernel].result;
         let interpreted = Interpreted::new(lowered.function.clone());
+        let tensor = self.call(kernel, lowered, &interpreted)?;
+        let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();
+        Ok(Run { tensor, counts })
+    }
+
+    /// Calls what was made of the function of a kernel.
+    pub fn call(
+        &self,
+        kernel: usize,
+        lowered: &Lowered,
+        executable: &dyn Executable,
+    ) -> Result<Tensor, Diagnostic> {
+        let id = self.program.kernels[kernel].result;
         let call = Call {
             target: &self.program.tensors[id],
             id,
             lowered,
-            executable: &interpreted,
+            executable,
             values: &self.values,
             dims: &self.dims,
             pack: tamis::pack,
             grain: u64::MAX,
             packs: false,
         };
-        let tensor = call.run()?;
-        let counts = interpreted.last().and_then(Result::ok).unwrap_or_default();
-        Ok(Run { tensor, counts })
+        call.run()
     }
 
     /// Takes the result of a kernel over for those behind it.

@@ -1,5 +1,6 @@
 //! Random programs, a dense reference to compare with, shrinking, and the runner of filetests.
 
+pub mod batch;
 pub mod case;
 pub mod check;
 pub mod conformance;

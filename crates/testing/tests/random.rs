@@ -1,6 +1,7 @@
 //! A fixed sample of random programs on every backend.
 
-use tamis::{Backend, Vectors};
+use tamis::Backend;
+use tamis::processor::{self, Level};
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::generate;
 use tamis_testing::random::Random;
@@ -29,10 +30,11 @@ fn random_programs_are_right_in_machine_code() {
 }
 
 #[test]
-fn random_programs_are_right_for_narrow_vectors() {
-    tamis::use_vectors(Vectors::Narrow);
-    sample(Backend::Jit, 300..500);
-    tamis::use_vectors(Vectors::Native);
+fn random_programs_are_right_at_each_level_of_the_processor() {
+    for (k, level) in (300..).step_by(100).zip(Level::supported()) {
+        processor::set_level(level).unwrap_or_else(|d| panic!("{d}"));
+        sample(Backend::Jit, k..k + 100);
+    }
 }
 
 #[test]

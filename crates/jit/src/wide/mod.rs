@@ -29,10 +29,10 @@ mod whole;
 use crate::code::Code;
 use lower::Name;
 use select::Units;
-use std::sync::atomic::{AtomicBool, Ordering};
 use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Var};
 use tamis_core::ir::{Function, Stmt};
+use tamis_runtime::processor::Level;
 
 /// What of a function has code of our own.
 pub(crate) struct Wide {
@@ -61,30 +61,10 @@ pub(crate) struct Unit {
     offset: usize,
 }
 
-/// Which vectors code uses.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Vectors {
-    /// Those of the processor.
-    Native,
-    /// Those that all processors have, so that tests see what others run.
-    Narrow,
-}
-
-static NARROW: AtomicBool = AtomicBool::new(false);
-
-/// Says which vectors code uses that is compiled from now on; results have the same bits.
-pub fn use_vectors(vectors: Vectors) {
-    NARROW.store(vectors == Vectors::Narrow, Ordering::Relaxed);
-}
-
-/// Whether code uses vectors of 512 bits: where processors have them.
-pub fn has_wide_vectors() -> bool {
-    #[cfg(all(target_arch = "x86_64", unix))]
-    return !NARROW.load(Ordering::Relaxed)
-        && std::arch::is_x86_feature_detected!("avx512f")
-        && std::arch::is_x86_feature_detected!("avx512vl");
-    #[cfg(not(all(target_arch = "x86_64", unix)))]
-    return false;
+/// Whether code for a level uses vectors of 512 bits: where it has AVX-512, by the calling
+/// convention of Unix.
+pub fn has_wide_vectors(level: Level) -> bool {
+    cfg!(unix) && level.allows(Level::V4)
 }
 
 impl Wide {
@@ -99,8 +79,8 @@ impl Wide {
     }
 
     /// The code for what of a function can have some.
-    pub(crate) fn of(function: &Function) -> Result<Wide, Diagnostic> {
-        if !has_wide_vectors() {
+    pub(crate) fn of(function: &Function, level: Level) -> Result<Wide, Diagnostic> {
+        if !has_wide_vectors(level) {
             return Ok(Wide::none());
         }
         let Units { units, code, left, .. } = select::units(function);
@@ -109,8 +89,11 @@ impl Wide {
     }
 
     /// The instructions as text for people.
-    pub(crate) fn listing(function: &Function) -> String {
-        let texts = if has_wide_vectors() { select::units(function).texts } else { vec![] };
+    pub(crate) fn listing(function: &Function, level: Level) -> String {
+        let texts = match has_wide_vectors(level) {
+            true => select::units(function).texts,
+            false => vec![],
+        };
         let lines = texts.iter().map(|code| {
             let lines = code.iter().map(|inst| format!("    {inst:?}\n"));
             format!("wide loops:\n{}", lines.collect::<String>())

@@ -1,11 +1,12 @@
 //! Builds functions and runs them both as machine code and by the interpreter.
 
+use std::sync::{Mutex, PoisonError};
 use tamis_core::datatype::{DataType, Register, Scalar};
 use tamis_core::ids::{Array, IdVec, Var};
 use tamis_core::interpret::{self, Argument, Buffer};
 use tamis_core::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
-use tamis_jit::Vectors;
 use tamis_runtime::kernel::Executable;
+use tamis_runtime::processor::{self, Level};
 
 /// A function under construction.
 pub struct Maker(pub Function);
@@ -51,19 +52,27 @@ impl Maker {
     }
 }
 
-/// Runs a function as machine code, for vectors of 128 bits and for those of the processor. Returns the status and the arrays among the parameters.
+/// Runs a function as machine code at each level that the machine has. Returns the status and the
+/// arrays among the parameters, as code for all that the machine has leaves them.
 pub fn machine(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buffer>) {
-    tamis_jit::use_vectors(Vectors::Narrow);
-    let narrow = compiled(function, arguments.clone());
-    tamis_jit::use_vectors(Vectors::Native);
-    let (status, arrays) = compiled(function, arguments);
-    assert_eq!(status, narrow.0);
-    for (a, b) in arrays.iter().zip(&narrow.1) {
+    // The level is that of the process.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let at = |level| {
+        processor::set_level(level).unwrap_or_else(|d| panic!("{d}"));
+        compiled(function, arguments.clone())
+    };
+    let (status, arrays) = at(Level::Native);
+    for level in Level::supported() {
+        let (lower, others) = at(level);
+        assert_eq!(status, lower, "{level:?}");
         // What a result has behind what was stored is anything.
-        let is_result =
-            a.len() != b.len() || function.arrays.iter().any(|a| a.role == Role::Result);
-        let equal = values(a).into_iter().zip(values(b)).all(|(a, b)| same(a, b));
-        assert!(is_result || equal, "{a:?} is not {b:?}\n{function:?}");
+        if function.arrays.iter().all(|a| a.role != Role::Result) {
+            for (a, b) in arrays.iter().zip(&others) {
+                let equal = values(a).into_iter().zip(values(b)).all(|(a, b)| same(a, b));
+                assert!(equal, "{level:?}: {a:?} is not {b:?}\n{function:?}");
+            }
+        }
     }
     (status, arrays)
 }

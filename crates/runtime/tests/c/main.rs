@@ -11,21 +11,39 @@ mod values;
 
 use case::Case;
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 use tamis_core::backend::c;
+use tamis_runtime::cc;
+use tamis_runtime::processor::{self, Level};
 
-/// Checks that each case gives the same in C as interpreted.
+/// Checks that each case gives the same in C as interpreted, at each level that the machine has,
+/// by each compiler that it has.
 fn check(cases: &[Case]) {
-    if !tamis_runtime::cc::is_available() {
-        return;
-    }
+    check_at(Level::supported().collect(), cases);
+}
+
+fn check_at(levels: Vec<Level>, cases: &[Case]) {
+    // The level and the compiler are those of the process.
+    static ALONE: Mutex<()> = Mutex::new(());
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let functions: Vec<_> = cases.iter().map(|c| &c.function).collect();
     let text = c::emit(&functions);
-    let compiled = tamis_runtime::cc::compile(&text, &c::entries(&functions));
-    let compiled = compiled.unwrap_or_else(|d| panic!("{d}\n{text}"));
+    let expected: Vec<_> = cases.iter().map(Case::interpreted).collect();
     let mut problems = vec![];
-    for (case, executable) in cases.iter().zip(&compiled) {
-        let (expected, got) = (case.interpreted(), case.called(executable));
-        problems.extend(case.differences(&expected, &got));
+    for program in ["clang", "gcc"] {
+        if cc::use_compiler(program).is_err() {
+            continue;
+        }
+        for &level in &levels {
+            processor::set_level(level).unwrap_or_else(|d| panic!("{d}"));
+            let compiled = cc::compile(&text, &c::entries(&functions));
+            let compiled = compiled.unwrap_or_else(|d| panic!("{d}\n{text}"));
+            for ((case, executable), expected) in cases.iter().zip(&compiled).zip(&expected) {
+                let differences = case.differences(expected, &case.called(executable));
+                let told = |text| format!("{program} at {}: {text}", level.name());
+                problems.extend(differences.into_iter().map(told));
+            }
+        }
     }
     assert!(
         problems.is_empty(),
@@ -57,7 +75,8 @@ fn statements() {
 
 #[test]
 fn names_of_any_kind() {
-    check(&names::cases());
+    // No level changes what names mean.
+    check_at(vec![Level::Native], &names::cases());
 }
 
 #[test]

@@ -1,8 +1,12 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
 //! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
-//! [--backend jit|c|interp|interp-vectors|cuda-emulated] [--schedules some|all] [--vectors native|narrow]
-//! [--print wrong|all]`
+//! [--backend jit|c|interp|interp-vectors|cuda-emulated] [--schedules some|all]
+//! [--cpu LEVEL|each] [--cc PROGRAM] [--batch N] [--print wrong|all]`
+//!
+//! `--cpu each` runs so many programs, or so long, at each processor level that the machine has. `--cc`
+//! names the C compiler; with `--batch N`, so many programs go to it at once and are compared with the
+//! interpreter.
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
@@ -22,7 +26,8 @@
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
-use tamis::{Backend, Vectors};
+use tamis::processor::{self, Level};
+use tamis::{Backend, Diagnostic};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
 use tamis_testing::illegal::Draws;
@@ -30,65 +35,125 @@ use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
-use tamis_testing::{filetest, generate, infinite};
+use tamis_testing::{batch, filetest, generate, infinite};
 
 fn main() -> ExitCode {
-    let mut seconds = u64::MAX;
-    let mut count = u64::MAX;
     let mut seed = 1;
     let mut report: Option<(Print, u64)> = None;
-    let mut backend = Backend::Jit;
-    let mut infinities = false;
-    let mut scheduled = false;
-    let mut printed = false;
+    let mut levels = vec![];
+    let mut run = Run::default();
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         let value = args.next().unwrap_or_default();
         let number = || value.parse().unwrap_or(1);
         match flag.as_str() {
-            "--seconds" => seconds = number(),
-            "--count" => count = number(),
+            "--seconds" => run.seconds = number(),
+            "--count" => run.count = number(),
             "--shares" => report = Some((print_shares as Print, number())),
             "--illegal" => report = Some((print_refused, number())),
             "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
-            "--vectors" => tamis::use_vectors(vectors(&value)),
-            "--schedules" => scheduled = value == "all",
-            "--print" => printed = value == "all",
-            "--case" => return run_case(&value, backend),
-            "--values" => infinities = value == "infinite",
-            "--backend" => backend = Backend::parse(&value).unwrap_or_default(),
+            "--cpu" if value == "each" => levels = Level::supported().collect(),
+            "--cpu" => match Level::parse(&value).and_then(processor::set_level) {
+                Ok(()) => {}
+                Err(d) => return refused(&d.to_string()),
+            },
+            "--cc" => match tamis::use_c_compiler(&value) {
+                Ok(()) => {}
+                Err(d) => return refused(&d.to_string()),
+            },
+            "--batch" => run.batch = number() as usize,
+            "--schedules" => run.scheduled = value == "all",
+            "--print" => run.printed = value == "all",
+            "--case" => return run_case(&value, run.backend),
+            "--values" => run.infinities = value == "infinite",
+            "--backend" => run.backend = Backend::parse(&value).unwrap_or_default(),
             _ => return refused(&format!("unknown option {flag}")),
         }
     }
     if let Some((print, count)) = report {
         return print(seed, count);
     }
-    let deadline = Instant::now().checked_add(Duration::from_secs(seconds.min(1 << 30)));
-    let (mut right, mut invalid) = (0u64, 0u64);
-    let mut at = seed;
-    while right < count && deadline.is_none_or(|d| Instant::now() < d) {
-        let mut random = random(at);
-        let mut case = drawn(&mut random, backend, scheduled);
-        if infinities {
-            case = infinite::drawn(&case, &mut random);
-        }
-        if printed {
-            println!("seed {at}:\n{case}");
-        }
-        let check = |case: &Case| if infinities { infinite::check } else { check }(case, backend);
-        match check(&case) {
-            Outcome::Right => right += 1,
-            Outcome::Invalid => invalid += 1,
-            Outcome::Wrong(problem) => {
-                print_wrong(at, &problem, &case, &check);
-                return ExitCode::FAILURE;
-            }
-        }
-        at += 1;
+    if levels.is_empty() {
+        return exit(processor::level().and_then(|level| run.at(level, &mut seed)));
     }
-    println!("{right} random programs right on {}, {invalid} draws invalid", backend.name());
-    ExitCode::SUCCESS
+    exit(levels.into_iter().try_fold(true, |right, level| Ok(right && run.at(level, &mut seed)?)))
+}
+
+/// Which random programs run, how many, and on what.
+struct Run {
+    seconds: u64,
+    count: u64,
+    backend: Backend,
+    infinities: bool,
+    scheduled: bool,
+    printed: bool,
+    /// How many programs are compiled by one call of the C compiler, if several are.
+    batch: usize,
+}
+
+impl Default for Run {
+    fn default() -> Run {
+        let (seconds, count, backend) = (u64::MAX, u64::MAX, Backend::Jit);
+        let (infinities, scheduled, printed, batch) = (false, false, false, 1);
+        Run { seconds, count, backend, infinities, scheduled, printed, batch }
+    }
+}
+
+impl Run {
+    /// Runs random programs from a seed on, at a level of the processor; whether all are right.
+    fn at(&self, level: Level, seed: &mut u64) -> Result<bool, Diagnostic> {
+        processor::set_level(level)?;
+        let backend = self.backend;
+        let deadline = Instant::now().checked_add(Duration::from_secs(self.seconds.min(1 << 30)));
+        let (mut right, mut invalid) = (0u64, 0u64);
+        while right < self.count && deadline.is_none_or(|d| Instant::now() < d) {
+            if self.batch > 1 {
+                let seeds = *seed..*seed + self.batch as u64;
+                *seed = seeds.end;
+                let cases: Vec<Case> = seeds.map(|at| generate::case(&mut random(at))).collect();
+                match batch::check(&cases) {
+                    Ok(valid) => right += valid,
+                    Err((case, why)) => {
+                        println!("at {}: {why}\n{case}", level.name());
+                        return Ok(false);
+                    }
+                }
+                continue;
+            }
+            let mut random = random(*seed);
+            let mut case = drawn(&mut random, backend, self.scheduled);
+            if self.infinities {
+                case = infinite::drawn(&case, &mut random);
+            }
+            if self.printed {
+                println!("seed {seed}:\n{case}");
+            }
+            let check =
+                |case: &Case| if self.infinities { infinite::check } else { check }(case, backend);
+            match check(&case) {
+                Outcome::Right => right += 1,
+                Outcome::Invalid => invalid += 1,
+                Outcome::Wrong(problem) => {
+                    print_wrong(*seed, &format!("at {}: {problem}", level.name()), &case, &check);
+                    return Ok(false);
+                }
+            }
+            *seed += 1;
+        }
+        let (on, level) = (backend.name(), level.name());
+        println!("{right} random programs right on {on} at {level}, {invalid} draws invalid");
+        Ok(true)
+    }
+}
+
+/// The exit status for whether everything was right.
+fn exit(done: Result<bool, Diagnostic>) -> ExitCode {
+    match done {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(d) => refused(&d.to_string()),
+    }
 }
 
 /// Tells why nothing was run.
@@ -195,8 +260,4 @@ fn put_on_gpu(random: &mut Random, case: &mut Case, backend: Backend) {
     if wanted {
         case.schedule = schedules::on_gpu(random, case, &case.schedule);
     }
-}
-
-fn vectors(name: &str) -> Vectors {
-    if name == "narrow" { Vectors::Narrow } else { Vectors::Native }
 }
