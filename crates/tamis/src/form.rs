@@ -25,6 +25,7 @@ use tamis_runtime::pattern::at_entries;
 
 /// Nanoseconds in the first tier after which the second is worth its compilation.
 const LONG: u64 = 300_000_000;
+const ASKED: u64 = 1 << 63;
 
 /// So many stored elements take some tens of microseconds or more.
 const WORTHWHILE: u64 = 1 << 14;
@@ -38,7 +39,7 @@ pub(crate) struct Form {
     device: Option<Steps>,
     /// The optimising tier, once it is compiled; of `auto` only.
     optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
-    /// Time spent in the first tier, in nanoseconds; a large number once the second was asked for.
+    /// Time spent in the first tier, in nanoseconds; [`ASKED`] and more once the second was asked for.
     spent: AtomicU64,
     backend: Backend,
     /// How kernels are cut.
@@ -110,6 +111,7 @@ impl Form {
         if let Some(steps) = &self.device {
             return steps.run(self, values, dims);
         }
+        self.consider_optimising();
         let start = Instant::now();
         let executables = self.optimised.get().unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
@@ -129,7 +131,7 @@ impl Form {
                 None => tensor,
             });
         }
-        self.consider_optimising(start.elapsed().as_nanos() as u64);
+        self.spent.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
         Ok(values)
     }
 
@@ -169,23 +171,28 @@ impl Form {
         self.kind
     }
 
-    /// Has the C tier compiled in the background once a kernel of `auto` proves long: it computes
-    /// the same bits, so it may replace the first tier at any later call.
-    fn consider_optimising(&self, nanoseconds: u64) {
-        if self.backend != Backend::Auto || self.optimised.get().is_some() {
+    /// Has the C tier compiled in the background once a kernel of `auto` that proved long is called again: one
+    /// that runs once needs no compiler. It computes the same bits, so it may replace the first tier at any
+    /// later call.
+    fn consider_optimising(&self) {
+        let spent = self.spent.load(Ordering::Relaxed);
+        if self.backend != Backend::Auto || !(LONG..ASKED).contains(&spent) {
             return;
         }
-        let before = self.spent.fetch_add(nanoseconds, Ordering::Relaxed);
-        if before < LONG && before + nanoseconds >= LONG && tamis_runtime::cc::is_available() {
-            let lowered: Vec<Lowered> = self.lower_again();
-            let optimised = Arc::clone(&self.optimised);
-            std::thread::spawn(move || {
-                let functions = functions(&lowered);
-                if let Ok(executables) = Backend::C.load(&functions) {
-                    let _ = optimised.set(executables);
-                }
-            });
+        let order = Ordering::Relaxed;
+        if self.spent.compare_exchange(spent, ASKED, order, order).is_err() {
+            // Another thread calls it too, and one of them asks.
+            return;
         }
+        let lowered: Vec<Lowered> = self.lower_again();
+        let optimised = Arc::clone(&self.optimised);
+        let compile = move || {
+            if let Ok(executables) = Backend::C.load(&functions(&lowered)) {
+                let _ = optimised.set(executables);
+            }
+        };
+        // Without another thread the first tier goes on.
+        drop(std::thread::Builder::new().spawn(compile));
     }
 
     /// The functions for the C tier, with the parameters of the first.
