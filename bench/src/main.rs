@@ -23,7 +23,7 @@ mod tamis_contender;
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 
 use clock::Clock;
@@ -34,6 +34,7 @@ use pages::Pages;
 use problem::{Input, OPERATIONS, Operation, Problem};
 use report::Report;
 use studies::STUDIES;
+use tamis::temporary::Temporary;
 
 const USAGE: &str = "\
 usage: tamis-bench [--quick] [--only OPERATION,...] [--inputs INPUT,...] [--threads N]
@@ -84,12 +85,13 @@ fn main() -> ExitCode {
 fn run(options: &Options) -> Result<bool, String> {
     options.pages.adopt();
     options.clock.choose();
-    let work = WorkDirectory::create()?;
+    let parent = std::env::temp_dir();
+    let work = Temporary::folder(&parent).map_err(|e| format!("{}: {e}", parent.display()))?;
     if options.schedules {
-        return options.finish(&studied(options, &work.path));
+        return options.finish(&studied(options, work.path()));
     }
     let cores = process::pin_to_cores(options.threads)?;
-    let contenders = contenders(&work.path, options.threads)?;
+    let contenders = contenders(work.path(), options.threads)?;
     let limits = Limits::measure(options.threads);
     let races = race_all(options, &contenders, &limits);
     let bars = match options.threads {
@@ -271,24 +273,4 @@ fn clock(text: &str) -> Result<Clock, String> {
     let named = |clock: &Clock| clock.name() == text;
     let clock = [Clock::Wall, Clock::Processor].into_iter().find(named);
     clock.ok_or(format!("--clock is wall or processor, not {text}"))
-}
-
-/// A temporary directory that goes when the run ends.
-struct WorkDirectory {
-    path: PathBuf,
-}
-
-impl WorkDirectory {
-    fn create() -> Result<Self, String> {
-        let path = std::env::temp_dir().join(format!("tamis-bench-{}", std::process::id()));
-        std::fs::create_dir_all(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        Ok(Self { path })
-    }
-}
-
-impl Drop for WorkDirectory {
-    fn drop(&mut self) {
-        // Nothing can be done about a temporary directory that will not go.
-        let _ = std::fs::remove_dir_all(&self.path);
-    }
 }

@@ -50,7 +50,11 @@ pub enum Command {
   tamis run 'y(i) = A(i,j) * x(j)' -f A=csr -i A=web.mtx -g x=dense -o y=y.tns
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
   tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
-  tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10")]
+  tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10
+
+Kernels that compute for long are compiled by the C compiler too. They are cached in the folder `tamis` of
+TAMIS_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, up to TAMIS_CACHE_SIZE (256M). TAMIS_CC=off uses no compiler,
+TAMIS_CACHE_DIR=off no cache.")]
 pub struct RunArgs {
     /// Statements in index notation, separated by `;`
     pub expression: String,
@@ -63,7 +67,7 @@ pub struct RunArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// auto, jit, c, interp, interp-vectors (interpreting what jit would run), cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
+    /// auto, jit, c (the C compiler of TAMIS_CC, else clang, gcc or cc), interp, interp-vectors (interpreting what jit would run), cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
     #[arg(long, default_value = "auto")]
     pub backend: String,
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it

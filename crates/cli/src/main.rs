@@ -24,12 +24,15 @@ use std::process::ExitCode;
 static ALLOCATOR: tamis::HugePages = tamis::HugePages;
 
 fn main() -> ExitCode {
-    tamis::pipes::end_with_reader();
+    tamis::ending::on_signals();
     let command = Cli::parse().command;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let level = tamis::processor::level().map_err(Failure::from);
     let done = level.and_then(|_| act(command, &mut out)).and_then(|()| Ok(out.flush()?));
     drop(out);
+    if let Some(reason) = tamis::cache_refusal() {
+        failure::note(&format!("without a cache of compiled kernels: {reason}"));
+    }
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),

@@ -133,11 +133,8 @@ fn entries(tensor: &Tensor) -> Result<Coordinates, Failure> {
 
 /// A number of bytes, or of thousands, millions, .. of them.
 fn bytes(text: &str) -> Result<usize, Failure> {
-    let letters = ["", "K", "M", "G", "T"];
-    let (number, letter) = text.split_at(text.find(char::is_alphabetic).unwrap_or(text.len()));
-    let power = letters.iter().position(|l| l.eq_ignore_ascii_case(letter));
-    let size = power.zip(number.parse::<f64>().ok()).map(|(p, n)| n * 1000f64.powi(p as i32));
-    size.filter(|n| (1.0..usize::MAX as f64).contains(n)).map(|n| n as usize).ok_or_else(|| {
+    let size = tamis::size::bytes(text).filter(|&n| n > 0);
+    size.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
         invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8G")
     })
 }

@@ -2,7 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::LazyLock;
 use tamis::processor::Level;
+use tamis::temporary::Temporary;
 
 fn tamis(args: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
@@ -23,9 +25,10 @@ const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const MATRIX: &str = "A=data/bar.mtx.gz";
 
 fn scratch(name: &str) -> PathBuf {
-    let folder = std::env::temp_dir().join(format!("tamis-test-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
-    folder.join(name)
+    static FOLDER: LazyLock<Temporary> = LazyLock::new(|| {
+        Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made")
+    });
+    FOLDER.path().join(name)
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! What is told where there is no GPU, or where it fails, and what is copied there and back: by a library that
 //! stands for NVIDIA's.
 
-use std::path::Path;
 use std::process::{Command, Output};
+use tamis::temporary::Temporary;
 use tamis_testing::stand_in::StandIn;
 
 const PROGRAM: [&str; 8] =
@@ -30,7 +30,7 @@ fn without_a_driver_the_way_out_is_told() {
 }
 
 fn stand_in() -> Option<StandIn> {
-    let found = StandIn::new(Path::new(env!("CARGO_TARGET_TMPDIR")));
+    let found = StandIn::new();
     if found.is_none() {
         eprintln!("skipped: there is no C compiler");
     }
@@ -95,7 +95,7 @@ fn each_failure_of_a_device_is_told() {
 
 /// Operands go to the device and results come back, kernels run in their order.
 fn run_on_the_emulator(stand_in: &StandIn) {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let folder = Temporary::folder(&std::env::temp_dir()).unwrap();
     let programs: [&[&str]; 7] = [
         &["y(i) = A(i,j) * x(j)", "-f", "A=csr", "-f", "y=dense"],
         &["y(i) = A(i,j) * x(j)", "-f", "A=csc", "-f", "y=dense"],
@@ -107,7 +107,7 @@ fn run_on_the_emulator(stand_in: &StandIn) {
     ];
     for program in programs {
         let written = |backend: &str| {
-            let path = folder.join(format!("gpu.{}.{backend}.tns", std::process::id()));
+            let path = folder.path().join(format!("gpu.{backend}.tns"));
             let output = Command::new(env!("CARGO_BIN_EXE_tamis"))
                 .arg("run")
                 .args(program)
@@ -122,7 +122,6 @@ fn run_on_the_emulator(stand_in: &StandIn) {
             let noted = told.contains("note: compute_y runs on the host: ");
             assert_eq!(noted, on_host, "{program:?}: {told}");
             let text = std::fs::read_to_string(&path).unwrap();
-            let _ = std::fs::remove_file(path);
             let value = |line: &str| line.rsplit(' ').next().unwrap().parse::<f64>().ok();
             text.lines().filter_map(value).collect::<Vec<f64>>()
         };

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tamis_core::backend::cuda::{self, Argument, Known, Launch};
 use tamis_core::cin;
 use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_core::diagnostic::Diagnostic;
 use tamis_core::ids::{Array, Id, IdVec, IndexVar, TensorId, Var};
 use tamis_core::ir::{self, ArrayDecl, Param, Role, Status};
 use tamis_core::level::Part;
@@ -97,17 +97,12 @@ pub fn compile(functions: &[&ir::Function]) -> Result<Vec<OnDevice>, Diagnostic>
 /// Code of a text for a device, from the disk if it was compiled before.
 fn binary(text: &str, device: &Device) -> Result<Vec<u8>, Diagnostic> {
     let compiler = Suited::to(device.capability, Some(device.version.0))?;
-    let cache = Cache::open(&[&compiler.identity(), text]);
-    let kept = |path: &std::path::Path| std::fs::read(path).ok().filter(|code| !code.is_empty());
-    if let Some(code) = cache.find(text).and_then(|path| kept(&path)) {
+    let cache = Cache::open(&["device", &compiler.identity(), text]);
+    if let Some(code) = cache.find().filter(|code| !code.is_empty()) {
         return Ok(code);
     }
     let code = compiler.compile(text)?.code;
-    // What cannot be kept is compiled again the next time.
-    let _ = cache.store(text, |_, target| {
-        let unwritten = |e: std::io::Error| Diagnostic::new(Code::CompilerFailed, e.to_string());
-        std::fs::write(target, &code).map_err(unwritten)
-    });
+    cache.store(&code);
     Ok(code)
 }
 

@@ -1,10 +1,11 @@
 //! Writing a file as a whole: under a temporary name beside it, then renamed.
 
 use crate::error::{FileError, FileErrorCode};
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::path::Path;
+use tamis_runtime::Interrupt;
+use tamis_runtime::temporary::{Readers, Temporary};
 
 /// Creates or replaces a file by what `content` writes; if that fails, nothing changes.
 ///
@@ -13,28 +14,52 @@ pub(crate) fn save(
     path: &Path,
     content: impl FnOnce(&mut dyn Write) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
+    let refused = |error| not_writable(path, &error);
     // Renaming onto a link would replace the link, not the file it names.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
-    let in_place = fs::metadata(&target).is_ok_and(|m| !m.is_file() && !m.is_dir());
-    let written = if in_place { target.clone() } else { temporary_beside(&target) };
-    let done = create(&written, in_place)
-        .map_err(|error| not_writable(path, &error))
-        .and_then(|file| {
-            let mut out = BufWriter::with_capacity(1 << 16, file);
-            content(&mut out)?;
-            out.flush().map_err(|error| not_writable(path, &error))
-        })
-        .and_then(|()| {
-            if in_place {
-                return Ok(());
-            }
-            fs::rename(&written, &target).map_err(|error| not_writable(path, &error))
-        });
-    if done.is_err() && !in_place {
-        // The first error is the one to report; there may be no temporary file at all.
-        let _ = fs::remove_file(&written);
+    let before = fs::metadata(&target).ok();
+    if before.as_ref().is_some_and(|about| !about.is_file() && !about.is_dir()) {
+        let file = OpenOptions::new().write(true).open(&target).map_err(refused)?;
+        return fill(file, path, content);
     }
-    done
+    let (temporary, file) = beside(&target).map_err(refused)?;
+    if let Some(before) = before {
+        // Who may read the old file may read the new one.
+        file.set_permissions(before.permissions()).map_err(refused)?;
+    }
+    fill(file, path, content)?;
+    temporary.rename(&target).map_err(refused)
+}
+
+/// Writes a file, until the caller asks for the end.
+fn fill(
+    file: File,
+    path: &Path,
+    content: impl FnOnce(&mut dyn Write) -> Result<(), FileError>,
+) -> Result<(), FileError> {
+    let file = Interruptible { file, interrupt: Interrupt::current() };
+    let mut out = BufWriter::with_capacity(1 << 16, file);
+    content(&mut out)?;
+    out.flush().map_err(|error| not_writable(path, &error))
+}
+
+/// A file that is written as long as the caller wants it.
+struct Interruptible {
+    file: File,
+    interrupt: Option<Interrupt>,
+}
+
+impl Write for Interruptible {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(interrupt) = &self.interrupt {
+            interrupt.check().map_err(|d| io::Error::other(d.message))?;
+        }
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
 }
 
 /// Whether a file may be created or replaced.
@@ -44,26 +69,14 @@ pub(crate) fn check(path: &Path) -> Result<(), FileError> {
     match fs::metadata(&target) {
         Ok(m) if m.is_dir() => Err(refused(io::ErrorKind::IsADirectory.into())),
         Ok(m) if !m.is_file() => Ok(()),
-        _ => {
-            let written = temporary_beside(&target);
-            create(&written, false).and_then(|_| fs::remove_file(&written)).map_err(refused)
-        }
+        _ => beside(&target).map(drop).map_err(refused),
     }
 }
 
-fn create(path: &Path, in_place: bool) -> io::Result<fs::File> {
-    if in_place {
-        return OpenOptions::new().write(true).open(path);
-    }
-    OpenOptions::new().write(true).create_new(true).open(path)
-}
-
-/// A name in the same folder that no other thread or process uses.
-fn temporary_beside(target: &Path) -> PathBuf {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    let name = target.file_name().unwrap_or_default().to_string_lossy();
-    target.with_file_name(format!(".{name}.{}.{number}.tmp", std::process::id()))
+/// A temporary file in the folder of another.
+fn beside(target: &Path) -> io::Result<(Temporary, File)> {
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Temporary::file(folder.unwrap_or(Path::new(".")), Readers::Usual)
 }
 
 /// The error that a file cannot be written.

@@ -1,34 +1,24 @@
 //! The system's C compiler: found, called, and its libraries loaded.
 //!
 //! Flags were chosen by measurement (`docs/decisions/003-c-tier.md`). Compiled libraries are kept
-//! in the [`crate::disk_cache`].
+//! in the [`crate::disk_cache`]; the compiler runs as a [`crate::child`] with a folder of our own for
+//! its temporaries.
 
 use crate::budget;
-use crate::disk_cache::Cache;
+use crate::child::{self, Failure};
+use crate::disk_cache::{self, Cache};
+use crate::interrupt::Interrupt;
 use crate::kernel::Executable;
+use crate::library::Library;
 use crate::processor::{self, Level};
 use std::collections::BTreeMap;
-use std::ffi::{CString, c_int, c_void};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ffi::{CString, OsStr, OsString, c_int, c_void};
+use std::path::Path;
+use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::ir::Status;
-
-/// A loaded shared library.
-struct Library(*mut c_void);
-
-// SAFETY: the handle is only used to look symbols up and to close it once.
-unsafe impl Send for Library {}
-// SAFETY: as above; dlsym is thread-safe.
-unsafe impl Sync for Library {}
-
-impl Drop for Library {
-    fn drop(&mut self) {
-        // SAFETY: the handle came from dlopen and is closed once.
-        unsafe { libc::dlclose(self.0) };
-    }
-}
 
 /// A compiled C function; keeps its library loaded.
 pub struct CFunction {
@@ -65,6 +55,14 @@ int posix_memalign(void **fresh, size_t alignment, size_t size) { return tamis_h
 void free(void *old) { tamis_host.free(old); }
 ";
 
+/// The variable of the environment that names a compiler, or turns it off.
+const VARIABLE: &str = "TAMIS_CC";
+/// The one that says how long it may take.
+const TIMEOUT: &str = "TAMIS_CC_TIMEOUT";
+/// Kernels take tenths of a second.
+const PATIENCE: Duration = Duration::from_secs(60);
+const LONGEST: Duration = Duration::from_secs(1_000_000);
+
 /// The functions of the library's own by which it calls for memory.
 const RENAMED: [&str; 4] = [
     "-Dmalloc=tamis_malloc",
@@ -86,76 +84,63 @@ struct Host {
 pub fn compile(source: &str, entries: &[String]) -> Result<Vec<CFunction>, Diagnostic> {
     let compiler = compiler()?;
     let source = &format!("{source}{HOST}");
-    let cache = Cache::open(&[&compiler.identity, source]);
-    let library = cache
-        .find(source)
-        .and_then(|path| load(&path).ok())
-        .map_or_else(|| build(&compiler, &cache, source), Ok)?;
+    let cache = Cache::open(&["library", &compiler.identity, source]);
+    let library = match cache.find().and_then(|bytes| load(&bytes).ok()) {
+        Some(library) => library,
+        None => {
+            let bytes = compiler.run(source)?;
+            let library = load(&bytes)?;
+            cache.store(&bytes);
+            library
+        }
+    };
     let library = Arc::new(library);
     entries.iter().map(|name| symbol(&library, name)).collect()
 }
 
-fn build(compiler: &Compiler, cache: &Cache, source: &str) -> Result<Library, Diagnostic> {
-    cache.store(source, |text, target| compiler.run(text, target)).and_then(|path| load(&path))
-}
-
-fn load(path: &Path) -> Result<Library, Diagnostic> {
-    let name = CString::new(path.as_os_str().as_encoded_bytes())
-        .map_err(|_| failed("a path with a NUL byte"))?;
-    // SAFETY: the library is one that the compiler made of our own text; it runs no code on load.
-    let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
-    if handle.is_null() {
-        return Err(failed("the library cannot be loaded"));
-    }
-    let library = Library(handle);
-    // SAFETY: the handle is open and the name is terminated.
-    let host = unsafe { libc::dlsym(handle, c"tamis_host".as_ptr()) };
-    if host.is_null() {
-        return Err(failed("the library has no room for its host"));
-    }
+fn load(bytes: &[u8]) -> Result<Library, Diagnostic> {
+    let library = Library::load(bytes).map_err(|why| failed(&why))?;
+    let host = library.symbol(c"tamis_host");
+    let host = host.ok_or_else(|| failed("the library has no room for its host"))?;
     let functions = Host {
         malloc: budget::malloc,
         realloc: budget::realloc,
         posix_memalign: budget::posix_memalign,
         free: budget::free,
     };
-    // SAFETY: the symbol is a variable of this layout. Libraries that are loaded again share it,
-    // and it gets the same functions each time.
+    // SAFETY: the symbol is a variable of this layout.
     unsafe { host.cast::<Host>().write_volatile(functions) };
     Ok(library)
 }
 
 fn symbol(library: &Arc<Library>, name: &str) -> Result<CFunction, Diagnostic> {
     let symbol = CString::new(name).map_err(|_| failed("a name with a NUL byte"))?;
-    // SAFETY: the handle is open and the name is terminated.
-    let address = unsafe { libc::dlsym(library.0, symbol.as_ptr()) };
-    match address.is_null() {
-        true => Err(failed(&format!("the library has no function {name}"))),
-        false => Ok(CFunction { address, _library: Arc::clone(library) }),
-    }
+    let address = library.symbol(&symbol);
+    let address = address.ok_or_else(|| failed(&format!("the library has no function {name}")))?;
+    Ok(CFunction { address, _library: Arc::clone(library) })
 }
 
 /// A compiler that works, and how to call it.
 struct Compiler {
-    program: PathBuf,
+    program: OsString,
     flags: Vec<String>,
     /// What a cached library depends on: version, flags with the level, and processor.
     identity: String,
 }
 
 impl Compiler {
-    fn run(&self, source: &Path, target: &Path) -> Result<(), Diagnostic> {
-        let output = Command::new(&self.program)
-            .args(&self.flags)
-            .args(RENAMED)
-            .arg("-o")
-            .arg(target)
-            .arg(source)
-            .arg("-lm")
-            .output()
-            .map_err(|e| failed(&e.to_string()))?;
+    /// The library of a text.
+    fn run(&self, source: &str) -> Result<Vec<u8>, Diagnostic> {
+        let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
+        let (text, library) = (folder.path().join("kernel.c"), folder.path().join("kernel.so"));
+        let unusable = |path: &Path, e| failed(&format!("{}: {e}", path.display()));
+        std::fs::write(&text, source).map_err(|e| unusable(&text, e))?;
+        let mut command = Command::new(&self.program);
+        command.args(&self.flags).args(RENAMED).arg("-o").arg(&library).arg(&text).arg("-lm");
+        let output = child::run(&mut command, folder.path(), Instant::now() + patience()?)
+            .map_err(|failure| told(&self.program, failure))?;
         if output.status.success() {
-            return Ok(());
+            return std::fs::read(&library).map_err(|e| unusable(&library, e));
         }
         let text = String::from_utf8_lossy(&output.stderr);
         let lines: Vec<&str> = text.lines().take(8).collect();
@@ -178,37 +163,70 @@ pub fn use_compiler(program: &str) -> Result<(), Diagnostic> {
 }
 
 /// Compilers by the program that was named and the level of the processor.
-type Found = BTreeMap<(Option<String>, Level), Option<Arc<Compiler>>>;
+type Found = BTreeMap<(Option<String>, Level), Result<Arc<Compiler>, Diagnostic>>;
 
 /// The compiler for the level of this process, looked for once: the one of [`use_compiler`], else
 /// `$TAMIS_CC`, else clang, gcc, cc.
 fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
     static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
-    let level = processor::level()?;
     let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let wanted = (named, processor::level()?);
     let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    let new = || find(named.as_deref(), level).map(Arc::new);
-    let compiler = found.entry((named.clone(), level)).or_insert_with(new);
-    compiler.clone().ok_or_else(|| {
-        Diagnostic::new(Code::UnsupportedBackend, "no C compiler was found")
-            .help("install clang or gcc, name one in TAMIS_CC, or use --backend jit")
-    })
+    if let Some(known) = found.get(&wanted) {
+        return known.clone();
+    }
+    let compiler = find(wanted.0.as_deref(), wanted.1).map(Arc::new);
+    // Whoever gave the search up says nothing of compilers.
+    Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
+    found.insert(wanted, compiler.clone());
+    compiler
 }
 
-fn find(named: Option<&str>, level: Level) -> Option<Compiler> {
-    let named = named.map(str::to_owned).or_else(|| std::env::var("TAMIS_CC").ok());
+fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
+    let environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    let named = named.map(OsString::from).or_else(environment);
+    if named.as_ref().is_some_and(|name| name == "off") {
+        return Err(Diagnostic::new(
+            Code::UnsupportedBackend,
+            "TAMIS_CC=off: no C compiler is used",
+        )
+        .help("use --backend jit, or set TAMIS_CC to a compiler"));
+    }
     let candidates = match &named {
-        Some(name) => vec![name.as_str()],
-        None => vec!["clang", "gcc", "cc"],
+        Some(name) => vec![name.clone()],
+        None => ["clang", "gcc", "cc"].map(OsString::from).to_vec(),
     };
-    candidates.into_iter().find_map(|program| {
-        let output = Command::new(program).arg("--version").output().ok()?;
-        let version = String::from_utf8_lossy(&output.stdout).into_owned();
-        output.status.success().then(|| with_flags(program, &version, level))
-    })
+    let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
+    let until = Instant::now() + patience()?;
+    for program in candidates {
+        let ask =
+            |args: &[&str]| child::run(Command::new(&program).args(args), folder.path(), until);
+        match ask(&["--version"]) {
+            Ok(output) if output.status.success() => {
+                let version = String::from_utf8_lossy(&output.stdout).into_owned();
+                return with_flags(&program, &version, level, &ask);
+            }
+            Ok(_) | Err(Failure::Start(_)) => {}
+            Err(failure) => return Err(told(&program, failure)),
+        }
+    }
+    let message = match named {
+        Some(name) => format!("{}, which TAMIS_CC names, is no C compiler", name.display()),
+        None => "no C compiler was found".to_owned(),
+    };
+    Err(Diagnostic::new(Code::UnsupportedBackend, message)
+        .help("install clang or gcc, name one in TAMIS_CC, or use --backend jit"))
 }
 
-fn with_flags(program: &str, version: &str, level: Level) -> Compiler {
+/// Asks a compiler by some arguments.
+type Ask<'a> = &'a dyn Fn(&[&str]) -> Result<Output, Failure>;
+
+fn with_flags(
+    program: &OsStr,
+    version: &str,
+    level: Level,
+    ask: Ask,
+) -> Result<Compiler, Diagnostic> {
     let flags = [
         "-std=gnu11",
         "-O3",
@@ -220,23 +238,34 @@ fn with_flags(program: &str, version: &str, level: Level) -> Compiler {
         "-w",
     ];
     let mut flags: Vec<String> = flags.map(str::to_owned).to_vec();
-    let accepts = |flag: &String| {
-        let mut probe = Command::new(program);
-        probe.args(["-Werror", flag, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"]);
-        probe.output().is_ok_and(|o| o.status.success())
+    let accepts =
+        |flag: &str| match ask(&["-Werror", flag, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"])
+        {
+            Ok(output) => Ok(output.status.success()),
+            Err(failure) => Err(told(program, failure)),
+        };
+    let first = |candidates: &mut dyn Iterator<Item = String>| -> Result<_, Diagnostic> {
+        for flag in candidates {
+            if accepts(&flag)? {
+                return Ok(Some(flag));
+            }
+        }
+        Ok(None)
     };
-    flags.extend(architectures(level).find(accepts));
+    flags.extend(first(&mut architectures(level))?);
     // Compilers refuse names that are not of their release.
     let gathers = [
         "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather_8parts",
         "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather",
     ];
-    flags.extend(gathers.into_iter().map(str::to_owned).find(accepts));
+    flags.extend(first(&mut gathers.into_iter().map(str::to_owned))?);
     let width = format!("-mprefer-vector-width={}", vector_bits(level));
-    flags.extend(["-fno-loop-unroll-and-jam".to_owned(), width].into_iter().filter(accepts));
+    for flag in ["-fno-loop-unroll-and-jam".to_owned(), width] {
+        flags.extend(first(&mut [flag].into_iter())?);
+    }
     let processor = if level == Level::Native { processor::model() } else { String::new() };
-    let identity = format!("{program}\n{version}\n{}\n{processor}", flags.join(" "));
-    Compiler { program: program.into(), flags, identity }
+    let identity = format!("{}\n{version}\n{}\n{processor}", program.display(), flags.join(" "));
+    Ok(Compiler { program: program.to_owned(), flags, identity })
 }
 
 /// The flags that name a level, or a lower one for compilers that do not know it, best first.
@@ -254,6 +283,33 @@ fn vector_bits(level: Level) -> u16 {
         _ if level.allows(Level::V4) => 512,
         _ if level.allows(Level::V3) => 256,
         _ => 128,
+    }
+}
+
+/// How long a compiler may take: `$TAMIS_CC_TIMEOUT` in seconds.
+fn patience() -> Result<Duration, Diagnostic> {
+    let Some(text) = std::env::var_os(TIMEOUT).filter(|text| !text.is_empty()) else {
+        return Ok(PATIENCE);
+    };
+    let seconds = text.to_str().and_then(|text| text.parse::<f64>().ok()).filter(|s| *s > 0.0);
+    seconds
+        .and_then(|s| Duration::try_from_secs_f64(s).ok())
+        .filter(|time| *time < LONGEST)
+        .ok_or_else(|| {
+            let message = format!("{TIMEOUT}={} is no number of seconds", text.display());
+            Diagnostic::new(Code::InvalidOption, message).help("write it as 60")
+        })
+}
+
+fn told(program: &OsStr, failure: Failure) -> Diagnostic {
+    let name = program.display();
+    match failure {
+        Failure::Start(e) => failed(&format!("{name}: {e}")),
+        Failure::Hangs => {
+            Diagnostic::new(Code::CompilerFailed, format!("the C compiler {name} takes too long"))
+                .help(format!("use --backend jit, or give it more seconds in {TIMEOUT}"))
+        }
+        Failure::Interrupted(diagnostic) => diagnostic,
     }
 }
 

@@ -41,11 +41,12 @@ pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
+pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
     Truth, Values, is_list,
 };
-pub use tamis_runtime::{HugePages, budget, pipes, processor, threads};
+pub use tamis_runtime::{HugePages, budget, ending, processor, size, temporary, threads};
 pub use tune::{Tuned, tune};
 
 /// The examples of the README, run as tests.

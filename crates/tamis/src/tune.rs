@@ -46,7 +46,8 @@ pub fn tune(
 ) -> Result<Tuned, Diagnostic> {
     let subject = subject(program, operands, options);
     let notes = Cache::open(&["tuned", &subject]);
-    let known = notes.note(&subject).and_then(|text| schedule::parse(&text).ok());
+    let known = notes.find().and_then(|bytes| String::from_utf8(bytes).ok());
+    let known = known.and_then(|text| schedule::parse(&text).ok());
     // Another version may have noted what this one does not know.
     let known = known.and_then(|schedule| Way::new(program, operands, options, schedule).ok());
     if let Some(way) = known {
@@ -73,7 +74,7 @@ pub fn tune(
         true => fastest.schedule.clone(),
         false => options.schedule.clone(),
     };
-    notes.keep_note(&subject, &schedule.to_string());
+    notes.store(schedule.to_string().as_bytes());
     Ok(Tuned { schedule, tried: ways.into_iter().map(|w| (w.schedule, w.seconds)).collect() })
 }
 

@@ -7,13 +7,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use tamis_runtime::temporary::Temporary;
 
 /// What says that this process has the stand-in.
 const INSIDE: &str = "TAMIS_INSIDE_STAND_IN";
 
 /// The stand-in, compiled; removed when dropped.
 pub struct StandIn {
-    folder: PathBuf,
+    folder: Temporary,
     library: PathBuf,
 }
 
@@ -43,12 +44,11 @@ pub struct Report {
 }
 
 impl StandIn {
-    /// The stand-in in a folder of its own, under a folder for tests; `None` without a C compiler.
-    pub fn new(under: &Path) -> Option<StandIn> {
-        let folder = under.join(format!("stand-in-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).ok()?;
+    /// The stand-in in a folder of its own; `None` without a C compiler.
+    pub fn new() -> Option<StandIn> {
+        let folder = Temporary::folder(&std::env::temp_dir()).ok()?;
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/stand_in.c");
-        let library = folder.join("libstandin.so");
+        let library = folder.path().join("libstandin.so");
         let mut command = Command::new("cc");
         command.args(["-shared", "-fPIC", "-w", "-pthread", "-o"]).arg(&library).arg(&source);
         let made = StandIn { folder, library };
@@ -67,18 +67,18 @@ impl StandIn {
         vec![
             ("TAMIS_CUDA_DRIVER", text(&self.library)),
             ("TAMIS_NVRTC", text(&self.library)),
-            ("TAMIS_CACHE_DIR", text(&self.folder.join(format!("cache-{mode}")))),
+            ("TAMIS_CACHE_DIR", text(&self.folder.path().join(format!("cache-{mode}")))),
             ("STUB", mode.to_owned()),
             ("STUB_HEADER", text(&header)),
-            ("STUB_FOLDER", text(&self.folder)),
-            ("STUB_REPORT", text(&self.folder.join("report"))),
+            ("STUB_FOLDER", text(self.folder.path())),
+            ("STUB_REPORT", text(&self.folder.path().join("report"))),
             ("STUB_MEMORY", (16 << 20).to_string()),
         ]
     }
 
     /// What the last process asked of it that ended well.
     pub fn report(&self) -> Report {
-        let text = std::fs::read_to_string(self.folder.join("report")).unwrap_or_default();
+        let text = std::fs::read_to_string(self.folder.path().join("report")).unwrap_or_default();
         let number = |name: &str| {
             let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
             line.and_then(|number| number.parse().ok()).unwrap_or(usize::MAX)
@@ -98,12 +98,6 @@ impl StandIn {
     }
 }
 
-impl Drop for StandIn {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
-
 /// Runs a test of this name once more in a process of its own, whose driver is the stand-in, and there
 /// `body`; gives what was asked of the driver, outside of that process and where there is a C compiler.
 pub fn alone(test: &str, body: impl FnOnce()) -> Option<Report> {
@@ -111,8 +105,7 @@ pub fn alone(test: &str, body: impl FnOnce()) -> Option<Report> {
         body();
         return None;
     }
-    let under = std::env::temp_dir().join(test);
-    let Some(stand_in) = StandIn::new(&under) else {
+    let Some(stand_in) = StandIn::new() else {
         eprintln!("skipped: there is no C compiler");
         return None;
     };
@@ -123,8 +116,5 @@ pub fn alone(test: &str, body: impl FnOnce()) -> Option<Report> {
     let output = command.output().expect("a test can be run");
     let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
-    let report = stand_in.report();
-    drop(stand_in);
-    let _ = std::fs::remove_dir(under);
-    Some(report)
+    Some(stand_in.report())
 }

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use tamis::explain::{Explanation, Stage};
+use tamis::temporary::Temporary;
 use tamis_testing::case::Case;
 
 #[test]
 fn compilers_find_nothing_to_warn_about() {
-    let folder = std::env::temp_dir().join(format!("tamis-c-text-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder can be made");
+    let temporary =
+        Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made");
+    let folder = temporary.path();
     let mut texts = 0;
     for path in gallery() {
         let text = std::fs::read_to_string(path).expect("a filetest can be read");
@@ -27,8 +29,7 @@ fn compilers_find_nothing_to_warn_about() {
     // A program may compare unsigned numbers with 0.
     command.arg("-Wno-type-limits");
     let files = (0..texts).map(|k| format!("{k}.c"));
-    let output = command.args(files).current_dir(&folder).output();
-    let _ = std::fs::remove_dir_all(&folder);
+    let output = command.args(files).current_dir(folder).output();
     if let Ok(output) = output {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

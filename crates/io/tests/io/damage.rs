@@ -71,7 +71,7 @@ fn text() {
 
 #[test]
 fn compressed() {
-    let folder = Folder::new("damage");
+    let folder = Folder::new();
     let mut random = Random(9);
     let entries: String = (1..200).map(|i| format!("{i} {} {i}.5\n", i * 7 % 31 + 1)).collect();
     let good = read_frostt(entries.as_bytes(), name()).unwrap().coordinates;

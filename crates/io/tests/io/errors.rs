@@ -9,7 +9,7 @@ use tamis_io::{
 
 /// The message without the folder, whose name differs from run to run.
 fn shown(folder: &Folder, error: FileError) -> String {
-    error.to_string().replace(&format!("{}/", folder.0.display()), "")
+    error.to_string().replace(&format!("{}/", folder.0.path().display()), "")
 }
 
 fn tensor(dims: &[u64]) -> Coordinates {
@@ -38,7 +38,7 @@ fn names_are_unique() {
 
 #[test]
 fn not_readable() {
-    let folder = Folder::new("not-readable");
+    let folder = Folder::new();
     let expect = "error[file-not-readable]: a.mtx: cannot read the file: \
                   No such file or directory (os error 2)\n  help: check the name and the folder";
     assert_eq!(shown(&folder, read(&folder.file("a.mtx")).unwrap_err()), expect);
@@ -50,7 +50,7 @@ fn not_readable() {
 
 #[test]
 fn not_writable() {
-    let folder = Folder::new("not-writable");
+    let folder = Folder::new();
     let options = WriteOptions::default();
     let expect = "error[file-not-writable]: none/a.mtx: cannot write the file: \
                   No such file or directory (os error 2)\n  help: create the folder first";
@@ -75,7 +75,7 @@ fn unknown_format() {
 
 #[test]
 fn compression() {
-    let folder = Folder::new("compression");
+    let folder = Folder::new();
     fs::write(folder.file("a.tns.gz"), "1 1\n").unwrap();
     let expect = "error[file-compression]: a.tns.gz: not a gzip file\n  \
                   help: compress it with gzip, or drop .gz from its name";
@@ -189,7 +189,7 @@ fn too_large() {
     let expect = "error[file-too-large]: a.mtx:3:1: 16000000000000000000 entries do not fit into memory\n  \
                   help: read a smaller file, or use more memory";
     assert_eq!(error.to_string(), expect);
-    let folder = Folder::new("too-large");
+    let folder = Folder::new();
     let options = WriteOptions { layout: Layout::Array, ..Default::default() };
     let large = tensor(&[1 << 40, 1 << 40]);
     let error = write(&folder.file("a.mtx"), &large, &options).unwrap_err();
@@ -219,7 +219,7 @@ fn unsupported() {
 
 #[test]
 fn order() {
-    let folder = Folder::new("order");
+    let folder = Folder::new();
     let options = WriteOptions::default();
     let error = write(&folder.file("a.mtx"), &tensor(&[1, 1, 1]), &options).unwrap_err();
     let expect = "error[file-order]: a.mtx: Matrix Market holds matrices, the tensor has order 3\n  \

@@ -13,34 +13,27 @@ mod shipped;
 use std::fs;
 use std::path::{Path, PathBuf};
 use tamis_io::{File, FileError, Values};
+use tamis_runtime::temporary::Temporary;
 
 /// A folder of its own for a test, removed at its end.
-struct Folder(PathBuf);
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("tamis-io-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Folder {
+        Folder(Temporary::folder(&std::env::temp_dir()).unwrap())
     }
 
     fn file(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.0.path().join(name)
     }
 
     /// The names of all files in the folder, sorted.
     fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
+        let entries = fs::read_dir(self.0.path()).unwrap();
         let mut names: Vec<String> =
             entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();
         names
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 

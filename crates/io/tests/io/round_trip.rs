@@ -128,7 +128,7 @@ fn check(folder: &Folder, tensor: &Coordinates, name: &str) {
 
 #[test]
 fn every_format_and_type() {
-    let folder = Folder::new("round-trip");
+    let folder = Folder::new();
     let mut random = Random(1);
     for round in 0..40 {
         for kind in 0..9 {
@@ -144,7 +144,7 @@ fn every_format_and_type() {
 /// No integer of 64 bit is rounded on its way, whether the format says that it is one or not.
 #[test]
 fn integers_are_exact() {
-    let folder = Folder::new("integers");
+    let folder = Folder::new();
     let list = |vals: Values| Coordinates {
         dims: vec![3, 1],
         crds: vec![vec![0, 1, 2], vec![0, 0, 0]],
@@ -165,7 +165,7 @@ fn integers_are_exact() {
 
 #[test]
 fn vectors_and_scalars_are_matrices_of_one_column() {
-    let folder = Folder::new("columns");
+    let folder = Folder::new();
     let vector =
         Coordinates { dims: vec![4], crds: vec![vec![3, 1]], vals: Values::F64(vec![2.0, 5.0]) };
     let scalar = Coordinates { dims: vec![], crds: vec![], vals: Values::F64(vec![2.5]) };
@@ -181,7 +181,7 @@ fn vectors_and_scalars_are_matrices_of_one_column() {
 
 #[test]
 fn array_layout_adds_duplicates() {
-    let folder = Folder::new("array");
+    let folder = Folder::new();
     let tensor = Coordinates {
         dims: vec![2, 2],
         crds: vec![vec![1, 1, 0], vec![0, 0, 1]],
@@ -195,7 +195,7 @@ fn array_layout_adds_duplicates() {
 
 #[test]
 fn text_is_short_and_exact() {
-    let folder = Folder::new("text");
+    let folder = Folder::new();
     let tensor = Coordinates {
         dims: vec![3, 4],
         crds: vec![vec![0, 2, 1], vec![3, 0, 1]],

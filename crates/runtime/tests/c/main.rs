@@ -15,6 +15,7 @@ use std::sync::{Mutex, PoisonError};
 use tamis_core::backend::c;
 use tamis_runtime::cc;
 use tamis_runtime::processor::{self, Level};
+use tamis_runtime::temporary::Temporary;
 
 /// Checks that each case gives the same in C as interpreted, at each level that the machine has,
 /// by each compiler that it has.
@@ -85,11 +86,11 @@ fn compilers_find_nothing_to_warn_about() {
     // Not those of constants, some of which compare as they cannot, which is worth a remark.
     let sets = [operators::scalars(), operators::vectors(), statements::cases(), names::cases()];
     let functions: Vec<_> = sets.iter().flatten().map(|c| &c.function).collect();
-    let path = std::env::temp_dir().join(format!("tamis-warnings-{}.c", std::process::id()));
+    let folder = Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made");
+    let path = folder.path().join("warnings.c");
     std::fs::write(&path, c::emit(&functions)).expect("a temporary file can be written");
     let flags = ["-std=gnu11", "-fsyntax-only", "-Wall", "-Wextra", "-Werror"];
     let output = Command::new(program).args(flags).arg(&path).output();
-    let _ = std::fs::remove_file(&path);
     if let Ok(output) = output {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }

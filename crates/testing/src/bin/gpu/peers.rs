@@ -3,8 +3,9 @@
 //! Operands travel as raw little-endian files; what comes back is a line per package: its name, the
 //! milliseconds, and the sum of the result's values.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
+use tamis::temporary::Temporary;
 use tamis::{Buffer, Tensor};
 
 /// The program that calls the packages.
@@ -20,44 +21,29 @@ pub struct Time {
     pub sum: f64,
 }
 
-/// A folder for operands, removed when dropped.
-struct Folder(PathBuf);
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Runs an operation on compressed rows and dense operands; nothing where no package is to be had.
 pub fn times(operation: &str, operands: &[(&str, &Tensor)]) -> Vec<Time> {
-    let folder =
-        Folder(std::env::temp_dir().join(format!("tamis-gpu-peers-{}", std::process::id())));
+    let Ok(folder) = Temporary::folder(&std::env::temp_dir()) else { return vec![] };
+    let folder = folder.path();
     let mut arguments = vec![];
-    let written = std::fs::create_dir_all(&folder.0).and_then(|()| {
-        for (name, tensor) in operands {
-            let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
-            arguments.push(format!("{name}={}", dims.join("x")));
-            let matrix = tensor.levels().last().filter(|level| level.pos.is_some());
-            let parts = [
-                ("pos", matrix.and_then(|level| level.pos.as_ref())),
-                ("crd", matrix.and_then(|level| level.crd.as_ref())),
-                ("vals", Some(tensor.vals())),
-            ];
-            for (part, array) in parts {
-                if let Some(array) = array {
-                    write(&folder.0, name, part, array)?;
-                }
-            }
-        }
-        Ok(())
+    let written = operands.iter().try_for_each(|(name, tensor)| {
+        let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
+        arguments.push(format!("{name}={}", dims.join("x")));
+        let matrix = tensor.levels().last().filter(|level| level.pos.is_some());
+        let parts = [
+            ("pos", matrix.and_then(|level| level.pos.as_ref())),
+            ("crd", matrix.and_then(|level| level.crd.as_ref())),
+            ("vals", Some(tensor.vals())),
+        ];
+        let mut stored = parts.into_iter().filter_map(|(part, array)| Some((part, array?)));
+        stored.try_for_each(|(part, array)| write(folder, name, part, array))
     });
     if written.is_err() {
         return vec![];
     }
     let python = std::env::var_os("TAMIS_PYTHON").unwrap_or_else(|| "python3".into());
     let mut command = Command::new(python);
-    command.arg("-c").arg(PROGRAM).arg(operation).arg(&folder.0).args(arguments);
+    command.arg("-c").arg(PROGRAM).arg(operation).arg(folder).args(arguments);
     let Ok(output) = command.output() else { return vec![] };
     let text = String::from_utf8_lossy(&output.stdout);
     text.lines().filter_map(read).collect()

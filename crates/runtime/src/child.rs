@@ -1,0 +1,82 @@
+//! Programs that we start: in a process group of their own that does not outlive us, for so long at most.
+
+use crate::ending::owned;
+use crate::interrupt::Interrupt;
+use std::fs::File;
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::{Duration, Instant};
+use tamis_core::diagnostic::Diagnostic;
+
+/// How often is asked whether a program ended: at first, and later.
+const SOON: Duration = Duration::from_micros(500);
+const LATER: Duration = Duration::from_millis(10);
+
+/// Why there is no output of a program.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// It cannot be started.
+    Start(io::Error),
+    /// It did not end in time.
+    Hangs,
+    /// Its output is not wanted any more.
+    Interrupted(Diagnostic),
+}
+
+/// Runs a program until it ends, or until a time; its temporaries, and what it prints, go to a folder of
+/// ours.
+pub(crate) fn run(command: &mut Command, folder: &Path, until: Instant) -> Result<Output, Failure> {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let file = |path: &Path| File::create(path).map_err(Failure::Start);
+    command.env("TMPDIR", folder).process_group(0);
+    command.stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
+    dies_with_us(command);
+    let mut child = owned().start(command).map_err(Failure::Start)?;
+    let status = match wait(&mut child, until) {
+        Ok(status) => status,
+        Err(failure) => {
+            owned().kill(&child);
+            return Err(failure);
+        }
+    };
+    let read = |path: &Path| std::fs::read(path).map_err(Failure::Start);
+    Ok(Output { status, stdout: read(&out)?, stderr: read(&err)? })
+}
+
+fn wait(child: &mut Child, until: Instant) -> Result<ExitStatus, Failure> {
+    let interrupt = Interrupt::current();
+    let mut pause = SOON;
+    loop {
+        if let Some(status) = owned().ended(child).map_err(Failure::Start)? {
+            return Ok(status);
+        }
+        if let Some(interrupt) = &interrupt {
+            interrupt.check().map_err(Failure::Interrupted)?;
+        }
+        if Instant::now() >= until {
+            return Err(Failure::Hangs);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(LATER);
+    }
+}
+
+/// Has the system kill a program when this thread ends, which waits for it: when this process is killed.
+fn dies_with_us(command: &mut Command) {
+    #[cfg(target_os = "linux")]
+    {
+        let parent = std::process::id();
+        let asks = move || {
+            // SAFETY: both calls only ask the system.
+            let is_late = unsafe {
+                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
+                    || libc::getppid() as u32 != parent
+            };
+            if is_late { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+        };
+        // SAFETY: the closure does nothing but system calls between fork and exec.
+        unsafe { command.pre_exec(asks) };
+    }
+}

@@ -1,0 +1,202 @@
+//! The end of the process: temporaries are removed and the processes that it started are killed, however
+//! it ends.
+//!
+//! ```text
+//! return from main, exit      a handler of the C library
+//! SIGINT SIGTERM SIGHUP       a thread of the command, which then has the signal end the process
+//! SIGPIPE                     the same: the reader of a pipeline went away
+//! SIGKILL                     started processes die with the thread that started them; temporaries stay
+//! ```
+
+use std::io::{self, Read};
+use std::os::fd::IntoRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus};
+use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Killed processes are gone within milliseconds, but for those that nobody waits for.
+const PATIENCE: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(1);
+
+/// Has signals that end the process remove its temporaries first. For commands: a library leaves
+/// signals to its program.
+pub fn on_signals() {
+    let Ok((mut told, tells)) = UnixStream::pair() else { return };
+    let waits = move || {
+        let mut signal = [0];
+        if told.read_exact(&mut signal).is_ok() {
+            end_by(i32::from(signal[0]));
+        }
+    };
+    if std::thread::Builder::new().stack_size(1 << 18).spawn(waits).is_err() {
+        return;
+    }
+    TELLS.store(tells.into_raw_fd(), Ordering::Relaxed);
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGPIPE] {
+        let handler = tell as extern "C" fn(libc::c_int);
+        // SAFETY: the handler only does what handlers may: it writes to a socket, and waits.
+        let before = unsafe { libc::signal(signal, handler as libc::sighandler_t) };
+        // Rust ignores SIGPIPE; whoever started the process may have it ignore others, as nohup does.
+        if before == libc::SIG_IGN && signal != libc::SIGPIPE {
+            // SAFETY: as it was before.
+            unsafe { libc::signal(signal, libc::SIG_IGN) };
+        }
+    }
+}
+
+/// The end of the socket that handlers write to.
+static TELLS: AtomicI32 = AtomicI32::new(-1);
+
+/// Tells the thread that ends the process.
+extern "C" fn tell(signal: libc::c_int) {
+    let byte = signal as u8;
+    // SAFETY: one byte is written to a socket that stays open.
+    unsafe { libc::write(TELLS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
+    if signal == libc::SIGPIPE {
+        // Writing would go on with an error to report.
+        loop {
+            // SAFETY: handlers may wait.
+            unsafe { libc::pause() };
+        }
+    }
+}
+
+/// Removes everything and has a signal end the process.
+fn end_by(signal: libc::c_int) -> ! {
+    let mut owned = owned();
+    owned.end();
+    // Other threads that would create or rename a file wait for the end.
+    std::mem::forget(owned);
+    // SAFETY: the default action ends the process; the first process of a container ignores it, and
+    // leaves with the status that shells have for it.
+    unsafe {
+        libc::signal(signal, libc::SIG_DFL);
+        libc::raise(signal);
+        libc::_exit(128 + signal)
+    }
+}
+
+/// What ends with the process.
+#[derive(Default)]
+pub(crate) struct Owned {
+    /// The process that it belongs to: a forked one owns nothing of its parent's.
+    process: u32,
+    temporaries: Vec<PathBuf>,
+    /// Process groups, by their first process.
+    groups: Vec<libc::pid_t>,
+    is_ending: bool,
+}
+
+/// Locked while something is created or renamed, so that nothing is left between that and its entry here.
+pub(crate) fn owned() -> MutexGuard<'static, Owned> {
+    static OWNED: Mutex<Owned> =
+        Mutex::new(Owned { process: 0, temporaries: vec![], groups: vec![], is_ending: false });
+    static AT_EXIT: Once = Once::new();
+    // SAFETY: the handler neither unwinds nor relies on anything that ends before the process does.
+    AT_EXIT.call_once(|| _ = unsafe { libc::atexit(at_exit) });
+    let mut owned = OWNED.lock().unwrap_or_else(PoisonError::into_inner);
+    if owned.process != std::process::id() {
+        *owned = Owned { process: std::process::id(), ..Owned::default() };
+    }
+    owned
+}
+
+extern "C" fn at_exit() {
+    owned().end();
+}
+
+impl Owned {
+    /// Creates a file or folder, removed at the end of the process.
+    pub(crate) fn create<T>(
+        &mut self,
+        path: &Path,
+        create: impl FnOnce(&Path) -> io::Result<T>,
+    ) -> io::Result<T> {
+        self.goes_on()?;
+        let created = create(path)?;
+        self.temporaries.push(path.to_owned());
+        Ok(created)
+    }
+
+    /// Renames a temporary file, which stays from then on.
+    pub(crate) fn rename(&mut self, path: &Path, target: &Path) -> io::Result<()> {
+        std::fs::rename(path, target)?;
+        self.temporaries.retain(|other| other != path);
+        Ok(())
+    }
+
+    /// Removes a temporary file or folder, if it was not renamed.
+    pub(crate) fn remove(&mut self, path: &Path) {
+        if let Some(at) = self.temporaries.iter().position(|other| other == path) {
+            remove(&self.temporaries.swap_remove(at));
+        }
+    }
+
+    /// Starts a process that leads a group, killed at the end of this one.
+    pub(crate) fn start(&mut self, command: &mut Command) -> io::Result<Child> {
+        self.goes_on()?;
+        let child = command.spawn()?;
+        self.groups.push(child.id() as libc::pid_t);
+        Ok(child)
+    }
+
+    /// The status of a started process, once it ended.
+    pub(crate) fn ended(&mut self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        let status = child.try_wait()?;
+        if status.is_some() {
+            // Its number may be another process's from now on.
+            self.groups.retain(|&group| group != child.id() as libc::pid_t);
+        }
+        Ok(status)
+    }
+
+    /// Kills a started process and its group.
+    pub(crate) fn kill(&mut self, child: &Child) {
+        let group = child.id() as libc::pid_t;
+        if self.groups.contains(&group) {
+            self.groups.retain(|&other| other != group);
+            kill(group);
+        }
+    }
+
+    fn goes_on(&self) -> io::Result<()> {
+        match self.is_ending {
+            true => Err(io::Error::other("the process ends")),
+            false => Ok(()),
+        }
+    }
+
+    fn end(&mut self) {
+        self.is_ending = true;
+        self.groups.drain(..).for_each(kill);
+        self.temporaries.drain(..).for_each(|path| remove(&path));
+    }
+}
+
+/// Kills a group and waits until nothing of it is left.
+fn kill(group: libc::pid_t) {
+    let begin = Instant::now();
+    // SAFETY: the group was started by this process, and its first process was not waited for.
+    unsafe { libc::kill(-group, libc::SIGKILL) };
+    // SAFETY: as above; no status is asked for. Signal 0 only asks whether there is a process.
+    let is_left = || unsafe {
+        while libc::waitpid(-group, std::ptr::null_mut(), libc::WNOHANG) > 0 {}
+        libc::kill(-group, 0) == 0
+    };
+    while is_left() && begin.elapsed() < PATIENCE {
+        std::thread::sleep(TICK);
+    }
+}
+
+/// Removes a file, or a folder and what is in it, without following links.
+pub(crate) fn remove(path: &Path) {
+    let is_folder = path.symlink_metadata().is_ok_and(|about| about.is_dir());
+    // What cannot be removed is left: there is nobody to tell.
+    let _ = match is_folder {
+        true => std::fs::remove_dir_all(path),
+        false => std::fs::remove_file(path),
+    };
+}
