@@ -14,6 +14,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import secrets
 from collections.abc import Sequence
 from typing import Any
 
@@ -248,16 +249,17 @@ def write(path: str, tensor: Tensor, comments: Sequence[str]) -> None:
     plain = tensor.asformat("coo") if is_list else canonical(tensor)
     stored, levels, order = _expressible(plain)
     header, arrays = _described(stored, levels, order)
-    own = f"{path}.{os.getpid()}.part"
+    target = os.path.realpath(path)
+    own = os.path.join(os.path.dirname(target), f".tamis-{secrets.token_hex(16)}.tmp")
     try:
-        with h5py.File(own, "w") as file:
+        with h5py.File(own, "x") as file:
             described: dict[str, Any] = {"binsparse": header}
             if comments:
                 described["comments"] = list(comments)
             file.attrs["binsparse"] = json.dumps(described, indent=2)
             for name, array in arrays.items():
                 file.create_dataset(name, data=array)
-        os.replace(own, path)
+        os.replace(own, target)
     except OSError as error:
         text = f"error[file-not-writable]: {path}: {error}"
         raise TamisFileError("file-not-writable", text) from error

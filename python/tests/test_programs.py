@@ -252,6 +252,35 @@ print("go", flush=True)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
+@pytest.mark.parametrize("name", ["x.mtx", "x.tns.gz", "x.h5"])
+def test_an_interrupted_write_leaves_nothing(name, tmp_path):
+    code = LONG + f"""
+import os, signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.chdir({str(tmp_path)!r})
+many = tamis.asarray(x)
+print("go", flush=True)
+try:
+    tamis.write({name!r}, many)
+finally:
+    print(*os.listdir("."), flush=True)
+    os._exit(0)
+"""
+    if name.endswith("h5"):
+        pytest.importorskip("h5py")
+    (tmp_path / name).write_text("before")
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout.readline() == "go\n"
+    deadline = time.monotonic() + 30
+    while len(os.listdir(tmp_path)) < 2 and time.monotonic() < deadline:
+        time.sleep(0.001)
+    child.send_signal(signal.SIGINT)
+    told, _ = child.communicate(timeout=60)
+    assert told == f"{name}\n"
+    assert (tmp_path / name).read_text() == "before"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are sent to processes")
 def test_what_a_handler_raises_while_a_refusal_is_made():
     done = run(
         """

@@ -6,6 +6,7 @@ use crate::tensor::{Tensor, beside, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use std::path::PathBuf;
+use std::sync::mpsc;
 use tamis::{Duplicates, IndexWidth};
 use tamis_io::{Header, WriteOptions};
 
@@ -60,6 +61,12 @@ pub fn write(
         }
     };
     let options = WriteOptions { comments, ..WriteOptions::default() };
-    let written = py.detach(|| tamis_io::write(&path, &tensor.to_coordinates(), &options));
-    written.map_err(|error| raised_by_file(py, &error))
+    let (ends, ended) = mpsc::channel::<()>();
+    let written = interruptible(py, move || {
+        let _ends = ends;
+        tamis_io::write(&path, &tensor.to_coordinates(), &options)
+    });
+    // What was interrupted removes its temporary file before the exception is seen.
+    let _ = py.detach(move || ended.recv());
+    written?.map_err(|error| raised_by_file(py, &error))
 }
