@@ -27,7 +27,14 @@ from ._errors import (
     TamisTypeError,
     TamisValueError,
 )
-from ._native import get_num_threads, release_memory, set_memory_limit, set_num_threads
+from ._native import (
+    get_borrowing,
+    get_num_threads,
+    release_memory,
+    set_borrowing,
+    set_memory_limit,
+    set_num_threads,
+)
 
 if TYPE_CHECKING:
     from . import array_api as array_api
@@ -75,10 +82,12 @@ __all__ = [
     "coo",
     "einsum",
     "evaluate",
+    "get_borrowing",
     "get_num_threads",
     "lazy",
     "read",
     "release_memory",
+    "set_borrowing",
     "set_memory_limit",
     "set_num_threads",
     "write",

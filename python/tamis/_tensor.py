@@ -365,14 +365,15 @@ def asarray(
     as ``bcsr(4,4)``, or levels; elements of dense arrays that are 0 are no entries of a sparse
     format. ``dtype`` converts the elements.
     """
-    tensor = object if isinstance(object, Tensor) else Tensor(_native.borrow(object))
+    is_tensor = isinstance(object, Tensor)
+    tensor = object if is_tensor else Tensor(_native.borrow(object, copy=bool(copy)))
     if format is not None:
         tensor = tensor.asformat(format)
     if dtype is not None:
         tensor = tensor.astype(dtype)
     if copy is False and not _shares(object, tensor):
         raise _refused("the array cannot be borrowed as it is", "leave out copy=False")
-    return tensor.copy() if copy else tensor
+    return tensor.copy() if copy and tensor.is_borrowed | is_tensor else tensor
 
 
 def _shares(object: Any, tensor: Tensor) -> bool:

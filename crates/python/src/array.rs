@@ -1,5 +1,6 @@
 //! NumPy arrays, and everything with the buffer protocol, as dense tensors and arrays of tensors.
 
+use crate::borrowing::stable;
 use crate::failure::{raised, refused};
 use crate::foreign::View;
 use crate::operand::helper;
@@ -72,7 +73,7 @@ pub(crate) fn indices(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
         && view.shape.len() == 1
         && is_row_major(&view)
     {
-        return Ok(view.into_buffer());
+        return stable(array.py(), view.into_buffer());
     }
     let copy = helper(array.py(), "index_array")?.call1((array,))?;
     Ok(View::of(&copy)?.ok_or_else(|| unreadable(&copy))?.into_buffer())
@@ -81,8 +82,9 @@ pub(crate) fn indices(array: &Bound<'_, PyAny>) -> PyResult<Buffer> {
 /// Coordinates, which are not negative.
 pub(crate) fn coordinates(array: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     fn of<T: Copy + Into<i64>>(array: &[T]) -> Option<Vec<u64>> {
-        let least = array.iter().fold(0, |least, &c| least.min(c.into()));
-        (least >= 0).then(|| array.iter().map(|&c| c.into() as u64).collect())
+        // What was copied is looked at: the array may be written meanwhile.
+        let list: Vec<u64> = array.iter().map(|&c| c.into() as u64).collect();
+        list.iter().all(|&c| c <= i64::MAX as u64).then_some(list)
     }
     let known = indices(array)?;
     let list = match (known.as_slice::<i64>(), known.as_slice::<i32>()) {

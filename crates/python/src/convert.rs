@@ -6,6 +6,7 @@
 //! 2x6 to 3x4                  the entry (1, 2), element 8 of all, is (2, 0)
 //! ```
 
+use crate::array::known_format;
 use crate::threads::on_threads;
 use std::ops::Range;
 use tamis::format::Format;
@@ -27,6 +28,16 @@ pub(crate) fn converted(tensor: &Tensor, storage: &Storage) -> Result<Tensor, Di
     }
     let list = entries(tensor, storage);
     on_threads(usize::MAX, || tamis::pack(&list, storage, Duplicates::Sum))
+}
+
+/// The tensor with each coordinate once: entries of the same coordinate are added up in a list.
+pub(crate) fn canonical(tensor: Tensor) -> Result<Tensor, Diagnostic> {
+    if !tensor.storage().format.has_duplicates() {
+        return Ok(tensor);
+    }
+    let order = tensor.dims().len();
+    let format = known_format(if order == 1 { "sparse" } else { "coo" }, order)?;
+    converted(&tensor, &Storage { format, pos: IndexWidth::I64, ..tensor.storage().clone() })
 }
 
 /// The elements of a dense tensor that another storage stores.

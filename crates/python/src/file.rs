@@ -1,6 +1,6 @@
 //! Tensor files by name.
 
-use crate::convert::converted;
+use crate::convert::{canonical, converted};
 use crate::failure::{detached, interruptible, raised, raised_by_file};
 use crate::tensor::{Tensor, beside, spec};
 use crate::threads::on_threads;
@@ -53,7 +53,7 @@ pub fn write(
     let tensor = tensor.checked(py)?;
     // Files hold no fill value: every element is written where it is not 0.
     let tensor = match tensor.storage().fill.is_zero() {
-        true => tensor,
+        true => detached(py, || canonical(tensor))?,
         false => {
             let spec = spec(py, "dense", tensor.dims().len())?;
             let storage = beside(&spec, tensor.storage()).map_err(|d| raised(py, &d))?;

@@ -116,7 +116,8 @@ impl View {
         };
         // SAFETY: the exporter promises so many elements, which were found to be aligned, as long
         // as the lease lives. That they stay unchanged while a kernel runs is what users of arrays
-        // that several threads share have to see to; between runs they are looked at again.
+        // that several threads share have to see to, if positions and coordinates are not copied
+        // (`borrowing`); between runs they are looked at again.
         unsafe { Buffer::from_foreign(address, len, datatype, owner) }
     }
 }

@@ -4,10 +4,11 @@
 //! NumPy, SciPy --foreign, array, sparse, operand--> Tensor --kernel--> Tensor --memory, result--> NumPy, SciPy
 //! ```
 //!
-//! Arrays are borrowed by the buffer protocol and lent by it, never copied; the interpreter's lock
+//! Arrays are borrowed by the buffer protocol and lent by it, copied where [`borrowing`] says so; the interpreter's lock
 //! is given back while kernels are compiled and run.
 
 mod array;
+mod borrowing;
 mod convert;
 mod effort;
 mod failure;
@@ -33,13 +34,16 @@ mod _native {
     #[allow(non_upper_case_globals, reason = "Python's name")]
     const version: &str = env!("CARGO_PKG_VERSION");
 
-    /// Follows the environment: `TAMIS_CPU` and `TAMIS_NUM_THREADS`.
+    /// Follows the environment: `TAMIS_CPU`, `TAMIS_NUM_THREADS` and `TAMIS_COPY`.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         tamis::processor::level().map_err(|d| crate::failure::raised(module.py(), &d))?;
-        crate::threads::follow_environment(module.py())
+        crate::threads::follow_environment(module.py())?;
+        crate::borrowing::follow_environment(module.py())
     }
 
+    #[pymodule_export]
+    use crate::borrowing::{get_borrowing, set_borrowing};
     #[pymodule_export]
     use crate::file::{read, write};
     #[pymodule_export]

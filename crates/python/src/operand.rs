@@ -1,6 +1,7 @@
 //! Objects of Python as operands.
 
 use crate::array::dense;
+use crate::borrowing::copying;
 use crate::failure::guarded;
 use crate::scalar::Number;
 use crate::sparse::{self, Scheme, ordered};
@@ -131,13 +132,16 @@ fn class(object: &Bound<'_, PyAny>) -> PyResult<Class> {
     Ok(Class::of(code))
 }
 
-/// The tensor of an object, which shares its arrays if it can.
+/// The tensor of an object, which shares its arrays if it can, or only its values.
 #[pyfunction]
-pub fn borrow(object: &Bound<'_, PyAny>) -> PyResult<tensor::Tensor> {
-    let operand = guarded(object.py(), || Operand::of(object))?;
-    Ok(tensor::Tensor::new(match operand {
-        Operand::Tensor(tensor, Owner::Tamis) => tensor,
-        Operand::Tensor(tensor, _) => ordered(object.py(), tensor)?,
-        Operand::Number(number) => number.tensor(object.py(), None)?,
-    }))
+#[pyo3(signature = (object, *, copy = false))]
+pub fn borrow(object: &Bound<'_, PyAny>, copy: bool) -> PyResult<tensor::Tensor> {
+    let made = || {
+        Ok(match Operand::of(object)? {
+            Operand::Tensor(tensor, Owner::Tamis) => tensor,
+            Operand::Tensor(tensor, _) => ordered(object.py(), tensor)?,
+            Operand::Number(number) => number.tensor(object.py(), None)?,
+        })
+    };
+    guarded(object.py(), || if copy { copying(made) } else { made() }).map(tensor::Tensor::new)
 }

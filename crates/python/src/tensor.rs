@@ -1,7 +1,8 @@
 //! Tensors as Python sees them: what `tamis.Tensor` is made of.
 
 use crate::array::{coordinates, indices, known_format};
-use crate::convert::{self, converted, reshaped};
+use crate::borrowing::{copies, stable, stable_levels};
+use crate::convert::{self, canonical, converted, reshaped};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
 use crate::listed;
@@ -50,8 +51,9 @@ impl Tensor {
             return Ok(tensor);
         }
         let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-        let (levels, vals) = (tensor.levels().to_vec(), tensor.vals().clone());
-        valid(dims, storage, levels, vals).map_err(|d| raised(py, &d))
+        let vals = tensor.vals().clone();
+        let made = stable_levels(tensor.levels());
+        made.and_then(|levels| valid(dims, storage, levels, vals)).map_err(|d| raised(py, &d))
     }
 }
 
@@ -120,7 +122,7 @@ impl Tensor {
 
     /// The same tensor in arrays of its own, which nobody changes.
     fn copied(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let tensor = self.checked(py)?;
+        let tensor = self.tensor.clone();
         detached(py, move || {
             let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
             let levels = own_levels(tensor.levels())?;
@@ -208,7 +210,7 @@ impl Tensor {
             for (part, name) in PARTS {
                 let Some(array) = level.get_item(name)? else { continue };
                 *arrays.part_mut(part) = Some(own(match part {
-                    Part::Mask => crate::array::values(&array)?.1,
+                    Part::Mask => stable(py, crate::array::values(&array)?.1)?,
                     _ => indices(&array)?,
                 }));
             }
@@ -311,14 +313,14 @@ impl Tensor {
     #[getter]
     fn storage(&self) -> String {
         let storage = self.tensor.storage();
-        let fill = constant(storage.fill);
-        let fill = match fill {
-            Scalar::C128([re, im]) => format!("{re}{im:+}j"),
-            other => other.to_string(),
+        let spec = FormatSpec {
+            datatype: Some(storage.datatype),
+            fill: Some(constant(storage.fill)),
+            pos: Some(storage.pos),
+            crd: Some(storage.crd),
+            ..FormatSpec::of(storage.format.clone())
         };
-        let (format, datatype) = (&storage.format, storage.datatype);
-        let widths = [storage.pos, storage.crd].map(IndexWidth::datatype);
-        format!("{format}{{{datatype}, fill: {fill}, pos: {}, crd: {}}}", widths[0], widths[1])
+        spec.to_string()
     }
 
     /// The arrays of each level by name: `pos`, `crd`, `width`, `mask`. They cannot be written.
@@ -342,13 +344,13 @@ impl Tensor {
         shared(py, self.tensor.vals())
     }
 
-    /// The coordinates of the entries, an array for each axis, and their values.
+    /// The coordinates of the entries, each once, as an array for each axis, and their values.
     fn entries<'py>(
         &self,
         py: Python<'py>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>)> {
         let tensor = self.checked(py)?;
-        let list = detached(py, move || Ok(tensor.to_coordinates()))?;
+        let list = detached(py, move || Ok(canonical(tensor)?.to_coordinates()))?;
         let given = |buffer: Buffer| {
             let len = buffer.len() as u64;
             lent(py, buffer, &[len], &[0], Access::Given)
@@ -369,7 +371,8 @@ impl Tensor {
             let one =
                 |c: &mut u64| Pick::Steps { start: std::mem::take(c) as i64, step: 1, len: 1 };
             let picks: Vec<Pick> = coordinate.iter_mut().map(one).collect();
-            select::of_borrowed(py, &self.tensor, &picks)?.get(&coordinate)
+            let tensor = if copies() { self.checked(py)? } else { self.tensor.clone() };
+            select::of_borrowed(py, &tensor, &picks)?.get(&coordinate)
         } else {
             self.checked(py)?.get(&coordinate)
         };
@@ -385,7 +388,7 @@ impl Tensor {
             return Ok(None);
         }
         let of_rows = select::row_mode(format).is_some_and(|row| !matches!(picks[row], Pick::All));
-        let made = match self.foreign && (of_rows || listed::is_known(format)) {
+        let made = match self.foreign && !copies() && (of_rows || listed::is_known(format)) {
             true => select::of_borrowed(py, &self.tensor, &picks)?,
             false => select::selected(py, &self.checked(py)?, &picks)?,
         };
@@ -455,7 +458,7 @@ impl Tensor {
 }
 
 /// A copy of an array.
-fn own(array: &Buffer) -> Result<Buffer, Diagnostic> {
+pub(crate) fn own(array: &Buffer) -> Result<Buffer, Diagnostic> {
     array.gathered(&[Range { start: 0, end: array.len() }])
 }
 
