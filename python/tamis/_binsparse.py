@@ -23,7 +23,7 @@ import numpy as np
 from . import _native
 from ._errors import TamisFileError, TamisFileNotFoundError, TamisValueError
 from ._operands import number_text, type_name
-from ._tensor import Tensor, _of_entries, canonical
+from ._tensor import Tensor, _of_entries
 
 #: A level of a file: "dense" or "sparse", and how many axes it has.
 Level = tuple[str, int]
@@ -246,7 +246,7 @@ def write(path: str, tensor: Tensor, comments: Sequence[str]) -> None:
     """Writes a tensor to a file. What was there stays until the new one is complete."""
     h5py = _h5py(path)
     is_list = tensor.format.startswith("coo(")
-    plain = tensor.asformat("coo") if is_list else canonical(tensor)
+    plain = tensor.asformat("coo") if is_list else tensor.canonical()
     stored, levels, order = _expressible(plain)
     header, arrays = _described(stored, levels, order)
     target = os.path.realpath(path)

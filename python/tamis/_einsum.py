@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 from ._errors import TamisTypeError, TamisValueError
+from ._guard import guarded
 from ._operands import plain, type_name
 from ._programs import Kernel, keep, result_format
 
@@ -24,6 +25,7 @@ _kernels: dict[Any, Kernel] = {}
 _by_shape: dict[Any, Kernel] = {}
 
 
+@guarded
 def einsum(
     subscripts: Any,
     *operands: Any,

@@ -24,7 +24,7 @@ from ._errors import (
 from ._expressions import broadcast_shapes, compute, elementwise
 from ._formulas import has_kernel, result_type
 from ._moves import broadcast_to
-from ._tensor import Tensor, _of_entries, asarray, canonical, compact
+from ._tensor import Tensor, _of_entries, asarray, compact
 
 #: The operands whose absent elements, being 0, decide alone that those of the result are 0.
 ANNIHILATED: dict[Any, tuple[int, ...]] = {
@@ -69,7 +69,9 @@ def told(error: Exception) -> TamisError:
     for known, code, made, way_out in _TOLD:
         if isinstance(error, known):
             break
-    return made(code, f"error[{code}]: {error}\n  = help: {way_out}")
+    is_inside = isinstance(error, TypeError) and "ufunc" not in str(error)
+    reason = "these are no operands of the function" if is_inside else str(error)
+    return made(code, f"error[{code}]: {reason}\n  = help: {way_out}")
 
 
 _TOLD: tuple[tuple[type[Exception], str, type[TamisError], str], ...] = (
@@ -91,7 +93,9 @@ def _numpys(name: str, parts: Sequence[Any]) -> Callable[..., Any]:
     def checked(*values: Any) -> Any:
         made = function(*values)
         wide = np.asarray(function(*(np.asarray(x, dtype=np.int64) for x in values)))
-        wrong = np.flatnonzero(made != wide)
+        near = np.asarray(function(*(np.asarray(x, dtype=np.float64) for x in values)))
+        # A power may be beyond 64 bits, too.
+        wrong = np.flatnonzero((made != wide) | (abs(near) >= 2.0**63))
         if len(wrong):
             raise OverflowError(f"the value {wide.flat[wrong[0]]} does not fit {dtype}")
         return made
@@ -104,7 +108,7 @@ def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
         return function(*parts)
     shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
     if function is np.divide and _is_array(parts[1]) and parts[0].fill_value == 0:
-        return _quotient(compact(canonical(broadcast_to(parts[0], shape))), parts[1])
+        return _quotient(compact(broadcast_to(parts[0], shape)), parts[1])
     anchor = next(
         (parts[k] for k in ANNIHILATED.get(function, ()) if _annihilates(parts[k], shape)), None
     )
@@ -140,7 +144,7 @@ def _part(x: Any) -> Any:
     if isinstance(x, (bool, int, float, complex, np.ndarray, np.generic)):
         return x
     tensor = x if isinstance(x, Tensor) else asarray(x)
-    return tensor.to_numpy() if tensor.is_full else canonical(tensor)
+    return tensor.to_numpy() if tensor.is_full else tensor.canonical()
 
 
 def _is_array(x: Any) -> bool:

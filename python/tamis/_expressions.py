@@ -30,6 +30,7 @@ from ._formulas import (
     result_type,
     type_of,
 )
+from ._guard import guarded
 from ._operands import plain, type_name
 from ._programs import Kernel, keep
 
@@ -260,9 +261,9 @@ def _extreme(x: Expression, name: str, axes: Any, shape: tuple[int, ...]) -> Exp
     """The least or the greatest complex numbers, which kernels do not order."""
 
     def step(value: Any) -> Any:
-        from ._searching import extreme
+        from ._reductions import by_groups
 
-        return extreme(value, name, axes)
+        return by_groups(value, name, axes)
 
     return Expression(shape, x.dtype, (x,), step=step)
 
@@ -337,6 +338,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     return found
 
 
+@guarded
 def compute(expression: Any, *, format: str | None = None, dtype: Any = None) -> Any:
     """Computes an expression of ``lazy`` by one kernel, or by several where it is long, or where
     functions are in it that no kernel has.

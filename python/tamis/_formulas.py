@@ -94,12 +94,19 @@ def has_kernel(name: str, operands: Sequence[Any]) -> bool:
     """Whether kernels compute a function of elements of such types."""
     if name in _COMPARED and _is_mixed([x.dtype for x in operands if not is_number(x)]):
         return False
+    if name == "divide" and np.result_type(*map(_type, operands[1:])).kind == "c":
+        # NumPy has rules of its own for what a complex 0 divides.
+        return False
     if name != "power" and name not in _NOT_COMPLEX:
         return True
     kinds = {np.dtype(type(x) if is_number(x) else x.dtype).kind for x in operands}
     if name == "power" and kinds <= set("iub") or "c" in kinds:
         return is_repeated(name, operands)
     return True
+
+
+def _type(x: Any) -> Any:
+    return type(x) if is_number(x) else x.dtype
 
 
 def _is_mixed(dtypes: Sequence[np.dtype[Any]]) -> bool:

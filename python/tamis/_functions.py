@@ -15,12 +15,14 @@ import numpy as np
 from . import array_api
 from ._einsum import einsum
 from ._elements import apply
-from ._errors import TamisError, TamisMemoryError, TamisValueError
+from ._errors import TamisError, TamisValueError
 from ._expressions import axes_of, broadcast_shapes
+from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
-from ._moves import diagonal, pad
-from ._operands import refused
+from ._moves import diagonal, pad, roll
+from ._operands import plain, refused
 from ._operators import no_out
+from ._searching import counted
 from ._tensor import asarray
 
 xp: Any = array_api
@@ -28,6 +30,16 @@ xp: Any = array_api
 
 def call(function: Any, arguments: Any, options: Any) -> Any:
     """What a function of NumPy gives for arguments with tensors among them."""
+    try:
+        return _called(function, arguments, options)
+    except TamisError:
+        raise
+    except FOREIGN as error:
+        name = f"{function.__module__}.{function.__name__}"
+        raise refusal(name, error, arguments, options) from error
+
+
+def _called(function: Any, arguments: Any, options: Any) -> Any:
     own = _OWN.get(function)
     if own is None:
         numpys = getattr(function, "_implementation", None)
@@ -40,13 +52,21 @@ def call(function: Any, arguments: Any, options: Any) -> Any:
             "leave it out, or call to_numpy() of the tensors first",
         ) from error
     no_out(given.arguments.pop("out", None))
-    try:
-        return own(*given.args, **given.kwargs)
-    except MemoryError as error:
-        if isinstance(error, TamisError):
-            raise
-        text = f"error[out-of-memory]: {error}\n  = help: use a smaller array, or parts of it"
-        raise TamisMemoryError("out-of-memory", text) from error
+    given.arguments.update({name: _known(name, x) for name, x in given.arguments.items()})
+    return own(*given.args, **given.kwargs)
+
+
+#: The parameters that are arrays, by NumPy's names, and those that are several.
+_ARRAYS = set("a a1 a2 A ar arr array b condition element m test_elements val values x".split())
+_SEVERAL = {"arrays", "choices"}
+
+
+def _known(name: str, given: Any) -> Any:
+    """An argument as functions take it: a sequence that stands for an array is one."""
+    if name in _SEVERAL and isinstance(given, tuple):
+        return tuple(_known("a", x) for x in given)
+    is_known = hasattr(given, "ndim") or isinstance(given, (bool, int, float, complex))
+    return given if is_known or name not in _ARRAYS else plain(given)
 
 
 def _method(function: Any, name: str) -> Callable[..., Any]:
@@ -76,9 +96,11 @@ def _spread(measure: Callable[..., Any]) -> Callable[..., Any]:
         out: None = None,
         ddof: float = 0,
         keepdims: Any = False,
+        *,
+        correction: float | None = None,
     ) -> Any:
-        typed = a if dtype is None else a.astype(dtype)
-        return measure(typed, axis=axis, correction=ddof, keepdims=keepdims)
+        taken = ddof if correction is None else correction
+        return measure(a, axis=axis, correction=taken, keepdims=keepdims, dtype=dtype)
 
     return spread
 
@@ -220,6 +242,22 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: An
     return pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
 
 
+def _clip(
+    a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
+) -> Any:
+    return xp.clip(a, a_min if min is None else min, a_max if max is None else max)
+
+
+def _unique(ar: Any, *, return_counts: bool = False, equal_nan: bool = True) -> Any:
+    if return_counts:
+        return tuple(counted(ar, equal_nan))
+    return xp.unique_values(ar, equal_nan=equal_nan)
+
+
+def _take(a: Any, indices: Any, axis: Any = None, out: None = None) -> Any:
+    return xp.take(a.reshape(-1) if axis is None else a, indices, axis=axis or 0)
+
+
 #: What NumPy's functions are for tensors.
 _OWN: dict[Any, Callable[..., Any]] = {
     np.all: _method(np.all, "all"),
@@ -238,7 +276,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.atleast_3d: _at_least(3),
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
-    np.clip: lambda a, a_min=None, a_max=None: xp.clip(a, a_min, a_max),
+    np.clip: _clip,
     np.column_stack: _column_stack,
     np.concatenate: _joined(xp.concat),
     np.copy: lambda a: a.copy(),
@@ -279,20 +317,20 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.repeat: lambda a, repeats, axis=None: xp.repeat(a, repeats, axis=axis),
     np.reshape: lambda a, shape: xp.reshape(a, shape),
     np.result_type: xp.result_type,
-    np.roll: lambda a, shift, axis=None: xp.roll(a, shift, axis=axis),
+    np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
     np.round: _round,
     np.squeeze: _squeeze,
     np.stack: _joined(xp.stack),
     np.std: _spread(xp.std),
     np.sum: _method(np.sum, "sum"),
     np.swapaxes: _swapaxes,
-    np.take: lambda a, indices, axis=None: xp.take(a, indices, axis=axis),
+    np.take: _take,
     np.tensordot: lambda a, b, axes=2: xp.tensordot(a, b, axes=axes),
-    np.tile: lambda A, reps: xp.tile(A, reps if isinstance(reps, tuple) else (reps,)),
+    np.tile: lambda A, reps: xp.tile(A, reps),
     np.trace: _trace,
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
-    np.unique: lambda ar: xp.unique_values(ar),
+    np.unique: _unique,
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,

@@ -28,8 +28,8 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     """The norm of vectors along some axes, or of all elements."""
     tensor = asarray(x)
-    if axis is None and ord == 2 and not keepdims and tensor.fill_value == 0 and tensor.is_compact:
-        return np.linalg.norm(tensor.values)
+    if axis is None and ord == 2 and not keepdims and tensor.fill_value == 0:
+        return np.linalg.norm(tensor.entries()[1])
     sizes = _sizes(tensor)
     if ord in (np.inf, -np.inf):
         return (sizes.max if ord > 0 else sizes.min)(axis=axis, keepdims=keepdims)

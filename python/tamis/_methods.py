@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import operator
 from typing import Any
 
 import numpy as np
 
-from ._errors import TamisTypeError
+from ._errors import TamisIndexError, TamisTypeError, TamisValueError
+from ._guard import guard
 
 #: Typed for arrays, but tensors come back.
 numpy: Any = np
@@ -23,9 +26,9 @@ class Methods:
         """Where the first of the least elements is, along an axis, or among all."""
         return numpy.argmin(self, axis=axis, out=out, keepdims=keepdims)
 
-    def clip(self, min: Any = None, max: Any = None) -> Any:
+    def clip(self, min: Any = None, max: Any = None, out: None = None) -> Any:
         """The elements, those below ``min`` or above ``max`` replaced by these."""
-        return numpy.clip(self, min, max)
+        return numpy.clip(self, min, max, out=out)
 
     def conj(self) -> Any:
         """The complex conjugates."""
@@ -52,14 +55,23 @@ class Methods:
         """The imaginary parts."""
         return numpy.imag(self)
 
-    def item(self, *place: int) -> Any:
+    def item(self, *place: Any) -> Any:
         """The element at a place, or the only one, as a number of Python's."""
         shape: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
         if not place and any(size != 1 for size in shape):
             text = f"error[order-mismatch]: a tensor of shape {shape} is no number\n"
             raise TamisTypeError("order-mismatch", f"{text}  = help: name a place: item(0, 0)")
-        if len(place) == 1 and len(shape) != 1:
-            place = tuple(int(k) for k in numpy.unravel_index(place[0], shape))
+        if len(place) == 1 and isinstance(place[0], tuple):
+            (place,) = place
+        elif len(place) == 1 and len(shape) != 1:
+            size, at = math.prod(shape), operator.index(place[0])
+            if not -size <= at < size:
+                text = f"error[dimension-mismatch]: element {at} is outside of {size}\n"
+                raise TamisIndexError("dimension-mismatch", f"{text}  = help: count from 0, or -1")
+            place = tuple(int(k) for k in numpy.unravel_index(at % size, shape))
+        if len(place) not in (0, len(shape)):
+            text = f"error[order-mismatch]: {len(place)} coordinates for {len(shape)} axes\n"
+            raise TamisValueError("order-mismatch", f"{text}  = help: give one for each axis")
         return self[place or (0,) * len(shape)].item()  # type: ignore[index]
 
     def ravel(self) -> Any:
@@ -92,7 +104,7 @@ class Methods:
         keepdims: bool = False,
     ) -> Any:
         """The square root of ``var``."""
-        return numpy.std(self, axis, dtype, out, ddof, keepdims=keepdims)
+        return numpy.std(self, axis, dtype, out, ddof, keepdims)
 
     def swapaxes(self, axis1: int, axis2: int) -> Any:
         """Two axes exchanged."""
@@ -115,4 +127,7 @@ class Methods:
         keepdims: bool = False,
     ) -> Any:
         """The mean square of the distance from the mean."""
-        return numpy.var(self, axis, dtype, out, ddof, keepdims=keepdims)
+        return numpy.var(self, axis, dtype, out, ddof, keepdims)
+
+
+guard(Methods)

@@ -6,6 +6,7 @@ broadcast_to(x, (3, 4))  (j) goes to (0, j), (1, j), (2, j)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -13,8 +14,9 @@ import numpy as np
 
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import axes_of
+from ._operands import sizes_of
 from ._select import within
-from ._tensor import Tensor, _of_entries, asarray, canonical, usual
+from ._tensor import Tensor, _of_entries, asarray, usual
 
 Arrays = list[np.ndarray[Any, Any]]
 
@@ -26,7 +28,7 @@ def moved(
 ) -> Tensor:
     """The tensor of a shape whose entries are those of ``x`` where ``move`` puts them: it gives
     coordinates, and which of the entries they are of, or none for all in their order."""
-    tensor = canonical(asarray(x))
+    tensor = asarray(x).canonical()
     coords, values = tensor.entries()
     made, which = move(coords)
     return _of_entries(
@@ -36,7 +38,7 @@ def moved(
 
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     """The elements repeated along new axes, and along those of one element."""
-    wanted = tuple(int(n) for n in shape)
+    wanted = sizes_of(shape)
     if isinstance(x, np.ndarray):
         return np.broadcast_to(x, wanted)
     tensor = asarray(x)
@@ -65,7 +67,7 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
 
 def concat(parts: Sequence[Any], axis: int) -> Tensor:
     """Tensors one behind the other along an axis; their fill values are the same."""
-    tensors = [canonical(asarray(x)) for x in parts]
+    tensors = [asarray(x).canonical() for x in parts]
     shape = list(tensors[0].shape)
     fill = tensors[0].fill_value
     coords, values, end = [], [], 0
@@ -142,19 +144,21 @@ def roll(x: Any, shift: Any, axis: Any) -> Tensor:
     """The elements moved along axes, those beyond the end to the begin."""
     if axis is None:
         return roll(x.reshape(-1), shift, 0).reshape(x.shape)
-    axes = axis if isinstance(axis, tuple) else (axis,)
-    shifts = shift if isinstance(shift, tuple) else (shift,) * len(axes)
-    if len(axes) != len(shifts):
-        raise refused(f"{len(shifts)} shifts for {len(axes)} axes", "give one for each axis")
+    if np.ndim(shift) > 1 or np.ndim(axis) > 1 or not _fit(np.shape(shift), np.shape(axis)):
+        raise refused(f"{np.size(shift)} shifts for {np.size(axis)} axes", "give one for each axis")
+    steps = [(*axes_of(int(k), x.ndim), int(n)) for n, k in np.broadcast(shift, axis)]
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         made = list(coords)
-        for k, steps in zip(axes, shifts):
-            (at,) = axes_of(k, x.ndim)
-            made[at] = (made[at] + steps) % x.shape[at] if x.shape[at] else made[at]
+        for at, by in steps:
+            made[at] = (made[at] + by % x.shape[at]) % x.shape[at] if x.shape[at] else made[at]
         return made, None
 
     return moved(x, x.shape, move)
+
+
+def _fit(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return one == other or math.prod(one) == 1 or math.prod(other) == 1
 
 
 def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
@@ -185,6 +189,8 @@ def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
 
 def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
     """The tensor so many times along each axis, the last for the last."""
+    if any(n < 0 for n in repetitions):
+        raise refused("a tensor is repeated less than 0 times", "give numbers from 0")
     times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
     sizes = (1,) * (len(times) - x.ndim) + tuple(x.shape)
     tensor = x.reshape(sizes)
@@ -237,7 +243,7 @@ def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
 
 def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:
     """The elements of matrices whose row and column ``keeps``; all others are 0."""
-    tensor = canonical(asarray(x))
+    tensor = asarray(x).canonical()
     if tensor.ndim < 2:
         raise refused(f"a tensor of {tensor.ndim} axes has no triangle", "give it two axes")
     if tensor.fill_value != 0:

@@ -25,6 +25,7 @@ from ._expressions import (
     reduction,
 )
 from ._formulas import FUNCTIONS
+from ._guard import guard, guarded
 from ._operands import refused
 
 #: The reductions that NumPy's functions of two elements make, by name.
@@ -219,12 +220,17 @@ class Operators:
     ) -> Any:
         no_out(out)
         _everywhere(where)
-        tree = reduction(name, self if dtype is None else _typed(self, np.dtype(dtype)), axis)
+        known = leaf(self) if dtype is None else _typed(self, np.dtype(dtype))
+        axes = axes_of(axis, known.ndim)
+        if initial is not None and name in ("min", "max") and 0 in [known.shape[k] for k in axes]:
+            # Of no elements it is the result.
+            rest = [n for k, n in enumerate(known.shape) if k not in axes]
+            return kept(self._made(leaf(np.full(rest, initial, known.dtype))), self, axes, keepdims)
+        tree = reduction(name, known, axes)
         if dtype is not None:
             tree.dtype = np.dtype(dtype)
         if initial is not None:
-            initial = bool(initial) if tree.dtype == bool else initial
-            tree = elementwise(_JOINED[name], tree, initial)
+            tree = elementwise(_JOINED[name], tree, np.full((), initial, tree.dtype)[()])
         return kept(self._made(tree), self, axis, keepdims)
 
     def mean(
@@ -242,14 +248,25 @@ class Operators:
         tree = leaf(self)
         axes = axes_of(axis, tree.ndim)
         count = math.prod(tree.shape[k] for k in axes)
-        total = reduction("sum", self, axes)
-        if dtype is not None or tree.dtype.kind == "f":
-            total.dtype = np.dtype(dtype or tree.dtype)
+        usual = tree.dtype if tree.dtype.kind in "fc" else np.dtype(np.float64)
+        made = usual if dtype is None else np.dtype(dtype)
+        if made.kind in "fc" and tree.dtype.kind in "iub":
+            # Sums of integers may not fit their type.
+            total = reduction("sum", elementwise("multiply", tree, 1.0), axes)
+        else:
+            total = reduction("sum", _typed(tree, made), axes)
+        # Floats of 16 bits are added up in 32.
+        total.dtype = np.result_type(made, np.float32) if made.kind in "fc" else made
         if not count:
             text = "error[dimension-mismatch]: the mean of no elements has no value\n"
             text += "  = help: leave out axes of size 0"
             raise TamisValueError("dimension-mismatch", text)
-        return kept(self._made(elementwise("divide", total, float(count))), self, axes, keepdims)
+        mean = elementwise("divide", total, float(count))
+        if made.kind in "fc":
+            mean.dtype = made
+        else:
+            mean = _typed(mean, made)
+        return kept(self._made(mean), self, axes, keepdims)
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order; reversed if none is given."""
@@ -265,6 +282,9 @@ class Operators:
 
     def _permuted(self, axes: Any) -> Any:
         return self._made(permutation(self, axes))
+
+
+guard(Operators)
 
 
 class Lazy(Operators, Expression):
@@ -283,10 +303,20 @@ class Lazy(Operators, Expression):
     def __bool__(self) -> bool:
         raise refused("an expression is not true or false yet", "compute it: tamis.compute(x)")
 
+    def __copy__(self) -> Lazy:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Lazy:
+        return self
+
+    def __reduce__(self) -> Any:
+        raise refused("an expression is not saved before it is computed", "tamis.compute(x) first")
+
     def __repr__(self) -> str:
         return f"<tamis.Lazy {'x'.join(map(str, self.shape))} {self.dtype}>"
 
 
+@guarded
 def lazy(operand: Any) -> Lazy:
     """An expression of an array, tensor or number, that ``compute`` evaluates as a whole.
 

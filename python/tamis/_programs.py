@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import _native
+from ._guard import guarded
 from ._operands import number_text, refused, sizes_of, type_name
 
 #: The most programs that ``evaluate`` and ``einsum`` keep compiled.
@@ -24,6 +25,12 @@ class Kernel(_native.Kernel):
     #: What ``compile`` was called with.
     arguments: tuple[Any, ...]
 
+    def explain(self, stage: str) -> str:
+        """A stage of compilation as text: ``notation cin schedule graph lattice ir c asm``. Operands
+        are as they were in the last call; without one, as ``compile`` said, else dense."""
+        check_text("stage", stage)
+        return super().explain(stage)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _compiled, self.arguments
 
@@ -31,6 +38,7 @@ class Kernel(_native.Kernel):
         return f"<tamis.Kernel {self.expression!r}>"
 
 
+@guarded
 def compile(
     expression: str,
     *,
@@ -87,6 +95,7 @@ def _compiled(*arguments: Any) -> Kernel:
     return compile(arguments[0], **dict(zip(names, arguments[1:-1])), **arguments[-1])
 
 
+@guarded
 def evaluate(
     expression: str,
     *,

@@ -12,9 +12,10 @@ import numpy as np
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, order_of
+from ._guard import guard, guarded
 from ._methods import Methods
 from ._operands import number_text, refused, sizes_of, type_name
-from ._operators import Operators, for_scipy, is_operand
+from ._operators import Operators, for_scipy, is_operand, kept
 from ._programs import check_text
 from ._select import ordered, picks, selected
 
@@ -54,14 +55,19 @@ class Tensor(Operators, Methods, _native.Tensor):
         dtype: Any = None,
         initial: Any = None,
     ) -> Any:
-        is_whole = axis is None or len(axes_of(axis, self.ndim)) == self.ndim
-        is_plain = out is None and where is True
-        if is_whole and is_plain and dtype is None and initial is None and not keepdims:
-            from ._searching import reduced
+        axes = axes_of(axis, self.ndim)
+        if out is None and where is True and dtype is None and initial is None:
+            from ._reductions import by_groups, whole
 
-            made = reduced(self, name)
-            if made is not None:
-                return made
+            if len(axes) == self.ndim and not keepdims:
+                made = whole(self, name)
+                if made is not None:
+                    return made
+            rows = math.prod(n for k, n in enumerate(self.shape) if k not in axes)
+            # Kernels make a row for each result that a fill value may change.
+            is_long = has_many_rows(rows, len(self.values)) and math.prod(self.shape) > 0
+            if name in ("prod", "min", "max", "all") and is_long:
+                return kept(by_groups(self, name, axes), self, axes, keepdims)
         return super()._reduced(name, axis, out, keepdims, where, dtype, initial)
 
     def _permuted(self, axes: Any) -> Any:
@@ -86,6 +92,13 @@ class Tensor(Operators, Methods, _native.Tensor):
         """
         return self.as_scipy(matrix)
 
+    def canonical(self) -> Tensor:
+        """The tensor with each coordinate once, entries of the same coordinate added up: itself,
+        unless its format is one of duplicate coordinates."""
+        if self.has_duplicates:
+            return self.asformat(usual(self.shape, len(self.values)))
+        return self
+
     def todense(self) -> np.ndarray[Any, Any]:
         """Every element as a NumPy array."""
         return self.to_numpy()
@@ -105,7 +118,7 @@ class Tensor(Operators, Methods, _native.Tensor):
             return self.copy() if copy else self
         if name == "bf16":
             return self.astype(np.float32).asformat(f"{self.format}{{bf16}}")
-        elements = canonical(self)
+        elements = self.canonical()
         values, fill = elements.values, elements.fill_value
         if self.dtype.kind == "c" and np.dtype(dtype).kind not in "cb":
             values, fill = values.real, fill.real
@@ -174,7 +187,7 @@ class Tensor(Operators, Methods, _native.Tensor):
         """The coordinates of the elements that are not 0, an array for each axis."""
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
-        coords, values = canonical(self).entries()
+        coords, values = self.entries()
         found = [c[values != 0] for c in coords]
         order = ordered(found)
         return tuple(c if order is None else c[order] for c in found)
@@ -205,6 +218,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         if not self.shape:
             raise TamisTypeError("order-mismatch", "error[order-mismatch]: a number has no length")
         return self.shape[0]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
 
     def __getitem__(self, key: Any) -> Any:
         selection = picks(self, key if isinstance(key, tuple) else (key,))
@@ -282,9 +298,13 @@ class Tensor(Operators, Methods, _native.Tensor):
         return self.get([0] * self.ndim)
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
-        alone = for_scipy(self, sys._getframe(1)) if dtype is None else None
+        caller = sys._getframe(1)
+        alone = for_scipy(self, caller) if dtype is None else None
         if alone is not None:
             return alone
+        if caller.f_globals.get("__name__", "").startswith("scipy.sparse.linalg._eigen."):
+            # SciPy's solvers of eigenvalues make small problems dense.
+            return self.to_numpy()
         text = f"error[type-mismatch]: the tensor of {self.size} elements is not made dense unasked"
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: call to_numpy()")
 
@@ -332,6 +352,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         return drawn(self)
 
 
+guard(Tensor)
+
+
 def _written(array: np.ndarray[Any, Any], made: Any) -> Any:
     """An array, as ``array += tensor`` names it, that gets the elements of a result."""
     if made is NotImplemented:
@@ -350,6 +373,7 @@ def _long(sizes: Sequence[int]) -> list[int]:
     return [n for n in sizes if n != 1]
 
 
+@guarded
 def asarray(
     object: Any,
     *,
@@ -394,16 +418,9 @@ def _memory(object: Any) -> np.ndarray[Any, Any] | None:
         return None
 
 
-def canonical(tensor: Tensor) -> Tensor:
-    """The tensor with each coordinate once: its values are those of elements."""
-    if tensor.has_duplicates:
-        return tensor.asformat(usual(tensor.shape, len(tensor.values)))
-    return tensor
-
-
 def compact(tensor: Tensor) -> Tensor:
-    """The tensor in a format that has a value for each entry, and no other."""
-    if tensor.is_compact:
+    """The tensor in a format that has a value for each entry, once, and no other."""
+    if tensor.is_compact and not tensor.has_duplicates:
         return tensor
     return tensor.asformat(usual(tensor.shape, len(tensor.values)))
 
@@ -412,10 +429,16 @@ def usual(shape: Sequence[int], entries: int) -> str:
     """The format of a sparse tensor of which nothing is said: rows have a position each, unless
     there are by far more of them than entries."""
     if len(shape) == 2:
-        return "csr" if shape[0] <= max(_FEW_ROWS, 16 * entries) else "dcsr"
+        return "dcsr" if has_many_rows(shape[0], entries) else "csr"
     return {0: "dense", 1: "sparse"}.get(len(shape), "csf")
 
 
+def has_many_rows(rows: int, entries: int) -> bool:
+    """Whether rows are too many, beside so few entries, to have something for each."""
+    return rows > max(_FEW_ROWS, 16 * entries)
+
+
+@guarded
 def coo(
     coords: Sequence[Any],
     values: Any,
@@ -428,7 +451,13 @@ def coo(
     at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
     sizes = sizes_of(shape)
     listed = usual(sizes, 0) if len(sizes) < 2 else "coo"
-    return _of_entries(sizes, coords, np.asarray(values), fill_value, format or listed)
+    if format is not None:
+        check_text("format", format)
+    vectors = [np.asarray(x.to_numpy() if isinstance(x, Tensor) else x) for x in (*coords, values)]
+    wrong = [x for x in vectors if x.ndim != 1]
+    if wrong:
+        raise _refused(f"coordinates or values are {wrong[0]!r}", "give vectors, one for each axis")
+    return _of_entries(sizes, vectors[:-1], vectors[-1], fill_value, format or listed)
 
 
 def _of_entries(

@@ -8,6 +8,8 @@ tensor dense unasked, such as sorting, is not here.
 from __future__ import annotations
 
 from builtins import all as _all
+from builtins import min as _min
+from inspect import isfunction
 from types import SimpleNamespace
 from typing import Any
 
@@ -47,19 +49,19 @@ from ._elements import apply as _apply
 from ._elements import at as _at
 from ._elements import computed as _computed
 from ._errors import TamisTypeError
+from ._guard import guarded as _guarded
 from ._expressions import broadcast_shapes
 from ._moves import broadcast_to
 from ._operands import sizes_of as _sizes_of
+from ._reductions import std, var
 from ._searching import (
     argmax,
     argmin,
     count_nonzero,
     isin,
     searchsorted,
-    std,
     unique_counts,
     unique_values,
-    var,
 )
 from ._tensor import Tensor
 from ._tensor import _of_entries as _packed
@@ -222,7 +224,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over some axes of both."""
     from ._einsum import einsum
 
-    if isinstance(axes, int):
+    if not np.iterable(axes):
         axes = (tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes)))
     taken, others = (_expressions.axes_of(k, x.ndim) for k, x in zip(axes, (x1, x2)))
     if [x1.shape[k] for k in taken] != [x2.shape[k] for k in others]:
@@ -300,7 +302,7 @@ def reshape(x: Any, /, shape: tuple[int, ...], *, copy: Any = None) -> Any:
 
 def expand_dims(x: Any, /, axis: Any) -> Any:
     """More axes, of one element."""
-    added = axis if isinstance(axis, tuple) else (axis,)
+    added = axis if isinstance(axis, (tuple, list)) else (axis,)
     places = _expressions.axes_of(added, x.ndim + len(added))
     shape = list(x.shape)
     for place in sorted(places):
@@ -360,6 +362,8 @@ def roll(x: Any, /, shift: Any, *, axis: Any = None) -> Any:
     """The elements moved along axes, those beyond the end to the begin."""
     if isinstance(x, np.ndarray):
         return np.roll(x, shift, axis=axis)
+    if isinstance(shift, tuple) and np.shape(shift) != np.shape(axis):
+        raise _moves.refused(f"{len(shift)} shifts along {axis}", "give one for each axis")
     return _moves.roll(x, shift, axis)
 
 
@@ -370,11 +374,11 @@ def repeat(x: Any, repeats: Any, /, *, axis: int | None = None) -> Any:
     return _moves.repeat(x, repeats, axis)
 
 
-def tile(x: Any, repetitions: tuple[int, ...], /) -> Any:
+def tile(x: Any, repetitions: Any, /) -> Any:
     """The array so many times along each axis."""
     if isinstance(x, np.ndarray):
         return np.tile(x, repetitions)
-    return _moves.tile(x, repetitions)
+    return _moves.tile(x, _sizes_of(repetitions))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
@@ -406,7 +410,9 @@ def diff(x: Any, /, *, axis: int = -1, n: int = 1, prepend: Any = None, append: 
     around = [part for part in (prepend, x, append) if part is not None]
     whole = concat(around, axis=at) if len(around) > 1 else x
     before = (slice(None),) * at
-    for _ in range(n):
+    if n < 0:
+        raise _moves.refused(f"differences are taken {n} times", "give a number from 0")
+    for _ in range(_min(n, whole.shape[at])):
         later, earlier = whole[(*before, slice(1, None))], whole[(*before, slice(-1))]
         differ = _by_kernel("not_equal") if whole.dtype == np.bool_ else _by_kernel("subtract")
         whole = differ(later, earlier)
@@ -491,9 +497,13 @@ def __array_namespace_info__() -> Any:
     )
 
 
+for _name, _function in list(globals().items()):
+    if _name[0] != "_" and isfunction(_function) and _function.__module__.startswith("tamis."):
+        globals()[_name] = _guarded(_function)
+
 __all__ = [
     name
     for name in globals()
     if not name.startswith(("_", "Tamis", "Tensor"))
-    and name not in ("np", "Any", "annotations", "SimpleNamespace")
+    and name not in ("np", "Any", "annotations", "isfunction", "SimpleNamespace")
 ]

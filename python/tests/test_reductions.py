@@ -1,6 +1,8 @@
 """Reductions: of all elements by what is stored and the fill value, of complex numbers in NumPy's
 order."""
 
+import warnings
+
 import numpy as np
 import pytest
 import tamis
@@ -144,3 +146,120 @@ def test_truth_beside_an_initial_number_stays_truth():
     tensor = tamis.asarray(np.array([[True], [False]]), format="csr")
     same(tensor.max(axis=0, initial=3), np.array([True]))
     same(tensor.sum(axis=0, dtype=bool, initial=3), np.array([True]))
+
+
+LARGE = {
+    "int64": np.array([[2**62, 2**62, 0], [2**62, 0, -5]]),
+    "uint64": np.array([[2**63, 2**63, 1], [2**63 + 2**12, 0, 0]], dtype="u8"),
+    "int32": np.array([[2**31 - 1, 7, 0], [2**31 - 1, 2**31 - 1, 0]], dtype="i4"),
+    "bool": np.array([[True, False, False], [True, True, True]]),
+    "float16": np.array([[1, 0, 2], [3, 0, 0]], dtype="f2"),
+    "float32": np.array([[0.1, 0, 2], [3, 0, 0.7]], dtype="f4"),
+    "float64": np.array([[0.1, 0, 2], [3, 0, 0.7]]),
+    "complex64": np.array([[0.1j, 0, 2], [3, 0, 0.7]], dtype="c8"),
+}
+
+
+@pytest.mark.parametrize("dtype", LARGE)
+@pytest.mark.parametrize("kind", [None, "f4", "f8", "c16"])
+@pytest.mark.parametrize("fill", [0, 1])
+def test_means_and_spreads_are_in_floats(dtype, kind, fill):
+    made = LARGE[dtype]
+    if fill:
+        made = np.where(made == 0, made.dtype.type(fill), made)
+    found = shifted(made, made.dtype.type(fill), "csr")
+    if made.dtype.kind == "c" and kind in ("f4", "f8"):
+        return
+    tolerance = 2e-3 if "f2" in (made.dtype.str[1:], kind) else 1e-5
+    # Rounded to 32 bits, NumPy's single elements differ from their means.
+    for axis in (None, 0, 1, -1, (0, 1), *[()] * (kind != "f4")):
+        for keepdims in (False, True):
+            how = {"axis": axis, "dtype": kind, "keepdims": keepdims}
+            for name in ("mean", "var", "std"):
+                calls = [lambda x: getattr(np, name)(x, **how), lambda x: getattr(x, name)(**how)]
+                if name != "mean":
+                    calls.append(lambda x: getattr(np, name)(x, ddof=1, **how))
+                    calls.append(lambda x: getattr(np, name)(x, correction=0.5, **how))
+                for call in calls:
+                    with np.errstate(all="ignore"), warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        one, other = call(found), call(made)
+                    one = one.to_numpy() if isinstance(one, tamis.Tensor) else np.asarray(one)
+                    assert one.dtype == other.dtype and one.shape == np.shape(other), (name, how)
+                    scale = np.abs(made).astype("f8").max() ** (2 if name == "var" else 1)
+                    # What NumPy computes in 32 bits is as exact as that.
+                    near = scale * tolerance if kind == "f4" else 0
+                    np.testing.assert_allclose(one, other, tolerance, near, err_msg=f"{name} {how}")
+        lazily = tamis.compute(tamis.lazy(found).mean(axis=axis, dtype=kind))
+        lazily = lazily.to_numpy() if isinstance(lazily, tamis.Tensor) else lazily
+        np.testing.assert_allclose(lazily, made.mean(axis=axis, dtype=kind), rtol=tolerance)
+
+
+def test_means_of_a_type_of_integers():
+    made = np.array([[1, 2, 4], [0, 0, 9]])
+    found = tamis.asarray(made, format="csr")
+    for axis in (None, 0, 1):
+        same(found.mean(axis, dtype=int), made.mean(axis, dtype=int))
+        same(found.var(axis, dtype=int), made.var(axis, dtype=int))
+    same(tamis.asarray(made / 2, format="csr").mean(0, dtype="i4"), (made / 2).mean(0, dtype="i4"))
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_spreads_around_large_means_are_exact(dtype):
+    rng = np.random.default_rng(1)
+    center = {"f4": 1e4, "f8": 1e9, "i8": 2**40}[dtype]
+    made = (center + rng.integers(-3, 4, size=(400, 50))).astype(dtype)
+    expected = made.astype("f8") - center
+    found = tamis.asarray(made, format="csr")
+    for axis in (None, 0, 1):
+        got = np.asarray(found.var(axis), dtype="f8")
+        np.testing.assert_allclose(got, expected.var(axis), rtol=1e-6 if dtype == "f4" else 1e-12)
+
+
+def test_reductions_of_many_rows_are_sparse():
+    many = 2**40
+    found = tamis.coo(([0, 2**39, 5], [1, 2**30, 3]), [1.0, 2.0, -3.0], shape=(many, many))
+    small = np.array([1.0, 2.0, -3.0])
+    for name in ("min", "max", "prod", "all", "any", "sum", "mean", "var", "std", "argmax", "argmin"):
+        for axis, coords in ((1, (0, 2**39, 5)), (0, (1, 2**30, 3))):
+            made = getattr(found, name)(axis=axis)
+            assert isinstance(made, tamis.Tensor) and made.shape == (many,), name
+            assert made.fill_value == 0 and made.nnz <= 3
+            if name in ("min", "max"):
+                expected = getattr(np, f"{name}imum")(small, 0)
+                assert [made[k] for k in coords] == list(expected)
+    assert found.max(axis=1, keepdims=True).shape == (many, 1)
+    assert found.argmin(axis=1)[5] == 3 and found.argmax(axis=1)[2**39] == 2**30
+    cube = tamis.coo(([1, 2], [3, 4], [5, 6]), [1.0, 2.0], shape=(many, many, many))
+    assert cube.max(axis=2)[2, 4] == 2 and cube.argmax(axis=0)[4, 6] == 2
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16", "f4"])
+def test_unique_counts_nan_as_numpy_does(dtype):
+    made = np.array([np.nan, 1, np.nan, 0, 1, np.nan], dtype=dtype)
+    full = tamis.asarray(made, format="sparse")
+    coords = np.flatnonzero(made == made)
+    partly = tamis.coo((coords,), made[coords], shape=made.shape, fill_value=made.dtype.type(np.nan))
+    for found in (full, partly):
+        for equal in (True, False):
+            same(np.unique(found, equal_nan=equal), np.unique(made, equal_nan=equal))
+            counted = np.unique(found, return_counts=True, equal_nan=equal)
+            for one, other in zip(counted, np.unique(made, return_counts=True, equal_nan=equal)):
+                same(one, other)
+    many = tamis.coo(([0], [0]), [1.0], shape=(2**40, 2**40), fill_value=np.nan)
+    assert len(np.unique(many)) == 2
+    for call in (tamis.array_api.unique_values, tamis.array_api.unique_counts):
+        with pytest.raises(tamis.TamisValueError, match="each a value by itself"):
+            call(many)
+
+
+def test_a_complex_zero_divides_as_numpys():
+    top = np.array([1.0, 0.0, 1j, -2.0])
+    below = np.array([0, 0, 0, 1 + 1j])
+    for one in (top, top.real):
+        for x in (one, tamis.asarray(one, format="sparse")):
+            found = tamis.asarray(below, format="sparse")
+            with np.errstate(all="ignore"):
+                expected = one / below
+            for made in (x / found, tamis.compute(tamis.lazy(x) / found)):
+                same(made, expected, exact=False)

@@ -1,0 +1,177 @@
+"""Reductions that no kernel does: over all elements at once, in NumPy's order of complex numbers,
+of rows by far more than there are entries, and variances.
+
+max(A, axis=1)   the entries by row, each group with the fill value unless it has every element
+var(A, axis=1)   of each group the squares of the distances from its mean
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._expressions import axes_of
+from ._moves import refused
+from ._select import ordered
+from ._tensor import Tensor, _of_entries, asarray, has_many_rows
+
+#: What joins two results of a reduction.
+_JOINED: dict[str, np.ufunc] = {
+    "sum": np.add,
+    "prod": np.multiply,
+    "min": np.minimum,
+    "max": np.maximum,
+    "any": np.logical_or,
+    "all": np.logical_and,
+}
+
+
+class Groups(NamedTuple):
+    """The entries of a tensor by their coordinates along some axes."""
+
+    #: The sizes of these axes.
+    shape: tuple[int, ...]
+    #: The coordinates of the groups that have entries.
+    coords: list[np.ndarray[Any, Any]]
+    #: The order in which entries of one group follow each other; none if they do.
+    order: np.ndarray[Any, Any] | None
+    #: Where groups begin in this order, and how many entries they have.
+    begins: np.ndarray[Any, Any]
+    lengths: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(
+        cls, shape: Sequence[int], coords: Sequence[np.ndarray[Any, Any]], count: int
+    ) -> Groups:
+        """The groups of so many entries with coordinates along axes of these sizes. More arrays of
+        coordinates order the entries of a group."""
+        axes = len(shape)
+        order = ordered(coords)
+        own = [c if order is None else c[order] for c in coords[:axes]]
+        is_first = np.zeros(count, dtype=bool)
+        is_first[:1] = True
+        for key in own:
+            is_first[1:] |= key[1:] != key[:-1]
+        begins = np.flatnonzero(is_first)
+        lengths = np.diff(begins, append=count)
+        return cls(tuple(shape), [c[begins] for c in own], order, begins, lengths)
+
+    def sorted(self, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Something of each entry, in the order of the groups."""
+        return x if self.order is None else x[self.order]
+
+    def spread(self, values: np.ndarray[Any, Any], absent: Any) -> Any:
+        """The array of a value for each group, and of another for those without entries. It is a
+        tensor where these are by far more."""
+        absent = np.asarray(absent).astype(values.dtype)[()]
+        if has_many_rows(math.prod(self.shape), len(values)):
+            return _of_entries(self.shape, self.coords, values, absent)
+        made = np.full(self.shape, absent, dtype=values.dtype)
+        if len(values):
+            made[tuple(self.coords)] = values if self.shape else values[0]
+        return made[()]
+
+
+def whole(x: Tensor, name: str) -> Any:
+    """``sum min max any all`` of all elements of a tensor, of its values and its fill value; nothing
+    where that does not tell."""
+    tensor = x.canonical()
+    if name not in _JOINED or name == "prod" or not tensor.is_compact:
+        return None
+    values, fill = tensor.values, np.asarray(tensor.fill_value, dtype=tensor.dtype)[()]
+    is_whole = len(values) == tensor.size
+    if name == "sum":
+        return values.sum() if is_whole or fill == 0 else None
+    if not len(values):
+        return fill if tensor.size and name in ("min", "max") else None
+    with np.errstate(all="ignore"):
+        made = getattr(values, name)()
+        return made if is_whole else _JOINED[name](made, fill)
+
+
+def by_groups(x: Any, name: str, axes: tuple[int, ...]) -> Any:
+    """``prod min max any all`` over some axes, of complex numbers in NumPy's order."""
+    if isinstance(x, np.ndarray):
+        return getattr(x, name)(axis=axes)
+    tensor, join = asarray(x), _JOINED[name]
+    coords, values = tensor.entries()
+    if name == "prod" and values.dtype.kind in "iub":
+        values = values.astype(np.uint64 if values.dtype.kind == "u" else np.int64)
+    if name in ("any", "all"):
+        values = values.astype(bool)
+    groups, size = _groups(tensor, coords, axes, len(values))
+    fill = np.asarray(tensor.fill_value).astype(values.dtype)[()]
+    with np.errstate(all="ignore"):
+        best = join.reduceat(groups.sorted(values), groups.begins)
+        absent, others = fill, fill
+        if name == "prod" and fill not in (0, 1):
+            others, absent = fill ** (size - groups.lengths), fill**size
+        best = np.where(groups.lengths == size, best, join(best, others))
+    return groups.spread(best, absent)
+
+
+def _groups(
+    tensor: Tensor, coords: Sequence[np.ndarray[Any, Any]], axes: tuple[int, ...], count: int
+) -> tuple[Groups, int]:
+    """The entries by their coordinates along other axes, and how many elements a group has."""
+    rest = [k for k in range(tensor.ndim) if k not in axes]
+    shape = [tensor.shape[k] for k in rest]
+    size = math.prod(tensor.shape[k] for k in axes)
+    return Groups.of(shape, [coords[k] for k in rest], count), size
+
+
+def var(
+    x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False, dtype: Any = None
+) -> Any:
+    """The mean square of the distance from the mean, over some axes, or over all; ``correction``
+    is what is taken off the number of elements that the sum is divided by. It is computed in floats
+    of 64 bits, whatever its type is."""
+    if isinstance(x, np.ndarray):
+        return np.var(x, axis=axis, ddof=correction, keepdims=keepdims, dtype=dtype)
+    tensor = asarray(x)
+    axes = axes_of(axis, tensor.ndim)
+    coords, stored = tensor.entries()
+    groups, size = _groups(tensor, coords, axes, len(stored))
+    if not size:
+        raise refused("no elements have no mean", "leave out axes of size 0")
+    made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
+    # In a type of integers NumPy cuts off what it adds up.
+    cut: Any = np.trunc if made.kind in "iu" else np.positive
+    wide = np.dtype(np.complex128 if tensor.dtype.kind == "c" else np.float64)
+    values, fill = groups.sorted(stored.astype(wide)), wide.type(tensor.fill_value)
+    absent, divisor = float(size) - groups.lengths, max(size - correction, 0)
+    with np.errstate(all="ignore"):
+        # Of a fill value without a finite value 0 times is none.
+        total = np.add.reduceat(values, groups.begins) + np.where(absent, absent * fill, 0)
+        mean = cut(total / size)
+        apart, apart_fill = values - np.repeat(mean, groups.lengths), fill - mean
+        squares = np.add.reduceat(cut(np.abs(apart) ** 2), groups.begins)
+        total = squares + np.where(absent, absent * cut(np.abs(apart_fill) ** 2), 0)
+        if made.kind not in "iu":
+            # The mean was rounded, by what distances from it add up to.
+            rest = np.add.reduceat(apart, groups.begins)
+            rest = rest + np.where(absent, absent * apart_fill, 0)
+            total = np.maximum(total - np.abs(rest) ** 2 / size, 0)
+        alone = size * cut(np.abs(fill - cut(fill)) ** 2) / np.float64(divisor)
+        result = groups.spread((total / np.float64(divisor)).astype(made), alone)
+    if not keepdims:
+        return result
+    return np.reshape(result, [1 if k in axes else n for k, n in enumerate(tensor.shape)])
+
+
+def _type_of_spread(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The type of the variance of elements of a type."""
+    if dtype.kind in "iub":
+        return np.dtype(np.float64)
+    return np.zeros(0, dtype=dtype).real.dtype
+
+
+def std(
+    x: Any, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False, dtype: Any = None
+) -> Any:
+    """The square root of ``var``."""
+    made = var(x, axis=axis, correction=correction, keepdims=keepdims, dtype=dtype)
+    return np.sqrt(made)
