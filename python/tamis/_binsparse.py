@@ -12,16 +12,15 @@ has not (blocks, diagonals, hash maps) is written as rows or as a list of coordi
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._errors import TamisFileError, TamisFileNotFoundError, TamisValueError
+from ._errors import TamisFileError, TamisValueError
+from ._files import reading, writing
 from ._operands import number_text, type_name
 from ._tensor import Tensor, _of_entries
 
@@ -45,6 +44,8 @@ _PREDEFINED |= {
     for columns, rows in (("DMATC", "DMATR"), ("CSC", "CSR"), ("DCSC", "DCSR"), ("COOC", "COOR"))
 }
 _ALIASES = {"DMAT": "DMATR", "COO": "COOR"}
+#: So much longer than in the file arrays are, at most, that are packed there.
+_MOST_PACKED = 1100
 _TYPES = {
     **{f"{kind}int{bits}": f"{kind}int{bits}" for kind in ("", "u") for bits in (8, 16, 32, 64)},
     "float32": "float32",
@@ -65,17 +66,8 @@ def _h5py(path: str) -> Any:
 def read(path: str) -> Tensor:
     """The tensor of a file, in the format that the file has."""
     h5py = _h5py(path)
-    try:
-        with h5py.File(path, "r") as file:
-            return _File(path, file).tensor()
-    except TamisFileError:
-        raise
-    except FileNotFoundError as error:
-        text = f"error[file-not-readable]: {path}: there is no such file"
-        raise TamisFileNotFoundError("file-not-readable", text) from error
-    except OSError as error:
-        text = f"error[file-not-readable]: {path}: {error}"
-        raise TamisFileError("file-not-readable", text) from error
+    with reading(path), h5py.File(path, "r") as file:
+        return _File(path, file).tensor()
 
 
 class _File:
@@ -187,7 +179,11 @@ class _File:
         own = None if match is None else _TYPES.get(match[3])
         if match is None or own is None or match[2] and own[:5] != "float":
             raise self.wrong(f"the array {name} is of type {declared}")
-        data = np.asarray(self.file[name][()]).reshape(-1)
+        stored = self.file[name]
+        # An array that is not in the file would be as many zeros as its damaged size says.
+        held = _MOST_PACKED * stored.id.get_storage_size()
+        self.want(stored.size * stored.dtype.itemsize <= held, f"the array {name} is cut off")
+        data = np.asarray(stored[()]).reshape(-1)
         fits = data.dtype == own or own == "bool" and data.dtype.kind in "biu"
         self.want(fits, f"the array {name} is {data.dtype}, not {declared}")
         data = data.astype(own)
@@ -249,23 +245,13 @@ def write(path: str, tensor: Tensor, comments: Sequence[str]) -> None:
     plain = tensor.asformat("coo") if is_list else tensor.canonical()
     stored, levels, order = _expressible(plain)
     header, arrays = _described(stored, levels, order)
-    target = os.path.realpath(path)
-    own = os.path.join(os.path.dirname(target), f".tamis-{secrets.token_hex(16)}.tmp")
-    try:
-        with h5py.File(own, "x") as file:
-            described: dict[str, Any] = {"binsparse": header}
-            if comments:
-                described["comments"] = list(comments)
-            file.attrs["binsparse"] = json.dumps(described, indent=2)
-            for name, array in arrays.items():
-                file.create_dataset(name, data=array)
-        os.replace(own, target)
-    except OSError as error:
-        text = f"error[file-not-writable]: {path}: {error}"
-        raise TamisFileError("file-not-writable", text) from error
-    finally:
-        if os.path.exists(own):
-            os.remove(own)
+    described: dict[str, Any] = {"binsparse": header}
+    if comments:
+        described["comments"] = list(comments)
+    with writing(path) as own, h5py.File(own, "x") as file:
+        file.attrs["binsparse"] = json.dumps(described, indent=2)
+        for name, array in arrays.items():
+            file.create_dataset(name, data=array)
 
 
 def _expressible(tensor: Tensor) -> tuple[Tensor, list[Level], list[int]]:
