@@ -44,6 +44,8 @@ _PREDEFINED |= {
     for columns, rows in (("DMATC", "DMATR"), ("CSC", "CSR"), ("DCSC", "DCSR"), ("COOC", "COOR"))
 }
 _ALIASES = {"DMAT": "DMATR", "COO": "COOR"}
+#: Attributes of HDF5 with so many bytes are kept apart from it.
+_LONGEST_TEXT = 60_000
 #: So much longer than in the file arrays are, at most, that are packed there.
 _MOST_PACKED = 1100
 _TYPES = {
@@ -248,8 +250,11 @@ def write(path: str, tensor: Tensor, comments: Sequence[str]) -> None:
     described: dict[str, Any] = {"binsparse": header}
     if comments:
         described["comments"] = list(comments)
+    text = json.dumps(described, indent=2)
+    # Of a known length, as the reference in C has it; what is long does not fit beside the file's head.
+    length = len(text) if len(text) < _LONGEST_TEXT else None
     with writing(path) as own, h5py.File(own, "x") as file:
-        file.attrs["binsparse"] = json.dumps(described, indent=2)
+        file.attrs.create("binsparse", text, dtype=h5py.string_dtype("utf-8", length))
         for name, array in arrays.items():
             file.create_dataset(name, data=array)
 

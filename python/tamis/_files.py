@@ -52,7 +52,7 @@ def write(path: str | os.PathLike[str], tensor: Any, *, comments: Sequence[str] 
     known = asarray(tensor)
     if name.endswith(".npz"):
         sparse, made = _scipy(name), known.to_scipy()
-        with writing(name) as own, open(own, "wb") as file:
+        with writing(name) as own, open(own, "xb") as file:
             sparse.save_npz(file, made)
         return
     if name.endswith((".h5", ".hdf5")):

@@ -29,6 +29,7 @@ _CLASSES: tuple[tuple[type[Exception], str, type[TamisError]], ...] = (
     (MemoryError, "out-of-memory", TamisMemoryError),
     (IndexError, "invalid-option", TamisIndexError),
     (TypeError, "type-mismatch", TamisTypeError),
+    (NotImplementedError, "type-mismatch", TamisTypeError),
     (AttributeError, "type-mismatch", TamisTypeError),
     (ValueError, "invalid-option", TamisValueError),
     (LookupError, "invalid-option", TamisValueError),

@@ -220,7 +220,9 @@ class Tensor(Operators, Methods, _native.Tensor):
         return self.shape[0]
 
     def __contains__(self, value: Any) -> bool:
-        return bool((self == value).any())
+        equal = self == value
+        # What is no operand is equal to no tensor.
+        return bool(equal if isinstance(equal, bool) else equal.any())
 
     def __getitem__(self, key: Any) -> Any:
         selection = picks(self, key if isinstance(key, tuple) else (key,))

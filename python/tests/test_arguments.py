@@ -31,7 +31,7 @@ np.transpose(x, [1, 0]); x.transpose([1, 0]); x.transpose((1, 0)); np.swapaxes(x
 np.expand_dims(x, (0, 2)); np.reshape(x, [3, 2]); x.reshape([3, 2]); np.broadcast_to(x, [2, 2, 3]); np.flip(x, (0, 1))
 np.broadcast_to(x[0], 3); np.sum(x, axis=(0, 1)); np.mean(x, axis=(0, 1)); np.count_nonzero(x, axis=(0, 1))
 np.linalg.norm(x, axis=(0, 1)); np.broadcast_arrays(x, [1, 2, 3])[1]; np.broadcast_arrays([1, 2, 3], x)[0]; np.diagonal(x)
-x.item(-1); x.item(2); x.item((0, 2)); x.item(1, 1); x.item(np.int64(-6)); 2.0 in x; 5.0 in x; np.nan in x; [1, 0, 2] in x
+x.item(-1); x.item(2); x.item((0, 2)); x.item(1, 1); x.item(np.int64(-6)); 2.0 in x; 5.0 in x; np.nan in x; [1, 0, 2] in x; 'a' in x; None in x
 np.unique(x); np.unique(x, return_counts=True)[1]; np.unique(x, equal_nan=False); np.atleast_3d(x); np.trace(x, 1)
 x.min(axis=0, initial=5.0); x[:0].min(axis=0, initial=5.0); x[:0].max(initial=-1.0); x[:, :0].max(axis=1, initial=2)
 np.var(x, correction=1); np.var(x, axis=1, ddof=1); np.std(x, correction=2); x.std(0, ddof=1); np.mean(x, dtype='f4')"""
