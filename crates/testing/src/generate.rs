@@ -319,7 +319,7 @@ impl<'r> Generator<'r> {
     fn leaf(&mut self) -> String {
         if self.flavour == Flavour::Arithmetic {
             match self.random.below(16) {
-                0 if self.is_complex() => return format!("{}j", 1 + self.random.below(3)),
+                0 if self.is_complex() => return self.complex_constant(),
                 0 => return (1 + self.random.below(3)).to_string(),
                 1 => return (*self.random.pick(&self.vars.clone())).to_owned(),
                 _ => {}
@@ -349,6 +349,20 @@ impl<'r> Generator<'r> {
         let operand = self.operand(name, dims);
         self.operands.push(operand);
         access(name, &text)
+    }
+
+    /// A complex constant, perhaps one whose imaginary part is 0, or a real function of one.
+    fn complex_constant(&mut self) -> String {
+        let c = format!("{}j", 1 + self.random.below(3));
+        match self.random.below(8) {
+            0 => format!("square({c})"),
+            1 => format!("square(square({c}))"),
+            2 => format!("({c} * {c})"),
+            3 => format!("({c} - {c})"),
+            4 => format!("abs({c})"),
+            5 => format!("({c} == {c})"),
+            _ => c,
+        }
     }
 
     /// Whether tensors over these variables and one more are small enough to try every element.

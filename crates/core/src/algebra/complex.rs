@@ -25,13 +25,21 @@ pub(super) fn unary(op: UnaryOp, z: Scalar) -> Scalar {
     }
 }
 
-/// An operator of complex numbers of one type; comparisons give `Bool`. One that only real numbers
-/// have is that of the real parts.
+/// An operator of numbers of one type, of which one may be real; comparisons give `Bool`. One that only
+/// real numbers have is that of the real parts.
 pub(super) fn binary(op: BinaryOp, a: Scalar, b: Scalar) -> Scalar {
     let ([x, y], [c, d]) = (a.parts(), b.parts());
     let part = |x, y| eval::binary(op, x, y);
     let same = |x, y| eval::binary(BinaryOp::Eq, x, y) == Scalar::Bool(true);
     match op {
+        // Real operands have no imaginary part, not one that is 0: infinity times 1j is no NaN.
+        BinaryOp::Add if !a.is_complex() => Scalar::complex(part(x, c), d),
+        BinaryOp::Sub if !a.is_complex() => {
+            Scalar::complex(part(x, c), eval::unary(UnaryOp::Neg, d))
+        }
+        BinaryOp::Mul if !a.is_complex() => Scalar::complex(part(x, c), part(x, d)),
+        BinaryOp::Add | BinaryOp::Sub if !b.is_complex() => Scalar::complex(part(x, c), y),
+        BinaryOp::Mul | BinaryOp::Div if !b.is_complex() => Scalar::complex(part(x, c), part(y, c)),
         BinaryOp::Add | BinaryOp::Sub => Scalar::complex(part(x, c), part(y, d)),
         BinaryOp::Mul => product(a, b),
         BinaryOp::Div => {

@@ -16,7 +16,7 @@ pub fn unary(op: UnaryOp, x: Scalar) -> Scalar {
     }
 }
 
-/// The value of an operator of two operands of one register type; comparisons of numbers give
+/// The value of an operator of two operands of one register type, real or complex; comparisons of numbers give
 /// `Bool`, everything else the operands' type. `op` is not a user operator.
 pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
     match (x, y) {
@@ -37,7 +37,7 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
             Some(truth) => Scalar::Bool(truth),
             None => Scalar::F64(binary_f64(op, x, y)),
         },
-        (x, y) if x.is_complex() => complex::binary(op, x, y.computed(x.datatype())),
+        (x, y) if x.is_complex() || y.is_complex() => complex::binary(op, x, y),
         (x, y) => binary(op, x, y.convert(x.register())),
     }
 }

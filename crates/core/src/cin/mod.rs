@@ -366,11 +366,11 @@ impl Program {
         &self.tensors[kernel.result].name
     }
 
-    /// Whether a value has no imaginary part by its form.
+    /// Whether a value is real by its form: a complex constant is complex whatever its imaginary part is.
     pub fn is_real(&self, value: &Expr) -> bool {
         let real = |e: &Expr| self.is_real(e);
         match value {
-            Expr::Literal(c) => !c.is_complex() || c.parts()[1].is_zero(),
+            Expr::Literal(c) => !c.is_complex(),
             Expr::Access(a) => !self.storage(a.tensor).datatype.is_complex(),
             Expr::Index(_) | Expr::Param(_) => true,
             Expr::Unary(UnaryOp::Abs | UnaryOp::Real | UnaryOp::Imag | UnaryOp::Not, _) => true,

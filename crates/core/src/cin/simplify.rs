@@ -30,9 +30,20 @@ impl Facts<'_> {
         self.compute.register()
     }
 
-    /// The fill value of a tensor in the compute type.
+    /// A constant in the compute type, or in that of its parts if it is real.
+    pub fn typed(&self, c: Scalar) -> Scalar {
+        c.computed(if c.is_complex() { self.compute } else { self.compute.part() })
+    }
+
+    /// A constant to which an expression was folded: real if the expression is real by its form.
+    fn folded(&self, e: &Expr, c: Scalar) -> Expr {
+        let is_real = self.program.is_real(e);
+        Expr::Literal(c.computed(if is_real { self.compute.part() } else { self.compute }))
+    }
+
+    /// The fill value of a tensor in the compute type, or in that of its parts.
     pub fn fill(&self, tensor: TensorId) -> Scalar {
-        self.program.storage(tensor).fill.computed(self.compute)
+        self.typed(self.program.storage(tensor).fill)
     }
 
     /// The statement where the accesses that `absent` picks have their fill values, or no entry if
@@ -104,7 +115,7 @@ impl Facts<'_> {
     fn where_stmt(&self, consumer: Stmt, producer: Stmt) -> Option<Stmt> {
         let temporary = written(&producer);
         let register = match self.program.tensors[temporary].role {
-            Role::Register(initial) => Some(initial.computed(self.compute)),
+            Role::Register(initial) => Some(self.typed(initial)),
             _ => None,
         };
         let constant = match self.stmt(producer).filter(|producer| !self.opens(producer)) {
@@ -212,54 +223,59 @@ impl Facts<'_> {
     pub fn expr(&self, e: Expr) -> Expr {
         let e = e.map_children(&mut |child| self.expr(child));
         match e {
-            Expr::Literal(c) => Expr::Literal(c.computed(self.compute)),
-            Expr::Unary(op, a) => match *a {
-                Expr::Literal(c) => Expr::Literal(eval::unary(op, c).computed(self.compute)),
-                a => Expr::Unary(op, Box::new(a)),
+            Expr::Literal(c) => Expr::Literal(self.typed(c)),
+            Expr::Unary(op, ref a) => match **a {
+                Expr::Literal(c) => self.folded(&e, eval::unary(op, c)),
+                _ => e,
             },
             Expr::UserUnary(op, a) => match *a {
                 Expr::Literal(c) => self.inline(op, &[c]),
                 a => Expr::UserUnary(op, Box::new(a)),
             },
-            Expr::Binary(op, a, b) => self.binary(op, *a, *b),
-            Expr::Reduce { op, vars, body } => match *body {
-                Expr::Literal(c) if same(self.program.identity(op, self.compute), c) => {
-                    Expr::Literal(c)
-                }
-                body => Expr::Reduce { op, vars, body: Box::new(body) },
+            Expr::Binary(op, ref a, ref b) => match self.constant(op, a, b) {
+                Some(c) => self.folded(&e, c),
+                None => self.with_identity(e),
             },
-            Expr::Choose { within, then, otherwise } => match (*then, *otherwise) {
-                (Expr::Literal(a), Expr::Literal(b)) if a.same_value(b) => Expr::Literal(a),
-                (then, otherwise) => {
-                    Expr::Choose { within, then: Box::new(then), otherwise: Box::new(otherwise) }
+            Expr::Reduce { op, ref body, .. } => match **body {
+                Expr::Literal(c) if same(self.program.identity(op, self.compute), c) => {
+                    self.folded(&e, c)
                 }
+                _ => e,
+            },
+            Expr::Choose { ref then, ref otherwise, .. } => match (&**then, &**otherwise) {
+                (Expr::Literal(a), Expr::Literal(b)) if a.same_value(*b) => self.folded(&e, *a),
+                _ => e,
             },
             other => other,
         }
     }
 
-    fn binary(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
-        match (&a, &b) {
-            (Expr::Literal(x), Expr::Literal(y)) => match op {
-                BinaryOp::User(id) => self.inline(id, &[*x, *y]),
-                // What is absent is 0 beside anything else that is absent, too: infinity or NaN.
-                BinaryOp::Mul if x.is_zero() && !y.is_zero() => Expr::Literal(*x),
-                BinaryOp::Mul if y.is_zero() && !x.is_zero() => Expr::Literal(*y),
-                _ => Expr::Literal(eval::binary(op, *x, *y).computed(self.compute)),
+    /// The constant that an operator gives for simplified operands, if that is one.
+    fn constant(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
+        let (Expr::Literal(x), Expr::Literal(y)) = (a, b) else {
+            return self.annihilated(op, a, b);
+        };
+        match op {
+            BinaryOp::User(id) => match self.inline(id, &[*x, *y]) {
+                Expr::Literal(c) => Some(c),
+                _ => None,
             },
-            _ => match self.annihilated(op, &a, &b) {
-                Some(c) => Expr::Literal(c),
-                None => self.with_identity(op, a, b),
-            },
+            // What is absent is 0 beside anything else that is absent, too: infinity or NaN.
+            BinaryOp::Mul if x.is_zero() && !y.is_zero() => Some(*x),
+            BinaryOp::Mul if y.is_zero() && !x.is_zero() => Some(*y),
+            _ => Some(eval::binary(op, *x, *y)),
         }
     }
 
-    /// The side that an operator leaves as it is, beside a constant.
-    fn with_identity(&self, op: BinaryOp, a: Expr, b: Expr) -> Expr {
-        match (&a, &b) {
-            (Expr::Literal(x), _) if same(self.left_identity(op), *x) => b,
-            (_, Expr::Literal(y)) if same(self.right_identity(op), *y) => a,
-            _ => Expr::Binary(op, Box::new(a), Box::new(b)),
+    /// The operand that an operator leaves unchanged beside its identity, or the whole value.
+    fn with_identity(&self, e: Expr) -> Expr {
+        match e {
+            Expr::Binary(op, a, b) => match (*a, *b) {
+                (Expr::Literal(x), b) if same(self.left_identity(op), x) => b,
+                (a, Expr::Literal(y)) if same(self.right_identity(op), y) => a,
+                (a, b) => Expr::Binary(op, Box::new(a), Box::new(b)),
+            },
+            e => e,
         }
     }
 
@@ -274,8 +290,7 @@ impl Facts<'_> {
         let [a, b] = [a, b].map(|side| self.expr_without(side, &|_| true));
         match (&a, &b) {
             (Expr::Literal(_), Expr::Literal(_)) => {
-                let absent = self.binary(op, a, b);
-                matches!(absent, Expr::Literal(found) if found.same_value(c)).then_some(c)
+                self.constant(op, &a, &b).filter(|found| found.same_value(c))
             }
             _ => Some(c),
         }

@@ -182,15 +182,14 @@ impl Scalar {
         }
     }
 
-    /// Equal as numbers of one type, with every NaN equal and `-0 == 0`.
+    /// Equal as numbers of one type or its complex one, with every NaN equal and `-0 == 0`.
     pub fn same_value(self, other: Scalar) -> bool {
         match (self, other) {
             (Scalar::Bool(a), Scalar::Bool(b)) => a == b,
             (Scalar::I64(a), Scalar::I64(b)) => a == b,
             (Scalar::U64(a), Scalar::U64(b)) => a == b,
-            (a, b) if a.is_complex() && b.is_complex() => {
-                let parts = a.parts().into_iter().zip(b.parts());
-                a.datatype() == b.datatype() && parts.into_iter().all(|(a, b)| a.same_value(b))
+            (a, b) if a.is_complex() || b.is_complex() => {
+                a.parts().into_iter().zip(b.parts()).all(|(a, b)| a.same_value(b))
             }
             (Scalar::F32(a), Scalar::F32(b)) => a == b || (a.is_nan() && b.is_nan()),
             (Scalar::F64(a), Scalar::F64(b)) => a == b || (a.is_nan() && b.is_nan()),

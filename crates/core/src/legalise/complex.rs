@@ -7,7 +7,6 @@
 //!   = help: take abs(..), real(..) or imag(..) of them
 //! ```
 
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Program;
 use crate::datatype::DataType;
 use crate::diagnostic::{Code, Diagnostic};
@@ -23,15 +22,14 @@ pub(super) fn check_operators(
     Check { program, source, statement }.value(value)
 }
 
-/// Refuses complex values of real results.
+/// Refuses complex values of real results: `given` is the type of the value.
 pub(super) fn check_result(
-    program: &Program,
     source: &notation::Program,
     statement: &Statement,
-    value: &Expr,
+    given: DataType,
     datatype: DataType,
 ) -> Result<(), Diagnostic> {
-    if datatype.is_complex() || datatype == DataType::Bool || program.is_real(value) {
+    if datatype.is_complex() || datatype == DataType::Bool || !given.is_complex() {
         return Ok(());
     }
     let name = &source.tensors[statement.result.tensor].name;
@@ -52,17 +50,21 @@ impl Check<'_> {
         for child in e.children() {
             self.value(child)?;
         }
-        let name = match e {
-            Expr::Unary(op, _) if !op.is_complex() => op.name(),
-            Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
-                &self.program.operators[*op].name
-            }
-            Expr::Binary(op, ..) if !op.is_complex() => op.name(),
-            Expr::Reduce { op: ReduceOp::User(op), .. } => &self.program.operators[*op].name,
-            Expr::Reduce { op, .. } if !op.binary().is_complex() => op.name(),
+        let user = e.user_op().map(|op| &self.program.operators[op]);
+        if let Some(operator) = user {
+            self.value(&operator.body)?;
+        }
+        let name = match (e, user) {
+            (_, Some(operator)) => &operator.name,
+            (Expr::Unary(op, _), _) if !op.is_complex() => op.name(),
+            (Expr::Binary(op, ..), _) if !op.is_complex() => op.name(),
+            (Expr::Reduce { op, .. }, _) if !op.binary().is_complex() => op.name(),
             _ => return Ok(()),
         };
-        match e.children().into_iter().find(|child| !self.program.is_real(child)) {
+        // An operator that gives complex numbers for real ones cannot combine them once more.
+        let combined = user.filter(|_| matches!(e, Expr::Reduce { .. })).map(|o| &o.body);
+        let mut operands = e.children().into_iter().chain(combined);
+        match operands.find(|operand| !self.program.is_real(operand)) {
             Some(operand) => Err(self.refusal(name, operand)),
             None => Ok(()),
         }

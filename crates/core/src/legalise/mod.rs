@@ -143,8 +143,10 @@ impl Legaliser<'_> {
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let compute = types::compute_type(&self.program, &value, wanted);
-        let value = self.facts(compute).expr(types::decided(value, compute));
+        // Types follow from the operands' types: folded, a value may have another.
         complex::check_operators(&self.program, source, statement, &value)?;
+        let is_real = self.program.is_real(&value);
+        let value = self.facts(compute).expr(types::decided(value, compute));
         let fill = spec.and_then(|s| s.fill);
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, wanted, fill),
@@ -154,8 +156,10 @@ impl Legaliser<'_> {
             }
         };
         let slices::Written { vars, value, compute, fill } = written;
-        let datatype = wanted.unwrap_or(types::value_type(&self.program, &value, compute));
-        complex::check_result(&self.program, source, statement, &value, datatype)?;
+        let given =
+            if is_real { types::value_type(&self.program, &value, compute) } else { compute };
+        let datatype = wanted.unwrap_or(given);
+        complex::check_result(source, statement, given, datatype)?;
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
         let filled = |inferred| fill.map_or(inferred, |fill| fill.stored(datatype));

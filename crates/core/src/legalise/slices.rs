@@ -133,9 +133,10 @@ impl Legaliser<'_> {
             Some(old) => (old, fill),
             None => {
                 let value = Expr::Access(part.clone());
-                let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or(compute));
+                let own = || types::value_type(&self.program, &value, compute);
+                let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or_else(own));
                 let fill = fill.unwrap_or_else(inferred);
-                (Expr::Literal(fill.computed(compute)), Some(fill))
+                (Expr::Literal(self.facts(compute).typed(fill)), Some(fill))
             }
         };
         let then = Box::new(Expr::Access(placed(part, &within)));

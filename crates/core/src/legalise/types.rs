@@ -4,7 +4,7 @@
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 
-use crate::algebra::{BinaryOp, UnaryOp, eval};
+use crate::algebra::{UnaryOp, eval};
 use crate::cin::Program;
 use crate::datatype::{DataType, Scalar};
 use crate::notation::Expr;
@@ -14,16 +14,19 @@ pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataT
     let mut operands: Option<DataType> = None;
     let (mut fraction, mut imaginary, mut counts) = (false, false, false);
     let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
-    value.walk(&mut |e| match e {
+    let mut meet_all = |e: &Expr| match e {
         Expr::Access(a) => meet(program.storage(a.tensor).datatype),
         // No other integer is so large.
         Expr::Literal(Scalar::U64(_)) => meet(DataType::U64),
         Expr::Literal(c) if c.is_complex() => imaginary = true,
         Expr::Literal(c @ Scalar::I64(_)) if !DataType::Bool.holds(*c) => counts = true,
-        Expr::UserUnary(op, _) | Expr::Binary(BinaryOp::User(op), ..) => {
-            program.operators[*op].body.walk(&mut |e| fraction |= needs_float(e));
-        }
         e => fraction |= needs_float(e),
+    };
+    value.walk(&mut |e| {
+        meet_all(e);
+        if let Some(op) = e.user_op() {
+            program.operators[op].body.walk(&mut meet_all);
+        }
     });
     let operands = match operands {
         Some(DataType::Bool) if counts => Some(DataType::I64),

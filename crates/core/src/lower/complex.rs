@@ -83,9 +83,8 @@ impl From<Expr> for Value {
 impl Value {
     /// A constant.
     pub(super) fn constant(c: Scalar) -> Value {
-        let [re, im] = c.parts();
-        let is_real = im == Scalar::F64(0.0).convert(im.register());
-        Value { re: Expr::Const(re), im: (!is_real).then_some(Expr::Const(im)) }
+        let [re, im] = c.parts().map(Expr::Const);
+        Value { re, im: c.is_complex().then_some(im) }
     }
 
     fn parts(self) -> Vec<Expr> {

@@ -38,7 +38,7 @@ impl Lowerer<'_> {
     ) -> Value {
         let register = self.facts.register();
         match e {
-            notation::Expr::Literal(c) => Value::constant(c.computed(self.facts.compute)),
+            notation::Expr::Literal(c) => Value::constant(self.facts.typed(*c)),
             notation::Expr::Access(access) if access.indices.is_empty() => {
                 self.register(access.tensor).value()
             }

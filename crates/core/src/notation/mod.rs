@@ -230,6 +230,16 @@ impl Expr {
         }
     }
 
+    /// The user operator that the expression applies or reduces with.
+    pub fn user_op(&self) -> Option<UserOp> {
+        match *self {
+            Expr::UserUnary(op, _)
+            | Expr::Binary(BinaryOp::User(op), ..)
+            | Expr::Reduce { op: ReduceOp::User(op), .. } => Some(op),
+            _ => None,
+        }
+    }
+
     /// Calls `f` on this expression and everything in it, outermost first.
     pub fn walk<'e>(&'e self, f: &mut impl FnMut(&'e Expr)) {
         f(self);
