@@ -10,6 +10,7 @@
 use crate::format::{Format, LevelMap};
 use crate::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
 /// Every derived variable of a program.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +22,12 @@ pub struct Derived {
     pub(super) relations: super::provenance::Relations,
     /// Blocks that a schedule made, and places in them.
     split: BTreeSet<IndexVar>,
+    /// What follows from what, once it was asked for and until there is another variable.
+    rules: OnceLock<Vec<Rule>>,
 }
+
+/// A variable that follows from others, and these.
+type Rule = (IndexVar, Vec<IndexVar>);
 
 /// What a variable stands for. The slots of each tensor are variables of their own.
 type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
@@ -58,7 +64,7 @@ impl Derived {
             loops.iter().enumerate().rev().map(|(at, &v)| (v, at + 1)).collect();
         loop {
             let mut settled = true;
-            for (follows, needed) in &rules {
+            for (follows, needed) in rules {
                 let latest = |d: usize, v| Some(d.max(*known.get(v)?));
                 let Some(latest) = needed.iter().try_fold(0, latest) else { continue };
                 if known.get(follows).is_none_or(|&depth| latest < depth) {
@@ -90,7 +96,16 @@ impl Derived {
     }
 
     /// Each variable that follows from others, with these.
-    fn rules(&self) -> Vec<(IndexVar, Vec<IndexVar>)> {
+    fn rules(&self) -> &[Rule] {
+        self.rules.get_or_init(|| self.all_rules())
+    }
+
+    /// Forgets the rules, since there is another variable.
+    pub(super) fn changed(&mut self) {
+        self.rules.take();
+    }
+
+    fn all_rules(&self) -> Vec<Rule> {
         let mut rules = vec![];
         for (var, relation) in self.relations() {
             rules.push((var, relation.follows_from()));
@@ -192,6 +207,7 @@ impl Derived {
         (outer, inner): (&str, &str),
         names: &mut IdVec<IndexVar, String>,
     ) -> (IndexVar, IndexVar) {
+        self.changed();
         let mut block = |map: LevelMap<IndexVar>, name: &str| {
             let known = self.var(map);
             let var = known.unwrap_or_else(|| names.push(name.to_owned()));
@@ -230,6 +246,7 @@ impl Derived {
                 LevelMap::Diff { .. } => "d".to_owned(),
                 LevelMap::Slot(_) => "s".to_owned(),
             };
+            self.changed();
             let var = names.push(name);
             self.vars.insert(key, var);
             self.keys.insert(var, key);

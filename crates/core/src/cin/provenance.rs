@@ -138,6 +138,7 @@ impl Derived {
 
     /// Makes a variable stand for something.
     pub fn relate(&mut self, var: IndexVar, relation: Relation) {
+        self.changed();
         self.relations.insert(var, relation);
     }
 
@@ -163,6 +164,18 @@ impl Derived {
             at += 1;
         }
         found
+    }
+
+    /// How many times over a variable was made from others, noted in `known`.
+    pub fn generation(&self, var: IndexVar, known: &mut BTreeMap<IndexVar, usize>) -> usize {
+        if let Some(&generation) = known.get(&var) {
+            return generation;
+        }
+        let origins = self.origins(var);
+        let of = origins.into_iter().filter(|&origin| origin != var);
+        let generation = of.map(|origin| 1 + self.generation(origin, known)).max().unwrap_or(0);
+        known.insert(var, generation);
+        generation
     }
 
     /// The position variable that a variable was made from, if there is one.

@@ -74,6 +74,21 @@ pub fn assigns(s: &Stmt, var: Var) -> bool {
     here || s.blocks().flatten().any(|s| assigns(s, var))
 }
 
+/// How many statements a block has, those of its blocks included.
+pub fn count(block: &[Stmt]) -> usize {
+    block.iter().map(|s| 1 + s.blocks().map(count).sum::<usize>()).sum()
+}
+
+/// How many statements, operators and operands a block has.
+pub fn size(block: &[Stmt]) -> usize {
+    let mut size = 0;
+    for s in block {
+        s.exprs().for_each(|e| e.walk(&mut |_| size += 1));
+        size += 1 + s.blocks().map(self::size).sum::<usize>();
+    }
+    size
+}
+
 /// The variables that a block assigns, those of its loops included.
 pub fn assigned(block: &[Stmt], found: &mut Vec<Var>) {
     for s in block {

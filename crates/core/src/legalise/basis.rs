@@ -13,6 +13,9 @@ use crate::format::LevelMap;
 use crate::ids::IndexVar;
 use crate::notation::Access;
 
+/// How many sets of loops are weighed beside those over the variables of the notation.
+const MAX_BASES: usize = 8;
+
 impl Legaliser<'_> {
     /// The sets of loops worth considering, each in a first order.
     pub(super) fn bases(&self, task: &Task, accesses: &[Access]) -> Vec<Vec<IndexVar>> {
@@ -21,6 +24,9 @@ impl Legaliser<'_> {
         let result = (task.result, task.vars.as_slice());
         let uses = accesses.iter().map(|a| (a.tensor, a.indices.as_slice()));
         for (tensor, indices) in uses.chain([result]) {
+            if bases.len() >= MAX_BASES {
+                break;
+            }
             let format = &self.program.storage(tensor).format;
             let mapped = |l: &crate::format::LevelSpec| !matches!(l.map, LevelMap::Mode(_));
             let outer = indices.iter().all(|v| plain.contains(v));

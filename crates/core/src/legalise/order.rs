@@ -25,6 +25,9 @@ const MAX_CANDIDATES: usize = 150;
 /// A copy has an array over rows if there are no more rows than so many times its entries.
 const EMPTY_ROWS: u64 = 8;
 
+/// Up to so many variables all of these candidates are weighed.
+const FEW_VARS: usize = 8;
+
 /// How many operands of one kernel may be searched.
 const MAX_SEARCHED: usize = 2;
 
@@ -104,6 +107,10 @@ impl Legaliser<'_> {
         let against = accesses.iter().filter(against);
         let mut found = orders;
         for access in against {
+            // Of many variables, only so many orders are weighed in all.
+            if basis.len() > FEW_VARS && found.len() >= most_candidates(basis.len()) {
+                break;
+            }
             let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
             for order in topological(basis, &self.edges(&others, basis)) {
                 if !found.contains(&order) {
@@ -383,15 +390,20 @@ pub(super) fn distinct(value: &Expr) -> Vec<Access> {
 /// Orders that respect the edges, those nearest to the given one first.
 pub(super) fn topological(vars: &[IndexVar], edges: &[(IndexVar, IndexVar)]) -> Vec<Vec<IndexVar>> {
     let mut found = vec![];
-    extend(vars, edges, &mut vec![], &mut found);
+    extend(vars, edges, &mut vec![], (&mut found, most_candidates(vars.len())));
     found
+}
+
+/// How many orders of so many variables are weighed: fewer the longer each takes.
+fn most_candidates(vars: usize) -> usize {
+    (MAX_CANDIDATES * FEW_VARS / vars.max(FEW_VARS)).max(1)
 }
 
 fn extend(
     vars: &[IndexVar],
     edges: &[(IndexVar, IndexVar)],
     chosen: &mut Vec<IndexVar>,
-    found: &mut Vec<Vec<IndexVar>>,
+    (found, most): (&mut Vec<Vec<IndexVar>>, usize),
 ) {
     if chosen.len() == vars.len() {
         found.push(chosen.clone());
@@ -399,9 +411,9 @@ fn extend(
     }
     for &v in vars {
         let ready = edges.iter().all(|(from, to)| *to != v || chosen.contains(from));
-        if ready && !chosen.contains(&v) && found.len() < MAX_CANDIDATES {
+        if ready && !chosen.contains(&v) && found.len() < most {
             chosen.push(v);
-            extend(vars, edges, chosen, found);
+            extend(vars, edges, chosen, (found, most));
             chosen.pop();
         }
     }

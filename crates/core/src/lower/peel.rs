@@ -11,6 +11,7 @@ use super::forall::Loop;
 use crate::algebra::BinaryOp;
 use crate::format::LevelMap;
 use crate::ir::build::{binary, int, lt, mul, sub};
+use crate::ir::flow::count;
 use crate::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
@@ -26,14 +27,18 @@ impl Lowerer<'_> {
     }
 }
 
+/// The most statements in a loop that has a copy for whole blocks: loops over blocks of blocks would
+/// double the code once each.
+const MOST_COPIED: usize = 100;
+
 /// The largest blocks whose loops have a copy for whole blocks, with a constant number of turns.
 const MOST_PEELED: u64 = 8;
 
 /// A loop over the places of a block in two copies: for whole blocks, and for what is left at the
-/// end of a tensor. A loop with more loops in it than those over places stays as it is.
+/// end of a tensor. A loop with more loops in it than those over places stays as it is, and so does a long one.
 pub(super) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
-    if !body.iter().all(is_short) {
+    if !body.iter().all(is_short) || count(&body) > MOST_COPIED {
         return Stmt::For { var, lo, hi, step, body };
     }
     let full = Stmt::For { var, lo: lo.clone(), hi: int(size), step, body: body.clone() };

@@ -69,6 +69,10 @@ fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     if let Some(Stmt::Update { array, index, .. }) = inlined(body).map(|(_, last)| last) {
         return combined(function, s, array, index);
     }
+    // No element is known to be stored back where an iteration may end early.
+    if body.iter().any(fails) {
+        return None;
+    }
     let (mut before, mut body, mut after) = (vec![], body.clone(), vec![]);
     for array in stored(&body) {
         let Some(elements) = Elements::of(function, array, *var, &body) else { continue };
@@ -84,13 +88,15 @@ fn kept(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     Some(vec![when(lt(lo.clone(), hi.clone()), [before, vec![nest], after].concat())])
 }
 
-/// The arrays that a block stores to, each once.
+/// The arrays that a block stores to, each once, but for those of statements that no element survives in a
+/// register.
 fn stored(block: &[Stmt]) -> Vec<Array> {
     let mut found = vec![];
     for s in block {
         let here = match s {
             Stmt::Store { array, .. } => vec![*array],
-            s => s.blocks().flat_map(stored).collect(),
+            Stmt::For { .. } | Stmt::If { .. } => s.blocks().flat_map(stored).collect(),
+            _ => vec![],
         };
         found.extend(here);
     }
