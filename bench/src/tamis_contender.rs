@@ -199,14 +199,14 @@ fn stored(a: &Csr, storage: Storage) -> Tensor {
 
 /// A matrix in any storage as CSR, without zeros, since blocks and diagonals are filled up with some.
 fn as_csr(tensor: &Tensor) -> Output {
-    let list = tensor.to_coordinates();
-    let tamis::Values::F64(vals) = &list.vals else { return Output::default() };
+    let list = tensor.to_coordinates().expect("room for a list");
+    let tamis::Values::F64(vals) = list.vals() else { return Output::default() };
     let mut entries: Vec<(u64, u64, f64)> = (0..vals.len())
-        .map(|n| (list.crds[0][n], list.crds[1][n], vals[n]))
+        .map(|n| (list.crds()[0][n], list.crds()[1][n], vals[n]))
         .filter(|(_, _, value)| *value != 0.0)
         .collect();
     entries.sort_by_key(|&(i, j, _)| (i, j));
-    let mut pos = vec![0; list.dims[0] as usize + 1];
+    let mut pos = vec![0; list.dims()[0] as usize + 1];
     entries.iter().for_each(|&(i, _, _)| pos[i as usize + 1] += 1);
     (1..pos.len()).for_each(|i| pos[i] += pos[i - 1]);
     let crd = entries.iter().map(|&(_, j, _)| j as i32).collect();

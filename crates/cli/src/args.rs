@@ -73,7 +73,8 @@ pub struct RunArgs {
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
-    /// The most memory for tensors, as in 500M or 8G: bytes, or times 1000 per letter K M G T
+    /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
+    /// letter K M G T; without it what is free
     #[arg(long, value_name = "SIZE")]
     pub memory_limit: Option<String>,
     /// Run so many times and report each
@@ -99,7 +100,8 @@ pub struct TensorArgs {
     /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
     #[arg(short = 'g', long = "generate", value_name = "T=DIMS:DENSITY[:SEED]")]
     pub generators: Vec<String>,
-    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20
+    /// The dimension of an index variable that no tensor fixes, or those of a tensor: A=10x20; also
+    /// of a .tns file without a line of dimensions
     #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
     pub dimensions: Vec<String>,
     /// The element type of tensors whose format does not say
@@ -152,6 +154,10 @@ pub struct ConvertArgs {
     /// places that it adds (blocks, diagonals, dense) are written as zeros
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
+    /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
+    /// letter K M G T; without it what is free
+    #[arg(long, value_name = "SIZE")]
+    pub memory_limit: Option<String>,
 }
 
 /// Describe a tensor file: what is measured of it, and the formats that suit it, best first

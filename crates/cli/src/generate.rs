@@ -1,7 +1,11 @@
 //! Random tensors from a text such as `1000x1000:0.01:7` or `dense`.
 
 use crate::failure::{Failure, invalid};
-use tamis::{Code, Coordinates, DataType, Diagnostic, Values, budget};
+use tamis::level::DENSE;
+use tamis::{
+    Buffer, Code, Coordinates, DataType, Diagnostic, Format, LevelData, Scalar, Storage, Tensor,
+    Values, budget,
+};
 
 /// What to fill a tensor with.
 #[derive(Clone, Debug, PartialEq)]
@@ -104,11 +108,46 @@ impl Generator {
         let bytes = 8.0 * drawn as f64 + (8 * dims.len() + value) as f64 * count as f64;
         budget::check(name, bytes, help)?;
         let list = self.draw(dims, datatype, count, size);
-        list.ok_or_else(|| budget::refusal(name, Some(bytes), help))
+        let (crds, vals) = list.ok_or_else(|| budget::refusal(name, Some(bytes), help))?;
+        Coordinates::new(dims.to_vec(), crds, vals)
+    }
+
+    /// The tensor itself, with the elements of [`Generator::fill`], if all are drawn in the order in
+    /// which they are stored.
+    pub fn stored(
+        &self,
+        name: &str,
+        dims: &[u64],
+        storage: &Storage,
+    ) -> Result<Option<Tensor>, Diagnostic> {
+        let in_order = Format::in_order(dims.iter().map(|_| DENSE));
+        if self.density != Density::Full || storage.format != in_order {
+            return Ok(None);
+        }
+        let datatype = storage.datatype;
+        let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
+        let Some(size) = size.and_then(|n| usize::try_from(n).ok()) else { return Ok(None) };
+        let bytes = size as f64 * datatype.size() as f64;
+        budget::check(name, bytes, "choose smaller dimensions")?;
+        let mut random = Random::of_seed(self.seed);
+        let vals = Buffer::generated(datatype, size, || match datatype {
+            _ if datatype.is_complex() => Scalar::C128([random.unit(), random.unit()]),
+            DataType::Bool => Scalar::I64(1),
+            _ if datatype.is_float() => Scalar::F64(random.unit()),
+            _ => Scalar::I64((1 + random.next() % 9) as i64),
+        })?;
+        let levels = vec![LevelData::default(); dims.len()];
+        Tensor::try_from_parts(dims.to_vec(), storage.clone(), levels, vals).map(Some)
     }
 
     /// So many entries of `size`; `None` where memory is too small.
-    fn draw(&self, dims: &[u64], datatype: DataType, count: u64, size: u64) -> Option<Coordinates> {
+    fn draw(
+        &self,
+        dims: &[u64],
+        datatype: DataType,
+        count: u64,
+        size: u64,
+    ) -> Option<(Vec<Vec<u64>>, Values)> {
         let mut random = Random::of_seed(self.seed);
         let places = match self.density {
             Density::Full => listed(0..size, size)?,
@@ -125,7 +164,7 @@ impl Generator {
             _ if datatype.is_float() => Values::F64(reals(Random::unit)?),
             _ => Values::F64(reals(|random| (1 + random.next() % 9) as f64)?),
         };
-        Some(Coordinates { dims: dims.to_vec(), crds: coordinates(&places, dims)?, vals })
+        Some((coordinates(&places, dims)?, vals))
     }
 }
 

@@ -5,24 +5,28 @@ use crate::failure::Failure;
 use crate::progress;
 use crate::recommend::{self, Measures};
 use std::io::Write;
-use tamis::Values;
+use tamis::{Values, budget};
+use tamis_io::ReadOptions;
 
 /// Runs the command.
 pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
-    let file = progress::read(&args.file)?;
+    tamis::threads::set(None)?;
+    let file = progress::read(&args.file, &ReadOptions::default())?;
     let list = &file.coordinates;
+    let bytes = Measures::bytes(list);
+    budget::check("what is measured of the file", bytes, "measure a part of it")?;
     let measures = Measures::of(list);
-    let dims: Vec<String> = list.dims.iter().map(u64::to_string).collect();
-    writeln!(out, "order       {}", list.dims.len())?;
+    let dims: Vec<String> = list.dims().iter().map(u64::to_string).collect();
+    writeln!(out, "order       {}", list.dims().len())?;
     writeln!(
         out,
         "dimensions  {}",
         if dims.is_empty() { "none (a scalar)".to_owned() } else { dims.join(" x ") }
     )?;
-    writeln!(out, "nonzeros    {}", list.vals.len())?;
+    writeln!(out, "nonzeros    {}", list.vals().len())?;
     writeln!(out, "density     {:.3e}", measures.density)?;
     writeln!(out, "stored as   {:?}, {:?}", file.header.field, file.header.symmetry)?;
-    let zeros = zeros(&list.vals);
+    let zeros = zeros(&list.vals());
     if zeros > 0 {
         writeln!(out, "zeros       {zeros} explicit")?;
     }

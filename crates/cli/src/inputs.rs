@@ -1,6 +1,7 @@
 //! Operands: from files, numbers and generators to tensors.
 
 use crate::args::TensorArgs;
+use crate::dimensions::{Dimensions, dimensions, known};
 use crate::failure::{Failure, assignment, invalid};
 use crate::generate::{Generator, Shape};
 use crate::progress;
@@ -8,10 +9,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
-    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, LARGEST_DIMENSION,
-    Scalar, Storage, Tensor, Values,
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
+    Tensor, Values,
 };
-use tamis_io::{File, FileFormat};
+use tamis_io::{File, FileFormat, ReadOptions};
 
 /// The element type of `--dtype`.
 pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
@@ -24,6 +25,17 @@ pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
             &format!("use one of {}", known.join(", ")),
         )
     })
+}
+
+/// Limits the memory that tensors and files take, if an option says so.
+pub fn limit_memory(text: Option<&str>) -> Result<(), Failure> {
+    let Some(text) = text else { return Ok(()) };
+    let size = tamis::size::bytes(text).filter(|&n| n > 0);
+    let size = size.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
+        invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8G")
+    })?;
+    tamis::budget::set_limit(size);
+    Ok(())
 }
 
 /// The formats of `-f`, by tensor.
@@ -52,26 +64,37 @@ pub fn operands(
 ) -> Result<Vec<(String, Tensor)>, Failure> {
     let mut lists = files(program, args)?;
     let sizes = sizes(program, args, &lists)?;
+    let mut operands = BTreeMap::new();
     for text in &args.generators {
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
         let _generating = progress::stage(format!("generating {name}"));
-        let datatype = formats.get(&name).and_then(|s| s.datatype).or(dtype);
-        let list = generator.fill(&name, &dims, datatype.unwrap_or(DataType::F64))?;
-        let list = List { datatype: list.vals.datatype(), shape: generator.shape(), list };
-        if lists.insert(name.clone(), list).is_some() {
+        let given = formats.get(&name);
+        let datatype = given.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
+        let (entries, shape) = (generator.entries(&dims), generator.shape());
+        let about = About { dims: &dims, entries, datatype, shape };
+        // A list of all elements would take several times the memory.
+        let stored = generator.stored(&name, &dims, &about.storage(given, dtype)?)?;
+        let known = match stored {
+            Some(tensor) => operands.insert(name.clone(), tensor).is_some(),
+            None => {
+                let list = generator.fill(&name, &dims, datatype)?;
+                let list = List { datatype: list.vals().datatype(), shape, list };
+                lists.insert(name.clone(), list).is_some()
+            }
+        };
+        if known || (operands.contains_key(&name) && lists.contains_key(&name)) {
             return Err(twice("-g", &name));
         }
     }
-    check_all_given(program, &lists)?;
-    let mut operands = vec![];
+    check_all_given(program, &lists.keys().chain(operands.keys()).map(String::as_str).collect())?;
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
         let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum)
             .map_err(|d| of_operand(d, &name, &list.list, &storage))?;
-        operands.push((name, tensor));
+        operands.insert(name, tensor);
     }
-    Ok(operands)
+    Ok(operands.into_iter().collect())
 }
 
 /// What packing says, of an operand; where it is too large, with the format that takes least.
@@ -82,7 +105,7 @@ fn of_operand(
     storage: &Storage,
 ) -> Diagnostic {
     told.message = format!("{name}: {}", told.message);
-    let order = list.dims.len();
+    let order = list.dims().len();
     let sparse: &[&'static str] = match order {
         _ if told.code != Code::OutOfMemory => &[],
         0 => &[],
@@ -148,7 +171,7 @@ pub fn storages(
         known.longest.extend(longest.map(|n| (name.clone(), n)));
         let stored = if is_result(program, name) { &mut known.earlier } else { &mut known.formats };
         stored.insert(name.clone(), spec(storage));
-        known.dimensions.tensors.insert(name.clone(), list.list.dims.clone());
+        known.dimensions.tensors.insert(name.clone(), list.list.dims().to_vec());
     }
     for text in &args.generators {
         let Generated { name, dims, generator } = generated(program, text, &sizes)?;
@@ -190,15 +213,15 @@ impl List {
     /// Of text without types: floats or complex numbers, though the list may hold integers, to
     /// have them exact.
     fn of_text(list: Coordinates) -> List {
-        let is_complex = list.vals.datatype().is_complex();
+        let is_complex = list.vals().datatype().is_complex();
         let datatype = if is_complex { DataType::C128 } else { DataType::F64 };
         List { list, datatype, shape: Shape::Sparse }
     }
 
     fn about(&self) -> About<'_> {
         About {
-            dims: &self.list.dims,
-            entries: self.list.vals.len() as u64,
+            dims: &self.list.dims(),
+            entries: self.list.vals().len() as u64,
             datatype: self.datatype,
             shape: self.shape,
         }
@@ -208,10 +231,12 @@ impl List {
 /// The operands of `-i` by name.
 fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>, Failure> {
     let mut lists = BTreeMap::new();
+    let given = dimensions(program, &args.dimensions)?;
     for text in &args.inputs {
         let (name, file) = assignment("-i", text)?;
         let order = order_of(program, name)?;
-        if lists.insert(name.to_owned(), read(name, file, order)?).is_some() {
+        let list = read(name, file, order, known(program, name, order, &given))?;
+        if lists.insert(name.to_owned(), list).is_some() {
             return Err(twice("-i", name));
         }
     }
@@ -258,14 +283,13 @@ impl About<'_> {
         dtype: Option<DataType>,
     ) -> Result<Storage, Failure> {
         let order = self.dims.len();
-        let usual = match (self.shape, order) {
-            (Shape::Dense, _) | (_, 0 | 1) => "dense",
-            (_, 2) => "csr",
-            _ => "csf",
-        };
-        let spec = match spec {
-            Some(spec) => spec.clone(),
-            None => tamis::format::parse(usual, Some(order))?,
+        let spec = match (spec, self.shape) {
+            (Some(spec), _) => spec.clone(),
+            (None, Shape::Dense) => tamis::format::parse("dense", Some(order))?,
+            (None, Shape::Sparse) => {
+                let usual = tamis::usual_format(self.dims, self.entries);
+                tamis::format::parse(usual, Some(order))?
+            }
         };
         let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
         let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
@@ -276,8 +300,8 @@ impl About<'_> {
     }
 }
 
-/// A file, or a number for a scalar.
-fn read(name: &str, file: &str, order: usize) -> Result<List, Failure> {
+/// A file, or a number for a scalar; `known` are dimensions for a file without.
+fn read(name: &str, file: &str, order: usize, known: Vec<Option<u64>>) -> Result<List, Failure> {
     if order == 0
         && let Some(value) = Scalar::parse(file)
     {
@@ -287,37 +311,32 @@ fn read(name: &str, file: &str, order: usize) -> Result<List, Failure> {
             Scalar::U64(x) => Values::U64(vec![x]),
             real => Values::F64(vec![real.as_f64()]),
         };
-        return Ok(List::of_text(Coordinates { dims: vec![], crds: vec![], vals }));
+        return Ok(List::of_text(Coordinates::new(vec![], vec![], vals)?));
     }
-    let File { coordinates: mut list, header } = progress::read(Path::new(file))?;
+    let File { coordinates: list, header } =
+        progress::read(Path::new(file), &ReadOptions { dims: known })?;
+    let (mut dims, mut crds, vals) = list.into_parts();
     // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
-    while list.dims.len() > order && list.dims.last() == Some(&1) {
-        list.dims.pop();
-        list.crds.pop();
+    while dims.len() > order && dims.last() == Some(&1) {
+        dims.pop();
+        crds.pop();
     }
-    if list.dims.len() > order && list.dims.first() == Some(&1) {
-        list.dims.remove(0);
-        list.crds.remove(0);
+    if dims.len() > order && dims.first() == Some(&1) {
+        dims.remove(0);
+        crds.remove(0);
     }
-    if list.dims.len() != order {
+    if dims.len() != order {
         let message =
-            format!("{name} has order {order}, {file} holds a tensor of order {}", list.dims.len());
+            format!("{name} has order {order}, {file} holds a tensor of order {}", dims.len());
         return Err(Diagnostic::new(Code::OrderMismatch, message)
             .help("use one index variable per mode of the file")
             .into());
     }
+    let list = Coordinates::new(dims, crds, vals)?;
     Ok(match header.format {
         FileFormat::Frostt => List::of_text(list),
-        _ => List { datatype: list.vals.datatype(), list, shape: Shape::Sparse },
+        _ => List { datatype: list.vals().datatype(), list, shape: Shape::Sparse },
     })
-}
-
-/// Dimensions of index variables and of tensors.
-pub struct Dimensions {
-    /// Of index variables by name.
-    pub vars: BTreeMap<String, u64>,
-    /// Of tensors by name.
-    pub tensors: BTreeMap<String, Vec<u64>>,
 }
 
 /// Dimensions by files, explicit generators and `-d`.
@@ -327,7 +346,7 @@ fn sizes(
     lists: &BTreeMap<String, List>,
 ) -> Result<Dimensions, Failure> {
     let mut known: BTreeMap<String, Vec<u64>> =
-        lists.iter().map(|(name, list)| (name.clone(), list.list.dims.clone())).collect();
+        lists.iter().map(|(name, list)| (name.clone(), list.list.dims().to_vec())).collect();
     for text in &args.generators {
         let (name, what) = assignment("-g", text)?;
         if let Some(dims) = Generator::parse(&format!("-g {text}"), what)?.dims {
@@ -350,51 +369,6 @@ fn sizes(
         }
     }
     Ok(Dimensions { vars, tensors: known })
-}
-
-/// The dimensions of `-d`: `i=1000` of an index variable, `A=1000x20` of a tensor.
-pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Failure> {
-    let mut dims = Dimensions { vars: BTreeMap::new(), tensors: BTreeMap::new() };
-    for text in texts {
-        let (name, sizes) = assignment("-d", text)?;
-        match (program.var(name), program.tensor(name)) {
-            (Some(_), _) => drop(dims.vars.insert(name.to_owned(), size(text, name, sizes)?)),
-            (None, Some(tensor)) => {
-                let sizes = sizes.split('x').map(|s| size(text, name, s));
-                let sizes: Vec<u64> = sizes.collect::<Result<_, Failure>>()?;
-                let order = program.tensors[tensor].order;
-                if sizes.len() != order {
-                    let message =
-                        format!("{name} has order {order}, -d gives {} dimensions", sizes.len());
-                    return Err(Diagnostic::new(Code::OrderMismatch, message)
-                        .help("give one dimension per mode")
-                        .into());
-                }
-                dims.tensors.insert(name.to_owned(), sizes);
-            }
-            (None, None) => {
-                let message = format!("the expression has no index variable named {name}");
-                return Err(Diagnostic::new(Code::UnknownVariable, message)
-                    .help("name one of its index variables, or a tensor")
-                    .into());
-            }
-        }
-    }
-    Ok(dims)
-}
-
-/// One dimension of the option `-d text`.
-fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
-    let size: u64 = size.parse().map_err(|_| {
-        invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
-    })?;
-    if size > LARGEST_DIMENSION {
-        let message = format!("the dimension {size} of {name} is beyond 2^62 - 1");
-        return Err(Diagnostic::new(Code::DimensionTooLarge, message)
-            .help("choose a smaller one")
-            .into());
-    }
-    Ok(size)
 }
 
 /// The dimensions of a tensor from its index variables; those of a sliced mode do not follow.
@@ -420,12 +394,12 @@ fn inferred(program: &Program, name: &str, sizes: &Dimensions) -> Result<Vec<u64
 }
 
 /// Refuses operands without a value.
-fn check_all_given(program: &Program, lists: &BTreeMap<String, List>) -> Result<(), Failure> {
+fn check_all_given(program: &Program, given: &BTreeSet<&str>) -> Result<(), Failure> {
     let mut written = BTreeSet::new();
     for statement in &program.statements {
         for access in statement.value.accesses() {
             let name = &program.tensors[access.tensor].name;
-            if !lists.contains_key(name) && !written.contains(name) {
+            if !given.contains(name.as_str()) && !written.contains(name) {
                 let message = format!("{name} has neither a file nor a generator");
                 return Err(Diagnostic::new(Code::MissingInput, message)
                     .at(&program.source, access.span.clone())
@@ -435,11 +409,11 @@ fn check_all_given(program: &Program, lists: &BTreeMap<String, List>) -> Result<
         }
         written.insert(program.tensors[statement.result.tensor].name.clone());
     }
-    for name in lists.keys() {
+    for &name in given {
         let read = program.statements.iter().any(|s| {
-            s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == *name)
+            s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == name)
                 || ((s.accumulate.is_some() || s.result.is_sliced())
-                    && program.tensors[s.result.tensor].name == *name)
+                    && program.tensors[s.result.tensor].name == name)
         });
         if !read {
             let message = format!("{name} is given a value, but the expression only writes it");

@@ -3,6 +3,7 @@
 
 mod args;
 mod convert;
+mod dimensions;
 mod explain;
 mod failure;
 mod formats;
@@ -25,6 +26,7 @@ static ALLOCATOR: tamis::HugePages = tamis::HugePages;
 
 fn main() -> ExitCode {
     tamis::ending::on_signals();
+    tamis::end_with_diagnostic();
     let command = Cli::parse().command;
     let mut out = BufWriter::new(std::io::stdout().lock());
     let level = tamis::processor::level().map_err(Failure::from);

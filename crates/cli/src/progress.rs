@@ -16,7 +16,7 @@ use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 use tamis::Coordinates;
-use tamis_io::{File, FileError, Progress, WriteOptions};
+use tamis_io::{File, FileError, Progress, ReadOptions, WriteOptions};
 
 /// A stage is worth a line after this time.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -48,9 +48,9 @@ pub fn hide() {
 }
 
 /// Reads a file.
-pub fn read(path: &Path) -> Result<File, FileError> {
+pub fn read(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
     let _reading = begin(format!("reading {}", short(path)), true);
-    tamis_io::read(path)
+    tamis_io::read_with(path, options)
 }
 
 /// Writes a file.
@@ -76,7 +76,8 @@ fn begin(what: String, is_file: bool) -> Stage {
     static DRAWS: Once = Once::new();
     if !HIDDEN.load(Relaxed) && std::io::stderr().is_terminal() {
         *current() = Some(Current { what, since: Instant::now(), is_file, drawn: false });
-        DRAWS.call_once(|| drop(thread::spawn(draw)));
+        // Without a thread nothing is drawn, which is no reason to stop.
+        DRAWS.call_once(|| drop(thread::Builder::new().spawn(draw)));
     }
     Stage(())
 }

@@ -46,13 +46,21 @@ struct Matrix {
 impl Measures {
     /// Those of a list.
     pub fn of(list: &Coordinates) -> Measures {
-        let size = list.dims.iter().map(|&d| d as f64).product::<f64>();
+        let size = list.dims().iter().map(|&d| d as f64).product::<f64>();
         let places = places(list);
         let density = if size > 0.0 { places as f64 / size } else { 0.0 };
-        let duplicates = list.vals.len() - places;
-        let modes = list.crds.iter().zip(&list.dims).map(|(crds, &d)| Mode::of(crds, d)).collect();
-        let matrix = (list.dims.len() == 2).then(|| Matrix::of(list));
+        let duplicates = list.vals().len() - places;
+        let modes =
+            list.crds().iter().zip(list.dims()).map(|(crds, &d)| Mode::of(crds, d)).collect();
+        let matrix = (list.dims().len() == 2).then(|| Matrix::of(list));
         Measures { density, duplicates, modes, matrix }
+    }
+
+    /// No less than the bytes that it takes to measure a list.
+    pub fn bytes(list: &Coordinates) -> f64 {
+        // Places of entries, those of a mode with their counts, and of blocks beside all pairs.
+        const PLACES: f64 = 48.0;
+        PLACES * list.vals().len() as f64
     }
 
     /// Prints them, a line each.
@@ -123,8 +131,8 @@ impl Mode {
 
 impl Matrix {
     fn of(list: &Coordinates) -> Matrix {
-        let (rows, columns) = (list.dims[0], list.dims[1]);
-        let pairs = || list.crds[0].iter().copied().zip(list.crds[1].iter().copied());
+        let (rows, columns) = (list.dims()[0], list.dims()[1]);
+        let pairs = || list.crds()[0].iter().copied().zip(list.crds()[1].iter().copied());
         let entries = distinct(pairs().collect());
         let diagonals = distinct(pairs().map(|(r, c)| c as i64 - r as i64).collect());
         let length = |d: &i64| match *d {
@@ -148,8 +156,8 @@ impl Matrix {
 
 /// How many different coordinates the entries have.
 fn places(list: &Coordinates) -> usize {
-    let mut order: Vec<usize> = (0..list.vals.len()).collect();
-    let at = |n: usize| list.crds.iter().map(move |crds| crds[n]);
+    let mut order: Vec<usize> = (0..list.vals().len()).collect();
+    let at = |n: usize| list.crds().iter().map(move |crds| crds[n]);
     order.sort_unstable_by(|&a, &b| at(a).cmp(at(b)));
     order.chunk_by(|&a, &b| at(a).eq(at(b))).count()
 }
@@ -175,7 +183,7 @@ struct Candidate {
 /// Prints the formats for a list, best first.
 pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Result<(), Failure> {
     let mut candidates = vec![];
-    for format in formats(list.dims.len()) {
+    for format in formats(list.dims().len()) {
         let storage = storage(list, &format)?;
         if let Some(bytes) = tamis::footprint(list, &storage) {
             let cost = bytes as f64 * weight(&format);
@@ -223,9 +231,9 @@ fn weight(format: &str) -> f64 {
 
 /// A storage of the file's values, as wide as they need.
 pub fn storage(list: &Coordinates, format: &str) -> Result<Storage, Failure> {
-    let spec = tamis::format::parse(format, Some(list.dims.len()))?;
-    let mut storage = spec.resolve(list.vals.datatype())?;
-    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    let spec = tamis::format::parse(format, Some(list.dims().len()))?;
+    let mut storage = spec.resolve(list.vals().datatype())?;
+    let largest = list.dims().iter().copied().max().unwrap_or(0).max(list.vals().len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
     Ok(storage)

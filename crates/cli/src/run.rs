@@ -6,9 +6,7 @@ use crate::{inputs, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
-use tamis::{
-    Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned, Values,
-};
+use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned};
 
 /// Runs the command.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -17,9 +15,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let backend = backend(&args.backend)?;
     let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
-    if let Some(limit) = &args.memory_limit {
-        tamis::budget::set_limit(bytes(limit)?);
-    }
+    inputs::limit_memory(args.memory_limit.as_deref())?;
     if args.time == 0 {
         return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
     }
@@ -30,7 +26,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let outputs = outputs(&program, args)?;
     let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
-    let dimensions = inputs::dimensions(&program, &args.tensors.dimensions)?;
+    let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
     let mut options = Options {
         results: formats
             .into_iter()
@@ -119,24 +115,16 @@ fn show(out: &mut dyn Write, tuned: &Tuned) -> io::Result<()> {
 
 /// What a file holds of a tensor: the stored entries, or all of them where the fill value is not
 /// what files leave out.
-fn entries(tensor: &Tensor) -> Result<Coordinates, Failure> {
+fn entries(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
     if tensor.storage().fill.is_zero() {
-        return Ok(tensor.to_coordinates());
+        return tensor.to_coordinates();
     }
     let mut spec = tamis::format::parse("dense", Some(tensor.dims().len()))?;
     spec.datatype = Some(tensor.storage().datatype);
     spec.fill = Some(tensor.storage().fill);
     let storage = spec.resolve(tensor.storage().datatype)?;
-    let dense = tamis::pack(&tensor.to_coordinates(), &storage, tamis::Duplicates::Refuse)?;
-    Ok(dense.to_coordinates())
-}
-
-/// A number of bytes, or of thousands, millions, .. of them.
-fn bytes(text: &str) -> Result<usize, Failure> {
-    let size = tamis::size::bytes(text).filter(|&n| n > 0);
-    size.and_then(|n| usize::try_from(n).ok()).ok_or_else(|| {
-        invalid(&format!("--memory-limit {text}"), "this is no size", "write it as 500M or 8G")
-    })
+    let dense = tamis::pack(&tensor.to_coordinates()?, &storage, tamis::Duplicates::Refuse)?;
+    dense.to_coordinates()
 }
 
 struct Report {
@@ -177,7 +165,7 @@ impl Report {
             writeln!(out, "{name}: {dims}, {} stored, {}", tensor.nnz(), tensor.storage())?;
             match outputs.iter().find(|(n, _)| n == name) {
                 Some((_, path)) => writeln!(out, "  written to {}", path.display())?,
-                None => print_entries(out, &tensor.to_coordinates())?,
+                None => print_entries(out, tensor)?,
             }
         }
         let mut sorted = self.seconds.clone();
@@ -195,26 +183,24 @@ impl Report {
     }
 }
 
-/// The first entries of a list.
-fn print_entries(out: &mut dyn Write, list: &Coordinates) -> io::Result<()> {
+/// The first entries of a tensor, read where they are.
+fn print_entries(out: &mut dyn Write, tensor: &Tensor) -> io::Result<()> {
     const SHOWN: usize = 8;
-    let shown = list.vals.len().min(SHOWN);
-    for n in 0..shown {
-        let place: Vec<String> = list.crds.iter().map(|c| c[n].to_string()).collect();
+    let (stored, first) = (tensor.nnz(), tensor.first_entries(SHOWN));
+    for (place, value) in &first {
+        let place: Vec<String> = place.iter().map(u64::to_string).collect();
         match place.is_empty() {
-            true => writeln!(out, "  {}", list.vals.get(n))?,
-            false => writeln!(out, "  ({}) {}", place.join(","), list.vals.get(n))?,
+            true => writeln!(out, "  {value}")?,
+            false => writeln!(out, "  ({}) {value}", place.join(","))?,
         }
     }
-    if list.vals.len() > shown {
-        writeln!(out, "  .. {} more", list.vals.len() - shown)?;
+    if stored > first.len() {
+        writeln!(out, "  .. {} more", stored - first.len())?;
     }
-    if let Values::F64(v) = &list.vals
-        && v.len() > 1
-    {
-        writeln!(out, "  sum {}", v.iter().sum::<f64>())?;
+    match tensor.sum_of_floats() {
+        Some(sum) if stored > 1 => writeln!(out, "  sum {sum}"),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 fn outputs(

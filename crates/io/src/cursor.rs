@@ -1,11 +1,10 @@
-//! A place in the text of a file, and the steps that all readers take from it.
+//! A place in a chunk of a file's text, and the steps that all readers take from it.
 //!
 //! Fields are separated by spaces or tabs; a carriage return counts as a blank, so lines may end
 //! in either way. Every step that fails names the byte where it failed.
 
 use crate::error::{FileErrorCode, Flaw, Parsed, counted};
 use crate::number;
-use crate::progress;
 use std::fmt;
 
 /// The largest dimension or coordinate that any reader takes.
@@ -53,14 +52,14 @@ impl Item {
 pub(crate) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
-    /// Where progress is told of next.
-    tells: usize,
+    /// How many lines of the file end before this place.
+    lines: u64,
 }
 
 impl<'a> Cursor<'a> {
-    pub fn new(text: &'a [u8]) -> Cursor<'a> {
-        progress::begin(Some(text.len()));
-        Cursor { text, at: 0, tells: progress::STEP }
+    /// At a byte of a text, before which so many lines of the file end.
+    pub fn new(text: &'a [u8], at: usize, lines: u64) -> Cursor<'a> {
+        Cursor { text, at, lines }
     }
 
     /// The byte offset.
@@ -68,19 +67,14 @@ impl<'a> Cursor<'a> {
         self.at
     }
 
+    /// The number of the line, from 1.
+    pub fn line(&self) -> u64 {
+        self.lines + 1
+    }
+
     /// A cursor at another place of the same text.
     pub fn moved_to(&self, at: usize) -> Cursor<'a> {
-        Cursor { text: self.text, at, tells: usize::MAX }
-    }
-
-    /// How many bytes are left.
-    pub fn remaining(&self) -> usize {
-        self.text.len() - self.at
-    }
-
-    /// An upper bound of the number of lines left.
-    pub fn lines_left(&self) -> usize {
-        self.text[self.at..].iter().filter(|&&b| b == b'\n').count() + 1
+        Cursor { at, ..self.clone() }
     }
 
     /// The byte here; the end of the text reads as the end of a line.
@@ -96,20 +90,12 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    #[cold]
-    fn tell(&mut self) {
-        progress::reach(self.at);
-        self.tells = self.at + progress::STEP;
-    }
-
     /// Moves to the start of the next line and returns the rest of this one.
     pub fn rest_of_line(&mut self) -> &'a [u8] {
-        if self.at >= self.tells {
-            self.tell();
-        }
         let rest = &self.text[self.at..];
         let length = rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
         self.at = (self.at + length + 1).min(self.text.len());
+        self.lines += 1;
         rest[..length].strip_suffix(b"\r").unwrap_or(&rest[..length])
     }
 
@@ -117,9 +103,6 @@ impl<'a> Cursor<'a> {
     /// false at the end of the text.
     #[inline(always)]
     pub fn next_entry(&mut self, comments: &[u8]) -> bool {
-        if self.at >= self.tells {
-            self.tell();
-        }
         loop {
             self.skip_blanks();
             if self.at >= self.text.len() {
@@ -128,6 +111,7 @@ impl<'a> Cursor<'a> {
             let byte = self.text[self.at];
             if byte == b'\n' {
                 self.at += 1;
+                self.lines += 1;
             } else if comments.contains(&byte) {
                 self.rest_of_line();
             } else {
@@ -175,6 +159,7 @@ impl<'a> Cursor<'a> {
             return Err(self.unexpected("the end of the line"));
         }
         self.at = (self.at + 1).min(self.text.len());
+        self.lines += 1;
         Ok(())
     }
 
@@ -326,12 +311,17 @@ impl<'a> Cursor<'a> {
 
     fn unusual_float(&mut self) -> Parsed<f64> {
         let field = self.field();
-        match number::float(field) {
-            Some(value) => {
-                self.at += field.len();
-                Ok(value)
-            }
-            None => Err(self.unexpected("a number")),
+        let value = number::float(field).ok_or_else(|| self.unexpected("a number"))?;
+        self.check_range(field, value)?;
+        self.at += field.len();
+        Ok(value)
+    }
+
+    /// Refuses digits beyond the largest float, which would be infinite; infinity has a name.
+    pub fn check_range(&self, field: &[u8], value: f64) -> Parsed<()> {
+        match number::is_beyond(field, value) {
+            true => Err(beyond(field, self.at)),
+            false => Ok(()),
         }
     }
 
@@ -386,6 +376,13 @@ impl<'a> Cursor<'a> {
         let help = "every entry is one line with the same number of fields";
         Flaw::new(FileErrorCode::Ragged, surplus.unwrap_or(line.at), message, help)
     }
+}
+
+/// The flaw that a number is beyond the largest float.
+#[cold]
+pub(crate) fn beyond(field: &[u8], at: usize) -> Box<Flaw> {
+    let message = format!("the number {} is beyond 1.8e308, the largest", shown(field));
+    Flaw::new(FileErrorCode::Range, at, message, "scale the values, or write inf")
 }
 
 /// Bytes of a file for a message.

@@ -1,11 +1,12 @@
 //! What can go wrong with a file: a code, the place, the reason and a way out.
 //!
-//! Readers work on bytes and raise a [`Flaw`], which knows a byte offset only; turning it into a
+//! Readers work on bytes and raise a [`Flaw`], which knows a byte of a chunk only; turning it into a
 //! [`FileError`] finds the line and column, so that the fast path counts no lines.
 
 use crate::header::FileFormat;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use tamis_runtime::{Code, Diagnostic};
 
 /// The kind of a [`FileError`]; the name is stable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -125,13 +126,24 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// An error at a byte of the text; boxed by the readers so that success stays small.
+/// An error in the text; boxed by the readers so that success stays small.
 #[derive(Debug)]
 pub(crate) struct Flaw {
     pub code: FileErrorCode,
-    pub at: usize,
+    pub at: Place,
     pub message: String,
     pub help: String,
+}
+
+/// Where an error is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Place {
+    /// A byte of the current chunk.
+    Byte(usize),
+    /// A line of the file, and maybe the byte within, from 1.
+    Line(u64, Option<u64>),
+    /// Nowhere in particular.
+    File,
 }
 
 /// `1 entry`, `2 entries`
@@ -155,21 +167,50 @@ impl Flaw {
         message: impl Into<String>,
         help: impl Into<String>,
     ) -> Box<Flaw> {
+        Flaw::at(Place::Byte(at), code, message, help)
+    }
+
+    /// A flaw at any place.
+    pub fn at(
+        at: Place,
+        code: FileErrorCode,
+        message: impl Into<String>,
+        help: impl Into<String>,
+    ) -> Box<Flaw> {
         Box::new(Flaw { code, at, message: message.into(), help: help.into() })
     }
 
-    /// The flaw with its place found in the text.
-    pub fn locate(self, path: &Path, text: &[u8]) -> FileError {
-        let before = &text[..self.at.min(text.len())];
-        let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |p| p + 1);
-        let lines = before.iter().filter(|&&b| b == b'\n').count();
-        FileError {
-            code: self.code,
-            path: path.to_path_buf(),
-            line: Some(lines as u64 + 1),
-            column: Some((before.len() - line_start) as u64 + 1),
-            message: self.message,
-            help: self.help,
+    /// The flaw that the file does not fit into memory.
+    pub fn too_large(message: impl Into<String>) -> Box<Flaw> {
+        let help = "read a smaller file, or use more memory";
+        Flaw::at(Place::File, FileErrorCode::TooLarge, message, help)
+    }
+
+    /// What the memory limit says of a list or text.
+    pub fn of_memory(told: Diagnostic) -> Box<Flaw> {
+        Flaw::too_large(told.message)
+    }
+
+    /// What is wrong with a list of entries that was read.
+    pub fn of_list(told: Diagnostic) -> Box<Flaw> {
+        match told.code {
+            Code::OutOfMemory => Flaw::of_memory(told),
+            _ => Flaw::at(
+                Place::File,
+                FileErrorCode::Range,
+                told.message,
+                "correct the sizes in the header",
+            ),
         }
+    }
+
+    /// The error of a file, where no byte is the place.
+    pub fn of_file(self, path: &Path) -> FileError {
+        let (line, column) = match self.at {
+            Place::Line(line, column) => (Some(line), column),
+            Place::Byte(_) | Place::File => (None, None),
+        };
+        let (code, message, help) = (self.code, self.message, self.help);
+        FileError { code, path: path.to_path_buf(), line, column, message, help }
     }
 }

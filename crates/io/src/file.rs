@@ -1,17 +1,15 @@
 //! Files by name: the format comes from the extension, compression from the content.
 
+use crate::chunks::Source;
 use crate::error::{FileError, FileErrorCode};
-use crate::header::{File, FileFormat, Layout, WriteOptions};
+use crate::header::{File, FileFormat, Layout, ReadOptions, WriteOptions};
+use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
 use crate::{frostt, matrix_market, progress, rutherford_boeing, save};
 use flate2::Compression;
-use flate2::bufread::GzDecoder;
 use flate2::write::GzEncoder;
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
 use tamis_runtime::Coordinates;
-
-/// The first bytes of gzip data.
-const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
 /// ...) or FROSTT `.tns`, each also gzipped.
@@ -20,22 +18,43 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// When the file cannot be read, its format is unknown, or its content is not what its format
 /// demands.
 pub fn read(path: &Path) -> Result<File, FileError> {
+    read_with(path, &ReadOptions::default())
+}
+
+/// Reads a tensor from a file, as [`read`] does, where more is known than the file says.
+///
+/// # Errors
+/// As those of [`read`].
+pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
     let format = known_format(path)?;
     progress::begin(None);
-    let bytes = std::fs::read(path).map_err(|error| not_readable(path, &error))?;
-    let text = if bytes.starts_with(&GZIP_MAGIC) {
-        decompress(&bytes, path)?
-    } else if is_gzip_name(path) {
+    let (mut plain, is_gzip) = opened(path).map_err(|error| not_readable(&error).of_file(path))?;
+    if !is_gzip && is_gzip_name(path) {
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
-    } else {
-        bytes
+    }
+    let mut gzip;
+    let source: &mut dyn Source = match is_gzip {
+        true => {
+            gzip = Gzip::new(plain);
+            &mut gzip
+        }
+        false => &mut plain,
     };
     match format {
-        FileFormat::MatrixMarket => matrix_market::read_matrix_market(&text, path),
-        FileFormat::RutherfordBoeing => rutherford_boeing::read_rutherford_boeing(&text, path),
-        FileFormat::Frostt => frostt::read_frostt(&text, path),
+        FileFormat::MatrixMarket => matrix_market::read_source(source, path),
+        FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path),
+        FileFormat::Frostt => frostt::read_source(source, path, options),
     }
+}
+
+/// A file, and whether it starts as gzip data does.
+fn opened(path: &Path) -> io::Result<(Plain, bool)> {
+    let file = std::fs::File::open(path)?;
+    let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
+    let mut file = BufReader::with_capacity(1 << 16, file);
+    let is_gzip = file.fill_buf()?.starts_with(&GZIP_MAGIC);
+    Ok((Plain { file, size }, is_gzip))
 }
 
 /// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`.
@@ -107,42 +126,4 @@ fn known_format(path: &Path) -> Result<FileFormat, FileError> {
 
 fn is_gzip_name(path: &Path) -> bool {
     path.extension().is_some_and(|e| e.eq_ignore_ascii_case("gz"))
-}
-
-fn decompress(bytes: &[u8], path: &Path) -> Result<Vec<u8>, FileError> {
-    let mut text = Vec::new();
-    let mut rest = bytes;
-    // Members follow one another; zeros behind them fill blocks of tapes and disks, as in gzip(1).
-    while rest.iter().any(|&byte| byte != 0) {
-        let mut member = GzDecoder::new(rest);
-        member.read_to_end(&mut text).map_err(|error| damaged(path, &error))?;
-        rest = member.into_inner();
-    }
-    Ok(text)
-}
-
-fn damaged(path: &Path, error: &io::Error) -> FileError {
-    if error.kind() == io::ErrorKind::OutOfMemory {
-        return out_of_memory(path);
-    }
-    let message = format!("the compressed data is damaged: {error}");
-    let help = "the file may be incomplete: fetch or compress it again";
-    FileError::whole(FileErrorCode::Compression, path, message, help)
-}
-
-fn not_readable(path: &Path, error: &io::Error) -> FileError {
-    let help = match error.kind() {
-        io::ErrorKind::OutOfMemory => return out_of_memory(path),
-        io::ErrorKind::NotFound => "check the name and the folder",
-        io::ErrorKind::PermissionDenied => "allow yourself to read it",
-        io::ErrorKind::IsADirectory => "name a file in the folder",
-        _ => "check the file and the disk it is on",
-    };
-    let message = format!("cannot read the file: {error}");
-    FileError::whole(FileErrorCode::NotReadable, path, message, help)
-}
-
-fn out_of_memory(path: &Path) -> FileError {
-    let help = "read a smaller file, or use more memory";
-    FileError::whole(FileErrorCode::TooLarge, path, "the file does not fit into memory", help)
 }

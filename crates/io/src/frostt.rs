@@ -19,6 +19,9 @@
 //! A plain file never looks like that, save for a vector of two entries whose first line is `2 0`;
 //! a `# dims:` line makes it plain.
 //!
+//! The header of ParTI and HiCOO, the order and then the dimensions, is told apart from entries, and
+//! refused.
+//!
 //! Smith et al., "FROSTT: The Formidable Repository of Open Sparse Tensors and Tools", 2017.
 
 mod read;
@@ -26,4 +29,5 @@ mod values;
 mod write;
 
 pub use read::read_frostt;
+pub(crate) use read::read_source;
 pub use write::write_frostt;

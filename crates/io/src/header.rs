@@ -118,6 +118,14 @@ pub struct File {
     pub header: Header,
 }
 
+/// How to read a file.
+#[derive(Clone, Default, Debug)]
+pub struct ReadOptions {
+    /// The dimensions of a FROSTT file that has none, as far as known: others are the largest
+    /// coordinates. Those in a file hold.
+    pub dims: Vec<Option<u64>>,
+}
+
 /// How to write a file.
 #[derive(Clone, Default, Debug)]
 pub struct WriteOptions {

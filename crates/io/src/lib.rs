@@ -8,9 +8,9 @@
 //! use tamis_io::{Values, read_frostt};
 //!
 //! let file = read_frostt(b"# dims: 2 3\n1 1 0.5\n2 3 4\n", "small.tns".as_ref())?;
-//! assert_eq!(file.coordinates.dims, [2, 3]);
-//! assert_eq!(file.coordinates.crds, [[0, 1], [0, 2]]);
-//! assert_eq!(file.coordinates.vals, Values::F64(vec![0.5, 4.0]));
+//! assert_eq!(file.coordinates.dims(), [2, 3]);
+//! assert_eq!(file.coordinates.crds(), [[0, 1], [0, 2]]);
+//! assert_eq!(*file.coordinates.vals(), Values::F64(vec![0.5, 4.0]));
 //! # Ok::<(), tamis_io::FileError>(())
 //! ```
 //!
@@ -18,6 +18,7 @@
 
 #![forbid(unsafe_code)]
 
+mod chunks;
 mod cursor;
 mod error;
 mod file;
@@ -28,13 +29,15 @@ mod number;
 mod progress;
 mod rutherford_boeing;
 mod save;
+mod source;
 mod text;
+mod triangles;
 mod triplets;
 
 pub use error::{FileError, FileErrorCode};
-pub use file::{check_writable, read, write};
+pub use file::{check_writable, read, read_with, write};
 pub use frostt::{read_frostt, write_frostt};
-pub use header::{Field, File, FileFormat, Header, Layout, Symmetry, WriteOptions};
+pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
 pub use progress::{Progress, progress};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};

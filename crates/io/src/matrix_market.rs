@@ -14,4 +14,5 @@ mod read;
 mod write;
 
 pub use read::read_matrix_market;
+pub(crate) use read::read_source;
 pub use write::write_matrix_market;

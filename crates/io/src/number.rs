@@ -77,6 +77,11 @@ pub(crate) fn integer(field: &[u8]) -> Option<i128> {
     text.parse::<i64>().map(i128::from).or_else(|_| text.parse()).ok()
 }
 
+/// Whether a field of digits is beyond the largest float, so that its nearest value is infinite.
+pub(crate) fn is_beyond(field: &[u8], value: f64) -> bool {
+    value.is_infinite() && field.iter().any(u8::is_ascii_digit)
+}
+
 /// A float as an integer, if it is one of less than 127 bit.
 pub(crate) fn whole(x: f64) -> Option<i128> {
     (x.trunc() == x && x.abs() < (1u128 << 126) as f64).then_some(x as i128)
@@ -112,15 +117,27 @@ pub(crate) fn fortran_float(field: &[u8]) -> Option<f64> {
 
 /// A whole field as a complex number: `1.5+2j`, `-3e-1-1j`, `2j`, `4`; `i` serves as `j`.
 pub(crate) fn complex(field: &[u8]) -> Option<[f64; 2]> {
+    let [re, im] = complex_parts(field);
+    Some([re.map_or(Some(0.0), float)?, im.map_or(Some(0.0), float)?])
+}
+
+/// Whether a part of a complex number is beyond the largest float.
+pub(crate) fn is_beyond_complex(field: &[u8]) -> bool {
+    let parts = complex_parts(field).into_iter().flatten();
+    parts.into_iter().any(|part| float(part).is_some_and(|value| is_beyond(part, value)))
+}
+
+/// The text of the real and of the imaginary part.
+fn complex_parts(field: &[u8]) -> [Option<&[u8]>; 2] {
     let Some((b'j' | b'J' | b'i' | b'I', body)) = field.split_last() else {
-        return Some([float(field)?, 0.0]);
+        return [Some(field), None];
     };
     let is_split = |p: usize| {
         matches!(body[p], b'+' | b'-') && p > 0 && !matches!(body[p - 1], b'e' | b'E' | b'd' | b'D')
     };
     match (0..body.len()).rev().find(|&p| is_split(p)) {
-        Some(p) => Some([float(&body[..p])?, float(&body[p..])?]),
-        None => Some([0.0, float(body)?]),
+        Some(p) => [Some(&body[..p]), Some(&body[p..])],
+        None => [None, Some(body)],
     }
 }
 

@@ -12,9 +12,6 @@ static DONE: AtomicU64 = AtomicU64::new(0);
 /// 0 if nobody knows.
 static TOTAL: AtomicU64 = AtomicU64::new(0);
 
-/// So many bytes are worth telling of.
-pub(crate) const STEP: usize = 1 << 20;
-
 /// Bytes of text, before compression.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Progress {
@@ -31,14 +28,14 @@ pub fn progress() -> Progress {
 }
 
 /// A file begins, of so many bytes if known.
-pub(crate) fn begin(total: Option<usize>) {
+pub(crate) fn begin(total: Option<u64>) {
     DONE.store(0, Relaxed);
-    TOTAL.store(total.unwrap_or(0) as u64, Relaxed);
+    TOTAL.store(total.unwrap_or(0), Relaxed);
 }
 
 /// So many bytes are read.
-pub(crate) fn reach(done: usize) {
-    DONE.store(done as u64, Relaxed);
+pub(crate) fn reach(done: u64) {
+    DONE.store(done, Relaxed);
 }
 
 /// So many more bytes are written.

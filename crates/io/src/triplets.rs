@@ -1,12 +1,15 @@
-//! Entries of a matrix file, gathered while reading: symmetric entries appear in full.
+//! Entries of a matrix file, gathered while reading; symmetric ones appear in full at the end.
 
 use crate::cursor::Cursor;
 use crate::error::{FileErrorCode, Flaw, Parsed};
 use crate::header::Symmetry;
+use crate::triangles;
+use std::fmt::Debug;
+use tamis_runtime::budget::Reservation;
 use tamis_runtime::{Coordinates, Values};
 
 /// A kind of value in a matrix file.
-pub(crate) trait Entry: Copy {
+pub(crate) trait Entry: Copy + PartialEq + Debug {
     /// The value at the cursor.
     fn read(cursor: &mut Cursor) -> Parsed<Self>;
     /// The value at the transposed place, if the type has it.
@@ -14,13 +17,13 @@ pub(crate) trait Entry: Copy {
     /// Whether the value may stand on the diagonal, where it mirrors itself.
     fn is_own_mirror(self, symmetry: Symmetry) -> bool;
     /// All values together.
-    fn collect(values: Vec<Self>) -> Values;
+    fn collect(values: Vec<Self>) -> Parsed<Values>;
     /// How many fields a value has.
     const FIELDS: usize;
 }
 
 /// The absent value of a pattern, which stands for one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct One;
 
 impl Entry for One {
@@ -39,8 +42,10 @@ impl Entry for One {
         true
     }
 
-    fn collect(values: Vec<One>) -> Values {
-        Values::F64(vec![1.0; values.len()])
+    fn collect(values: Vec<One>) -> Parsed<Values> {
+        let mut ones = reserved(values.len())?;
+        ones.resize(values.len(), 1.0);
+        Ok(Values::F64(ones))
     }
 }
 
@@ -60,8 +65,8 @@ impl Entry for f64 {
         symmetry != Symmetry::SkewSymmetric || self == 0.0
     }
 
-    fn collect(values: Vec<f64>) -> Values {
-        Values::F64(values)
+    fn collect(values: Vec<f64>) -> Parsed<Values> {
+        Ok(Values::F64(values))
     }
 }
 
@@ -81,8 +86,8 @@ impl Entry for i64 {
         symmetry != Symmetry::SkewSymmetric || self == 0
     }
 
-    fn collect(values: Vec<i64>) -> Values {
-        Values::I64(values)
+    fn collect(values: Vec<i64>) -> Parsed<Values> {
+        Ok(Values::I64(values))
     }
 }
 
@@ -102,20 +107,8 @@ impl Entry for u64 {
         symmetry != Symmetry::SkewSymmetric || self == 0
     }
 
-    fn collect(values: Vec<u64>) -> Values {
-        Values::U64(values)
-    }
-}
-
-/// Integers as read with sign, or without where that fails and this does not: some lie above
-/// 2^63 - 1, and none below 0.
-pub(crate) fn with_or_without_sign<T>(
-    signed: Parsed<T>,
-    unsigned: impl FnOnce() -> Parsed<T>,
-) -> Parsed<T> {
-    match signed {
-        Err(flaw) if flaw.code == FileErrorCode::Range => unsigned().map_err(|_| flaw),
-        read => read,
+    fn collect(values: Vec<u64>) -> Parsed<Values> {
+        Ok(Values::U64(values))
     }
 }
 
@@ -144,56 +137,107 @@ impl Entry for [f64; 2] {
         }
     }
 
-    fn collect(values: Vec<[f64; 2]>) -> Values {
-        Values::C128(values)
+    fn collect(values: Vec<[f64; 2]>) -> Parsed<Values> {
+        Ok(Values::C128(values))
     }
 }
 
-/// The entries read so far.
+/// The entries read so far, as the file has them.
 pub(crate) struct Triplets<V> {
-    symmetry: Symmetry,
-    rows: Vec<u64>,
-    columns: Vec<u64>,
-    values: Vec<V>,
+    pub symmetry: Symmetry,
+    pub rows: Vec<u64>,
+    pub columns: Vec<u64>,
+    pub values: Vec<V>,
+    /// Where they are, if the symmetry asks.
+    pub lines: Lines,
+    reservation: Reservation,
 }
 
-impl<V: Entry> Triplets<V> {
-    /// Room for `stored` entries of the file, a number that the file's size has confirmed.
-    pub fn with_room(stored: usize, symmetry: Symmetry, at: usize) -> Parsed<Triplets<V>> {
-        let copies = if symmetry == Symmetry::General { 1 } else { 2 };
-        let room = stored.saturating_mul(copies);
-        Ok(Triplets {
-            symmetry,
-            rows: reserved(room, at)?,
-            columns: reserved(room, at)?,
-            values: reserved(room, at)?,
-        })
-    }
+/// The lines of entries: where they do not follow one another, an entry and its line.
+#[derive(Default)]
+pub(crate) struct Lines(Vec<(usize, u64)>);
 
-    /// Adds an entry, which stands at this byte of the file, and the one across the diagonal.
+impl Lines {
+    /// Notes the line of the next entry.
     #[inline(always)]
-    pub fn push(&mut self, row: u64, column: u64, value: V, at: usize) -> Parsed<()> {
-        self.push_one(row, column, value);
-        match self.symmetry {
-            Symmetry::General => Ok(()),
-            _ => self.push_mirrored(row, column, value, at),
+    pub fn note(&mut self, entry: usize, line: u64) {
+        if self.0.last().is_none_or(|&(first, at)| line != at + (entry - first) as u64) {
+            self.0.push((entry, line));
         }
     }
 
-    fn push_mirrored(&mut self, row: u64, column: u64, value: V, at: usize) -> Parsed<()> {
+    /// The line of an entry.
+    pub fn of(&self, entry: usize) -> Option<u64> {
+        let run = self.0.partition_point(|&(first, _)| first <= entry).checked_sub(1)?;
+        self.0.get(run).map(|&(first, line)| line + (entry - first) as u64)
+    }
+}
+
+impl<V: Entry> Triplets<V> {
+    /// None yet.
+    pub fn new(symmetry: Symmetry) -> Triplets<V> {
+        let (rows, columns, values, lines) = (vec![], vec![], vec![], Lines::default());
+        Triplets { symmetry, rows, columns, values, lines, reservation: Reservation::default() }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) -> Parsed<()> {
+        let needed = self.len().saturating_add(more);
+        if needed <= self.rows.capacity() {
+            return Ok(());
+        }
+        self.resize(needed.max(self.len() / 2 * 3))
+    }
+
+    fn resize(&mut self, room: usize) -> Parsed<()> {
+        // A value that stands for one becomes a number.
+        let entry = 16 + size_of::<V>().max(8);
+        let counted =
+            self.reservation.resize(room.saturating_mul(entry), "the list of entries", "");
+        counted.map_err(|_| too_many(room))?;
+        let more = room.saturating_sub(self.len());
+        let rows = self.rows.try_reserve_exact(more);
+        let columns = rows.and_then(|()| self.columns.try_reserve_exact(more));
+        columns.and_then(|()| self.values.try_reserve_exact(more)).map_err(|_| too_many(room))
+    }
+
+    /// Adds an entry, which stands at this byte of the chunk and this line of the file.
+    #[inline(always)]
+    pub fn push(
+        &mut self,
+        row: u64,
+        column: u64,
+        value: V,
+        (at, line): (usize, u64),
+    ) -> Parsed<()> {
+        if self.symmetry != Symmetry::General {
+            self.check_mirrored(row, column, value, at)?;
+            self.lines.note(self.rows.len(), line);
+        }
+        self.rows.push(row);
+        self.columns.push(column);
+        self.values.push(value);
+        Ok(())
+    }
+
+    fn check_mirrored(&self, row: u64, column: u64, value: V, at: usize) -> Parsed<()> {
         if row == column {
             return match value.is_own_mirror(self.symmetry) {
                 true => Ok(()),
                 false => Err(self.not_its_mirror(row, at)),
             };
         }
-        let Some(mirrored) = value.mirrored(self.symmetry) else {
+        if value.mirrored(self.symmetry).is_none() {
             let (row, column) = (row + 1, column + 1);
             let message =
                 format!("the negative of the entry ({row}, {column}) does not fit its type");
             return Err(Flaw::new(FileErrorCode::Range, at, message, "declare the values real"));
-        };
-        self.push_one(column, row, mirrored);
+        }
         Ok(())
     }
 
@@ -208,31 +252,88 @@ impl<V: Entry> Triplets<V> {
         Flaw::new(FileErrorCode::Range, at, message, help)
     }
 
-    #[inline(always)]
-    fn push_one(&mut self, row: u64, column: u64, value: V) {
-        self.rows.push(row);
-        self.columns.push(column);
-        self.values.push(value);
+    /// The matrix of these entries.
+    pub fn finish(mut self, rows: u64, columns: u64) -> Parsed<Coordinates> {
+        if self.symmetry != Symmetry::General {
+            triangles::check(&mut self)?;
+            self.mirror()?;
+        }
+        drop(self.reservation);
+        let crds = vec![self.rows, self.columns];
+        Coordinates::new(vec![rows, columns], crds, V::collect(self.values)?).map_err(Flaw::of_list)
     }
 
-    /// The matrix of these entries.
-    pub fn finish(self, rows: u64, columns: u64) -> Coordinates {
-        Coordinates {
-            dims: vec![rows, columns],
-            crds: vec![self.rows, self.columns],
-            vals: V::collect(self.values),
+    /// Puts the entry across the diagonal behind each entry beside it.
+    fn mirror(&mut self) -> Parsed<()> {
+        let len = self.len();
+        let beside = self.rows.iter().zip(&self.columns).filter(|(row, column)| row != column);
+        let all = len + beside.count();
+        let Some(&last) = self.values.last() else { return Ok(()) };
+        self.resize(all)?;
+        self.rows.resize(all, 0);
+        self.columns.resize(all, 0);
+        self.values.resize(all, last);
+        // From the end on, so that no entry is overwritten before it was moved.
+        let mut to = all;
+        for from in (0..len).rev() {
+            let (row, column, value) = (self.rows[from], self.columns[from], self.values[from]);
+            if row != column {
+                to -= 1;
+                let mirrored = value.mirrored(self.symmetry).unwrap_or(value);
+                (self.rows[to], self.columns[to], self.values[to]) = (column, row, mirrored);
+            }
+            to -= 1;
+            (self.rows[to], self.columns[to], self.values[to]) = (row, column, value);
         }
+        Ok(())
+    }
+}
+
+impl Triplets<i64> {
+    /// The same integers without sign, if none is below 0.
+    fn without_sign(self) -> Option<Triplets<u64>> {
+        let Triplets { symmetry, rows, columns, values, lines, reservation } = self;
+        // Collected in the memory of those with sign.
+        let values = values.into_iter().map(|x| u64::try_from(x).ok()).collect::<Option<_>>()?;
+        Some(Triplets { symmetry, rows, columns, values, lines, reservation })
+    }
+}
+
+/// Reads integers with sign, or without from the first on that only those hold: some lie above
+/// 2^63 - 1, and none below 0. What reads goes on where it failed; `pinned` keeps a flaw for later.
+pub(crate) fn integers<S>(
+    state: &mut S,
+    mut triplets: Triplets<i64>,
+    (rows, columns): (u64, u64),
+    signed: impl FnOnce(&mut S, &mut Triplets<i64>) -> Parsed<()>,
+    unsigned: impl FnOnce(&mut S, &mut Triplets<u64>) -> Parsed<()>,
+    pinned: impl FnOnce(&S, Box<Flaw>) -> Box<Flaw>,
+) -> Parsed<Coordinates> {
+    let flaw = match signed(state, &mut triplets) {
+        Ok(()) => return triplets.finish(rows, columns),
+        Err(flaw) if flaw.code == FileErrorCode::Range => pinned(state, flaw),
+        Err(flaw) => return Err(flaw),
+    };
+    let Some(mut triplets) = triplets.without_sign() else { return Err(flaw) };
+    match unsigned(state, &mut triplets) {
+        Ok(()) => triplets.finish(rows, columns),
+        Err(_) => Err(flaw),
     }
 }
 
 /// An empty vector with room for `length` elements, or the flaw that memory is too small.
-pub(crate) fn reserved<T>(length: usize, at: usize) -> Parsed<Vec<T>> {
+pub(crate) fn reserved<T>(length: usize) -> Parsed<Vec<T>> {
     let mut vector = Vec::new();
-    vector.try_reserve_exact(length).map_err(|_| too_large(length as u128, at))?;
+    vector.try_reserve_exact(length).map_err(|_| too_many(length))?;
     Ok(vector)
 }
 
 /// The flaw that so many entries do not fit into memory.
+fn too_many(entries: usize) -> Box<Flaw> {
+    Flaw::too_large(format!("{entries} entries do not fit into memory"))
+}
+
+/// The flaw that so many entries as a header claims do not fit into memory.
 pub(crate) fn too_large(entries: u128, at: usize) -> Box<Flaw> {
     let message = format!("{entries} entries do not fit into memory");
     Flaw::new(FileErrorCode::TooLarge, at, message, "read a smaller file, or use more memory")

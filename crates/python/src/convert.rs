@@ -26,7 +26,7 @@ pub(crate) fn converted(tensor: &Tensor, storage: &Storage) -> Result<Tensor, Di
     if !tensor.storage().format.is_full() || storage.format.is_full() {
         return on_threads(usize::MAX, || tensor.to_format(storage));
     }
-    let list = entries(tensor, storage);
+    let list = entries(tensor, storage)?;
     on_threads(usize::MAX, || tamis::pack(&list, storage, Duplicates::Sum))
 }
 
@@ -41,19 +41,19 @@ pub(crate) fn canonical(tensor: Tensor) -> Result<Tensor, Diagnostic> {
 }
 
 /// The elements of a dense tensor that another storage stores.
-fn entries(tensor: &Tensor, storage: &Storage) -> Coordinates {
+fn entries(tensor: &Tensor, storage: &Storage) -> Result<Coordinates, Diagnostic> {
     let vals = tensor.vals();
     let fill = storage.fill.computed(vals.datatype());
     let places: Vec<usize> = (0..vals.len()).filter(|&n| !vals.get(n).same_value(fill)).collect();
     let crds = match tensor.storage().format.is_basic() {
         true => coordinates(tensor, &places),
         false => {
-            let all = tensor.to_coordinates().crds;
-            all.iter().map(|crds| places.iter().map(|&n| crds[n]).collect()).collect()
+            let all = tensor.to_coordinates()?;
+            all.crds().iter().map(|crds| places.iter().map(|&n| crds[n]).collect()).collect()
         }
     };
     let vals = Values::gathered(vals, &places);
-    Coordinates { dims: tensor.dims().to_vec(), crds, vals }
+    Coordinates::new(tensor.dims().to_vec(), crds, vals)
 }
 
 /// The coordinates of some elements of a tensor whose levels are dense.
@@ -75,9 +75,9 @@ pub(crate) fn reshaped(
     dims: Vec<u64>,
     format: Format,
 ) -> Result<Tensor, Diagnostic> {
-    let list = tensor.to_coordinates();
-    let mut places = vec![0u64; list.vals.len()];
-    for (crds, &size) in list.crds.iter().zip(tensor.dims()) {
+    let list = tensor.to_coordinates()?;
+    let mut places = vec![0u64; list.vals().len()];
+    for (crds, &size) in list.crds().iter().zip(tensor.dims()) {
         places.iter_mut().zip(crds).for_each(|(place, &c)| *place = *place * size + c);
     }
     let mut crds = vec![vec![]; dims.len()];
@@ -92,10 +92,11 @@ pub(crate) fn reshaped(
     if let Some(first) = crds.first_mut() {
         *first = places;
     }
-    let largest = dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    let largest = dims.iter().copied().max().unwrap_or(0).max(list.vals().len() as u64);
     let width = IndexWidth::for_max(largest);
     let storage = Storage { format, pos: width, crd: width, ..tensor.storage().clone() };
-    let list = Coordinates { dims, crds, vals: list.vals };
+    let (_, _, vals) = list.into_parts();
+    let list = Coordinates::new(dims, crds, vals)?;
     on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum))
 }
 
@@ -120,7 +121,10 @@ pub(crate) fn diagonal(tensor: &Tensor, offset: i64) -> Option<Result<Tensor, Di
     };
     let vals = Values::gathered(tensor.vals(), &found.iter().map(|&(_, p)| p).collect::<Vec<_>>());
     let crds = vec![found.iter().map(|&(line, _)| (line - begin) as u64).collect()];
-    let list = Coordinates { dims: vec![len as u64], crds, vals };
+    let list = match Coordinates::new(vec![len as u64], crds, vals) {
+        Ok(list) => list,
+        Err(told) => return Some(Err(told)),
+    };
     let storage = Storage { format: Format::in_order([COMPRESSED]), ..tensor.storage().clone() };
     Some(tamis::pack(&list, &storage, Duplicates::Sum))
 }

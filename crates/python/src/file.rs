@@ -14,21 +14,17 @@ use tamis_io::{Header, WriteOptions};
 type About = (String, String, Vec<String>);
 
 /// Reads a tensor file; without a format a matrix is `csr`, a tensor of more axes `csf`, a vector
-/// `dense`.
+/// `dense`, and with by far fewer entries than rows a matrix `dcsr`, a vector `sparse`.
 #[pyfunction]
 #[pyo3(signature = (path, format = None))]
 pub fn read(py: Python<'_>, path: PathBuf, format: Option<&str>) -> PyResult<(Tensor, About)> {
     let file = interruptible(py, move || tamis_io::read(&path))?;
     let file = file.map_err(|error| raised_by_file(py, &error))?;
     let list = file.coordinates;
-    let usual = match list.dims.len() {
-        0 | 1 => "dense",
-        2 => "csr",
-        _ => "csf",
-    };
-    let spec = spec(py, format.unwrap_or(usual), list.dims.len())?;
-    let mut storage = spec.resolve(list.vals.datatype()).map_err(|d| raised(py, &d))?;
-    let largest = list.dims.iter().copied().max().unwrap_or(0).max(list.vals.len() as u64);
+    let usual = tamis::usual_format(list.dims(), list.vals().len() as u64);
+    let spec = spec(py, format.unwrap_or(usual), list.dims().len())?;
+    let mut storage = spec.resolve(list.vals().datatype()).map_err(|d| raised(py, &d))?;
+    let largest = list.dims().iter().copied().max().unwrap_or(0).max(list.vals().len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));
     storage.crd = spec.crd.unwrap_or(IndexWidth::for_max(largest));
     let pack = move || on_threads(usize::MAX, || tamis::pack(&list, &storage, Duplicates::Sum));
@@ -61,10 +57,11 @@ pub fn write(
         }
     };
     let options = WriteOptions { comments, ..WriteOptions::default() };
+    let list = detached(py, move || tensor.to_coordinates())?;
     let (ends, ended) = mpsc::channel::<()>();
     let written = interruptible(py, move || {
         let _ends = ends;
-        tamis_io::write(&path, &tensor.to_coordinates(), &options)
+        tamis_io::write(&path, &list, &options)
     });
     // What was interrupted removes its temporary file before the exception is seen.
     let _ = py.detach(move || ended.recv());

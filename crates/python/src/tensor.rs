@@ -183,7 +183,7 @@ impl Tensor {
         }
         let duplicates = if refuse_duplicates { Duplicates::Refuse } else { Duplicates::Sum };
         detached(py, move || {
-            let list = Coordinates { dims: shape, crds, vals: Values::copied(&vals) };
+            let list = Coordinates::new(shape, crds, Values::copied(&vals))?;
             on_threads(usize::MAX, || tamis::pack(&list, &storage, duplicates))
         })
         .map(Tensor::new)
@@ -350,15 +350,16 @@ impl Tensor {
         py: Python<'py>,
     ) -> PyResult<(Vec<Bound<'py, PyAny>>, Bound<'py, PyAny>)> {
         let tensor = self.checked(py)?;
-        let list = detached(py, move || Ok(canonical(tensor)?.to_coordinates()))?;
+        let list = detached(py, move || canonical(tensor)?.to_coordinates())?;
+        let (_, crds, vals) = list.into_parts();
         let given = |buffer: Buffer| {
             let len = buffer.len() as u64;
             lent(py, buffer, &[len], &[0], Access::Given)
         };
-        let crds = list.crds.into_iter().map(|crds| {
+        let crds = crds.into_iter().map(|crds| {
             given(Buffer::from_vec::<i64>(crds.into_iter().map(|c| c as i64).collect()))
         });
-        Ok((crds.collect::<PyResult<_>>()?, given(buffer(list.vals))?))
+        Ok((crds.collect::<PyResult<_>>()?, given(buffer(vals))?))
     }
 
     /// The value at a coordinate, or the fill value.

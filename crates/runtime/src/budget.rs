@@ -1,9 +1,12 @@
 //! The memory of arrays: how much may be used, and how much is.
 //!
 //! Arrays that kernels of every compiled backend, packing and conversion allocate are counted as
-//! the C library rounds them. What would go beyond the limit is not allocated, and the diagnostic
-//! says how much was needed. Large arrays that are freed are kept for the next ones ([`release`]).
+//! the C library rounds them, and so are lists of entries and the text that they are read from
+//! ([`Reservation`]). What would go beyond the limit is not allocated, and the diagnostic says how
+//! much was needed. Without a limit of the user's it is what the system can give, measured when
+//! large arrays are asked for. Large arrays that are freed are kept for the next ones ([`release`]).
 
+use crate::free;
 use crate::memory::{HUGE_FROM, HUGE_PAGE};
 use crate::recycle;
 use std::cell::Cell;
@@ -14,8 +17,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tamis_core::diagnostic::{Code, Diagnostic};
 
 static USED: AtomicUsize = AtomicUsize::new(0);
-/// 0 until it is set: the machine's memory.
+/// 0 until it is set: what the system can give.
 static LIMIT: AtomicUsize = AtomicUsize::new(0);
+/// What the system could give in all when it was asked last; 0 before that.
+static MEASURED: AtomicUsize = AtomicUsize::new(0);
+
+/// So much of what is free stays free: page tables, code, and what is not counted.
+const SPARE_PART: usize = 32;
+/// An array of more than this part of what is left is reason to ask the system again.
+const ASKED_PART: usize = 16;
 
 /// Kept memory is at most this part of the machine's.
 const KEPT_PART: usize = 16;
@@ -31,12 +41,33 @@ pub fn set_limit(bytes: usize) {
     release();
 }
 
-/// How many bytes arrays may take in all: the machine's memory, if nothing else was set.
+/// How many bytes arrays may take in all: what the system can give now, if nothing else was set.
 pub fn limit() -> usize {
     match LIMIT.load(Ordering::Relaxed) {
-        0 => physical_memory(),
+        0 => measure(used()),
         bytes => bytes,
     }
+}
+
+/// The limit as it is known without asking the system.
+fn known_limit() -> usize {
+    match (LIMIT.load(Ordering::Relaxed), MEASURED.load(Ordering::Relaxed)) {
+        (0, 0) => measure(used()),
+        (0, bytes) | (bytes, _) => bytes,
+    }
+}
+
+/// What arrays could take in all, were they to get everything that is free, where they take `used`.
+/// Memory that is counted but was never written is free to the system: it does not count twice.
+fn measure(used: usize) -> usize {
+    let bytes = free::free().map_or_else(physical_memory, |free| {
+        let kept = recycle::kept();
+        let written = used.min(free.resident.saturating_sub(kept));
+        let spare = free.available / SPARE_PART;
+        (free.available - spare).saturating_add(kept).saturating_add(written)
+    });
+    MEASURED.store(bytes.max(1), Ordering::Relaxed);
+    bytes
 }
 
 /// How many bytes arrays take now.
@@ -46,7 +77,7 @@ pub fn used() -> usize {
 
 /// How many bytes more arrays may take.
 pub(crate) fn left() -> usize {
-    limit().saturating_sub(used())
+    known_limit().saturating_sub(used())
 }
 
 /// The machine's memory in bytes: an allocation beyond it would be granted and then kill us.
@@ -72,7 +103,7 @@ pub fn release() -> usize {
 /// Refuses what would take more bytes than the limit leaves, before any of them is allocated;
 /// `help` is the way out.
 pub fn check(what: &str, bytes: f64, help: &str) -> Result<(), Diagnostic> {
-    if used() as f64 + bytes <= limit() as f64 {
+    if fits(used(), bytes as usize) {
         return Ok(());
     }
     REFUSED.set(None);
@@ -107,10 +138,25 @@ pub fn refusal(what: &str, bytes: Option<f64>, help: &str) -> Diagnostic {
     Diagnostic::new(Code::OutOfMemory, message).help(format!("{help}, or raise the limit"))
 }
 
+/// Whether `bytes` may be used more than `used` bytes.
+fn fits(used: usize, bytes: usize) -> bool {
+    let within = |limit| used.checked_add(bytes).is_some_and(|all| all <= limit);
+    // Others take memory too: the system is asked again for a large part of what was left, and where
+    // that seems to be too little.
+    let part = known_limit().saturating_sub(used) / ASKED_PART;
+    if bytes <= part.max(HUGE_FROM) && within(known_limit()) {
+        return true;
+    }
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => within(measure(used)),
+        limit => within(limit),
+    }
+}
+
 /// Whether so many more bytes may be used; they are counted from now on.
 fn take(bytes: usize) -> bool {
     let before = USED.fetch_add(bytes, Ordering::Relaxed);
-    let fits = before.checked_add(bytes).is_some_and(|all| all <= limit());
+    let fits = fits(before, bytes);
     if !fits {
         USED.fetch_sub(bytes, Ordering::Relaxed);
         REFUSED.set(Some(bytes));
@@ -124,6 +170,39 @@ fn settle(taken: usize, given: usize) {
         true => USED.fetch_add(given - taken, Ordering::Relaxed),
         false => USED.fetch_sub(taken - given, Ordering::Relaxed),
     };
+}
+
+/// Bytes that count against the limit as long as this value lives: of memory that Rust's allocator
+/// gives, which is not counted itself.
+#[derive(Debug, Default)]
+pub struct Reservation {
+    bytes: usize,
+}
+
+impl Reservation {
+    /// Counts so many bytes instead, or says that they do not fit; `what` needs them, and `help` is
+    /// the way out.
+    pub fn resize(&mut self, bytes: usize, what: &str, help: &str) -> Result<(), Diagnostic> {
+        let more = bytes.saturating_sub(self.bytes);
+        if more > 0 && !take(more) {
+            return Err(refusal(what, Some(more as f64), help));
+        }
+        settle(self.bytes.saturating_sub(bytes), 0);
+        self.bytes = bytes;
+        Ok(())
+    }
+
+    /// Counts bytes that are allocated already.
+    pub(crate) fn of(bytes: usize) -> Reservation {
+        settle(0, bytes);
+        Reservation { bytes }
+    }
+}
+
+impl Drop for Reservation {
+    fn drop(&mut self) {
+        settle(self.bytes, 0);
+    }
 }
 
 /// What an allocation takes.

@@ -1,25 +1,100 @@
 //! A tensor as a list of coordinates and values.
 
+use crate::budget::{self, Reservation};
 use crate::memory::{Buffer, Element, Truth};
+use rayon::prelude::*;
 use std::collections::HashMap;
 use tamis_core::datatype::{DataType, Scalar};
+use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::half::{Bf16, F16};
 use tamis_core::ids::Id;
 
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.
-#[derive(Clone, Debug, PartialEq)]
+///
+/// There is one coordinate per mode and value, each in its dimension. The list counts against the
+/// memory limit as long as it lives.
+#[derive(Debug)]
 pub struct Coordinates {
-    /// The dimension of each mode.
-    pub dims: Vec<u64>,
-    /// The zero-based coordinates: one vector per mode, each as long as the values.
-    pub crds: Vec<Vec<u64>>,
-    /// The values.
-    pub vals: Values,
+    dims: Vec<u64>,
+    crds: Vec<Vec<u64>>,
+    vals: Values,
+    #[expect(dead_code, reason = "counts as long as it lives")]
+    reservation: Reservation,
+}
+
+impl PartialEq for Coordinates {
+    fn eq(&self, other: &Coordinates) -> bool {
+        (&self.dims, &self.crds, &self.vals) == (&other.dims, &other.crds, &other.vals)
+    }
+}
+
+impl Clone for Coordinates {
+    fn clone(&self) -> Coordinates {
+        let (dims, crds, vals) = (self.dims.clone(), self.crds.clone(), self.vals.clone());
+        Coordinates { reservation: Reservation::of(bytes_of(&crds, &vals)), dims, crds, vals }
+    }
+}
+
+/// Bytes of a list.
+fn bytes_of(crds: &[Vec<u64>], vals: &Values) -> usize {
+    let crds = crds.iter().map(|list| list.capacity() * size_of::<u64>()).sum::<usize>();
+    crds + vals.len() * vals.datatype().size()
 }
 
 impl Coordinates {
+    /// A list of these dimensions, with zero-based coordinates, one vector per mode, each as long as the
+    /// values.
+    ///
+    /// # Errors
+    /// When a vector is missing or of another length, a coordinate lies outside its dimension, a truth
+    /// value is neither 0 nor 1, or the list is beyond the memory limit.
+    pub fn new(
+        dims: Vec<u64>,
+        crds: Vec<Vec<u64>>,
+        vals: Values,
+    ) -> Result<Coordinates, Diagnostic> {
+        check_lengths(&dims, &crds, vals.len())?;
+        crds.iter().zip(&dims).enumerate().try_for_each(|(m, (c, &d))| check_mode(c, d, m))?;
+        if let Values::Bool(truths) = &vals
+            && let Some(n) = truths.par_iter().position_first(|&byte| byte > 1)
+        {
+            let message = format!("the truth value {} of entry {n} is neither 0 nor 1", truths[n]);
+            return Err(Diagnostic::new(Code::InvalidTensor, message).help("store it as u8"));
+        }
+        let mut reservation = Reservation::default();
+        let bytes = bytes_of(&crds, &vals);
+        reservation.resize(bytes, "a list of entries", budget::SMALLER_TENSOR)?;
+        Ok(Coordinates { dims, crds, vals, reservation })
+    }
+
+    /// A list that is known to be valid.
+    pub(crate) fn trusted(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Coordinates {
+        debug_assert!(check_lengths(&dims, &crds, vals.len()).is_ok());
+        Coordinates { reservation: Reservation::of(bytes_of(&crds, &vals)), dims, crds, vals }
+    }
+
+    /// The dimension of each mode.
+    pub fn dims(&self) -> &[u64] {
+        &self.dims
+    }
+
+    /// The zero-based coordinates: one vector per mode, each as long as the values.
+    pub fn crds(&self) -> &[Vec<u64>] {
+        &self.crds
+    }
+
+    /// The values.
+    pub fn vals(&self) -> &Values {
+        &self.vals
+    }
+
+    /// Dimensions, coordinates and values, as [`Coordinates::new`] takes them.
+    pub fn into_parts(self) -> (Vec<u64>, Vec<Vec<u64>>, Values) {
+        (self.dims, self.crds, self.vals)
+    }
+
     /// How many entries the coordinate of a format's first level has that has most, if that level
     /// stores a mode.
     pub fn longest_row(&self, format: &Format) -> Option<u64> {
@@ -30,6 +105,37 @@ impl Coordinates {
         }
         counts.into_values().max()
     }
+}
+
+/// Refuses coordinates of another number of modes, or of entries, than there are.
+fn check_lengths(dims: &[u64], crds: &[Vec<u64>], values: usize) -> Result<(), Diagnostic> {
+    let order = dims.len();
+    let ragged = |message| {
+        Err(Diagnostic::new(Code::InvalidTensor, message)
+            .help("give one coordinate per mode and value"))
+    };
+    if crds.len() != order {
+        return ragged(format!("there are coordinates of {} modes for {order}", crds.len()));
+    }
+    match crds.iter().position(|crds| crds.len() != values) {
+        Some(m) => {
+            ragged(format!("mode {} has {} coordinates for {values} values", m + 1, crds[m].len()))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses coordinates of a mode outside its dimension.
+fn check_mode(crds: &[u64], dimension: u64, m: usize) -> Result<(), Diagnostic> {
+    let Some(at) = crds.par_iter().with_min_len(1 << 16).position_first(|&c| c >= dimension) else {
+        return Ok(());
+    };
+    let message = format!(
+        "coordinate {} of entry {at} is outside the dimension {dimension} of mode {}",
+        crds[at],
+        m + 1
+    );
+    Err(Diagnostic::new(Code::InvalidTensor, message).help("coordinates count from 0"))
 }
 
 /// The values of a tensor, in their own type.

@@ -188,6 +188,23 @@ impl Buffer {
         Ok(unsafe { Buffer::from_malloc(address, len, datatype) })
     }
 
+    /// So many elements, each asked for in order as a value that fits.
+    pub fn generated(
+        datatype: DataType,
+        len: usize,
+        mut element: impl FnMut() -> Scalar,
+    ) -> Result<Buffer, Diagnostic> {
+        for_element!(datatype, T => {
+            let made = Building::<T>::new(len)?;
+            // SAFETY: there is room for every element, nobody else has the memory, and as many are
+            // written as there is room for.
+            unsafe {
+                (0..len).for_each(|at| made.write(at, T::of(element())));
+                Ok(made.finish())
+            }
+        })
+    }
+
     /// How many elements there are.
     pub fn len(&self) -> usize {
         self.len

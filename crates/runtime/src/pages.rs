@@ -8,6 +8,7 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
+use crate::exhausted::noted;
 use crate::memory::HUGE_FROM;
 
 /// The system's allocator, which offers large blocks for huge pages where the system asks for that
@@ -54,5 +55,5 @@ fn offered(block: *mut u8, size: usize) -> *mut u8 {
             libc::madvise(pages, (size - skip) & !(PAGE - 1), libc::MADV_HUGEPAGE);
         }
     }
-    block
+    noted(block)
 }

@@ -8,6 +8,7 @@
 //! records    31 12 35 11 14    by the tens: 12 11 14 | 31 35    each bucket: 11 12 14 | 31 35
 //! ```
 
+use crate::budget;
 use crate::memory::Building;
 use rayon::prelude::*;
 use tamis_core::diagnostic::Diagnostic;
@@ -87,6 +88,7 @@ pub(crate) fn sorted_order(
     bounds: &[u64],
     len: usize,
 ) -> Result<Vec<u64>, Diagnostic> {
+    budget::check("the order of entries", 8.0 * len as f64, budget::SMALLER_TENSOR)?;
     // As many of the last keys as fit in one number are sorted by at once, then those before.
     let mut order: Vec<u64> = (0..len as u64).collect();
     let mut end = keys.len();

@@ -5,6 +5,7 @@
 //! row as often as one long list, so short ones take no memory but the stack.
 
 use crate::ascending::{self, Coordinate};
+use crate::budget;
 use crate::radix::{Record, Workers, sorted};
 use tamis_core::diagnostic::Diagnostic;
 
@@ -35,6 +36,10 @@ pub unsafe fn sort_records(
         .collect();
     let (keys, carried) = columns.split_at(keys);
     let len = hi.saturating_sub(lo);
+    if len > STACK_UP_TO {
+        // The order, and one array at a time.
+        budget::check("the order of entries", 16.0 * len as f64, budget::SMALLER_RESULT)?;
+    }
     // SAFETY: the columns start at `lo`, and the caller promises `len` elements from there on.
     unsafe {
         if in_order(keys, len) {

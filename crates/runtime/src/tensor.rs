@@ -3,17 +3,16 @@
 //! A tensor that exists is valid: [`Tensor::try_from_parts`] checks every promise of the format in
 //! one pass, so kernels run without checks. Structure never changes afterwards.
 
-use crate::coordinates::{Coordinates, Values};
 use crate::memory::{Buffer, Element};
-use crate::pack::is_list;
 use std::cmp::Ordering;
 use tamis_core::algebra::{BinaryOp, eval};
 use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::diagnostic::Diagnostic;
-use tamis_core::format::{Format, LevelMap, LevelSpec, Storage, Walk};
+use tamis_core::format::{Format, LevelMap, LevelSpec, Storage};
 use tamis_core::ids::{Id, Mode};
 use tamis_core::level::{COMPRESSED, Crd, DENSE, Header, LevelView, Numbers, Part, RANGE};
 
+mod entries;
 #[cfg(test)]
 mod tests;
 mod validate;
@@ -265,74 +264,6 @@ impl Tensor {
             p = Some(lo).filter(|&q| q < end && crd.index(q) as u64 == c)?;
         }
         Some(p)
-    }
-
-    /// The stored entries in storage order; a coordinate with several is there as often.
-    pub fn to_coordinates(&self) -> Coordinates {
-        let format = &self.storage.format;
-        if format.is_basic() || is_list(format) {
-            let crds = by_levels(format, &views(format, &self.dims, &self.levels), &self.levels);
-            return Coordinates { dims: self.dims.clone(), crds, vals: Values::copied(&self.vals) };
-        }
-        let mut crds: Vec<Vec<u64>> = vec![vec![]; self.dims.len()];
-        let mut positions = vec![];
-        self.entries(&mut |place, p| {
-            for (list, &c) in crds.iter_mut().zip(place) {
-                list.push(c);
-            }
-            positions.push(p as usize);
-        });
-        let all = self.has_only_entries();
-        let vals =
-            if all { Values::copied(&self.vals) } else { Values::gathered(&self.vals, &positions) };
-        Coordinates { dims: self.dims.clone(), crds, vals }
-    }
-
-    /// Calls `f` with the coordinates and the position of each stored entry, in storage order.
-    pub(crate) fn entries(&self, f: &mut dyn FnMut(&[u64], u64)) {
-        let views = views(&self.storage.format, &self.dims, &self.levels);
-        Walk::new(&self.storage.format, &self.dims, views).entries(f);
-    }
-}
-
-/// The coordinates of all entries by modes, where levels are dense or compressed, or a list.
-fn by_levels(format: &Format, views: &[LevelView<'_>], levels: &[LevelData]) -> Vec<Vec<u64>> {
-    let mut crds: Vec<Vec<u64>> = vec![vec![]; format.order()];
-    let mut positions = 1;
-    for (k, (level, view)) in format.levels().iter().zip(views).enumerate() {
-        let p = level.kind.properties();
-        let pos = levels[k].pos.as_ref().map(widened);
-        // Where the children of each position end.
-        let ends: Vec<u64> = match &pos {
-            Some(pos) => pos[1..].to_vec(),
-            None if p.full => (1..=positions).map(|p| p * view.header.size).collect(),
-            None => (1..=positions).collect(),
-        };
-        positions = ends.last().copied().unwrap_or(0);
-        if p.full || !p.branchless {
-            for above in &format.levels()[..k] {
-                let list = &mut crds[above.map.modes()[0].index()];
-                let mut longer = Vec::with_capacity(positions as usize);
-                for (&c, &end) in list.iter().zip(&ends) {
-                    longer.resize(end as usize, c);
-                }
-                *list = longer;
-            }
-        }
-        crds[level.map.modes()[0].index()] = match (&levels[k].crd, p.full) {
-            (_, true) => (0..ends.len()).flat_map(|_| 0..view.header.size).collect(),
-            (Some(crd), _) if format.interleaved(k).is_none() => widened(crd),
-            _ => (0..positions).map(|p| view.coordinate(p) as u64).collect(),
-        };
-    }
-    crds
-}
-
-/// An array of numbers from 0.
-fn widened(numbers: &Buffer) -> Vec<u64> {
-    match numbers.as_slice::<i32>() {
-        Some(narrow) => narrow.iter().map(|&x| x as u64).collect(),
-        None => (0..numbers.len()).map(|k| numbers.index(k) as u64).collect(),
     }
 }
 

@@ -1,6 +1,9 @@
 //! The thread pool, shared with the user's: rayon's global one.
 
 use std::env::VarError;
+use std::io::ErrorKind;
+use std::sync::{Once, mpsc};
+use std::thread;
 use tamis_core::diagnostic::{Code, Diagnostic};
 
 /// The variable of the environment that gives the number of threads.
@@ -9,18 +12,50 @@ const VARIABLE: &str = "TAMIS_NUM_THREADS";
 const MOST: usize = 4096;
 
 /// Sets the number of threads, from the argument or `TAMIS_NUM_THREADS`, and returns how many
-/// there are. Only the first call in a process has an effect.
+/// there are: fewer where the system gives no more. Only the first call in a process has an effect.
 pub fn set(wanted: Option<usize>) -> Result<usize, Diagnostic> {
     let (text, wanted) = match (wanted, std::env::var(VARIABLE)) {
         (Some(n), _) => (n.to_string(), Some(n)),
         (None, Ok(text)) => (format!("{VARIABLE}={text}"), text.trim().parse().ok()),
         (None, Err(VarError::NotUnicode(text))) => (format!("{VARIABLE}={}", text.display()), None),
-        (None, Err(VarError::NotPresent)) => return Ok(count()),
+        (None, Err(VarError::NotPresent)) => {
+            let usual = std::env::var("RAYON_NUM_THREADS").ok().and_then(|n| n.parse().ok());
+            let all = || thread::available_parallelism().map_or(1, usize::from);
+            start(usual.filter(|n| (1..=MOST).contains(n)).unwrap_or_else(all));
+            return Ok(count());
+        }
     };
     let Some(threads) = wanted.filter(|n| (1..=MOST).contains(n)) else { return Err(wrong(&text)) };
-    // Fails where there is a pool already.
-    let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
+    start(threads);
     Ok(count())
+}
+
+/// Starts the pool, unless there is one. Its threads start first and wait for their work, since a
+/// pool that gets too few of them cannot be started again.
+fn start(wanted: usize) {
+    static STARTED: Once = Once::new();
+    STARTED.call_once(|| start_pool(wanted));
+}
+
+fn start_pool(wanted: usize) {
+    let start_one = || {
+        let (sender, receiver) = mpsc::channel::<rayon::ThreadBuilder>();
+        let wait = move || receiver.recv().map_or((), rayon::ThreadBuilder::run);
+        thread::Builder::new().spawn(wait).ok().map(|_| sender)
+    };
+    let mut waiting: Vec<_> = (0..wanted).map_while(|_| start_one()).collect();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(waiting.len().max(1));
+    // Both fail where there is a pool already.
+    let _ = match waiting.is_empty() {
+        true => pool.use_current_thread().build_global(),
+        false => {
+            let hand = |thread: rayon::ThreadBuilder| {
+                let sent = waiting.pop().map(|sender| sender.send(thread).is_ok());
+                sent.filter(|&sent| sent).map(drop).ok_or_else(|| ErrorKind::OutOfMemory.into())
+            };
+            pool.spawn_handler(hand).build_global()
+        }
+    };
 }
 
 fn wrong(text: &str) -> Diagnostic {

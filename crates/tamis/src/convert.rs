@@ -20,16 +20,32 @@ pub fn pack(
     duplicates: Duplicates,
 ) -> Result<Tensor, Diagnostic> {
     let format = &storage.format;
-    if format.order() != list.dims.len() || format.is_basic() || is_list(format) {
+    if format.order() != list.dims().len() || format.is_basic() || is_list(format) {
         return tamis_runtime::pack(list, storage, duplicates);
     }
     let plain = Format::in_order(vec![COMPRESSED; format.order()]);
     let plain = Storage { format: plain, ..storage.clone() };
     let plain = tamis_runtime::pack(list, &plain, duplicates)?;
     if is_scattered(format) {
-        return scattered::pack(plain.to_coordinates(), storage);
+        return scattered::pack(plain.to_coordinates()?, storage);
     }
     plain.generated(storage)
+}
+
+/// Up to so many rows, a position for each is no matter.
+const FEW_ROWS: u64 = 1 << 20;
+
+/// The format of a tensor of which nothing is said, as a file is read: vectors are dense, rows of
+/// matrices have a position each, unless there are by far more of them than entries.
+pub fn usual_format(dims: &[u64], entries: u64) -> &'static str {
+    let few = dims.first().is_none_or(|&d| d <= FEW_ROWS.max(entries.saturating_mul(16)));
+    match (dims.len(), few) {
+        (0 | 1, true) => "dense",
+        (0 | 1, false) => "sparse",
+        (2, true) => "csr",
+        (2, false) => "dcsr",
+        _ => "csf",
+    }
 }
 
 /// Conversion of tensors.

@@ -16,16 +16,17 @@ use tamis_core::ids::{Id, IdVec, Mode};
 use tamis_core::interpret::{self, Argument, Buffer};
 use tamis_core::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl, build};
 use tamis_core::level::{Crd, Insert, LevelView, Numbers, Part, Query};
-use tamis_runtime::Coordinates;
+use tamis_runtime::{Coordinates, budget};
 
 /// The bytes of all arrays of a tensor with these entries, of which those of the same coordinate
-/// are one; `None` if nobody can tell: coordinates of more than 128 bits in all.
+/// are one; `None` if nobody can tell: coordinates of more than 128 bits in all, or more entries than
+/// memory holds once more.
 pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
     let format = &storage.format;
-    tamis_runtime::check_dims(&list.dims).ok()?;
+    tamis_runtime::check_dims(&list.dims()).ok()?;
     let counts = counts(list, format)?;
     let slots = |k: usize| counts[k].width;
-    let headers = format.headers(&list.dims, &slots);
+    let headers = format.headers(&list.dims(), &slots);
     let (mut parents, mut bytes) = (1u64, 0u64);
     for (k, (spec, header)) in format.levels().iter().zip(headers).enumerate() {
         let pos = Always(counts[k].nodes as i64);
@@ -109,7 +110,7 @@ struct Keys {
 
 impl Keys {
     fn of(list: &Coordinates, format: &Format) -> Option<Keys> {
-        let headers = format.headers(&list.dims, &|_| 0);
+        let headers = format.headers(&list.dims(), &|_| 0);
         let bits = headers.iter().map(|h| u64::BITS - h.size.saturating_sub(1).leading_zeros());
         let bits: Vec<u32> = bits.collect();
         let mut below = bits.iter().sum::<u32>();
@@ -122,7 +123,7 @@ impl Keys {
         };
         let fields: Vec<(u32, u32)> = bits.iter().map(field).collect();
         let key = |n: usize| {
-            let at = |m: Mode| list.crds[m.index()][n];
+            let at = |m: Mode| list.crds()[m.index()][n];
             format.levels().iter().zip(&headers).zip(&bits).fold(
                 0u128,
                 |key, ((level, h), &bits)| {
@@ -137,7 +138,10 @@ impl Keys {
                 },
             )
         };
-        let mut keys: Vec<u128> = (0..list.vals.len()).map(key).collect();
+        // All keys, and a second time those without some levels.
+        let bytes = 2.0 * size_of::<u128>() as f64 * list.vals().len() as f64;
+        budget::check("the coordinates of entries", bytes, budget::SMALLER_RESULT).ok()?;
+        let mut keys: Vec<u128> = (0..list.vals().len()).map(key).collect();
         keys.sort_unstable();
         keys.dedup();
         Some(Keys { keys, fields })
@@ -219,7 +223,7 @@ mod tests {
         let rows = vec![0, 0, 0, 2, 3, 3, 6, 699];
         let columns = vec![1, 2, 900, 2, 0, 3, 6, 7];
         let vals = Values::F64(vec![1.0; 8]);
-        let list = Coordinates { dims: vec![700, 901], crds: vec![rows, columns], vals };
+        let list = Coordinates::new(vec![700, 901], vec![rows, columns], vals).expect("a list");
         for text in [
             "dense",
             "dense-column",

@@ -340,7 +340,7 @@ impl Kernel {
     ) -> Result<Option<Tensor>, Diagnostic> {
         let pack = |format: &Format| {
             let storage = Storage { format: format.clone(), ..result.storage().clone() };
-            scattered::pack(result.to_coordinates(), &storage)
+            scattered::pack(result.to_coordinates()?, &storage)
         };
         self.scattered.get(name).map(pack).transpose()
     }

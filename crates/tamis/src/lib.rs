@@ -29,7 +29,7 @@ mod tune;
 mod waste;
 
 pub use backend::Backend;
-pub use convert::{ToFormat, pack};
+pub use convert::{ToFormat, pack, usual_format};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use scattered::is_writable;
@@ -46,7 +46,9 @@ pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
     Truth, Values, is_list,
 };
-pub use tamis_runtime::{HugePages, budget, ending, processor, size, temporary, threads};
+pub use tamis_runtime::{
+    HugePages, budget, end_with_diagnostic, ending, processor, size, temporary, threads,
+};
 pub use tune::{Tuned, tune};
 
 /// The examples of the README, run as tests.

@@ -17,7 +17,7 @@ use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, LevelMap, LevelSpec, Storage};
 use tamis_core::ids::Id;
 use tamis_core::level::{COMPRESSED, DENSE, OFFSET, RANGE};
-use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values};
+use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values, budget};
 
 /// Whether a format is one of these, and its levels follow from coordinates one by one.
 pub(crate) fn is_scattered(format: &Format) -> bool {
@@ -46,7 +46,11 @@ pub(crate) fn written(spec: &FormatSpec) -> FormatSpec {
 
 /// A tensor of entries at different coordinates.
 pub(crate) fn pack(list: Coordinates, storage: &Storage) -> Result<Tensor, Diagnostic> {
-    let Coordinates { dims, crds, vals } = list;
+    // Coordinates of levels, and a hash map of them.
+    let entry = 8 * (storage.format.levels().len() + 2 * list.dims().len()) + 64;
+    let bytes = list.vals().len() as f64 * entry as f64;
+    budget::check("the coordinates of entries", bytes, budget::SMALLER_RESULT)?;
+    let (dims, crds, vals) = list.into_parts();
     let of_level = |map: LevelMap| match map {
         LevelMap::Div(m, size) => {
             let crds = crds[m.index()].iter().map(|c| c / size).collect();
@@ -66,7 +70,7 @@ pub(crate) fn pack(list: Coordinates, storage: &Storage) -> Result<Tensor, Diagn
     let kinds: Vec<_> =
         stored().map(|level| if level.kind == RANGE { DENSE } else { level.kind }).collect();
     let plain = Storage { format: Format::in_order(kinds), ..storage.clone() };
-    let (mut levels, vals) = levels(Coordinates { dims: sizes, crds: columns, vals }, &plain)?;
+    let (mut levels, vals) = levels(Coordinates::new(sizes, columns, vals)?, &plain)?;
     for (k, spec) in storage.format.levels().iter().enumerate() {
         if spec.kind == OFFSET {
             levels.insert(k, LevelData::default());
@@ -96,7 +100,7 @@ fn levels(list: Coordinates, storage: &Storage) -> Result<(Vec<LevelData>, Buffe
     };
     let kinds: Vec<_> = storage.format.levels().iter().map(|level| level.kind).collect();
     let (above, below) = kinds.split_at(hashed + 1);
-    let (numbers, distinct) = distinct(&list, above.len());
+    let (numbers, distinct) = distinct(&list, above.len())?;
     let map = Storage {
         format: Format::in_order(above.to_vec()),
         datatype: DataType::I64,
@@ -111,25 +115,25 @@ fn levels(list: Coordinates, storage: &Storage) -> Result<(Vec<LevelData>, Buffe
             slot_of[number as usize - 1] = slot as u64;
         }
     }
-    let Coordinates { mut dims, mut crds, vals } = list;
+    let (mut dims, mut crds, vals) = list.into_parts();
     dims.splice(..above.len(), [slots.len() as u64]);
     crds.splice(..above.len(), [numbers.iter().map(|&n| slot_of[n]).collect()]);
     let kinds = [&[DENSE], below].concat();
     let rest = Storage { format: Format::in_order(kinds), ..storage.clone() };
-    let (more, vals) = levels(Coordinates { dims, crds, vals }, &rest)?;
+    let (more, vals) = levels(Coordinates::new(dims, crds, vals)?, &rest)?;
     all.extend(more.into_iter().skip(1));
     Ok((all, vals))
 }
 
 /// The different coordinates in the first modes, with the numbers from 1 as values, and, less one,
 /// the number of those of each entry.
-fn distinct(list: &Coordinates, modes: usize) -> (Vec<usize>, Coordinates) {
+fn distinct(list: &Coordinates, modes: usize) -> Result<(Vec<usize>, Coordinates), Diagnostic> {
     let mut known: HashMap<Vec<u64>, usize> = HashMap::new();
     let mut crds = vec![vec![]; modes];
     let mut place = vec![0; modes];
-    let mut numbers = Vec::with_capacity(list.vals.len());
-    for n in 0..list.vals.len() {
-        place.iter_mut().zip(&list.crds).for_each(|(c, column)| *c = column[n]);
+    let mut numbers = Vec::with_capacity(list.vals().len());
+    for n in 0..list.vals().len() {
+        place.iter_mut().zip(list.crds()).for_each(|(c, column)| *c = column[n]);
         let number = known.get(&place).copied().unwrap_or_else(|| {
             let next = known.len();
             known.insert(place.clone(), next);
@@ -139,5 +143,5 @@ fn distinct(list: &Coordinates, modes: usize) -> (Vec<usize>, Coordinates) {
         numbers.push(number);
     }
     let vals = Values::I64((1..=known.len() as i64).collect());
-    (numbers, Coordinates { dims: list.dims[..modes].to_vec(), crds, vals })
+    Ok((numbers, Coordinates::new(list.dims()[..modes].to_vec(), crds, vals)?))
 }

@@ -38,9 +38,9 @@ pub(crate) fn refuse_copy(
     if !is_possible(&dims, source.vals().len(), &target.storage) {
         return Ok(());
     }
-    let mut list = places(&source);
-    list.crds = modes.iter().map(|&mode| std::mem::take(&mut list.crds[mode])).collect();
-    refuse(&target.name, &Coordinates { dims, ..list }, &target.storage)
+    let (_, mut crds, vals) = places(&source)?.into_parts();
+    let crds = modes.iter().map(|&mode| std::mem::take(&mut crds[mode])).collect();
+    refuse(&target.name, &Coordinates::new(dims, crds, vals)?, &target.storage)
 }
 
 /// The tensor that a statement copies whole, and its mode for each of the result.
@@ -85,7 +85,7 @@ fn refuse(name: &str, list: &Coordinates, storage: &Storage) -> Result<(), Diagn
     }
     let message = format!(
         "{} entries take {:.1} MB as {}, and {:.1} MB as {}",
-        list.vals.len(),
+        list.vals().len(),
         bytes as f64 / 1e6,
         storage.format,
         least as f64 / 1e6,
@@ -100,12 +100,12 @@ fn refuse(name: &str, list: &Coordinates, storage: &Storage) -> Result<(), Diagn
 /// unless most rows are empty.
 fn sparse(list: &Coordinates, storage: &Storage) -> Result<(Format, u64), Diagnostic> {
     let of = |name: &str| -> Result<(Format, u64), Diagnostic> {
-        let format = format::parse(name, Some(list.dims.len()))?.format;
+        let format = format::parse(name, Some(list.dims().len()))?.format;
         let bytes = footprint(list, &Storage { format: format.clone(), ..storage.clone() });
         Ok((format, bytes.unwrap_or(u64::MAX)))
     };
     let fibers = of("csf")?;
-    let rows = if list.dims.len() == 2 { of("csr")? } else { fibers.clone() };
+    let rows = if list.dims().len() == 2 { of("csr")? } else { fibers.clone() };
     Ok(if fibers.1 < rows.1 / 2 { fibers } else { rows })
 }
 
@@ -116,7 +116,7 @@ const LONGEST: u64 = 1 << 28;
 /// fullest coordinate has.
 fn most(list: &Coordinates, storage: &Storage) -> u64 {
     let levels = storage.format.levels();
-    let headers = storage.format.headers(&list.dims, &|_| 0);
+    let headers = storage.format.headers(&list.dims(), &|_| 0);
     if headers.iter().any(|header| header.size > LONGEST) {
         return u64::MAX;
     }
@@ -124,7 +124,7 @@ fn most(list: &Coordinates, storage: &Storage) -> u64 {
         LevelMap::Slot(mode) => fullest(list, mode),
         LevelMap::Diff { plus, minus } => {
             let mut seen = vec![false; header.size as usize];
-            let (plus, minus) = (&list.crds[plus.index()], &list.crds[minus.index()]);
+            let (plus, minus) = (&list.crds()[plus.index()], &list.crds()[minus.index()]);
             for (&p, &m) in plus.iter().zip(minus) {
                 seen[(p as i64 - m as i64 - header.least) as usize] = true;
             }
@@ -137,19 +137,20 @@ fn most(list: &Coordinates, storage: &Storage) -> u64 {
 
 /// The most entries at one coordinate of a mode.
 fn fullest(list: &Coordinates, mode: Mode) -> u64 {
-    let mut counts = vec![0u64; list.dims[mode.index()] as usize];
-    list.crds[mode.index()].iter().for_each(|&c| counts[c as usize] += 1);
+    let mut counts = vec![0u64; list.dims()[mode.index()] as usize];
+    list.crds()[mode.index()].iter().for_each(|&c| counts[c as usize] += 1);
     counts.into_iter().max().unwrap_or(0)
 }
 
 /// The coordinates of a tensor's entries, with any values.
-fn places(tensor: &Tensor) -> Coordinates {
+fn places(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
     let levels = tensor.storage().format.levels();
     let rows = levels.len() == 2 && levels[0].kind == DENSE && levels[1].kind == COMPRESSED;
     let crd = tensor.levels().get(1).and_then(|l| l.pos.as_ref().zip(l.crd.as_ref()));
     let (true, true, Some((pos, crd))) = (rows, tensor.storage().format.is_basic(), crd) else {
         return tensor.to_coordinates();
     };
+    budget::check("the places of entries", 24.0 * crd.len() as f64, budget::SMALLER_RESULT)?;
     let modes: Vec<usize> =
         levels.iter().flat_map(|l| l.map.modes()).map(|mode| mode.index()).collect();
     let mut crds: Vec<Vec<u64>> = vec![vec![]; 2];
@@ -158,7 +159,7 @@ fn places(tensor: &Tensor) -> Coordinates {
     }
     crds[modes[1]].extend((0..crd.len()).map(|q| crd.index(q) as u64));
     let vals = Values::F64(vec![0.0; crd.len()]);
-    Coordinates { dims: tensor.dims().to_vec(), crds, vals }
+    Coordinates::new(tensor.dims().to_vec(), crds, vals)
 }
 
 #[cfg(test)]
@@ -185,11 +186,11 @@ mod tests {
         let n = 50_000u64;
         let vals = Values::F64(vec![1.0; n as usize]);
         let crds = vec![vec![7; n as usize], (0..n).collect()];
-        let row = Coordinates { dims: vec![n, n], crds, vals };
+        let row = Coordinates::new(vec![n, n], crds, vals).expect("a list");
         let told = "50000 entries take 30000.0 MB as ell, and 0.8 MB as csr".to_owned();
         assert_eq!(message(&row, "ell"), (told.clone(), told));
         let crds = vec![(0..n).collect(), (0..n).rev().collect()];
-        let across = Coordinates { crds, ..row };
+        let across = Coordinates::new(vec![n, n], crds, row.vals().clone()).expect("a list");
         let told = "50000 entries take 20000.2 MB as dia, and 0.8 MB as csr".to_owned();
         assert_eq!(message(&across, "dia"), (told.clone(), told));
     }
@@ -200,7 +201,7 @@ mod tests {
         let n = 50_000u64;
         let csr = |crds| {
             let vals = Values::F64(vec![1.0; n as usize]);
-            let list = Coordinates { dims: vec![n, n], crds, vals };
+            let list = Coordinates::new(vec![n, n], crds, vals).expect("a list");
             let spec = format::parse("csr", Some(2)).unwrap_or_else(|d| panic!("{d}"));
             let storage = spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"));
             pack(&list, &storage, Duplicates::Refuse).unwrap_or_else(|d| panic!("{d}"))
@@ -228,16 +229,17 @@ mod tests {
     fn wrong_entries_and_huge_dimensions_are_told() {
         let vals = Values::F64(vec![1.0; 3]);
         let crds = vec![vec![0, 5, 1 << 50], vec![1, 2, 3]];
-        let list = Coordinates { dims: vec![1 << 40, 1 << 40], crds, vals };
+        let list = Coordinates::new(vec![1 << 40, 1 << 40], crds.clone(), vals.clone());
+        let told = list.map_or_else(|d| d.message, |_| String::new());
+        assert!(told.starts_with("coordinate 1125899906842624 of entry 2 is outside"), "{told}");
         let spec = format::parse("dia{crd: i64}", Some(2)).unwrap_or_else(|d| panic!("{d}"));
         let storage = spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"));
         let refused = |list: &Coordinates| {
             let packed = pack(list, &storage, Duplicates::Refuse);
             packed.map_or_else(|d| d.message, |_| String::new())
         };
-        assert!(refused(&list).starts_with("coordinate 1125899906842624 of entry 2 is outside"));
-        let dims = vec![1 << 51, 1 << 40];
-        let told = refused(&Coordinates { dims, ..list });
+        let list = Coordinates::new(vec![1 << 51, 1 << 40], crds, vals).expect("a list");
+        let told = refused(&list);
         assert!(told.starts_with("3 entries take 54043195528.4 MB as dia"), "{told}");
     }
 
@@ -247,7 +249,7 @@ mod tests {
         let n = 50_000u64;
         let vals = Values::F64(vec![1.0; n as usize]);
         let crds = vec![(0..n).collect(), (0..n).collect()];
-        let along = Coordinates { dims: vec![n, n], crds, vals };
+        let along = Coordinates::new(vec![n, n], crds, vals).expect("a list");
         let of = |bytes: usize| (format!("{bytes} bytes"), format!("{bytes} bytes"));
         assert_eq!(message(&along, "ell"), of(8 + 12 * 50_000));
         assert_eq!(message(&along, "dia"), of(12 + 8 * 50_000));

@@ -7,7 +7,7 @@ use tamis::{
 
 fn packed(text: &str, dims: &[u64], crds: &[Vec<u64>]) -> Result<Tensor, tamis::Diagnostic> {
     let vals = Values::F64((0..crds[0].len()).map(|k| 1.0 + k as f64).collect());
-    let list = Coordinates { dims: dims.to_vec(), crds: crds.to_vec(), vals };
+    let list = Coordinates::new(dims.to_vec(), crds.to_vec(), vals).expect("a list of entries");
     let storage = format::parse(text, Some(dims.len()))?.resolve(tamis::DataType::F64)?;
     tamis::pack(&list, &storage, Duplicates::Sum)
 }
@@ -28,7 +28,7 @@ fn coordinates_of_results_have_the_width_that_they_need() {
     let text = "C(i[4000000000:4000000006]) = A(i)";
     for result in ["sparse", "hash"] {
         let c = run(text, &a, result, vec![5_000_000_000]).expect("a result");
-        let mut crds = c.to_coordinates().crds.remove(0);
+        let mut crds = c.to_coordinates().expect("room for a list").crds()[0].clone();
         crds.sort_unstable();
         assert_eq!(crds, [4_000_000_001, 4_000_000_003]);
     }
@@ -85,11 +85,15 @@ fn places_outside_of_a_tensor_are_no_entries() {
         "(i, j) -> (j-i: hashed, j: compressed)",
     ] {
         let tensor = packed(format, &[3, 3], &list).unwrap_or_else(|d| panic!("{d}"));
-        let entries = tensor.to_coordinates();
-        assert!(entries.crds.iter().flatten().all(|&c| c < 3), "{format}: {entries:?}");
+        let entries = tensor.to_coordinates().expect("room for a list");
+        assert!(entries.crds().iter().flatten().all(|&c| c < 3), "{format}: {entries:?}");
         let y = tamis::evaluate("y(i) = A(i,j) * (j + 1)", &[("A", &tensor)]);
-        let y = y.unwrap_or_else(|d| panic!("{format}: {d}")).to_coordinates();
-        let entries: Vec<_> = (0..y.vals.len()).map(|k| (y.crds[0][k], y.vals.get(k))).collect();
+        let y = y
+            .unwrap_or_else(|d| panic!("{format}: {d}"))
+            .to_coordinates()
+            .expect("room for a list");
+        let entries: Vec<_> =
+            (0..y.vals().len()).map(|k| (y.crds()[0][k], y.vals().get(k))).collect();
         let value = |i: u64| entries.iter().find(|(c, _)| *c == i).map_or(0.0, |(_, v)| v.as_f64());
         assert_eq!([0, 1, 2].map(value), [7.0, 0.0, 6.0], "{format}");
     }

@@ -10,7 +10,8 @@ fn operand(k: usize, text: &str, order: usize) -> (Tensor, Vec<f64>) {
     let dense: Vec<f64> = (0..LENGTH).map(value).collect();
     let stored: Vec<u64> = (0..LENGTH).filter(|&i| dense[i as usize] != 0.0).collect();
     let vals = Values::F64(stored.iter().map(|&i| dense[i as usize]).collect());
-    let list = Coordinates { dims: vec![LENGTH; order], crds: vec![stored; order], vals };
+    let list = Coordinates::new(vec![LENGTH; order], vec![stored; order], vals)
+        .expect("a list of entries");
     let spec = format::parse(text, Some(order)).unwrap_or_else(|d| panic!("{d}"));
     let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
     let tensor = tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
@@ -75,17 +76,18 @@ fn loops_are_divided_many_times() {
     let kernel = Kernel::compile("y(i) = 2 * a(i)", &[("a", &a)], &options);
     let kernel = kernel.unwrap_or_else(|d| panic!("{d}"));
     let y = kernel.run(&[("a", &a)]).unwrap_or_else(|d| panic!("{d}")).remove(0).1;
-    let found = y.to_coordinates();
-    let Values::F64(vals) = found.vals else { panic!("floats") };
-    for (&i, value) in found.crds[0].iter().zip(vals) {
-        assert_eq!(value, 2.0 * dense[i as usize]);
+    let found = y.to_coordinates().expect("room for a list");
+    let Values::F64(vals) = found.vals() else { panic!("floats") };
+    for (&i, value) in found.crds()[0].iter().zip(vals) {
+        assert_eq!(*value, 2.0 * dense[i as usize]);
     }
 }
 
 #[test]
 fn workspaces_beyond_numbers_are_refused() {
     let (dims, vals) = (vec![2, 1 << 32, 1 << 32], Values::F64(vec![1.0; 2]));
-    let list = Coordinates { dims, crds: vec![vec![0, 1], vec![1, 5], vec![7, 0]], vals };
+    let list = Coordinates::new(dims, vec![vec![0, 1], vec![1, 5], vec![7, 0]], vals)
+        .expect("a list of entries");
     let spec = format::parse("csf", Some(3)).unwrap_or_else(|d| panic!("{d}"));
     let storage = spec.resolve(tamis::DataType::F64).unwrap_or_else(|d| panic!("{d}"));
     let a = tamis::pack(&list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"));
@@ -105,8 +107,8 @@ fn workspaces_beyond_numbers_are_refused() {
 #[test]
 fn results_keep_no_more_than_they_fill() {
     let empty = |length: u64, format: &str| {
-        let list =
-            Coordinates { dims: vec![length], crds: vec![vec![]], vals: Values::F64(vec![]) };
+        let list = Coordinates::new(vec![length], vec![vec![]], Values::F64(vec![]))
+            .expect("a list of entries");
         let storage = format::parse(format, Some(1)).and_then(|f| f.resolve(tamis::DataType::F64));
         let packed = storage.and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
         packed.unwrap_or_else(|d| panic!("{d}"))
@@ -133,7 +135,7 @@ fn parts_have_no_more_places_than_entries() {
     let crds =
         vec![(0..entries).map(|p| p / 4).collect(), (0..entries).map(|p| p * 7 % n).collect()];
     let vals = Values::F64(vec![1.0; entries as usize]);
-    let list = Coordinates { dims: vec![n, n], crds, vals };
+    let list = Coordinates::new(vec![n, n], crds, vals).expect("a list of entries");
     let storage = |name| format::parse(name, Some(2)).and_then(|f| f.resolve(tamis::DataType::F64));
     let packed = storage("csr").and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
     let a = packed.unwrap_or_else(|d| panic!("{d}"));

@@ -82,7 +82,8 @@ fn results_do_not_depend_on_threads() {
 #[test]
 fn packing_makes_places_only_for_entries() {
     let crds = vec![vec![0, 3, 10], vec![2, 2, 5], vec![1, 1, 1]];
-    let list = Coordinates { dims: vec![11, 6, 8], crds, vals: Values::F64(vec![1.0; 3]) };
+    let list = Coordinates::new(vec![11, 6, 8], crds, Values::F64(vec![1.0; 3]))
+        .expect("a list of entries");
     for (format, places) in [
         ("(i, j, k) -> (k/2: compressed, k%2: dense, i: compressed, j: dense)", 3 * 6),
         ("(i, j, k) -> (k/1: compressed, i: compressed, j: compressed, k%1: dense)", 3),
@@ -113,11 +114,12 @@ fn absent_zeros_have_no_sign() {
 fn skewed() -> Tensor {
     let columns = (0..8000).chain((0..2000).map(|k| k * 7 % 8000));
     let rows = std::iter::repeat_n(700, 8000).chain((0..2000).map(|k| k / 2 + u64::from(k > 900)));
-    let list = Coordinates {
-        dims: vec![1200, 8000],
-        crds: vec![rows.collect(), columns.collect()],
-        vals: Values::F64((0..10_000).map(|k| 1.0 / f64::from(k + 1)).collect()),
-    };
+    let list = Coordinates::new(
+        vec![1200, 8000],
+        vec![rows.collect(), columns.collect()],
+        Values::F64((0..10_000).map(|k| 1.0 / f64::from(k + 1)).collect()),
+    )
+    .expect("a list of entries");
     packed("csr", &list)
 }
 

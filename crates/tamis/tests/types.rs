@@ -128,7 +128,8 @@ fn complex_numbers_have_elementary_functions() {
 #[test]
 fn nothing_times_nothing_is_nothing_whatever_it_is_filled_with() {
     let stored = |format: &str, dims: &[u64], crds: Vec<Vec<u64>>, vals: Vec<f64>| {
-        let list = Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) };
+        let list =
+            Coordinates::new(dims.to_vec(), crds, Values::F64(vals)).expect("a list of entries");
         let spec = tamis::format::parse(format, Some(dims.len()));
         let storage = spec.and_then(|spec| spec.resolve(DataType::F64));
         let packed = storage.and_then(|s| tamis::pack(&list, &s, Duplicates::Refuse));
@@ -156,8 +157,8 @@ fn types_of_slices_do_not_depend_on_formats() {
     for datatype in [DataType::Bool, DataType::I8, DataType::F16, DataType::F64] {
         for format in ["csr", "dense", "bcsr(2,3)", "dia", "csb(2,2)"] {
             let crds = vec![vec![0, 1, 1, 5], vec![2, 0, 4, 6]];
-            let list =
-                Coordinates { dims: vec![6, 8], crds, vals: Values::F64(vec![1.0, 0.0, 1.0, 1.0]) };
+            let list = Coordinates::new(vec![6, 8], crds, Values::F64(vec![1.0, 0.0, 1.0, 1.0]))
+                .expect("a list of entries");
             let storage = tamis::format::parse(format, Some(2)).expect("a format");
             let storage = storage.resolve(datatype).expect("a storage");
             let e = tamis::pack(&list, &storage, Duplicates::Sum).expect("a tensor");

@@ -75,7 +75,8 @@ fn misses(name: &str, whole: &Tensor, pattern: &Tensor) -> Result<Option<String>
         return Ok(Some(format!("{name} has the levels {some:?}, and assembled {others:?}")));
     }
     let fill = Number::of(pattern.storage().fill);
-    let values = pattern.to_coordinates().vals;
+    let list = pattern.to_coordinates().expect("room for a list");
+    let values = list.vals();
     let unfilled = (0..values.len()).any(|n| !Number::of(values.get(n)).is_same(fill));
     Ok(unfilled.then(|| format!("{name} is assembled with other values than the fill")))
 }
@@ -120,7 +121,8 @@ fn some_entries(results: &Named, every: u64) -> Option<Vec<(String, Tensor)>> {
                 at /= d;
             }
         }
-        let list = Coordinates { dims, crds, vals: Values::I8(vec![1; count]) };
+        let list =
+            Coordinates::new(dims, crds, Values::I8(vec![1; count])).expect("a list of entries");
         let packed = tamis::pack(&list, tensor.storage(), Duplicates::Refuse).ok()?;
         Some((name.clone(), packed))
     };
@@ -129,12 +131,12 @@ fn some_entries(results: &Named, every: u64) -> Option<Vec<(String, Tensor)>> {
 
 /// The places of the entries of a tensor in a dense one, in order.
 fn entries(tensor: &Tensor) -> Vec<usize> {
-    let list = tensor.to_coordinates();
+    let list = tensor.to_coordinates().expect("room for a list");
     let place = |n: usize| {
-        let modes = list.crds.iter().zip(&list.dims);
+        let modes = list.crds().iter().zip(list.dims());
         modes.fold(0, |at, (crd, &d)| at * d as usize + crd[n] as usize)
     };
-    let mut places: Vec<usize> = (0..list.vals.len()).map(place).collect();
+    let mut places: Vec<usize> = (0..list.vals().len()).map(place).collect();
     places.sort_unstable();
     places
 }

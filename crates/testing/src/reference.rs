@@ -27,12 +27,12 @@ impl Dense {
     /// Every element of a tensor, stored or not.
     pub fn of(tensor: &Tensor) -> Dense {
         let mut dense = Dense::filled(tensor.dims(), Number::of(tensor.storage().fill));
-        let list = tensor.to_coordinates();
+        let list = tensor.to_coordinates().expect("room for a list");
         let mut seen = vec![false; dense.vals.len()];
-        for n in 0..list.vals.len() {
-            let place: Vec<u64> = list.crds.iter().map(|c| c[n]).collect();
+        for n in 0..list.vals().len() {
+            let place: Vec<u64> = list.crds().iter().map(|c| c[n]).collect();
             let at = dense.place(&place);
-            let value = Number::of(list.vals.get(n));
+            let value = Number::of(list.vals().get(n));
             // Entries of the same coordinate are to be added; booleans stay true.
             let sum = stored(tensor.storage().datatype, dense.vals[at] + value);
             dense.vals[at] = if seen[at] { sum } else { value };

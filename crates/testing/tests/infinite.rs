@@ -12,7 +12,7 @@ const INF: f64 = f64::INFINITY;
 fn stored(text: &str, dims: &[u64], entries: &[(&[u64], f64)]) -> Tensor {
     let crds = (0..dims.len()).map(|m| entries.iter().map(|(c, _)| c[m]).collect()).collect();
     let vals = Values::F64(entries.iter().map(|(_, v)| *v).collect());
-    let list = Coordinates { dims: dims.to_vec(), crds, vals };
+    let list = Coordinates::new(dims.to_vec(), crds, vals).expect("a list of entries");
     let spec = format::parse(text, Some(dims.len())).expect("a format");
     let storage = spec.resolve(DataType::F64).expect("a storage");
     tamis::pack(&list, &storage, Duplicates::Refuse).expect("a tensor")

@@ -13,11 +13,12 @@ fn bands_keep_their_promises() {
 #[test]
 fn a_band_matrix_times_a_vector() -> Result<(), tamis::Diagnostic> {
     install();
-    let list = Coordinates {
-        dims: vec![3, 6],
-        crds: vec![vec![0, 0, 2, 2], vec![1, 3, 4, 5]],
-        vals: Values::F64(vec![2.0, 3.0, 4.0, 5.0]),
-    };
+    let list = Coordinates::new(
+        vec![3, 6],
+        vec![vec![0, 0, 2, 2], vec![1, 3, 4, 5]],
+        Values::F64(vec![2.0, 3.0, 4.0, 5.0]),
+    )
+    .expect("a list of entries");
     let spec = tamis::format::parse("(i, j) -> (i: dense, j: banded)", Some(2))?;
     let a = tamis::pack(&list, &spec.resolve(DataType::F64)?, Duplicates::Refuse)?;
     let level = &a.levels()[1];

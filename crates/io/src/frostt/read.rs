@@ -1,11 +1,12 @@
 //! FROSTT text to coordinates.
 
 use super::values::Numbers;
+use crate::chunks::{Chunks, Source};
 use crate::cursor::{Cursor, Item, LARGEST};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
-use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
-use crate::triplets::reserved;
+use crate::header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use std::path::Path;
+use tamis_runtime::budget::Reservation;
 use tamis_runtime::{Coordinates, Values};
 
 /// Reads a tensor from FROSTT text, plain or extended; `path` names the file in errors.
@@ -17,7 +18,18 @@ use tamis_runtime::{Coordinates, Values};
 /// # Errors
 /// When a line is ragged, a number is none or out of range, or a file without dimensions is empty.
 pub fn read_frostt(text: &[u8], path: &Path) -> Result<File, FileError> {
-    read_text(text).map_err(|flaw| flaw.locate(path, text))
+    read_source(&mut &*text, path, &ReadOptions::default())
+}
+
+/// Reads a tensor from text that comes in chunks.
+pub(crate) fn read_source(
+    source: &mut dyn Source,
+    path: &Path,
+    options: &ReadOptions,
+) -> Result<File, FileError> {
+    // The header of the extended format is two lines, and known by the third.
+    let mut chunks = Chunks::new(source, 3, COMMENTS).map_err(|flaw| flaw.of_file(path))?;
+    read_chunks(&mut chunks, options).map_err(|flaw| chunks.locate(flaw, path))
 }
 
 /// What a comment starts with; MLIR writes `;`.
@@ -33,22 +45,27 @@ struct Preamble {
     announced: Option<u64>,
 }
 
-fn read_text(text: &[u8]) -> Parsed<File> {
-    let mut cursor = Cursor::new(text);
+fn read_chunks(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<File> {
+    let mut cursor = chunks.cursor();
     let mut preamble = read_preamble(&mut cursor)?;
     if preamble.dims.is_none() && (preamble.extended || looks_extended(&cursor)) {
         read_extended_header(&mut cursor, &mut preamble)?;
     }
-    let entries = read_entries(&mut cursor, &preamble)?;
-    let stored = entries.vals.len();
-    let vals = entries.vals.finish();
+    if preamble.dims.is_none() {
+        refuse_parti(&cursor)?;
+    }
+    let at = cursor.at();
+    chunks.go_to(at);
+    let Entries { crds, vals, reservation } = read_entries(chunks, &preamble, options)?;
+    let stored = vals.len();
+    let vals = vals.finish()?;
     let field = match vals {
         Values::I64(_) => Field::Integer,
         Values::U64(_) => Field::Unsigned,
         Values::C128(_) => Field::Complex,
         _ => Field::Real,
     };
-    let dims = preamble.dims.unwrap_or_else(|| largest(&entries.crds));
+    let dims = preamble.dims.unwrap_or_else(|| largest(&crds, &options.dims));
     let header = Header {
         format: FileFormat::Frostt,
         layout: Layout::Coordinate,
@@ -57,11 +74,16 @@ fn read_text(text: &[u8]) -> Parsed<File> {
         stored,
         comments: preamble.comments,
     };
-    Ok(File { coordinates: Coordinates { dims, crds: entries.crds, vals }, header })
+    drop(reservation);
+    let coordinates = Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)?;
+    Ok(File { coordinates, header })
 }
 
-fn largest(crds: &[Vec<u64>]) -> Vec<u64> {
-    crds.iter().map(|crd| crd.iter().max().map_or(0, |max| max + 1)).collect()
+/// The dimensions that are known, or else the largest coordinates.
+fn largest(crds: &[Vec<u64>], known: &[Option<u64>]) -> Vec<u64> {
+    let largest = |crd: &Vec<u64>| crd.iter().max().map_or(0, |max| max + 1);
+    let known = |mode: usize| known.get(mode).copied().flatten();
+    crds.iter().enumerate().map(|(m, crd)| known(m).unwrap_or_else(|| largest(crd))).collect()
 }
 
 /// The text of a comment, if the line is one.
@@ -125,6 +147,23 @@ fn looks_extended(cursor: &Cursor) -> bool {
     fields == order + 1 || fields == order + 2
 }
 
+/// Refuses the header of ParTI: the order, then the dimensions, where entries would have one field,
+/// then more.
+fn refuse_parti(cursor: &Cursor) -> Parsed<()> {
+    let mut lines = cursor.clone();
+    lines.next_entry(COMMENTS);
+    let start = lines.clone();
+    let order = numbers_of_line(&mut lines, 1).and_then(|n| usize::try_from(*n.first()?).ok());
+    let Some(order) = order.filter(|&order| order > 0) else { return Ok(()) };
+    let dims = numbers_of_line(&mut lines, order).filter(|dims| dims.len() == order);
+    let Some(dims) = dims else { return Ok(()) };
+    let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
+    let help =
+        format!("write the dimensions as a comment instead of both: # dims: {}", dims.join(" "));
+    let message = "two lines of order and dimensions, as ParTI writes them, are not read";
+    Err(start.flaw(FileErrorCode::Unsupported, message, help))
+}
+
 /// The numbers of the next line if it holds nothing else and at most `most`; moves behind it.
 fn numbers_of_line(cursor: &mut Cursor, most: usize) -> Option<Vec<u64>> {
     if !cursor.next_entry(COMMENTS) {
@@ -170,14 +209,52 @@ fn read_extended_header(cursor: &mut Cursor, preamble: &mut Preamble) -> Parsed<
 struct Entries {
     crds: Vec<Vec<u64>>,
     vals: Numbers,
+    reservation: Reservation,
 }
 
-fn read_entries(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Entries> {
+impl Entries {
+    fn new(order: usize) -> Entries {
+        let crds = vec![vec![]; order];
+        Entries { crds, vals: Numbers::new(), reservation: Reservation::default() }
+    }
+
+    /// Makes room for so many more.
+    fn reserve(&mut self, more: usize) -> Parsed<()> {
+        let (len, value) = (self.vals.len(), self.vals.size());
+        let room = (len + more).max(len / 2 * 3);
+        if len + more <= self.vals.capacity() {
+            return Ok(());
+        }
+        let bytes = room.saturating_mul(8 * self.crds.len() + value);
+        self.reservation.resize(bytes, "the list of entries", "").map_err(Flaw::of_memory)?;
+        let full = |_| Flaw::too_large(format!("{room} entries do not fit into memory"));
+        self.crds.iter_mut().try_for_each(|c| c.try_reserve_exact(room - len)).map_err(full)?;
+        self.vals.reserve(room - len)
+    }
+}
+
+/// How entries are written.
+struct Shape<'d> {
+    /// What coordinates may be, and what the file or the user says of them.
+    bounds: &'d [u64],
+    /// Whether complex numbers are two fields.
+    pairs: bool,
+}
+
+fn read_entries(
+    chunks: &mut Chunks,
+    preamble: &Preamble,
+    options: &ReadOptions,
+) -> Parsed<Entries> {
+    let mut cursor = chunks.cursor();
     let has_entries = cursor.next_entry(COMMENTS);
-    let fields = count_fields(cursor);
+    let fields = count_fields(&cursor);
     let order = match &preamble.dims {
         Some(dims) => dims.len(),
         None if has_entries => fields - 1,
+        None if !options.dims.is_empty() && options.dims.iter().all(Option::is_some) => {
+            options.dims.len()
+        }
         None => {
             let help = "an empty tensor needs its dimensions in a first line: # dims: 3 4 5";
             return Err(cursor.flaw(
@@ -187,14 +264,36 @@ fn read_entries(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Entries> {
             ));
         }
     };
-    let pairs = preamble.announced.is_some() && fields == order + 2;
-    let room = cursor.lines_left().min(cursor.remaining() / (2 * order + 1) + 1);
-    let mut entries = Entries {
-        crds: (0..order).map(|_| reserved(room, cursor.at())).collect::<Parsed<_>>()?,
-        vals: Numbers::with_room(room, cursor.at())?,
+    let known = |mode: usize| options.dims.get(mode).copied().flatten().unwrap_or(LARGEST);
+    let bounds = match &preamble.dims {
+        Some(dims) => dims.clone(),
+        None => (0..order).map(known).collect(),
     };
-    let unbounded = vec![LARGEST; order];
-    let dims = preamble.dims.as_ref().unwrap_or(&unbounded);
+    let pairs = preamble.announced.is_some() && fields == order + 2;
+    let shape = Shape { bounds: &bounds, pairs };
+    let mut entries = Entries::new(order);
+    loop {
+        // The shortest line has a digit and what ends it for each field.
+        entries.reserve(chunks.in_chunk() / (2 * order + 2) + 1)?;
+        let mut cursor = chunks.cursor();
+        read_chunk(&mut cursor, preamble, &shape, &mut entries)?;
+        let at = cursor.at();
+        chunks.go_to(at);
+        if !chunks.next()? {
+            check_announced(&chunks.cursor(), preamble.announced, entries.vals.len())?;
+            return Ok(entries);
+        }
+    }
+}
+
+/// Reads the entries up to the end of the chunk.
+fn read_chunk(
+    cursor: &mut Cursor,
+    preamble: &Preamble,
+    shape: &Shape,
+    entries: &mut Entries,
+) -> Parsed<()> {
+    let order = shape.bounds.len();
     while cursor.next_entry(b"") {
         if COMMENTS.contains(&cursor.peek()) {
             skip_comment(cursor, preamble)?;
@@ -206,12 +305,11 @@ fn read_entries(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Entries> {
             let help = "write its coordinates in front of each value, or only one value";
             return Err(cursor.flaw(FileErrorCode::Syntax, message, help));
         }
-        if let Err(flaw) = read_entry(cursor, dims, pairs, &mut entries) {
-            return Err(ragged(&cursor.moved_to(line), flaw, order, pairs));
+        if let Err(flaw) = read_entry(cursor, shape, entries) {
+            return Err(ragged(&cursor.moved_to(line), flaw, order, shape.pairs));
         }
     }
-    check_announced(cursor, preamble.announced, entries.vals.len())?;
-    Ok(entries)
+    Ok(())
 }
 
 /// Moves over a comment between entries, which may say nothing about them.
@@ -228,12 +326,12 @@ fn skip_comment(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<()> {
 }
 
 #[inline(always)]
-fn read_entry(cursor: &mut Cursor, dims: &[u64], pairs: bool, entries: &mut Entries) -> Parsed<()> {
-    for (mode, (crd, &dim)) in entries.crds.iter_mut().zip(dims).enumerate() {
+fn read_entry(cursor: &mut Cursor, shape: &Shape, entries: &mut Entries) -> Parsed<()> {
+    for (mode, (crd, &dim)) in entries.crds.iter_mut().zip(shape.bounds).enumerate() {
         crd.push(cursor.coordinate(Item::Mode(mode + 1), dim)?);
     }
-    if pairs {
-        entries.vals.push_complex([cursor.float()?, cursor.float()?]);
+    if shape.pairs {
+        entries.vals.push_complex([cursor.float()?, cursor.float()?])?;
     } else {
         entries.vals.read(cursor)?;
     }

@@ -8,8 +8,8 @@
 //! 1  2+3j                       complex
 //! ```
 
-use crate::cursor::Cursor;
-use crate::error::Parsed;
+use crate::cursor::{Cursor, beyond};
+use crate::error::{Flaw, Parsed};
 use crate::number;
 use crate::triplets::reserved;
 use tamis_runtime::Values;
@@ -25,9 +25,36 @@ pub(super) enum Numbers {
 }
 
 impl Numbers {
-    /// None yet, with room for some.
-    pub fn with_room(length: usize, at: usize) -> Parsed<Numbers> {
-        Ok(Numbers::Real { vals: reserved(length, at)?, broken: false })
+    /// None yet.
+    pub fn new() -> Numbers {
+        Numbers::Real { vals: vec![], broken: false }
+    }
+
+    /// How many there is room for.
+    pub fn capacity(&self) -> usize {
+        match self {
+            Numbers::Real { vals, .. } => vals.capacity(),
+            Numbers::Whole(vals) => vals.capacity(),
+            Numbers::Complex(vals) => vals.capacity(),
+        }
+    }
+
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) -> Parsed<()> {
+        let reserved = match self {
+            Numbers::Real { vals, .. } => vals.try_reserve_exact(more),
+            Numbers::Whole(vals) => vals.try_reserve_exact(more),
+            Numbers::Complex(vals) => vals.try_reserve_exact(more),
+        };
+        reserved.map_err(|_| Flaw::too_large("the values do not fit into memory"))
+    }
+
+    /// Bytes of a number.
+    pub fn size(&self) -> usize {
+        match self {
+            Numbers::Real { .. } => 8,
+            Numbers::Whole(_) | Numbers::Complex(_) => 16,
+        }
     }
 
     pub fn len(&self) -> usize {
@@ -55,11 +82,15 @@ impl Numbers {
         cursor.skip_blanks();
         let field = cursor.field();
         if let Some(value) = number::integer(field) {
-            self.push_whole(value);
+            self.push_whole(value)?;
         } else if let Some(value) = number::float(field) {
-            self.push_real(value);
+            cursor.check_range(field, value)?;
+            self.push_real(value)?;
         } else if let Some(value) = number::complex(field) {
-            self.push_complex(value);
+            if number::is_beyond_complex(field) {
+                return Err(beyond(field, cursor.at()));
+            }
+            self.push_complex(value)?;
         } else {
             return Err(cursor.unexpected("a number"));
         }
@@ -67,73 +98,75 @@ impl Numbers {
         Ok(())
     }
 
-    fn push_whole(&mut self, value: i128) {
+    fn push_whole(&mut self, value: i128) -> Parsed<()> {
         match self {
             Numbers::Real { vals, broken } => {
                 let near = value as f64;
                 if *broken || near as i128 == value {
-                    return vals.push(near);
-                }
-                match vals.iter().map(|&x| number::whole(x)).collect::<Option<Vec<i128>>>() {
-                    Some(mut all) => {
-                        all.push(value);
-                        *self = Numbers::Whole(all);
-                    }
-                    None => {
-                        *broken = true;
-                        vals.push(near);
-                    }
+                    vals.push(near);
+                } else if vals.iter().any(|&x| number::whole(x).is_none()) {
+                    *broken = true;
+                    vals.push(near);
+                } else {
+                    let mut all = others(vals, |x| number::whole(x).unwrap_or(0))?;
+                    all.push(value);
+                    *self = Numbers::Whole(all);
                 }
             }
             Numbers::Whole(vals) => vals.push(value),
             Numbers::Complex(vals) => vals.push([value as f64, 0.0]),
         }
+        Ok(())
     }
 
-    fn push_real(&mut self, value: f64) {
+    fn push_real(&mut self, value: f64) -> Parsed<()> {
         match self {
             Numbers::Real { vals, .. } => vals.push(value),
             Numbers::Whole(all) => match number::whole(value) {
                 Some(value) => all.push(value),
                 None => {
-                    let mut vals = floats(all);
+                    let mut vals = others(all, |x| x as f64)?;
                     vals.push(value);
                     *self = Numbers::Real { vals, broken: true };
                 }
             },
             Numbers::Complex(vals) => vals.push([value, 0.0]),
         }
+        Ok(())
     }
 
-    pub fn push_complex(&mut self, value: [f64; 2]) {
-        let on_axis = |vals: &[f64]| vals.iter().map(|&re| [re, 0.0]).collect();
+    pub fn push_complex(&mut self, value: [f64; 2]) -> Parsed<()> {
         match self {
-            Numbers::Real { vals, .. } => *self = Numbers::Complex(on_axis(vals)),
-            Numbers::Whole(all) => *self = Numbers::Complex(on_axis(&floats(all))),
+            Numbers::Real { vals, .. } => *self = Numbers::Complex(others(vals, |re| [re, 0.0])?),
+            Numbers::Whole(all) => *self = Numbers::Complex(others(all, |x| [x as f64, 0.0])?),
             Numbers::Complex(_) => {}
         }
         if let Numbers::Complex(vals) = self {
             vals.push(value);
         }
+        Ok(())
     }
 
     /// All of them in one type; integers that none of 64 bit holds are floats.
-    pub fn finish(self) -> Values {
+    pub fn finish(self) -> Parsed<Values> {
         let all = match self {
-            Numbers::Real { vals, .. } => return Values::F64(vals),
-            Numbers::Complex(vals) => return Values::C128(vals),
+            Numbers::Real { vals, .. } => return Ok(Values::F64(vals)),
+            Numbers::Complex(vals) => return Ok(Values::C128(vals)),
             Numbers::Whole(all) => all,
         };
-        if let Some(vals) = all.iter().map(|&x| i64::try_from(x).ok()).collect() {
-            return Values::I64(vals);
+        if all.iter().all(|&x| i64::try_from(x).is_ok()) {
+            return Ok(Values::I64(others(&all, |x| x as i64)?));
         }
-        match all.iter().map(|&x| u64::try_from(x).ok()).collect() {
-            Some(vals) => Values::U64(vals),
-            None => Values::F64(floats(&all)),
+        match all.iter().all(|&x| u64::try_from(x).is_ok()) {
+            true => Ok(Values::U64(others(&all, |x| x as u64)?)),
+            false => Ok(Values::F64(others(&all, |x| x as f64)?)),
         }
     }
 }
 
-fn floats(all: &[i128]) -> Vec<f64> {
-    all.iter().map(|&x| x as f64).collect()
+/// The numbers in another type, with as much room.
+fn others<T: Copy, U>(all: &Vec<T>, other: impl Fn(T) -> U) -> Parsed<Vec<U>> {
+    let mut made = reserved(all.capacity())?;
+    made.extend(all.iter().map(|&x| other(x)));
+    Ok(made)
 }

@@ -30,9 +30,9 @@ fn write_text(
     options: &WriteOptions,
 ) -> io::Result<()> {
     let mut text = Vec::with_capacity(CHUNK * 2);
-    if !coordinates.dims.is_empty() {
+    if !coordinates.dims().is_empty() {
         text.extend_from_slice(b"# dims:");
-        for &dim in &coordinates.dims {
+        for &dim in coordinates.dims() {
             text.push(b' ');
             push_integer(&mut text, dim);
         }
@@ -40,15 +40,15 @@ fn write_text(
         for line in options.comments.iter().flat_map(|comment| comment.lines()) {
             write_to(&mut text, format_args!("# {line}\n"));
         }
-    } else if coordinates.vals.is_empty() {
+    } else if coordinates.vals().is_empty() {
         text.extend_from_slice(b"0\n");
     }
-    for entry in 0..coordinates.vals.len() {
-        for crd in &coordinates.crds {
+    for entry in 0..coordinates.vals().len() {
+        for crd in coordinates.crds() {
             push_integer(&mut text, crd[entry] + 1);
             text.push(b' ');
         }
-        push_value(&mut text, &coordinates.vals, entry, ComplexText::OneField);
+        push_value(&mut text, &coordinates.vals(), entry, ComplexText::OneField);
         text.push(b'\n');
         flush_chunk(out, &mut text)?;
     }

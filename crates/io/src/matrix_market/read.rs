@@ -1,9 +1,10 @@
 //! Matrix Market text to coordinates.
 
+use crate::chunks::{Chunks, Source};
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
-use crate::triplets::{Entry, One, Triplets, too_large, with_or_without_sign};
+use crate::triplets::{Entry, One, Triplets, integers, too_large};
 use std::path::Path;
 use tamis_runtime::Coordinates;
 
@@ -11,13 +12,20 @@ use tamis_runtime::Coordinates;
 ///
 /// Both layouts are read, all fields (`real` and `double` as `f64`, `integer` as `i64`, or as `u64`
 /// where only that holds every value, `unsigned-integer` as `u64`, `complex`, `pattern` as ones) and all symmetries, which are expanded to the full matrix. Explicit zeros
-/// and duplicates are kept. The banner may be in any case, `coord` is `coordinate`, and comments
-/// and empty lines may stand anywhere after it.
+/// and duplicates are kept, but for entries of a symmetric matrix that are stored on both sides of
+/// the diagonal: those are taken once if they agree, and refused if not. The banner may be in any
+/// case, `coord` is `coordinate`, and comments and empty lines may stand anywhere after it.
 ///
 /// # Errors
 /// When the text is not a Matrix Market file or contradicts its own header.
 pub fn read_matrix_market(text: &[u8], path: &Path) -> Result<File, FileError> {
-    read_text(text).map_err(|flaw| flaw.locate(path, text))
+    read_source(&mut &*text, path)
+}
+
+/// Reads a matrix from text that comes in chunks.
+pub(crate) fn read_source(source: &mut dyn Source, path: &Path) -> Result<File, FileError> {
+    let mut chunks = Chunks::new(source, 2, b"%").map_err(|flaw| flaw.of_file(path))?;
+    read_chunks(&mut chunks).map_err(|flaw| chunks.locate(flaw, path))
 }
 
 /// The first line of the file.
@@ -27,22 +35,29 @@ struct Banner {
     symmetry: Symmetry,
 }
 
-fn read_text(text: &[u8]) -> Parsed<File> {
-    let mut cursor = Cursor::new(text);
+fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
+    let mut cursor = chunks.cursor();
     let banner = read_banner(&mut cursor)?;
     let comments = read_comments(&mut cursor);
+    let sizes = read_sizes(&mut cursor, &banner)?;
+    let (at, room) = (cursor.at(), chunks.left(cursor.at()));
+    check_room(&cursor, &sizes, room)?;
+    chunks.go_to(at);
+    let stored = sizes.stored as usize;
+    let (rows, columns, symmetry) = (sizes.rows, sizes.columns, banner.symmetry);
+    let reading = Reading { chunks, sizes, symmetry, next: (0, 0), is_bounded: room.is_some() };
     let coordinates = match banner.field {
-        Field::Real => read_entries::<f64>(&mut cursor, &banner)?,
+        Field::Real => reading.all::<f64>()?,
         Field::Integer => {
-            with_or_without_sign(read_entries::<i64>(&mut cursor.clone(), &banner), || {
-                read_entries::<u64>(&mut cursor, &banner)
-            })?
+            let (mut reading, triplets) = reading.begun()?;
+            let pinned = |reading: &Reading, flaw| reading.chunks.pinned(flaw);
+            let (signed, unsigned) = (Reading::fill::<i64>, Reading::fill::<u64>);
+            integers(&mut reading, triplets, (rows, columns), signed, unsigned, pinned)?
         }
-        Field::Unsigned => read_entries::<u64>(&mut cursor, &banner)?,
-        Field::Pattern => read_entries::<One>(&mut cursor, &banner)?,
-        Field::Complex => read_entries::<[f64; 2]>(&mut cursor, &banner)?,
+        Field::Unsigned => reading.all::<u64>()?,
+        Field::Pattern => reading.all::<One>()?,
+        Field::Complex => reading.all::<[f64; 2]>()?,
     };
-    let (coordinates, stored) = coordinates;
     let Banner { layout, field, symmetry } = banner;
     let header =
         Header { format: FileFormat::MatrixMarket, layout, field, symmetry, stored, comments };
@@ -130,7 +145,16 @@ fn read_comments(cursor: &mut Cursor) -> Vec<String> {
     }
 }
 
-fn read_entries<V: Entry>(cursor: &mut Cursor, banner: &Banner) -> Parsed<(Coordinates, usize)> {
+/// The line of sizes.
+struct Sizes {
+    rows: u64,
+    columns: u64,
+    layout: Layout,
+    /// How many entries the file has, or should have.
+    stored: u128,
+}
+
+fn read_sizes(cursor: &mut Cursor, banner: &Banner) -> Parsed<Sizes> {
     if !cursor.next_entry(b"%") {
         return Err(truncated(cursor, "the line of sizes is missing"));
     }
@@ -145,41 +169,147 @@ fn read_entries<V: Entry>(cursor: &mut Cursor, banner: &Banner) -> Parsed<(Coord
             "only a square matrix has a symmetry: declare it general",
         ));
     }
-    match banner.layout {
-        Layout::Coordinate => {
-            let stored = cursor.count("number of entries")?;
-            cursor.end_of_line()?;
-            read_coordinate::<V>(cursor, rows, columns, stored, banner.symmetry)
-        }
-        Layout::Array => {
-            cursor.end_of_line()?;
-            read_array::<V>(cursor, rows, columns, banner.symmetry)
+    let (full, order) = (u128::from(rows) * u128::from(columns), u128::from(rows));
+    let stored = match (banner.layout, banner.symmetry) {
+        (Layout::Coordinate, _) => cursor.count("number of entries")?.into(),
+        (Layout::Array, Symmetry::General) => full,
+        (Layout::Array, Symmetry::SkewSymmetric) => (full - order) / 2,
+        (Layout::Array, Symmetry::Symmetric | Symmetry::Hermitian) => (full + order) / 2,
+    };
+    cursor.end_of_line()?;
+    Ok(Sizes { rows, columns, layout: banner.layout, stored })
+}
+
+/// Refuses more entries than `bytes` have room for, before memory is reserved for them.
+fn check_room(cursor: &Cursor, sizes: &Sizes, bytes: Option<u64>) -> Parsed<()> {
+    let claimed = sizes.stored;
+    let room = bytes.map(|bytes| match sizes.layout {
+        // The shortest line is two digits, a blank and its end; the last may lack that.
+        Layout::Coordinate => bytes / 4 + 1,
+        // The shortest value is one digit and a blank.
+        Layout::Array => bytes.div_ceil(2),
+    });
+    match room {
+        Some(room) if claimed <= room.into() => Ok(()),
+        _ if claimed > usize::MAX as u128 / 32 => Err(too_large(claimed, cursor.at())),
+        None => Ok(()),
+        Some(room) => {
+            let claimed = entries(claimed);
+            let message =
+                format!("the header announces {claimed}, the file has room for at most {room}");
+            Err(truncated(cursor, message))
         }
     }
 }
 
-fn read_coordinate<V: Entry>(
-    cursor: &mut Cursor,
-    rows: u64,
-    columns: u64,
-    stored: u64,
+/// The entries of a file, which are read chunk by chunk.
+struct Reading<'c, 's> {
+    chunks: &'c mut Chunks<'s>,
+    sizes: Sizes,
     symmetry: Symmetry,
-) -> Parsed<(Coordinates, usize)> {
-    let stored = fitting(cursor, stored.into(), cursor.lines_left())?;
-    let mut triplets = Triplets::<V>::with_room(stored, symmetry, cursor.at())?;
-    for found in 0..stored {
-        if !cursor.next_entry(b"%") {
-            return Err(missing(cursor, stored, found));
-        }
-        let line = cursor.at();
-        let (row, column, value) = match read_entry::<V>(cursor, rows, columns) {
-            Ok(entry) => entry,
-            Err(flaw) => return Err(ragged::<V>(cursor, line, flaw)),
-        };
-        triplets.push(row, column, value, line)?;
+    /// The row and column of the next value of an array, each column from its first stored row on.
+    next: (u64, u64),
+    /// Whether the size of the file confirmed the number of entries.
+    is_bounded: bool,
+}
+
+impl<'c, 's> Reading<'c, 's> {
+    fn all<V: Entry>(self) -> Parsed<Coordinates> {
+        let (rows, columns) = (self.sizes.rows, self.sizes.columns);
+        let (mut reading, mut triplets) = self.begun::<V>()?;
+        reading.fill(&mut triplets)?;
+        triplets.finish(rows, columns)
     }
-    expect_end(cursor, stored)?;
-    Ok((triplets.finish(rows, columns), stored))
+
+    /// Before the first entry, with room for all where the file may have so many.
+    fn begun<V: Entry>(mut self) -> Parsed<(Reading<'c, 's>, Triplets<V>)> {
+        self.next = (self.first_row(0), 0);
+        let mut triplets = Triplets::new(self.symmetry);
+        if self.is_bounded {
+            triplets.reserve(self.sizes.stored as usize)?;
+        }
+        Ok((self, triplets))
+    }
+
+    /// Reads the entries that are missing, from where reading goes on: in front of one that could
+    /// not be read.
+    fn fill<V: Entry>(&mut self, triplets: &mut Triplets<V>) -> Parsed<()> {
+        let stored = self.sizes.stored as usize;
+        loop {
+            let shortest = if self.sizes.layout == Layout::Array { 2 } else { 4 };
+            let fitting = self.chunks.in_chunk() / shortest + 1;
+            triplets.reserve(fitting.min(stored - triplets.len()))?;
+            let (at, read) = match self.sizes.layout {
+                Layout::Coordinate => self.fill_lines(triplets),
+                Layout::Array => self.fill_values(triplets),
+            };
+            self.chunks.go_to(at);
+            read?;
+            let mut cursor = self.chunks.cursor();
+            if triplets.len() == stored && cursor.next_entry(b"%") {
+                return Err(expected_end(&cursor, stored));
+            }
+            if self.chunks.next()? {
+                continue;
+            }
+            return match triplets.len() == stored {
+                true => Ok(()),
+                false => Err(missing(&self.chunks.cursor(), stored, triplets.len())),
+            };
+        }
+    }
+
+    /// Reads the entries of the chunk; where it stopped, and why if that is not the end of the chunk.
+    fn fill_lines<V: Entry>(&self, triplets: &mut Triplets<V>) -> (usize, Parsed<()>) {
+        let (rows, columns, stored) =
+            (self.sizes.rows, self.sizes.columns, self.sizes.stored as usize);
+        let mut cursor = self.chunks.cursor();
+        while triplets.len() < stored && cursor.next_entry(b"%") {
+            let (at, line) = (cursor.at(), cursor.line());
+            let read = match read_entry::<V>(&mut cursor, rows, columns) {
+                Ok((row, column, value)) => triplets.push(row, column, value, (at, line)),
+                Err(flaw) => Err(ragged::<V>(&cursor, at, flaw)),
+            };
+            if let Err(flaw) = read {
+                return (at, Err(flaw));
+            }
+        }
+        (cursor.at(), Ok(()))
+    }
+
+    /// Reads the values of an array in the chunk, as [`Reading::fill_lines`] does.
+    fn fill_values<V: Entry>(&mut self, triplets: &mut Triplets<V>) -> (usize, Parsed<()>) {
+        let stored = self.sizes.stored as usize;
+        let mut cursor = self.chunks.cursor();
+        let (mut row, mut column) = self.next;
+        let mut read = Ok(());
+        while triplets.len() < stored && cursor.next_entry(b"%") {
+            let start = cursor.clone();
+            let place = (cursor.at(), cursor.line());
+            let pushed = V::read(&mut cursor).and_then(|x| triplets.push(row, column, x, place));
+            if pushed.is_err() {
+                (cursor, read) = (start, pushed);
+                break;
+            }
+            row += 1;
+            if row == self.sizes.rows {
+                column += 1;
+                row = self.first_row(column);
+            }
+        }
+        let at = cursor.at();
+        self.next = (row, column);
+        (at, read)
+    }
+
+    /// The first row of a column that an array stores.
+    fn first_row(&self, column: u64) -> u64 {
+        match self.symmetry {
+            Symmetry::General => 0,
+            Symmetry::SkewSymmetric => column + 1,
+            Symmetry::Symmetric | Symmetry::Hermitian => column,
+        }
+    }
 }
 
 #[inline(always)]
@@ -201,57 +331,6 @@ fn ragged<V: Entry>(cursor: &Cursor, line: usize, flaw: Box<Flaw>) -> Box<Flaw> 
     cursor.moved_to(line).ragged(flaw, 2 + V::FIELDS, fields)
 }
 
-fn read_array<V: Entry>(
-    cursor: &mut Cursor,
-    rows: u64,
-    columns: u64,
-    symmetry: Symmetry,
-) -> Parsed<(Coordinates, usize)> {
-    let (full, order) = (u128::from(rows) * u128::from(columns), u128::from(rows));
-    let stored = match symmetry {
-        Symmetry::General => full,
-        Symmetry::SkewSymmetric => (full - order) / 2,
-        Symmetry::Symmetric | Symmetry::Hermitian => (full + order) / 2,
-    };
-    // The shortest value is one digit and a blank.
-    let stored = fitting(cursor, stored, cursor.remaining().div_ceil(2))?;
-    let mut triplets = Triplets::<V>::with_room(stored, symmetry, cursor.at())?;
-    let mut found = 0;
-    // Counting what is stored, not columns, ends at once for a matrix without rows.
-    let mut column = 0;
-    while found < stored {
-        let first = match symmetry {
-            Symmetry::General => 0,
-            Symmetry::SkewSymmetric => column + 1,
-            Symmetry::Symmetric | Symmetry::Hermitian => column,
-        };
-        for row in first..rows {
-            if !cursor.next_entry(b"%") {
-                return Err(missing(cursor, stored, found));
-            }
-            let place = cursor.at();
-            triplets.push(row, column, V::read(cursor)?, place)?;
-            found += 1;
-        }
-        column += 1;
-    }
-    expect_end(cursor, stored)?;
-    Ok((triplets.finish(rows, columns), stored))
-}
-
-/// The number of entries that the header claims, once the rest of the file has `room` for them.
-fn fitting(cursor: &Cursor, claimed: u128, room: usize) -> Parsed<usize> {
-    if claimed <= room as u128 {
-        return Ok(claimed as usize);
-    }
-    if claimed > usize::MAX as u128 / 32 {
-        return Err(too_large(claimed, cursor.at()));
-    }
-    let message =
-        format!("the header announces {}, the file has room for at most {room}", entries(claimed));
-    Err(truncated(cursor, message))
-}
-
 fn missing(cursor: &Cursor, announced: usize, found: usize) -> Box<Flaw> {
     let message =
         format!("the header announces {}, the file ends after {found}", entries(announced));
@@ -263,11 +342,9 @@ fn truncated(cursor: &Cursor, message: impl Into<String>) -> Box<Flaw> {
     cursor.flaw(FileErrorCode::Truncated, message, help)
 }
 
-fn expect_end(cursor: &mut Cursor, stored: usize) -> Parsed<()> {
-    if !cursor.next_entry(b"%") {
-        return Ok(());
-    }
+#[cold]
+fn expected_end(cursor: &Cursor, stored: usize) -> Box<Flaw> {
     let found = shown(cursor.field());
     let message = format!("expected the end of the file after {}, found {found}", entries(stored));
-    Err(cursor.flaw(FileErrorCode::Syntax, message, "correct the number of entries in the header"))
+    cursor.flaw(FileErrorCode::Syntax, message, "correct the number of entries in the header")
 }

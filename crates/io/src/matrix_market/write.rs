@@ -7,7 +7,7 @@ use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, wri
 use crate::triplets::reserved;
 use std::io::Write;
 use std::path::Path;
-use tamis_runtime::{Coordinates, Values};
+use tamis_runtime::{Coordinates, Values, budget};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
@@ -25,7 +25,7 @@ pub fn write_matrix_market(
 ) -> Result<(), FileError> {
     let shape = Shape::of(coordinates, path)?;
     let mut text = Vec::with_capacity(CHUNK * 2);
-    let (layout, field) = (layout_name(options.layout), field_name(&coordinates.vals));
+    let (layout, field) = (layout_name(options.layout), field_name(&coordinates.vals()));
     write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} general\n"));
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("% {line}\n"));
@@ -33,7 +33,7 @@ pub fn write_matrix_market(
     write_to(&mut text, format_args!("{} {}", shape.rows, shape.columns));
     let written = match options.layout {
         Layout::Coordinate => {
-            write_to(&mut text, format_args!(" {}\n", coordinates.vals.len()));
+            write_to(&mut text, format_args!(" {}\n", coordinates.vals().len()));
             write_entries(out, text, coordinates)
         }
         Layout::Array => {
@@ -52,11 +52,11 @@ struct Shape {
 
 impl Shape {
     fn of(coordinates: &Coordinates, path: &Path) -> Result<Shape, FileError> {
-        match coordinates.dims[..] {
+        match *coordinates.dims() {
             [] => Ok(Shape { rows: 1, columns: 1 }),
             [rows] => Ok(Shape { rows, columns: 1 }),
             [rows, columns] => Ok(Shape { rows, columns }),
-            _ => Err(FileError::order(path, FileFormat::MatrixMarket, coordinates.dims.len())),
+            _ => Err(FileError::order(path, FileFormat::MatrixMarket, coordinates.dims().len())),
         }
     }
 
@@ -65,11 +65,18 @@ impl Shape {
         let size = u128::from(self.rows) * u128::from(self.columns);
         let length = usize::try_from(size).unwrap_or(usize::MAX);
         let place = |entry: usize| {
-            let column = coordinates.crds.get(1).map_or(0, |c| c[entry]);
-            let row = coordinates.crds.first().map_or(0, |c| c[entry]);
+            let column = coordinates.crds().get(1).map_or(0, |c| c[entry]);
+            let row = coordinates.crds().first().map_or(0, |c| c[entry]);
             (column * self.rows + row) as usize
         };
-        let dense = match &coordinates.vals {
+        let values = coordinates.vals().datatype().size() as f64;
+        let too_large = || {
+            let message = format!("an array of {size} values does not fit into memory");
+            let help = "write only the stored entries";
+            FileError::whole(FileErrorCode::TooLarge, path, message, help)
+        };
+        budget::check("an array", size as f64 * values, "").map_err(|_| too_large())?;
+        let dense = match coordinates.vals() {
             Values::Bool(v) => scatter(v, length, place, |a, b| a | b).map(Values::Bool),
             Values::I8(v) => scatter(v, length, place, i8::wrapping_add).map(Values::I8),
             Values::I16(v) => scatter(v, length, place, i16::wrapping_add).map(Values::I16),
@@ -92,11 +99,7 @@ impl Shape {
                 scatter(v, length, place, add).map(Values::C128)
             }
         };
-        dense.ok_or_else(|| {
-            let message = format!("an array of {size} values does not fit into memory");
-            let help = "write only the stored entries";
-            FileError::whole(FileErrorCode::TooLarge, path, message, help)
-        })
+        dense.ok_or_else(too_large)
     }
 }
 
@@ -107,7 +110,7 @@ fn scatter<T: Copy + Default>(
     place: impl Fn(usize) -> usize,
     add: impl Fn(T, T) -> T,
 ) -> Option<Vec<T>> {
-    let mut dense: Vec<T> = reserved(length, 0).ok()?;
+    let mut dense: Vec<T> = reserved(length).ok()?;
     dense.resize(length, T::default());
     for (entry, &value) in values.iter().enumerate() {
         let place = place(entry);
@@ -144,12 +147,12 @@ fn write_entries(
     mut text: Vec<u8>,
     coordinates: &Coordinates,
 ) -> std::io::Result<()> {
-    for entry in 0..coordinates.vals.len() {
+    for entry in 0..coordinates.vals().len() {
         for mode in 0..2 {
-            push_integer(&mut text, coordinates.crds.get(mode).map_or(1, |crd| crd[entry] + 1));
+            push_integer(&mut text, coordinates.crds().get(mode).map_or(1, |crd| crd[entry] + 1));
             text.push(b' ');
         }
-        push_value(&mut text, &coordinates.vals, entry, ComplexText::TwoFields);
+        push_value(&mut text, &coordinates.vals(), entry, ComplexText::TwoFields);
         text.push(b'\n');
         flush_chunk(out, &mut text)?;
     }

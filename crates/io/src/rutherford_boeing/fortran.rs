@@ -4,10 +4,12 @@
 //! carry a decimal point or an exponent, and the programs that write them without mean them as
 //! they stand.
 
-use crate::cursor::{Cursor, shown};
+use crate::chunks::Chunks;
+use crate::cursor::shown;
 use crate::error::{FileErrorCode, Flaw, Parsed};
 use crate::number;
 use std::fmt::Display;
+use std::ops::Range;
 
 /// So many fields of so many bytes in each line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -65,65 +67,94 @@ fn skip_decimals(text: &mut &[u8]) {
 ///
 /// Some programs write fields narrower than they announce. It shows when a field of the announced
 /// width holds a blank between two numbers; the fields of such a line are what blanks separate.
-pub(super) struct Fields<'a, 'c> {
-    cursor: &'c mut Cursor<'a>,
+pub(super) struct Fields<'c, 's> {
+    chunks: &'c mut Chunks<'s>,
     format: Format,
-    /// What is left of the line.
-    rest: &'a [u8],
-    /// Where the rest starts in the text.
-    at: usize,
+    /// What is left of the line in the chunk.
+    rest: Range<usize>,
+    /// What was left before the last field.
+    before: Range<usize>,
+    /// Lines since the first.
+    lines: u64,
     is_aligned: bool,
 }
 
-impl<'a, 'c> Fields<'a, 'c> {
-    pub fn new(cursor: &'c mut Cursor<'a>, format: Format) -> Fields<'a, 'c> {
-        Fields { at: cursor.at(), cursor, format, rest: &[], is_aligned: true }
+impl<'c, 's> Fields<'c, 's> {
+    pub fn new(chunks: &'c mut Chunks<'s>, format: Format) -> Fields<'c, 's> {
+        Fields { chunks, format, rest: 0..0, before: 0..0, lines: 0, is_aligned: true }
+    }
+
+    /// Fields in another format, from the next line on.
+    pub fn go_on(&mut self, format: Format) {
+        (self.format, self.rest, self.before) = (format, 0..0, 0..0);
     }
 
     /// The next field without the blanks around it, and where it is.
     ///
     /// A line may be shorter than its format; the fields that it lacks are in the next.
-    pub fn next(&mut self, what: &str) -> Parsed<(&'a [u8], usize)> {
-        while self.rest.trim_ascii().is_empty() {
-            if self.cursor.remaining() == 0 {
-                let message = format!("expected {what}, found the end of the file");
-                let help = "the file may be incomplete: fetch it again, or correct its header";
-                return Err(self.cursor.flaw(FileErrorCode::Truncated, message, help));
-            }
-            self.start_line();
+    pub fn next(&mut self, what: &str) -> Parsed<(&[u8], usize)> {
+        while self.line().trim_ascii().is_empty() {
+            self.start_line(what)?;
         }
-        let blanks = self.rest.len() - self.rest.trim_ascii_start().len();
+        let line = self.line();
+        let blanks = line.len() - line.trim_ascii_start().len();
         let end = if self.is_aligned {
-            self.format.width.min(self.rest.len())
+            self.format.width.min(line.len())
         } else {
-            blanks + word_length(&self.rest[blanks..])
+            blanks + word_length(&line[blanks..])
         };
-        let (field, rest) = self.rest.split_at(end);
-        let at = self.at + blanks;
-        (self.rest, self.at) = (rest, self.at + end);
+        self.before = self.rest.clone();
+        self.rest.start += end;
+        let at = self.before.start + blanks;
         if blanks >= end {
             let message = format!("expected {what}, found a blank field");
             let help = "a field is as wide as the format in line 4 says";
             return Err(Flaw::new(FileErrorCode::Syntax, at, message, help));
         }
+        let field = &self.chunks.bytes()[self.before.start..self.rest.start];
         Ok((field.trim_ascii(), at))
     }
 
-    fn start_line(&mut self) {
-        self.at = self.cursor.at();
-        let line = self.cursor.rest_of_line();
+    /// Goes back to the field that was read last.
+    pub fn back(&mut self) {
+        self.rest = self.before.clone();
+    }
+
+    fn line(&self) -> &[u8] {
+        self.chunks.bytes().get(self.rest.clone()).unwrap_or_default()
+    }
+
+    fn start_line(&mut self, what: &str) -> Parsed<()> {
+        let Format { repeat, width } = self.format;
+        let Some((line, start)) = self.chunks.next_line()? else {
+            let message = format!("expected {what}, found the end of the file");
+            let help = "the file may be incomplete: fetch it again, or correct its header";
+            return Err(self.chunks.cursor().flaw(FileErrorCode::Truncated, message, help));
+        };
         // What stands behind the fields of the format is no number.
-        let length = self.format.repeat.saturating_mul(self.format.width).min(line.len());
-        self.rest = &line[..length];
-        self.is_aligned = self.rest.chunks(self.format.width).all(|field| {
+        let line = &line[..repeat.saturating_mul(width).min(line.len())];
+        self.is_aligned = line.chunks(width).all(|field| {
             let field = field.trim_ascii();
             word_length(field) == field.len()
         });
+        self.rest = start..start + line.len();
+        self.lines += 1;
+        Ok(())
     }
 
     /// A place in the line of the field that was read last.
     pub fn at(&self) -> usize {
-        self.at
+        self.rest.start
+    }
+
+    /// How many lines were begun.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// The chunks that hold the fields.
+    pub fn chunks(&self) -> &Chunks<'s> {
+        self.chunks
     }
 
     /// The next field as an integer from `least` to `most`.

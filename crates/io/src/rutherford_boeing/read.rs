@@ -1,13 +1,15 @@
 //! Rutherford-Boeing text to coordinates.
 
 use super::fortran::{Fields, Format, not_a_number};
-use crate::cursor::Cursor;
+use crate::chunks::{Chunks, Source};
+use crate::cursor::{Cursor, beyond};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::number;
-use crate::triplets::{Entry, One, Triplets, reserved, with_or_without_sign};
+use crate::triplets::{Entry, Lines, One, Triplets, integers, reserved};
 use std::path::Path;
 use tamis_runtime::Coordinates;
+use tamis_runtime::budget::Reservation;
 
 /// Reads a matrix from Rutherford-Boeing or Harwell-Boeing text; `path` names the file in errors.
 ///
@@ -17,8 +19,18 @@ use tamis_runtime::Coordinates;
 /// # Errors
 /// When the text is not such a file, contradicts its own header, or holds an elemental matrix.
 pub fn read_rutherford_boeing(text: &[u8], path: &Path) -> Result<File, FileError> {
-    read_text(text).map_err(|flaw| flaw.locate(path, text))
+    read_source(&mut &*text, path)
 }
+
+/// Reads a matrix from text that comes in chunks.
+pub(crate) fn read_source(source: &mut dyn Source, path: &Path) -> Result<File, FileError> {
+    let mut chunks = Chunks::new(source, HEADER_LINES, b"").map_err(|flaw| flaw.of_file(path))?;
+    read_chunks(&mut chunks).map_err(|flaw| chunks.locate(flaw, path))
+}
+
+/// Lines of the header, of which the first may be empty and the last is missing without right-hand
+/// sides; and one more.
+const HEADER_LINES: usize = 6;
 
 /// The lines before the pointers.
 struct Preamble {
@@ -33,18 +45,23 @@ struct Preamble {
     values: Option<Format>,
 }
 
-fn read_text(text: &[u8]) -> Parsed<File> {
-    let mut cursor = Cursor::new(text);
-    let preamble = read_preamble(&mut cursor)?;
+fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
+    let mut cursor = chunks.cursor();
+    let preamble = read_preamble(&mut cursor, chunks)?;
+    let (at, line) = (cursor.at(), cursor.line());
+    chunks.go_to(at);
+    let reading = Reading::of(Fields::new(chunks, preamble.pointers), &preamble, line)?;
     let coordinates = match preamble.field {
-        Field::Real => read_entries::<f64>(&mut cursor, &preamble)?,
+        Field::Real => reading.all::<f64>()?,
         Field::Integer | Field::Unsigned => {
-            with_or_without_sign(read_entries::<i64>(&mut cursor.clone(), &preamble), || {
-                read_entries::<u64>(&mut cursor, &preamble)
-            })?
+            let (mut reading, triplets) = reading.begun()?;
+            let pinned = |reading: &Reading, flaw| reading.fields.chunks().pinned(flaw);
+            let (signed, unsigned) = (Reading::fill::<i64>, Reading::fill::<u64>);
+            let sizes = (preamble.rows, preamble.columns);
+            integers(&mut reading, triplets, sizes, signed, unsigned, pinned)?
         }
-        Field::Pattern => read_entries::<One>(&mut cursor, &preamble)?,
-        Field::Complex => read_entries::<[f64; 2]>(&mut cursor, &preamble)?,
+        Field::Pattern => reading.all::<One>()?,
+        Field::Complex => reading.all::<[f64; 2]>()?,
     };
     let header = Header {
         format: FileFormat::RutherfordBoeing,
@@ -57,7 +74,7 @@ fn read_text(text: &[u8]) -> Parsed<File> {
     Ok(File { coordinates, header })
 }
 
-fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
+fn read_preamble(cursor: &mut Cursor, chunks: &Chunks) -> Parsed<Preamble> {
     let comments = title_and_key(cursor.rest_of_line());
     cursor.count("number of lines")?;
     for name in ["number of pointer lines", "number of index lines", "number of value lines"] {
@@ -82,7 +99,7 @@ fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
     if right_sides > 0 {
         cursor.rest_of_line();
     }
-    check_room(&sizes, cursor, columns, stored)?;
+    check_room(&sizes, chunks.left(cursor.at()), columns, stored)?;
     let values = Some(values).filter(|_| has_values);
     Ok(Preamble { comments, field, symmetry, rows, columns, stored, pointers, indices, values })
 }
@@ -166,9 +183,9 @@ fn closing_parenthesis(text: &[u8]) -> usize {
 }
 
 /// Refuses sizes that the rest of the file cannot hold, before memory is reserved for them.
-fn check_room(sizes: &Cursor, cursor: &Cursor, columns: u64, stored: u64) -> Parsed<()> {
+fn check_room(sizes: &Cursor, room: Option<u64>, columns: u64, stored: u64) -> Parsed<()> {
     let numbers = u128::from(columns) + 1 + u128::from(stored);
-    if numbers <= cursor.remaining() as u128 {
+    if room.is_none_or(|room| numbers <= room.into()) {
         return Ok(());
     }
     let message = format!(
@@ -179,31 +196,80 @@ fn check_room(sizes: &Cursor, cursor: &Cursor, columns: u64, stored: u64) -> Par
     Err(sizes.flaw(FileErrorCode::Truncated, message, help))
 }
 
-fn read_entries<V: FixedEntry>(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Coordinates> {
-    let pointers = read_pointers(cursor, preamble)?;
-    let stored = preamble.stored as usize;
-    let mut rows: Vec<u64> = reserved(stored, cursor.at())?;
-    let mut fields = Fields::new(cursor, preamble.indices);
-    for _ in 0..stored {
-        rows.push(fields.integer("row number", 1, preamble.rows)? - 1);
-    }
-    let format = preamble.values.unwrap_or(preamble.indices);
-    let mut triplets = Triplets::<V>::with_room(stored, preamble.symmetry, cursor.at())?;
-    let mut fields = Fields::new(cursor, format);
-    for (column, ends) in pointers.windows(2).enumerate() {
-        for &row in &rows[ends[0]..ends[1]] {
-            let value = V::read_fixed(&mut fields)?;
-            triplets.push(row, column as u64, value, fields.at())?;
+/// The entries of a file: columns and rows, which were read, and values, which follow.
+struct Reading<'c, 's, 'p> {
+    fields: Fields<'c, 's>,
+    preamble: &'p Preamble,
+    /// Where each column starts among the entries, from 0; one number more than columns.
+    pointers: Vec<usize>,
+    rows: Vec<u64>,
+    lines: Lines,
+    /// The column of the next value.
+    column: usize,
+    #[expect(dead_code, reason = "counts as long as it lives")]
+    reservation: Reservation,
+}
+
+impl<'c, 's, 'p> Reading<'c, 's, 'p> {
+    /// Reads pointers and rows, from a line of this number on.
+    fn of(
+        mut fields: Fields<'c, 's>,
+        preamble: &'p Preamble,
+        line: u64,
+    ) -> Parsed<Reading<'c, 's, 'p>> {
+        let numbers = preamble.columns.saturating_add(preamble.stored).saturating_add(1);
+        let bytes = usize::try_from(numbers).unwrap_or(usize::MAX).saturating_mul(8);
+        let mut reservation = Reservation::default();
+        reservation.resize(bytes, "the pointers and rows", "").map_err(Flaw::of_memory)?;
+        let pointers = read_pointers(&mut fields, preamble)?;
+        let stored = preamble.stored as usize;
+        let mut rows: Vec<u64> = reserved(stored)?;
+        let mut lines = Lines::default();
+        fields.go_on(preamble.indices);
+        for entry in 0..stored {
+            rows.push(fields.integer("row number", 1, preamble.rows)? - 1);
+            if preamble.symmetry != Symmetry::General {
+                lines.note(entry, line + fields.lines() - 1);
+            }
         }
+        fields.go_on(preamble.values.unwrap_or(preamble.indices));
+        Ok(Reading { fields, preamble, pointers, rows, lines, column: 0, reservation })
     }
-    Ok(triplets.finish(preamble.rows, preamble.columns))
+
+    fn all<V: FixedEntry>(self) -> Parsed<Coordinates> {
+        let preamble = self.preamble;
+        let (mut reading, mut triplets) = self.begun::<V>()?;
+        reading.fill(&mut triplets)?;
+        drop(reading);
+        triplets.finish(preamble.rows, preamble.columns)
+    }
+
+    /// Before the first value, with room for all.
+    fn begun<V: FixedEntry>(self) -> Parsed<(Reading<'c, 's, 'p>, Triplets<V>)> {
+        let mut triplets = Triplets::new(self.preamble.symmetry);
+        triplets.reserve(self.rows.len())?;
+        Ok((self, triplets))
+    }
+
+    /// Reads the values that are missing, from one on that could not be read.
+    fn fill<V: FixedEntry>(&mut self, triplets: &mut Triplets<V>) -> Parsed<()> {
+        while triplets.len() < self.rows.len() {
+            let entry = triplets.len();
+            while self.pointers[self.column + 1] <= entry {
+                self.column += 1;
+            }
+            let value = V::read_fixed(&mut self.fields).inspect_err(|_| self.fields.back())?;
+            let place = (self.fields.at(), self.lines.of(entry).unwrap_or(0));
+            triplets.push(self.rows[entry], self.column as u64, value, place)?;
+        }
+        Ok(())
+    }
 }
 
 /// Where each column starts among the entries, from 0; one number more than columns.
-fn read_pointers(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<Vec<usize>> {
-    let mut pointers = reserved(preamble.columns as usize + 1, cursor.at())?;
+fn read_pointers(fields: &mut Fields, preamble: &Preamble) -> Parsed<Vec<usize>> {
+    let mut pointers = reserved(preamble.columns as usize + 1)?;
     let last = preamble.stored + 1;
-    let mut fields = Fields::new(cursor, preamble.pointers);
     let mut least = 1;
     for column in 0..=preamble.columns {
         // The first pointer is 1 and the last closes the entries, so that none is left out.
@@ -229,9 +295,13 @@ impl FixedEntry for One {
 impl FixedEntry for f64 {
     fn read_fixed(fields: &mut Fields) -> Parsed<f64> {
         let (field, at) = fields.next("a number")?;
-        match number::leading_float(field, 0) {
-            Some((value, end)) if end == field.len() => Ok(value),
-            _ => number::fortran_float(field).ok_or_else(|| not_a_number("a number", field, at)),
+        let value = match number::leading_float(field, 0) {
+            Some((value, end)) if end == field.len() => return Ok(value),
+            _ => number::fortran_float(field).ok_or_else(|| not_a_number("a number", field, at))?,
+        };
+        match number::is_beyond(field, value) {
+            true => Err(beyond(field, at)),
+            false => Ok(value),
         }
     }
 }

@@ -6,7 +6,7 @@ use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
 use std::io::{self, Write};
 use std::path::Path;
-use tamis_runtime::Coordinates;
+use tamis_runtime::{Coordinates, budget};
 
 /// The most columns that are written: the format spends a number on each, empty or not.
 const MOST_COLUMNS: u64 = 1 << 31;
@@ -25,12 +25,12 @@ pub fn write_rutherford_boeing(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
-    let (rows, columns) = match coordinates.dims[..] {
+    let (rows, columns) = match *coordinates.dims() {
         [] => (1, 1),
         [rows] => (rows, 1),
         [rows, columns] => (rows, columns),
         _ => {
-            let (format, order) = (FileFormat::RutherfordBoeing, coordinates.dims.len());
+            let (format, order) = (FileFormat::RutherfordBoeing, coordinates.dims().len());
             return Err(FileError::order(path, format, order));
         }
     };
@@ -39,6 +39,13 @@ pub fn write_rutherford_boeing(
         let help = "write a .mtx file, which takes no room for empty columns";
         return Err(FileError::whole(FileErrorCode::TooLarge, path, message, help));
     }
+    let bytes = coordinates.vals().len() as f64 * size_of::<(u64, u64, usize)>() as f64;
+    let too_large = |_| {
+        let message = "the entries do not fit into memory once more, to sort them by columns";
+        let help = "write a .mtx file, which takes entries in any order";
+        FileError::whole(FileErrorCode::TooLarge, path, message, help)
+    };
+    budget::check("the order of entries", bytes, "").map_err(too_large)?;
     let matrix = Sorted::of(coordinates, rows, columns);
     matrix.write(out, title(options)).map_err(|error| not_writable(path, &error))
 }
@@ -77,8 +84,8 @@ impl Column {
 
 impl<'a> Sorted<'a> {
     fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Sorted<'a> {
-        let crd = |mode: usize, entry: usize| coordinates.crds.get(mode).map_or(0, |c| c[entry]);
-        let mut entries: Vec<(u64, u64, usize)> = (0..coordinates.vals.len())
+        let crd = |mode: usize, entry: usize| coordinates.crds().get(mode).map_or(0, |c| c[entry]);
+        let mut entries: Vec<(u64, u64, usize)> = (0..coordinates.vals().len())
             .map(|entry| (crd(1, entry), crd(0, entry), entry))
             .collect();
         entries.sort_unstable();
@@ -112,7 +119,7 @@ impl<'a> Sorted<'a> {
             indices.lines(stored),
             values.lines(stored * self.parts() as u64),
         ];
-        let datatype = self.coordinates.vals.datatype();
+        let datatype = self.coordinates.vals().datatype();
         let (field, letter, decimals) = match datatype.is_complex() {
             true => ('c', 'E', ".16"),
             false if datatype.is_float() => ('r', 'E', ".16"),
@@ -140,7 +147,7 @@ impl<'a> Sorted<'a> {
 
     /// How many numbers a value has.
     fn parts(&self) -> usize {
-        if self.coordinates.vals.datatype().is_complex() { 2 } else { 1 }
+        if self.coordinates.vals().datatype().is_complex() { 2 } else { 1 }
     }
 
     fn value_column(&self) -> Column {
@@ -152,7 +159,7 @@ impl<'a> Sorted<'a> {
     /// The values if they are integers, else nothing.
     fn integer_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
-        let values = &self.coordinates.vals;
+        let values = self.coordinates.vals();
         match values.datatype().is_float() {
             true => Box::new(std::iter::empty()),
             false => Box::new(entries.map(|e| values.get(e).to_string())),
@@ -161,7 +168,7 @@ impl<'a> Sorted<'a> {
 
     fn value_fields(&self) -> Box<dyn Iterator<Item = String> + '_> {
         let entries = self.entries.iter().map(|&(_, _, entry)| entry);
-        let values = &self.coordinates.vals;
+        let values = self.coordinates.vals();
         let parts = self.parts();
         let numbers = move |e| values.get(e).parts().into_iter().take(parts);
         match values.datatype().is_float() {

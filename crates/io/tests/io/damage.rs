@@ -49,9 +49,9 @@ fn damaged(random: &mut Random, good: &[u8]) -> Vec<u8> {
 fn check(read: Result<File, FileError>) {
     let Ok(file) = read else { return };
     let tensor = file.coordinates;
-    assert_eq!(tensor.crds.len(), tensor.dims.len());
-    for (crd, &dim) in tensor.crds.iter().zip(&tensor.dims) {
-        assert_eq!(crd.len(), tensor.vals.len());
+    assert_eq!(tensor.crds().len(), tensor.dims().len());
+    for (crd, &dim) in tensor.crds().iter().zip(tensor.dims()) {
+        assert_eq!(crd.len(), tensor.vals().len());
         assert!(crd.iter().all(|&i| i < dim));
     }
 }

@@ -14,7 +14,7 @@ fn shown(folder: &Folder, error: FileError) -> String {
 
 fn tensor(dims: &[u64]) -> Coordinates {
     let crds = vec![vec![0]; dims.len()];
-    Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vec![1.0]) }
+    Coordinates::new(dims.to_vec(), crds, Values::F64(vec![1.0])).unwrap()
 }
 
 fn check_mtx(body: &str, expect: &str) {

@@ -1,9 +1,11 @@
 //! Tests of reading and writing files, by what they promise.
 
+mod chunks;
 mod damage;
 mod errors;
 mod frostt;
 mod matrix_market;
+mod odd;
 mod random;
 mod round_trip;
 mod rutherford_boeing;
@@ -43,19 +45,19 @@ fn summary(read: Result<File, FileError>) -> String {
         Ok(file) => file,
         Err(error) => return error.to_string(),
     };
-    let dims: Vec<String> = coordinates.dims.iter().map(u64::to_string).collect();
-    let values: Vec<String> = match &coordinates.vals {
+    let dims: Vec<String> = coordinates.dims().iter().map(u64::to_string).collect();
+    let values: Vec<String> = match &coordinates.vals() {
         Values::I64(v) => v.iter().map(i64::to_string).collect(),
         Values::U64(v) => v.iter().map(u64::to_string).collect(),
         Values::F64(v) => v.iter().map(|x| format!("{x:?}")).collect(),
         Values::C128(v) => v.iter().map(|[re, im]| format!("{re:?}{im:+?}j")).collect(),
         other => panic!("no reader gives {other:?}"),
     };
-    assert!(coordinates.crds.iter().all(|crd| crd.len() == values.len()));
-    assert_eq!(coordinates.crds.len(), coordinates.dims.len());
+    assert!(coordinates.crds().iter().all(|crd| crd.len() == values.len()));
+    assert_eq!(coordinates.crds().len(), coordinates.dims().len());
     let entries = values.iter().enumerate().map(|(entry, value)| {
         let crds: Vec<String> =
-            coordinates.crds.iter().map(|crd| (crd[entry] + 1).to_string()).collect();
+            coordinates.crds().iter().map(|crd| (crd[entry] + 1).to_string()).collect();
         format!(" {}={value}", crds.join(","))
     });
     let header = format!("{:?} {:?}, {} stored", header.field, header.symmetry, header.stored);

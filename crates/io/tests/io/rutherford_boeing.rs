@@ -37,8 +37,8 @@ fn fields_abut() {
     text +=
         &format!("{}\n{values}\n{values}\n{values}\n{values}\n{values}\n2.0D-1\n", rows.join(""));
     let read = read_rutherford_boeing(text.as_bytes(), name()).unwrap().coordinates;
-    assert_eq!(read.crds[0], (100..126).collect::<Vec<u64>>());
-    assert_eq!(read.vals, tamis_io::Values::F64([vec![1.0; 25], vec![0.2]].concat()));
+    assert_eq!(read.crds()[0], (100..126).collect::<Vec<u64>>());
+    assert_eq!(*read.vals(), tamis_io::Values::F64([vec![1.0; 25], vec![0.2]].concat()));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use tamis_io::{Coordinates, FileErrorCode, Values, WriteOptions, read, write};
 use tamis_runtime::Interrupt;
 
 fn tensor(order: usize) -> Coordinates {
-    Coordinates { dims: vec![1; order], crds: vec![vec![0]; order], vals: Values::F64(vec![1.5]) }
+    Coordinates::new(vec![1; order], vec![vec![0]; order], Values::F64(vec![1.5])).unwrap()
 }
 
 #[test]
@@ -87,5 +87,5 @@ fn gzip_is_recognised_by_content_and_may_have_members() {
     write(&folder.file("a.tns.gz"), &tensor(2), &WriteOptions::default()).unwrap();
     let one = fs::read(folder.file("a.tns.gz")).unwrap();
     fs::write(folder.file("b.tns"), [&one[..], &one[..]].concat()).unwrap();
-    assert_eq!(read(&folder.file("b.tns")).unwrap().coordinates.vals.len(), 2);
+    assert_eq!(read(&folder.file("b.tns")).unwrap().coordinates.vals().len(), 2);
 }

@@ -20,8 +20,8 @@ fn table_is_true() {
         let fields: Vec<String> =
             line.split('|').map(|field| field.trim().replace(',', "")).collect();
         let tensor = read(&path).unwrap().coordinates;
-        let dims: Vec<String> = tensor.dims.iter().map(u64::to_string).collect();
-        assert_eq!((&fields[3], &fields[4]), (&dims.join(" x "), &tensor.vals.len().to_string()));
+        let dims: Vec<String> = tensor.dims().iter().map(u64::to_string).collect();
+        assert_eq!((&fields[3], &fields[4]), (&dims.join(" x "), &tensor.vals().len().to_string()));
         checked += 1;
     }
     assert_eq!(checked, 5);

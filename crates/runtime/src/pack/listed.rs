@@ -2,6 +2,7 @@
 //! with entries of the same coordinate where it allows those.
 
 use super::{Job, duplicate_at};
+use crate::budget;
 use crate::memory::{Buffer, Truth};
 use crate::pack::Duplicates;
 use crate::pack::values::Stored;
@@ -40,6 +41,8 @@ impl Job<'_> {
             true => sorted_order(&self.columns, &self.bounds, self.len)?,
             false => (0..self.len as u64).collect(),
         };
+        let entry = 24 + self.storage.datatype.size() + 8 * self.columns.len();
+        budget::check("a list", self.len as f64 * entry as f64, budget::SMALLER_TENSOR)?;
         let mut kept: Vec<usize> = Vec::with_capacity(order.len());
         let mut vals: Vec<T> = Vec::with_capacity(order.len());
         let mut n = 0;

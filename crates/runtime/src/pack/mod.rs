@@ -61,8 +61,7 @@ pub fn pack(
     debug_assert!(storage.format.is_basic() || is_list(&storage.format));
     let levels = storage.format.levels();
     let modes: Vec<usize> = levels.iter().map(|l| l.map.modes()[0].index()).collect();
-    let bounds: Result<Vec<u64>, Diagnostic> = modes.iter().map(|&m| bound(list, m)).collect();
-    let bounds = bounds?;
+    let bounds: Vec<u64> = modes.iter().map(|&m| bound(&list.crds()[m])).collect();
     for (level, &bound) in storage.format.levels().iter().zip(&bounds) {
         let stored = !level.kind.properties().full;
         if stored && storage.crd == IndexWidth::I32 && bound > 1 << 31 {
@@ -70,11 +69,11 @@ pub fn pack(
         }
     }
     let job = Job {
-        columns: modes.iter().map(|&m| list.crds[m].as_slice()).collect(),
-        dims: modes.iter().map(|&m| list.dims[m]).collect(),
+        columns: modes.iter().map(|&m| list.crds()[m].as_slice()).collect(),
+        dims: modes.iter().map(|&m| list.dims()[m]).collect(),
         bounds,
-        numbers: Numbers::of(&list.vals, storage.datatype)?,
-        len: list.vals.len(),
+        numbers: Numbers::of(list.vals(), storage.datatype)?,
+        len: list.vals().len(),
         storage,
         duplicates,
     };
@@ -83,7 +82,7 @@ pub fn pack(
         // SAFETY: coordinates were checked to lie in their dimensions, and are sorted and without
         // repetition where the format promises that.
         return Ok(unsafe {
-            Tensor::from_parts_unchecked(list.dims.clone(), storage.clone(), levels, vals)
+            Tensor::from_parts_unchecked(list.dims().to_vec(), storage.clone(), levels, vals)
         });
     }
     let (levels, vals) = match storage.datatype {
@@ -105,51 +104,24 @@ pub fn pack(
     }?;
     // SAFETY: coordinates were checked to lie in their dimensions and are sorted; levels are built
     // from them without repetition, and there is one value per position of the last level.
-    Ok(unsafe { Tensor::from_parts_unchecked(list.dims.clone(), storage.clone(), levels, vals) })
+    Ok(unsafe { Tensor::from_parts_unchecked(list.dims().to_vec(), storage.clone(), levels, vals) })
 }
 
 fn check_shape(list: &Coordinates, storage: &Storage) -> Result<(), Diagnostic> {
-    check_dims(&list.dims)?;
+    check_dims(list.dims())?;
     let order = storage.format.order();
-    if list.dims.len() != order {
+    if list.dims().len() != order {
         let message =
-            format!("a tensor of order {} got a format of order {order}", list.dims.len());
+            format!("a tensor of order {} got a format of order {order}", list.dims().len());
         return Err(Diagnostic::new(Code::FormatOrder, message).help("choose another format"));
     }
-    let ragged = |message| {
-        Err(Diagnostic::new(Code::InvalidTensor, message)
-            .help("give one coordinate per mode and value"))
-    };
-    if list.crds.len() != order {
-        return ragged(format!("there are coordinates of {} modes for {order}", list.crds.len()));
-    }
-    let values = list.vals.len();
-    match list.crds.iter().position(|crds| crds.len() != values) {
-        Some(m) => ragged(format!(
-            "mode {} has {} coordinates for {values} values",
-            m + 1,
-            list.crds[m].len()
-        )),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
-/// A number above all coordinates of a mode, if they lie in the dimension.
-fn bound(list: &Coordinates, m: usize) -> Result<u64, Diagnostic> {
-    let (crds, dimension) = (&list.crds[m], list.dims[m]);
+/// A number above all coordinates of a mode.
+fn bound(crds: &[u64]) -> u64 {
     let largest = crds.par_chunks(1 << 16).filter_map(|part| part.iter().copied().max()).max();
-    match largest {
-        None => return Ok(0),
-        Some(c) if c < dimension => return Ok(c + 1),
-        Some(_) => {}
-    }
-    let at = crds.iter().position(|&c| c >= dimension).unwrap_or(0);
-    let message = format!(
-        "coordinate {} of entry {at} is outside the dimension {dimension} of mode {}",
-        crds[at],
-        m + 1
-    );
-    Err(Diagnostic::new(Code::InvalidTensor, message).help("coordinates count from 0"))
+    largest.map_or(0, |c| c + 1)
 }
 
 /// The diagnostic for an entry whose coordinate occurs twice; columns are those of the levels.

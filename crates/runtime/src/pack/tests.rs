@@ -55,7 +55,7 @@ impl Random {
             3 => Values::F32(numbers.iter().map(|&x| x as f32).collect()),
             _ => Values::F64(numbers.iter().map(|&x| x as f64).collect()),
         };
-        Coordinates { dims, crds, vals }
+        Coordinates::new(dims, crds, vals).unwrap()
     }
 }
 
@@ -65,14 +65,14 @@ fn number(vals: &Values, n: usize) -> i64 {
 
 /// The coordinates of an entry in level order.
 fn key(list: &Coordinates, storage: &Storage, n: usize) -> Vec<u64> {
-    storage.format.levels().iter().map(|l| list.crds[l.map.modes()[0].index()][n]).collect()
+    storage.format.levels().iter().map(|l| list.crds()[l.map.modes()[0].index()][n]).collect()
 }
 
 /// The entries by coordinates in level order, which is the order in which they are stored.
 fn model(list: &Coordinates, storage: &Storage) -> BTreeMap<Vec<u64>, i64> {
     let mut map = BTreeMap::new();
-    for n in 0..list.vals.len() {
-        let x = number(&list.vals, n);
+    for n in 0..list.vals().len() {
+        let x = number(&list.vals(), n);
         let truth = storage.datatype == DataType::Bool;
         let sum = map.entry(key(list, storage, n)).or_insert(0);
         *sum = if truth { i64::from(*sum != 0 || x != 0) } else { *sum + x };
@@ -93,21 +93,27 @@ fn check(list: &Coordinates, storage: &Storage) {
     let (dims, levels) = (tensor.dims().to_vec(), tensor.levels().to_vec());
     Tensor::try_from_parts(dims, storage.clone(), levels, tensor.vals().clone()).unwrap();
     let map = model(list, storage);
-    let back = tensor.to_coordinates();
-    assert_eq!(back.dims, list.dims);
+    let back = tensor.to_coordinates().expect("room for a list");
+    assert_eq!(back.dims(), list.dims());
     let mut last: Option<Vec<u64>> = None;
     let mut found = 0;
-    for n in 0..back.vals.len() {
+    for n in 0..back.vals().len() {
         let key = key(&back, storage, n);
         assert!(last.as_ref() < Some(&key), "{storage:?}: entries are in storage order");
         let expected = map.get(&key).copied().unwrap_or(storage.fill.as_i64());
-        assert_eq!(number(&back.vals, n), expected, "{storage:?} at {key:?}");
-        let place: Vec<u64> = back.crds.iter().map(|c| c[n]).collect();
+        assert_eq!(number(&back.vals(), n), expected, "{storage:?} at {key:?}");
+        let place: Vec<u64> = back.crds().iter().map(|c| c[n]).collect();
         assert_eq!(tensor.get(&place).as_i64(), expected);
         found += usize::from(map.contains_key(&key));
         last = Some(key);
     }
     assert_eq!(found, map.len(), "{storage:?}: every entry is stored");
+    let first = tensor.first_entries(5);
+    assert_eq!(first.len(), back.vals().len().min(5), "{storage:?}");
+    for (n, (place, value)) in first.into_iter().enumerate() {
+        assert_eq!(place, back.crds().iter().map(|c| c[n]).collect::<Vec<_>>(), "{storage:?}");
+        assert_eq!(value, back.vals().get(n), "{storage:?}");
+    }
     let again = pack(&back, storage, Duplicates::Refuse).unwrap();
     assert_eq!(arrays(&tensor), arrays(&again), "{storage:?}: unpacking lost something");
 }
@@ -147,9 +153,11 @@ fn long_lists_and_wide_keys_come_back() {
 #[test]
 fn the_threads_do_not_change_a_bit() {
     let mut random = Random(3);
-    let mut list = random.list(vec![1000, 50], 300_000, true);
+    let list = random.list(vec![1000, 50], 300_000, true);
     // Sums of these depend on their order.
-    list.vals = Values::F64((0..300_000).map(|_| 1.0 / (1 + random.below(999)) as f64).collect());
+    let vals = (0..300_000).map(|_| 1.0 / (1 + random.below(999)) as f64).collect();
+    let (dims, crds, _) = list.into_parts();
+    let list = Coordinates::new(dims, crds, Values::F64(vals)).unwrap();
     let storage = parse("csc", None).unwrap().resolve(DataType::F64).unwrap();
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
@@ -158,9 +166,9 @@ fn the_threads_do_not_change_a_bit() {
     let one = with(1);
     assert_eq!(one, with(3));
     let mut sums = BTreeMap::new();
-    let Values::F64(vals) = &list.vals else { unreachable!("just made") };
+    let Values::F64(vals) = &list.vals() else { unreachable!("just made") };
     for (n, x) in vals.iter().enumerate() {
-        *sums.entry((list.crds[1][n], list.crds[0][n])).or_insert(0.0) += x;
+        *sums.entry((list.crds()[1][n], list.crds()[0][n])).or_insert(0.0) += x;
     }
     assert_eq!(one[2], sums.values().map(|&x| Scalar::F64(x)).collect::<Vec<_>>());
 }
@@ -168,9 +176,9 @@ fn the_threads_do_not_change_a_bit() {
 /// What packing says to a list of these parts.
 fn refusal(format: &str, dims: &[u64], crds: &[&[u64]], vals: Values) -> String {
     let crds = crds.iter().map(|c| c.to_vec()).collect();
-    let list = Coordinates { dims: dims.to_vec(), crds, vals };
+    let list = Coordinates::new(dims.to_vec(), crds, vals);
     let storage = parse(format, Some(dims.len())).unwrap().resolve(DataType::F64).unwrap();
-    pack(&list, &storage, Duplicates::Refuse).unwrap_err().to_string()
+    list.and_then(|list| pack(&list, &storage, Duplicates::Refuse)).unwrap_err().to_string()
 }
 
 fn ones(n: usize) -> Values {
@@ -266,7 +274,7 @@ fn tensors_beyond_memory_are_refused() {
 #[test]
 fn explicit_zeros_stay_and_integers_are_summed_wide() {
     let pack_as = |format: &str, vals| {
-        let list = Coordinates { dims: vec![4], crds: vec![vec![2, 1, 2]], vals };
+        let list = Coordinates::new(vec![4], vec![vec![2, 1, 2]], vals).unwrap();
         let storage = parse(format, Some(1)).unwrap().resolve(DataType::F64).unwrap();
         arrays(&pack(&list, &storage, Duplicates::Sum).unwrap())[2].clone()
     };

@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn longest_rows() {
         let crds = vec![vec![0, 2, 2, 2, 2, 3], vec![1, 0, 1, 3, 4, 1]];
-        let list = Coordinates { dims: vec![5, 6], crds, vals: Values::F64(vec![1.0; 6]) };
+        let list = Coordinates::trusted(vec![5, 6], crds, Values::F64(vec![1.0; 6]));
         let formats = [("csr", 4), ("coo", 4), ("dcsr", 4), ("csc", 3), ("dcsc", 3)];
         for (name, expected) in formats {
             let storage = format::parse(name, Some(2)).and_then(|f| f.resolve(DataType::F64));

@@ -1,6 +1,7 @@
 //! Results of parts as lists of entries, which are packed together: for any format.
 
 use super::{Joined, Part, combine};
+use crate::budget;
 use crate::coordinates::{Coordinates, Values};
 use crate::kernel::{Call, Frame};
 use crate::pack::Duplicates;
@@ -13,7 +14,7 @@ use tamis_core::diagnostic::Diagnostic;
 
 /// The lists of parts, in order, those that are not written yet empty.
 #[derive(Default)]
-pub(super) struct Parts(Mutex<Vec<Option<Coordinates>>>);
+pub(super) struct Parts(Mutex<Vec<Option<Result<Coordinates, Diagnostic>>>>);
 
 impl Joined for Parts {
     /// Which part, and its tensor, which often has more places than entries.
@@ -46,13 +47,18 @@ impl Parts {
         let mut crds = vec![vec![]; dims.len()];
         let mut vals = Values::none(storage.datatype);
         let parts = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        for list in parts.into_iter().flatten() {
-            for (all, more) in crds.iter_mut().zip(list.crds) {
+        let lists: Vec<Coordinates> = parts.into_iter().flatten().collect::<Result<_, _>>()?;
+        let entry = 8 * dims.len() + storage.datatype.size();
+        let bytes = lists.iter().map(|list| list.vals().len() * entry).sum::<usize>() as f64;
+        budget::check("the list of a result's entries", bytes, budget::SMALLER_RESULT)?;
+        for list in lists {
+            let (_, more_crds, more_vals) = list.into_parts();
+            for (all, more) in crds.iter_mut().zip(more_crds) {
                 all.extend(more);
             }
-            vals.extend(list.vals);
+            vals.extend(more_vals);
         }
-        let list = Coordinates { dims, crds, vals };
+        let list = Coordinates::trusted(dims, crds, vals);
         match (op, around) {
             (None, None) => (call.pack)(&list, storage, Duplicates::Refuse),
             (Some(ReduceOp::Add), None) => (call.pack)(&list, storage, Duplicates::Sum),
@@ -71,7 +77,9 @@ fn combined(
     op: Option<ReduceOp>,
     around: Option<Scalar>,
 ) -> Result<Coordinates, Diagnostic> {
-    let Coordinates { dims, crds, mut vals } = list;
+    let bytes = list.vals().len() as f64 * (16 + 8 * list.dims().len()) as f64;
+    budget::check("the list of a result's entries", bytes, budget::SMALLER_RESULT)?;
+    let (dims, crds, mut vals) = list.into_parts();
     let columns: Vec<&[u64]> = crds.iter().map(Vec::as_slice).collect();
     let order = sorted_order(&columns, &dims, vals.len())?;
     let is_around = |x: Scalar| around == Some(x);
@@ -91,5 +99,5 @@ fn combined(
         }
     }
     let crds = crds.iter().map(|crds| kept.iter().map(|&n| crds[n]).collect()).collect();
-    Ok(Coordinates { dims, crds, vals: vals.at(&kept) })
+    Ok(Coordinates::trusted(dims, crds, vals.at(&kept)))
 }

@@ -18,12 +18,16 @@ pub fn random(
     };
     let crds = dims.iter().map(|&d| (0..entries).map(|_| next() % d).collect()).collect();
     let vals = (0..entries).map(|_| value(next())).collect();
-    packed(format_text, &Coordinates { dims: dims.to_vec(), crds, vals: Values::F64(vals) })
+    packed(
+        format_text,
+        &Coordinates::new(dims.to_vec(), crds, Values::F64(vals)).expect("a list of entries"),
+    )
 }
 
 /// A list in a format.
 pub fn packed(format_text: &str, list: &Coordinates) -> Tensor {
-    let spec = format::parse(format_text, Some(list.dims.len())).unwrap_or_else(|d| panic!("{d}"));
+    let spec =
+        format::parse(format_text, Some(list.dims().len())).unwrap_or_else(|d| panic!("{d}"));
     let storage = spec.resolve(DataType::F64).unwrap_or_else(|d| panic!("{d}"));
     tamis::pack(list, &storage, Duplicates::Sum).unwrap_or_else(|d| panic!("{d}"))
 }

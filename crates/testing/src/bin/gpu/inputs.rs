@@ -98,7 +98,7 @@ fn stencil(side: u64, order: usize) -> Coordinates {
         }
     }
     let dims = [n, n, 64][..order].to_vec();
-    Coordinates { dims, crds, vals: Values::F64(vals) }
+    Coordinates::new(dims, crds, Values::F64(vals)).expect("a list of entries")
 }
 
 /// Entries in rows of someone's choice, anywhere in these.
@@ -119,5 +119,5 @@ fn listed(
         }
         vals.push(1.0 + random.below(8) as f64);
     }
-    Coordinates { dims, crds, vals: Values::F64(vals) }
+    Coordinates::new(dims, crds, Values::F64(vals)).expect("a list of entries")
 }

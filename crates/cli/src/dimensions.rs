@@ -1,0 +1,79 @@
+//! The option `-d`: dimensions of index variables and of tensors.
+
+use crate::failure::{Failure, assignment, invalid};
+use std::collections::BTreeMap;
+use tamis::notation::Program;
+use tamis::{Code, Diagnostic, LARGEST_DIMENSION};
+
+/// Dimensions of index variables and of tensors.
+pub struct Dimensions {
+    /// Of index variables by name.
+    pub vars: BTreeMap<String, u64>,
+    /// Of tensors by name.
+    pub tensors: BTreeMap<String, Vec<u64>>,
+}
+
+/// The dimensions of `-d`: `i=1000` of an index variable, `A=1000x20` of a tensor.
+pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Failure> {
+    let mut dims = Dimensions { vars: BTreeMap::new(), tensors: BTreeMap::new() };
+    for text in texts {
+        let (name, sizes) = assignment("-d", text)?;
+        match (program.var(name), program.tensor(name)) {
+            (Some(_), _) => drop(dims.vars.insert(name.to_owned(), size(text, name, sizes)?)),
+            (None, Some(tensor)) => {
+                let sizes = sizes.split('x').map(|s| size(text, name, s));
+                let sizes: Vec<u64> = sizes.collect::<Result<_, Failure>>()?;
+                let order = program.tensors[tensor].order;
+                if sizes.len() != order {
+                    let message =
+                        format!("{name} has order {order}, -d gives {} dimensions", sizes.len());
+                    return Err(Diagnostic::new(Code::OrderMismatch, message)
+                        .help("give one dimension per mode")
+                        .into());
+                }
+                dims.tensors.insert(name.to_owned(), sizes);
+            }
+            (None, None) => {
+                let message = format!("the expression has no index variable named {name}");
+                return Err(Diagnostic::new(Code::UnknownVariable, message)
+                    .help("name one of its index variables, or a tensor")
+                    .into());
+            }
+        }
+    }
+    Ok(dims)
+}
+
+/// One dimension of the option `-d text`.
+fn size(text: &str, name: &str, size: &str) -> Result<u64, Failure> {
+    let size: u64 = size.parse().map_err(|_| {
+        invalid(&format!("-d {text}"), "the size must be a whole number", "write -d i=1000")
+    })?;
+    if size > LARGEST_DIMENSION {
+        let message = format!("the dimension {size} of {name} is beyond 2^62 - 1");
+        return Err(Diagnostic::new(Code::DimensionTooLarge, message)
+            .help("choose a smaller one")
+            .into());
+    }
+    Ok(size)
+}
+
+/// What `-d` says of the dimensions of an operand, by itself or by its index variables.
+pub fn known(program: &Program, name: &str, order: usize, given: &Dimensions) -> Vec<Option<u64>> {
+    if let Some(dims) = given.tensors.get(name) {
+        return dims.iter().copied().map(Some).collect();
+    }
+    let mut known = vec![None; order];
+    for statement in &program.statements {
+        let mut accesses = statement.value.accesses();
+        accesses.push(&statement.result);
+        for access in accesses.into_iter().filter(|a| program.tensors[a.tensor].name == name) {
+            let whole = (0..order).filter(|&mode| access.slicing(mode).is_none());
+            for mode in whole {
+                let var = access.indices.get(mode).map(|&v| &program.vars[v].name);
+                known[mode] = known[mode].or_else(|| given.vars.get(var?).copied());
+            }
+        }
+    }
+    known
+}

@@ -1,0 +1,47 @@
+//! What happens where memory runs out in code that cannot say so: the command ends with a
+//! diagnostic.
+//!
+//! What grows with operands and results asks before it allocates. What is left are small blocks
+//! that Rust's standard library and others allocate without a way to fail, where the system gives
+//! no more: Rust ends the process by `abort` then, which says nothing to the user.
+
+use std::cell::Cell;
+
+thread_local! {
+    /// Whether the last block that this thread asked for was refused.
+    static REFUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Notes what became of a request for memory, which is passed on.
+pub(crate) fn noted(block: *mut u8) -> *mut u8 {
+    // Threads that end allocate too; nothing is noted then.
+    let _ = REFUSED.try_with(|refused| refused.set(block.is_null()));
+    block
+}
+
+/// Lets the process end with a diagnostic and exit status 1 where memory runs out, if its allocator
+/// is [`HugePages`](crate::HugePages).
+pub fn end_with_diagnostic() {
+    #[cfg(unix)]
+    {
+        let handler: extern "C" fn(libc::c_int) = on_abort;
+        // SAFETY: the handler only calls what is safe in signal handlers.
+        unsafe { libc::signal(libc::SIGABRT, handler as libc::sighandler_t) };
+    }
+}
+
+/// Ends the process: with a diagnostic if memory ran out on this thread, else as `abort` does.
+#[cfg(unix)]
+extern "C" fn on_abort(_: libc::c_int) {
+    const TEXT: &[u8] = b"error[out-of-memory]: the system gives no more memory\n  \
+        = help: work on a smaller part, in a format that takes less, or with fewer threads\n";
+    // SAFETY: all of these are safe in signal handlers, and the text has this length.
+    unsafe {
+        if REFUSED.try_with(Cell::get).unwrap_or(false) {
+            libc::write(2, TEXT.as_ptr().cast(), TEXT.len());
+            libc::_exit(1);
+        }
+        libc::signal(libc::SIGABRT, libc::SIG_DFL);
+        libc::raise(libc::SIGABRT);
+    }
+}
