@@ -58,6 +58,7 @@ codes! {
     UnknownFormat "unknown-format" Request "No format or level format has this name.";
     FormatOrder "format-order" Request "A format does not fit the order of its tensor.";
     FormatProperty "format-property" Request "A format's properties contradict each other.";
+    TooLarge "too-large" Request "The request is beyond what one compilation takes.";
     MissingInput "missing-input" Request "An operand has neither a file nor a generator.";
     UnusedInput "unused-input" Request "An input is given for a tensor that takes none.";
     TypeMismatch "type-mismatch" Request "A value does not fit the data type.";

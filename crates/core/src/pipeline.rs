@@ -2,7 +2,8 @@
 
 use crate::cin::{self, Kind};
 use crate::detach::detached;
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Code, Diagnostic};
+use crate::ir::flow::size as size_of;
 use crate::ir::verify::assert_valid;
 use crate::kind;
 use crate::legalise::{Request, legalise};
@@ -62,14 +63,28 @@ pub fn compile_watched(
     let program = detached(program);
     watch(Stage::Scheduled(&program));
     let mut counted = vec![];
-    let functions = functions(&program, target, &mut |stage| {
-        if let Stage::Lowered(lowered) = &stage {
-            counted.push(lowered.function.vars.iter().any(|v| v.by_lanes));
+    let mut size = 0;
+    let mut functions = vec![];
+    for kernel in &program.kernels {
+        let lowered = lowered(&program, kernel, watch);
+        counted.push(lowered.function.vars.iter().any(|v| v.by_lanes));
+        size += size_of(&lowered.function.body);
+        if size > MAX_SIZE {
+            return Err(too_large());
         }
-        watch(stage);
-    });
+        functions.push(transformed(lowered, target, watch));
+    }
     check_lanes(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions, apart })
+}
+
+/// The most code that a program is lowered to, in statements, operators and their operands: it is
+/// transformed and compiled in about two seconds.
+const MAX_SIZE: usize = 60_000;
+
+fn too_large() -> Diagnostic {
+    let message = format!("the program becomes more than {MAX_SIZE} operations of code");
+    Diagnostic::new(Code::TooLarge, message).help("split it into several programs")
 }
 
 /// A program with loops on a GPU where the user gives no schedule.
@@ -171,20 +186,29 @@ pub fn functions(
     target: Target,
     watch: &mut dyn FnMut(Stage<'_>),
 ) -> Vec<Lowered> {
-    let mut functions = vec![];
-    for kernel in &program.kernels {
-        let verb = match kernel.kind {
-            Kind::Fused | Kind::Compute => "compute",
-            Kind::Assemble => "assemble",
-        };
-        let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
-        assert_valid(&lowered.function, "lowering");
-        watch(Stage::Lowered(&lowered));
-        let Lowered { function, bindings, chunks, host, like } = lowered;
-        let function = transform(function, target);
-        let lowered = Lowered { function, bindings, chunks, host, like };
-        watch(Stage::Transformed(&lowered));
-        functions.push(lowered);
-    }
-    functions
+    let kernels = program.kernels.iter();
+    kernels.map(|kernel| transformed(lowered(program, kernel, watch), target, watch)).collect()
+}
+
+fn lowered(
+    program: &cin::Program,
+    kernel: &cin::Kernel,
+    watch: &mut dyn FnMut(Stage<'_>),
+) -> Lowered {
+    let verb = match kernel.kind {
+        Kind::Fused | Kind::Compute => "compute",
+        Kind::Assemble => "assemble",
+    };
+    let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
+    assert_valid(&lowered.function, "lowering");
+    watch(Stage::Lowered(&lowered));
+    lowered
+}
+
+fn transformed(lowered: Lowered, target: Target, watch: &mut dyn FnMut(Stage<'_>)) -> Lowered {
+    let Lowered { function, bindings, chunks, host, like } = lowered;
+    let function = transform(function, target);
+    let lowered = Lowered { function, bindings, chunks, host, like };
+    watch(Stage::Transformed(&lowered));
+    lowered
 }

@@ -127,9 +127,13 @@ fn check_lengths(dims: &[u64], crds: &[Vec<u64>], values: usize) -> Result<(), D
 
 /// Refuses coordinates of a mode outside its dimension.
 fn check_mode(crds: &[u64], dimension: u64, m: usize) -> Result<(), Diagnostic> {
-    let Some(at) = crds.par_iter().with_min_len(1 << 16).position_first(|&c| c >= dimension) else {
+    // Without an early exit, so that several are compared at once.
+    let is_inside =
+        |part: &[u64]| !part.iter().fold(false, |outside, &c| outside | (c >= dimension));
+    if crds.par_chunks(1 << 16).all(is_inside) {
         return Ok(());
-    };
+    }
+    let at = crds.iter().position(|&c| c >= dimension).unwrap_or(0);
     let message = format!(
         "coordinate {} of entry {at} is outside the dimension {dimension} of mode {}",
         crds[at],

@@ -40,5 +40,6 @@ pub use pages::HugePages;
 pub use parallel::longest_row;
 pub use tamis_core::datatype::{DataType, Scalar};
 pub use tamis_core::diagnostic::{Code, Diagnostic};
+pub use tamis_core::format::MAX_ORDER;
 pub use tamis_core::half::{Bf16, F16};
 pub use tensor::{LevelData, Tensor};

@@ -8,6 +8,7 @@ pub mod filetest;
 pub mod formats;
 pub mod functions;
 pub mod generate;
+pub mod hostile;
 pub mod illegal;
 pub mod infinite;
 pub mod kinds;

@@ -57,6 +57,9 @@ impl LevelSpec {
     }
 }
 
+/// The most modes of a tensor.
+pub const MAX_ORDER: usize = 64;
+
 /// A format with its element types: everything a kernel is specialised for.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Storage {
@@ -249,12 +252,16 @@ impl Format {
 
 /// [`Format::chain_head`] of levels.
 fn chain_head(levels: &[LevelSpec], level: usize) -> usize {
-    let follows = |k: usize| {
+    let mut head = 0;
+    for k in 1..=level {
         let (above, here) = (levels[k - 1].kind, levels[k].kind.properties());
-        let lists = !above.properties().unique || chain_head(levels, k - 1) < k - 1;
-        here.branchless && !here.full && here.compact && lists && above.append().is_some()
-    };
-    (1..=level).rev().find(|&k| !follows(k)).unwrap_or(0)
+        let lists = !above.properties().unique || head < k - 1;
+        let follows = here.branchless && !here.full && here.compact && lists;
+        if !follows || above.append().is_none() {
+            head = k;
+        }
+    }
+    head
 }
 
 impl Storage {

@@ -11,7 +11,7 @@
 //! ```
 
 use super::named::{Argument, NAMED, NamedFormat};
-use super::{Format, FormatSpec, LevelMap, LevelSpec};
+use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
 use crate::diagnostic::{Code, Diagnostic};
 use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, DENSE, LevelKind, Property, SINGLETON, registered};
@@ -27,6 +27,11 @@ pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic>
     let mut reader = Reader { text, at: 0 };
     reader.blank();
     let start = reader.at;
+    if let Some(order) = order.filter(|&order| order > MAX_ORDER) {
+        let (of, most) = (modes(order), modes(MAX_ORDER));
+        let message = format!("the tensor has {of}, and tensors have at most {most}");
+        return Err(Diagnostic::new(Code::TooLarge, message).help("fuse some of its modes"));
+    }
     let format = match reader.peek() {
         Some('(') => reader.arrow()?,
         _ => reader.word_form(order)?,
@@ -241,6 +246,9 @@ impl<'t> Reader<'t> {
     }
 
     fn letters(&mut self, word: &str, span: Range<usize>) -> Result<Format, Diagnostic> {
+        if word.len() > MAX_ORDER {
+            return Err(self.too_many(span, "modes", MAX_ORDER));
+        }
         let mut kinds = vec![];
         for (k, letter) in word.chars().enumerate() {
             kinds.push(match letter {
@@ -308,6 +316,11 @@ impl<'t> Reader<'t> {
         })
     }
 
+    fn too_many(&self, span: Range<usize>, what: &str, most: usize) -> Diagnostic {
+        let message = format!("a format has at most {most} {what}");
+        self.refuse(Code::TooLarge, span, message).help("fuse some modes of the tensor")
+    }
+
     /// `(i, j) -> (i: dense, j: compressed)`.
     fn arrow(&mut self) -> Result<Format, Diagnostic> {
         let modes = self.modes()?;
@@ -317,6 +330,9 @@ impl<'t> Reader<'t> {
         let mut places = vec![];
         self.expect("(", EXAMPLE)?;
         while !self.eat(")") {
+            if levels.len() == 2 * MAX_ORDER {
+                return Err(self.too_many(self.at..self.at, "levels", 2 * MAX_ORDER));
+            }
             if !levels.is_empty() {
                 self.expect(",", "levels are separated by , and end with )")?;
             }
@@ -337,6 +353,9 @@ impl<'t> Reader<'t> {
         let mut modes: Vec<&str> = vec![];
         self.expect("(", EXAMPLE)?;
         while !self.eat(")") {
+            if modes.len() == MAX_ORDER {
+                return Err(self.too_many(self.at..self.at, "modes", MAX_ORDER));
+            }
             if !modes.is_empty() {
                 self.expect(",", "modes are separated by , and end with )")?;
             }

@@ -9,7 +9,9 @@ use super::words::builtin;
 use super::{Commutativity, Expr, Operator, Program, Statement};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::Id;
+use crate::format::MAX_ORDER;
+use crate::ids::{Id, IndexVar};
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 /// The left side names each variable once.
@@ -30,6 +32,48 @@ pub(super) fn result_variables(
         seen.push(name);
     }
     Ok(())
+}
+
+/// The most index variables of a statement.
+const MAX_VARS: usize = 64;
+
+/// The most operands of a statement: uses of tensors and variables, and numbers.
+const MAX_OPERANDS: usize = 256;
+
+/// A use of a tensor has as many indices as tensors have modes at most.
+pub(super) fn order(source: &str, span: &Range<usize>, order: usize) -> Result<(), Diagnostic> {
+    if order <= MAX_ORDER {
+        return Ok(());
+    }
+    let message = format!("a tensor has at most {MAX_ORDER} modes, and this one {order}");
+    Err(too_large(source, span, message, "fuse some of its modes"))
+}
+
+/// A statement has only so many variables and operands.
+pub(super) fn sizes(source: &str, statement: &Statement) -> Result<(), Diagnostic> {
+    let mut vars: BTreeSet<IndexVar> = statement.result.indices.iter().copied().collect();
+    let mut operands = 0;
+    statement.value.walk(&mut |e| {
+        operands += usize::from(e.children().is_empty());
+        match e {
+            Expr::Access(access) => vars.extend(&access.indices),
+            Expr::Index(var) => vars.extend([*var]),
+            Expr::Reduce { vars: bound, .. } => vars.extend(bound),
+            _ => {}
+        }
+    });
+    let most = [(vars.len(), MAX_VARS, "index variables"), (operands, MAX_OPERANDS, "operands")];
+    match most.into_iter().find(|(count, most, _)| count > most) {
+        None => Ok(()),
+        Some((count, most, what)) => {
+            let message = format!("a statement has at most {most} {what}, and this one {count}");
+            Err(too_large(source, &statement.span, message, "split it into several statements"))
+        }
+    }
+}
+
+fn too_large(source: &str, span: &Range<usize>, message: String, help: &str) -> Diagnostic {
+    Diagnostic::new(Code::TooLarge, message).at(source, span.clone()).help(help)
 }
 
 /// A reduction names no variable that the left side or another reduction around it binds.

@@ -48,6 +48,7 @@ pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnos
     };
     for raw in statements(text)? {
         let statement = resolver.statement(&raw)?;
+        check::sizes(text, &statement)?;
         resolver.program.statements.push(statement);
     }
     check::order_of_statements(&resolver.program)?;
@@ -216,6 +217,7 @@ impl<'t> Resolver<'t> {
         args: &[Raw],
         span: &Range<usize>,
     ) -> Result<Access, Diagnostic> {
+        check::order(self.text, span, args.len())?;
         let mut names = vec![];
         let mut slices = BTreeMap::new();
         for (k, arg) in args.iter().enumerate() {

@@ -13,6 +13,9 @@ use crate::cin::{Bound, Merge, Races, Unit};
 use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
 
+/// How many commands a schedule may have.
+const MAX_COMMANDS: usize = 100;
+
 /// Reads commands separated by `;` or newlines.
 ///
 /// ```
@@ -23,6 +26,12 @@ pub fn parse(text: &str) -> Result<Schedule, Diagnostic> {
     let mut commands = vec![];
     for span in pieces(text, 0..text.len(), &[';', '\n']) {
         if !text[span.clone()].is_empty() {
+            if commands.len() == MAX_COMMANDS {
+                let message = format!("a schedule has at most {MAX_COMMANDS} commands");
+                return Err(Diagnostic::new(Code::TooLarge, message)
+                    .at(text, span)
+                    .help("use fewer commands"));
+            }
             let call = Call::read(text, span)?;
             let command = call.command()?;
             commands.push(Placed { command, span: call.span, args: call.args });

@@ -20,6 +20,10 @@ use crate::ids::{IndexVar, TensorId};
 use crate::legalise::{searched, unreadable};
 use crate::notation::{Access, Expr};
 use crate::schedule::Command;
+use std::collections::BTreeMap;
+
+/// How many commands in a row may make a loop from another.
+const MAX_DEPTH: usize = 16;
 
 /// Code doubles with each operand that is searched where something is left to do without it.
 const MOST_SEARCHED: usize = 8;
@@ -52,6 +56,7 @@ impl<'s> Scheduler<'s> {
         for placed in &schedule.commands {
             scheduler.at = placed;
             scheduler.apply(&placed.command)?;
+            scheduler.check_depth()?;
             follow_operands(&mut scheduler);
             scheduler.check_positions()?;
             check_threads(&scheduler)?;
@@ -61,6 +66,23 @@ impl<'s> Scheduler<'s> {
         scheduler.at = first;
         scheduler.check_operands()?;
         Ok(scheduler.program)
+    }
+
+    /// Refuses variables that were made from others too many times over: recovering the coordinate takes
+    /// code for each time.
+    fn check_depth(&self) -> Result<(), Diagnostic> {
+        let derived = &self.program.derived;
+        let mut depths: BTreeMap<IndexVar, usize> = BTreeMap::new();
+        for (var, _) in self.program.vars.enumerate() {
+            derived.generation(var, &mut depths);
+        }
+        if depths.values().all(|&depth| depth <= MAX_DEPTH) {
+            return Ok(());
+        }
+        let message =
+            format!("a loop is made from another by at most {MAX_DEPTH} commands in a row");
+        let at = self.at.span.clone();
+        Err(Diagnostic::new(Code::TooLarge, message).at(self.source, at).help("use fewer commands"))
     }
 
     fn apply(&mut self, command: &Command) -> Result<(), Diagnostic> {

@@ -7,8 +7,7 @@ use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
 use crate::header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry};
 use std::path::Path;
 use tamis_runtime::budget::Reservation;
-use tamis_runtime::{Coordinates, Values};
-
+use tamis_runtime::{Coordinates, MAX_ORDER, Values};
 /// Reads a tensor from FROSTT text, plain or extended; `path` names the file in errors.
 ///
 /// Values are `f64`, or complex if any is; `i64` or `u64` where all are integers that one of these
@@ -264,6 +263,11 @@ fn read_entries(
             ));
         }
     };
+    if order > MAX_ORDER {
+        let message = format!("tensors have at most {MAX_ORDER} modes, and this one {order}");
+        let help = "fuse some of its modes";
+        return Err(chunks.cursor().flaw(FileErrorCode::Unsupported, &message, help));
+    }
     let known = |mode: usize| options.dims.get(mode).copied().flatten().unwrap_or(LARGEST);
     let bounds = match &preamble.dims {
         Some(dims) => dims.clone(),

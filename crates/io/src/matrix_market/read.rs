@@ -245,9 +245,11 @@ impl<'c, 's> Reading<'c, 's> {
             };
             self.chunks.go_to(at);
             read?;
-            let mut cursor = self.chunks.cursor();
-            if triplets.len() == stored && cursor.next_entry(b"%") {
-                return Err(expected_end(&cursor, stored));
+            if triplets.len() == stored {
+                let mut cursor = self.chunks.cursor();
+                if cursor.next_entry(b"%") {
+                    return Err(expected_end(&cursor, stored));
+                }
             }
             if self.chunks.next()? {
                 continue;

@@ -20,6 +20,9 @@
 //! each of which needs a diagnostic with its place, a reason and a way out; those that are accepted are run.
 //! It tells how many commands are accepted as they are drawn.
 //!
+//! `differential --hostile N [--seed N]` compiles so many programs that ask for much compilation, each to the
+//! imperative form and to machine code, and tells the time that the slowest take.
+//!
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
 //! as a whole where no schedule says how.
@@ -35,7 +38,7 @@ use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
-use tamis_testing::{batch, filetest, generate, infinite};
+use tamis_testing::{batch, filetest, generate, hostile, infinite};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
             "--count" => run.count = number(),
             "--shares" => report = Some((print_shares as Print, number())),
             "--illegal" => report = Some((print_refused, number())),
+            "--hostile" => report = Some((print_hostile, number())),
             "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--cpu" if value == "each" => levels = Level::supported().collect(),
@@ -235,6 +239,33 @@ fn print_refused(seed: u64, count: u64) -> ExitCode {
     println!("{refused} schedules refused with a diagnostic, {legal} accepted and right");
     println!("{accepted} of {drawn} commands accepted as they were drawn");
     ExitCode::SUCCESS
+}
+
+/// Prints how long programs take that ask for much compilation.
+fn print_hostile(seed: u64, count: u64) -> ExitCode {
+    let (mut slowest, mut refused, mut panics) = (vec![], 0, 0);
+    for at in seed..seed + count {
+        let program = hostile::program(&mut random(at));
+        let (outcome, took) = hostile::compile(&program);
+        match outcome {
+            hostile::Outcome::Compiled => {}
+            hostile::Outcome::Refused(_) => refused += 1,
+            hostile::Outcome::Panicked => {
+                panics += 1;
+                println!("seed {at}: a panic\n{program}");
+            }
+        }
+        slowest.push((took, at, program.kind));
+    }
+    slowest.sort_by(|a, b| b.0.cmp(&a.0));
+    for (took, at, kind) in slowest.iter().take(20) {
+        println!("{took:?} seed {at}: {kind}");
+    }
+    println!("{count} programs, {refused} refused, {panics} panics");
+    match panics {
+        0 => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
+    }
 }
 
 /// Prints how many programs run on a GPU.
