@@ -31,7 +31,7 @@ from ._formulas import (
     type_of,
 )
 from ._guard import guarded
-from ._operands import plain, type_name
+from ._operands import is_sequence, plain, type_name
 from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
@@ -324,7 +324,7 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
     """Axes as NumPy understands them: none for all, from the end if negative, each once."""
     if axis is None:
         return tuple(range(ndim))
-    axes = tuple(axis) if isinstance(axis, (tuple, list)) else (axis,)
+    axes = tuple(axis) if is_sequence(axis) else (axis,)
     try:
         given = [operator.index(k) for k in axes]
     except TypeError as error:

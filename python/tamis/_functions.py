@@ -299,6 +299,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.kron: kron,
     np.linalg.matrix_norm: matrix_norm,
     np.linalg.norm: norm,
+    np.linalg.outer: lambda x1, x2: outer(x1, x2),
     np.linalg.vector_norm: vector_norm,
     np.max: _method(np.max, "max"),
     np.mean: _method(np.mean, "mean"),
@@ -331,8 +332,13 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.tril: lambda m, k=0: xp.tril(m, k=k),
     np.triu: lambda m, k=0: xp.triu(m, k=k),
     np.unique: _unique,
+    np.unique_counts: xp.unique_counts,
+    np.unique_values: xp.unique_values,
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,
     np.zeros_like: lambda a, dtype=None: xp.zeros_like(a, dtype=dtype),
 }
+if hasattr(np, "astype"):
+    # Of NumPy 2.1.
+    _OWN[np.astype] = lambda x, dtype, copy=True: x.astype(dtype, copy=copy)

@@ -6,11 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from . import array_api
 from ._einsum import einsum
 from ._expressions import axes_of
 from ._moves import refused
 from ._operands import refused as unfit
-from ._tensor import Tensor, asarray
+from ._tensor import Tensor, asarray, compact
+
+xp: Any = array_api
 
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
@@ -29,7 +32,7 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
     """The norm of vectors along some axes, or of all elements."""
     tensor = asarray(x)
     if axis is None and ord == 2 and not keepdims and tensor.fill_value == 0:
-        return np.linalg.norm(tensor.entries()[1])
+        return np.linalg.norm(compact(tensor).values)
     sizes = _sizes(tensor)
     if ord in (np.inf, -np.inf):
         return (sizes.max if ord > 0 else sizes.min)(axis=axis, keepdims=keepdims)
@@ -88,6 +91,21 @@ def inner(a: Any, b: Any) -> Any:
 def outer(a: Any, b: Any, out: None = None) -> Any:
     """The products of all elements of one with all of another."""
     return einsum("i,j->ij", asarray(a).reshape(-1), asarray(b).reshape(-1))
+
+
+def vecdot(x1: Any, x2: Any, **how: Any) -> Any:
+    """The sums of products over an axis, of which the first factor is conjugated."""
+    return xp.vecdot(asarray(x1), asarray(x2), **how)
+
+
+def matvec(x1: Any, x2: Any) -> Any:
+    """Matrices times vectors, of the last axes."""
+    return einsum("...ij,...j->...i", x1, x2)
+
+
+def vecmat(x1: Any, x2: Any) -> Any:
+    """Vectors, conjugated, times matrices, of the last axes."""
+    return einsum("...i,...ij->...j", xp.conj(asarray(x1)), x2)
 
 
 def kron(a: Any, b: Any) -> Any:

@@ -244,6 +244,11 @@ def sizes_of(shape: Any) -> tuple[int, ...]:
         raise refused(f"{shape!r} is no shape", "give integers, one for each axis") from error
 
 
+def is_sequence(x: Any) -> bool:
+    """Whether NumPy takes it for several sizes or axes."""
+    return isinstance(x, (tuple, list)) or isinstance(x, np.ndarray) and x.ndim > 0
+
+
 def unreadable(operand: Any) -> TamisTypeError:
     """The refusal of an array that NumPy cannot copy into a form that tensors have."""
     return refused(

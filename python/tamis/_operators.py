@@ -26,7 +26,7 @@ from ._expressions import (
 )
 from ._formulas import FUNCTIONS
 from ._guard import guard, guarded
-from ._operands import refused
+from ._operands import is_sequence, refused
 
 #: The reductions that NumPy's functions of two elements make, by name.
 _REDUCED = {
@@ -271,9 +271,9 @@ class Operators:
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order; reversed if none is given."""
         order: Any = axes
-        if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        if len(axes) == 1 and (axes[0] is None or is_sequence(axes[0])):
             order = axes[0]
-        return self._permuted(order or None)
+        return self._permuted(order if order is not None and len(order) else None)
 
     @property
     def T(self) -> Any:

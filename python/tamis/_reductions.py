@@ -134,32 +134,62 @@ def var(
     tensor = asarray(x)
     axes = axes_of(axis, tensor.ndim)
     coords, stored = tensor.entries()
-    groups, size = _groups(tensor, coords, axes, len(stored))
+    size = math.prod(tensor.shape[k] for k in axes)
     if not size:
         raise refused("no elements have no mean", "leave out axes of size 0")
+    own, lengths, spread = _numbered(tensor, coords, axes, len(stored))
     made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
     # In a type of integers NumPy cuts off what it adds up.
     cut: Any = np.trunc if made.kind in "iu" else np.positive
     wide = np.dtype(np.complex128 if tensor.dtype.kind == "c" else np.float64)
-    values, fill = groups.sorted(stored.astype(wide)), wide.type(tensor.fill_value)
-    absent, divisor = float(size) - groups.lengths, max(size - correction, 0)
-    with np.errstate(all="ignore"):
+    values, fill = stored.astype(wide), wide.type(tensor.fill_value)
+    absent, divisor = float(size) - lengths, np.float64(max(size - correction, 0))
+
+    def total(x: Any, others: Any) -> Any:
         # Of a fill value without a finite value 0 times is none.
-        total = np.add.reduceat(values, groups.begins) + np.where(absent, absent * fill, 0)
-        mean = cut(total / size)
-        apart, apart_fill = values - np.repeat(mean, groups.lengths), fill - mean
-        squares = np.add.reduceat(cut(np.abs(apart) ** 2), groups.begins)
-        total = squares + np.where(absent, absent * cut(np.abs(apart_fill) ** 2), 0)
+        return _sums(own, x, len(lengths)) + np.where(absent, absent * others, 0)
+
+    with np.errstate(all="ignore"):
+        mean = cut(total(values, fill) / size)
+        apart, others = values - mean[own], fill - mean
+        squares = total(cut(np.abs(apart) ** 2), cut(np.abs(others) ** 2))
         if made.kind not in "iu":
             # The mean was rounded, by what distances from it add up to.
-            rest = np.add.reduceat(apart, groups.begins)
-            rest = rest + np.where(absent, absent * apart_fill, 0)
-            total = np.maximum(total - np.abs(rest) ** 2 / size, 0)
-        alone = size * cut(np.abs(fill - cut(fill)) ** 2) / np.float64(divisor)
-        result = groups.spread((total / np.float64(divisor)).astype(made), alone)
+            squares = np.maximum(squares - np.abs(total(apart, others)) ** 2 / size, 0)
+        alone = size * cut(np.abs(fill - cut(fill)) ** 2) / divisor
+        result = spread((squares / divisor).astype(made), alone)
     if not keepdims:
         return result
     return np.reshape(result, [1 if k in axes else n for k, n in enumerate(tensor.shape)])
+
+
+def _numbered(
+    tensor: Tensor, coords: Sequence[np.ndarray[Any, Any]], axes: tuple[int, ...], count: int
+) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
+    """The number of each entry's group, the entries of each group, and what makes the result of a
+    value for each. Groups without entries have numbers, unless they are by far too many."""
+    rest = [k for k in range(tensor.ndim) if k not in axes]
+    shape = tuple(tensor.shape[k] for k in rest)
+    rows = math.prod(shape)
+    if not has_many_rows(rows, count):
+        own = np.zeros(count, dtype=np.int64)
+        if count and rest:
+            own = np.ravel_multi_index(tuple(coords[k] for k in rest), shape)
+        return own, np.bincount(own, minlength=rows), lambda x, _: x.reshape(shape)[()]
+    groups = Groups.of(shape, [coords[k] for k in rest], count)
+    own = np.repeat(np.arange(len(groups.lengths)), groups.lengths)
+    if groups.order is not None:
+        own[groups.order] = own.copy()
+    return own, groups.lengths, groups.spread
+
+
+def _sums(own: np.ndarray[Any, Any], x: np.ndarray[Any, Any], count: int) -> Any:
+    """The sums of numbers by group."""
+    if count == 1:
+        return x.sum(keepdims=True)
+    if x.dtype.kind == "c":
+        return _sums(own, x.real, count) + 1j * _sums(own, x.imag, count)
+    return np.bincount(own, weights=x, minlength=count)
 
 
 def _type_of_spread(dtype: np.dtype[Any]) -> np.dtype[Any]:

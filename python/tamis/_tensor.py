@@ -14,7 +14,7 @@ from ._errors import TamisTypeError, TamisValueError
 from ._expressions import Expression, axes_of, compute, order_of
 from ._guard import guard, guarded
 from ._methods import Methods
-from ._operands import number_text, refused, sizes_of, type_name
+from ._operands import is_sequence, number_text, refused, sizes_of, type_name
 from ._operators import Operators, for_scipy, is_operand, kept
 from ._programs import check_text
 from ._select import ordered, picks, selected
@@ -55,19 +55,19 @@ class Tensor(Operators, Methods, _native.Tensor):
         dtype: Any = None,
         initial: Any = None,
     ) -> Any:
-        axes = axes_of(axis, self.ndim)
         if out is None and where is True and dtype is None and initial is None:
             from ._reductions import by_groups, whole
 
-            if len(axes) == self.ndim and not keepdims:
-                made = whole(self, name)
-                if made is not None:
-                    return made
-            rows = math.prod(n for k, n in enumerate(self.shape) if k not in axes)
-            # Kernels make a row for each result that a fill value may change.
-            is_long = has_many_rows(rows, len(self.values)) and math.prod(self.shape) > 0
-            if name in ("prod", "min", "max", "all") and is_long:
-                return kept(by_groups(self, name, axes), self, axes, keepdims)
+            is_whole = axis is None or len(axes_of(axis, self.ndim)) == self.ndim
+            made = whole(self, name) if is_whole and not keepdims else None
+            if made is not None:
+                return made
+            if name in ("prod", "min", "max", "all") and self.size > _FEW_ROWS:
+                axes = axes_of(axis, self.ndim)
+                rows = math.prod(n for k, n in enumerate(self.shape) if k not in axes)
+                # Kernels make a row for each result that a fill value may change.
+                if has_many_rows(rows, len(self.values)):
+                    return kept(by_groups(self, name, axes), self, axes, keepdims)
         return super()._reduced(name, axis, out, keepdims, where, dtype, initial)
 
     def _permuted(self, axes: Any) -> Any:
@@ -194,7 +194,7 @@ class Tensor(Operators, Methods, _native.Tensor):
 
     def reshape(self, *shape: Any) -> Tensor:
         """The elements in the order of rows in axes of other sizes, of which one may be -1."""
-        if len(shape) == 1 and isinstance(shape[0], (tuple, list)):
+        if len(shape) == 1 and is_sequence(shape[0]):
             shape = tuple(shape[0])
         sizes = list(sizes_of(shape))
         if sizes.count(-1) == 1 and -math.prod(sizes):
@@ -320,10 +320,10 @@ class Tensor(Operators, Methods, _native.Tensor):
             return made
         if any(isinstance(x, Expression) or not is_operand(x) for x in inputs):
             return NotImplemented
-        if method == "__call__" and ufunc.__name__ == "vecdot":
-            from .array_api import vecdot
+        if method == "__call__" and ufunc.__name__ in ("vecdot", "matvec", "vecmat"):
+            from . import _linalg
 
-            return vecdot(*(asarray(x) for x in inputs), **options)
+            return getattr(_linalg, ufunc.__name__)(*inputs, **options)
         if options or method != "__call__" or ufunc.nout > 1 or ufunc.signature is not None:
             asked = method if method != "__call__" else ", ".join(options) or "such form"
             reason = f"numpy.{ufunc.__name__} of tensors has no {asked}"

@@ -224,6 +224,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
     """The sum of products over some axes of both."""
     from ._einsum import einsum
 
+    x1, x2 = (x if hasattr(x, "ndim") else asarray(x) for x in (x1, x2))
     if not np.iterable(axes):
         axes = (tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes)))
     taken, others = (_expressions.axes_of(k, x.ndim) for k, x in zip(axes, (x1, x2)))

@@ -34,7 +34,13 @@ np.linalg.norm(x, axis=(0, 1)); np.broadcast_arrays(x, [1, 2, 3])[1]; np.broadca
 x.item(-1); x.item(2); x.item((0, 2)); x.item(1, 1); x.item(np.int64(-6)); 2.0 in x; 5.0 in x; np.nan in x; [1, 0, 2] in x; 'a' in x; None in x
 np.unique(x); np.unique(x, return_counts=True)[1]; np.unique(x, equal_nan=False); np.atleast_3d(x); np.trace(x, 1)
 x.min(axis=0, initial=5.0); x[:0].min(axis=0, initial=5.0); x[:0].max(initial=-1.0); x[:, :0].max(axis=1, initial=2)
-np.var(x, correction=1); np.var(x, axis=1, ddof=1); np.std(x, correction=2); x.std(0, ddof=1); np.mean(x, dtype='f4')"""
+np.var(x, correction=1); np.var(x, axis=1, ddof=1); np.std(x, correction=2); x.std(0, ddof=1); np.mean(x, dtype='f4')
+x.transpose(np.array([1, 0])); x.reshape(np.array([3, 2])); np.tensordot(x, 5, 0); np.tensordot(5, x, 0)
+np.unique_values(x); np.unique_counts(x)[1]; np.linalg.outer(x[0], [1, 2]); np.linalg.vecdot(x, [1, 2, 3])
+np.linalg.matmul(x, [[1], [2], [3]]); np.linalg.tensordot(x, [[1], [2], [3]], axes=1)"""
+#: What newer versions of NumPy have.
+SEQUENCES += "; np.matvec(x, [1, 2, 3]); np.vecmat([1, 2], x)" if hasattr(np, "matvec") else ""
+SEQUENCES += "; np.astype(x, 'f4')" if hasattr(np, "astype") else ""
 CALLS = [c.strip() for line in SEQUENCES.splitlines() for c in line.split(";")]
 
 
