@@ -302,6 +302,9 @@ impl Translator<'_> {
     ) -> Result<(), Diagnostic> {
         let (yes, after) = (self.b.create_block(), self.b.create_block());
         let no = if otherwise.is_empty() { after } else { self.b.create_block() };
+        if matches!(then, [Stmt::Fail(_)]) {
+            self.b.set_cold_block(yes);
+        }
         self.jump_if(cond, yes, no)?;
         self.b.switch_to_block(yes);
         self.block(then)?;

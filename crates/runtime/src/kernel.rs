@@ -420,6 +420,11 @@ fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
 pub fn failed(status: Status, target: &cin::Tensor) -> Diagnostic {
     let (name, storage) = (&target.name, &target.storage);
     match status {
+        Status::IntegerOverflow if target.role == cin::Role::Temporary => Diagnostic::new(
+            Code::IntegerOverflow,
+            "a sum or product on the way to a narrower result leaves 64 bits".to_owned(),
+        )
+        .help("compute in floats: ask for {f64}, or convert an operand"),
         Status::IntegerOverflow => Diagnostic::new(
             Code::IntegerOverflow,
             format!("a value of {name} does not fit {}", storage.datatype),

@@ -77,6 +77,20 @@ fn narrow_integers_compute_in_64_bit_and_are_checked_to_fit() {
     check("r(i) = b(i) - 100", &[("b", &b)], None, "100 0");
 }
 
+/// By NumPy; a divisor without an entry is `0+0j`, too.
+#[test]
+fn quotients_by_complex_zeros_are_those_of_complex_numbers() {
+    let a = Tensor::dense(&[3], vec![1.0, -2.0, 6.0]).expect("valid arrays");
+    let vals = Values::C128(vec![[0.0, 2.0]]);
+    let list = Coordinates::new(vec![3], vec![vec![1]], vals).expect("a list");
+    for text in ["dense{c128}", "sparse{c128}"] {
+        let spec = tamis::format::parse(text, Some(1)).expect("a format");
+        let storage = spec.resolve(DataType::C128).expect("a storage");
+        let z = tamis::pack(&list, &storage, Duplicates::Refuse).expect("a tensor");
+        check("r(i) = a(i) / z(i)", &[("a", &a), ("z", &z)], None, "inf+nanj 0.0+1.0j inf+nanj");
+    }
+}
+
 #[test]
 fn floats_of_16_bits_sum_in_32_and_round_where_they_are_stored() {
     let halves =

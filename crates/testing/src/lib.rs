@@ -12,6 +12,7 @@ pub mod hostile;
 pub mod illegal;
 pub mod infinite;
 pub mod kinds;
+pub mod limits;
 pub mod number;
 pub mod random;
 pub mod reference;

@@ -87,25 +87,30 @@ pub trait Parts {
 }
 
 /// The parts of a quotient, scaled by the larger part of the divisor (Smith, "Algorithm 116: Complex
-/// division").
+/// division"). Over 0, each part is divided by it, as in NumPy.
 pub fn quotient<P: Parts>(on: &mut P, [x, y]: [P::Part; 2], [c, d]: [P::Part; 2]) -> [P::Part; 2] {
     use BinaryOp::{Add, Div, Eq, Ge, Mul, Sub};
     let sizes = [on.unary(UnaryOp::Abs, c.clone()), on.unary(UnaryOp::Abs, d.clone())];
     let [size_c, size_d] = sizes;
-    let wide = on.binary(Ge, size_c, size_d);
+    let wide = on.binary(Ge, size_c.clone(), size_d.clone());
     let large = on.select(wide.clone(), c.clone(), d.clone());
     let small = on.select(wide.clone(), d, c);
     let zero = on.constant(0.0);
-    let none = on.binary(Eq, large.clone(), zero.clone());
+    let [none_c, none_d] = [size_c, size_d].map(|size| on.binary(Eq, size, zero.clone()));
+    let none = on.binary(BinaryOp::And, none_c, none_d);
     let ratio = on.binary(Div, small.clone(), large.clone());
-    let r = on.select(none, zero, ratio);
+    let r = on.select(none.clone(), zero, ratio);
+    let size = on.unary(UnaryOp::Abs, large.clone());
     let part = on.binary(Mul, small, r.clone());
     let below = on.binary(Add, large, part);
+    let over_zero = [x.clone(), y.clone()];
     let [xr, yr] = [&x, &y].map(|part| on.binary(Mul, part.clone(), r.clone()));
     let re = [on.binary(Add, x.clone(), yr.clone()), on.binary(Add, xr.clone(), y.clone())];
     let im = [on.binary(Sub, y, xr), on.binary(Sub, yr, x)];
-    [re, im].map(|[wider, other]| {
+    let below = on.select(none.clone(), size, below);
+    [(re, over_zero[0].clone()), (im, over_zero[1].clone())].map(|([wider, other], alone)| {
         let part = on.select(wide.clone(), wider, other);
+        let part = on.select(none.clone(), alone, part);
         on.binary(Div, part, below.clone())
     })
 }
@@ -320,6 +325,52 @@ mod tests {
         check(eval::binary(BinaryOp::Div, large, large), "1.0+0.0j");
         check(eval::unary(UnaryOp::Abs, Scalar::C128([3e300, 4e300])), "5e300+0.0j");
         check(eval::binary(BinaryOp::Div, a, Scalar::C128([0.0, 0.0])), "inf+infj");
+    }
+
+    /// By NumPy's `complex128` of the same numbers.
+    #[test]
+    fn quotients_of_special_numbers_are_those_of_numpy() {
+        const INF: f64 = f64::INFINITY;
+        const NAN: f64 = f64::NAN;
+        let table = [
+            ([1.0, 0.0], [0.0, 0.0], [INF, NAN]),
+            ([1.0, 0.0], [0.0, -0.0], [INF, NAN]),
+            ([1.0, 0.0], [2.0, 0.0], [0.5, 0.0]),
+            ([1.0, 0.0], [NAN, 0.0], [NAN, NAN]),
+            ([1.0, 0.0], [1e-308, 1e-308], [5e+307, -5e+307]),
+            ([1.0, 0.0], [-0.0, 0.0], [INF, NAN]),
+            ([0.0, 0.0], [0.0, 0.0], [NAN, NAN]),
+            ([-0.0, 0.0], [0.0, -0.0], [NAN, NAN]),
+            ([INF, 0.0], [0.0, 0.0], [INF, NAN]),
+            ([INF, 0.0], [2.0, 0.0], [INF, NAN]),
+            ([INF, 0.0], [INF, 1.0], [NAN, NAN]),
+            ([INF, NAN], [0.0, 0.0], [INF, NAN]),
+            ([INF, NAN], [2.0, 0.0], [NAN, NAN]),
+            ([INF, NAN], [NAN, 0.0], [NAN, NAN]),
+            ([2.0, -3.0], [0.0, 0.0], [INF, -INF]),
+            ([2.0, -3.0], [0.0, 2.0], [-1.5, -1.0]),
+            ([2.0, -3.0], [NAN, 0.0], [NAN, NAN]),
+            ([0.0, INF], [0.0, 0.0], [NAN, INF]),
+            ([0.0, INF], [NAN, 0.0], [NAN, NAN]),
+            ([NAN, 1.0], [0.0, 0.0], [NAN, INF]),
+            ([NAN, 1.0], [2.0, 0.0], [NAN, NAN]),
+            ([1e+308, 1e+308], [0.0, 0.0], [INF, INF]),
+            ([1e+308, 1e+308], [2.0, 0.0], [5e+307, 5e+307]),
+            ([1e+308, 1e+308], [0.0, 2.0], [5e+307, -5e+307]),
+            ([1e+308, 1e+308], [1e-308, 1e-308], [INF, 0.0]),
+            ([-INF, 2.0], [0.0, 0.0], [-INF, INF]),
+            ([-INF, 2.0], [2.0, 0.0], [-INF, NAN]),
+            ([-INF, 2.0], [NAN, 0.0], [NAN, NAN]),
+        ];
+        for (a, b, expected) in table {
+            let quotient = eval::binary(BinaryOp::Div, Scalar::C128(a), Scalar::C128(b));
+            let Scalar::C128(got) = quotient else { panic!("{a:?} / {b:?} is {quotient}") };
+            for (got, expected) in got.into_iter().zip(expected) {
+                let near = (got - expected).abs() <= 1e-15 * expected.abs();
+                let same = got == expected || near || got.is_nan() && expected.is_nan();
+                assert!(same, "{a:?} / {b:?} has the part {got}, not {expected}");
+            }
+        }
     }
 
     #[test]

@@ -42,6 +42,26 @@ pub fn binary(op: BinaryOp, x: Scalar, y: Scalar) -> Scalar {
     }
 }
 
+/// Whether the integer that an operator gives is beyond 64 bits, so that [`binary`] wraps around.
+pub fn overflows(op: BinaryOp, x: Scalar, y: Scalar) -> bool {
+    macro_rules! fits {
+        ($x:expr, $y:expr) => {
+            match op {
+                BinaryOp::Add => $x.checked_add($y).is_some(),
+                BinaryOp::Sub => $x.checked_sub($y).is_some(),
+                BinaryOp::Mul => $x.checked_mul($y).is_some(),
+                BinaryOp::Div => $y == 0 || $x.checked_div($y).is_some(),
+                _ => true,
+            }
+        };
+    }
+    match (x, y) {
+        (Scalar::I64(x), Scalar::I64(y)) => !fits!(x, y),
+        (Scalar::U64(x), Scalar::U64(y)) => !fits!(x, y),
+        _ => false,
+    }
+}
+
 /// What a comparison gives; `None` of other operators.
 pub(crate) fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
     Some(match op {

@@ -76,6 +76,9 @@ pub struct Kernel {
     /// Temporaries that are factors of what is added to others, where nothing is to be added if
     /// nothing was summed.
     pub partial: Vec<TensorId>,
+    /// Whether integers that leave 64 bits on the way end the call, as those do that do not fit the
+    /// statement's result.
+    pub checked: bool,
 }
 
 /// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).

@@ -61,8 +61,31 @@ impl Facts<'_> {
     fn substitute(&self, e: Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
         match e {
             Expr::Access(a) if absent(&a) => Expr::Literal(self.fill(a.tensor)),
+            Expr::Binary(BinaryOp::Div, a, b) if self.is_complex_zero(&b, absent) => {
+                match self.program.is_real(&a) {
+                    // The imaginary part is 0 / 0; constants do not tell that they are complex.
+                    true => {
+                        let none = Expr::Literal(Scalar::C128([0.0, f64::NAN]));
+                        let divided = self.divided(*a, *b, absent);
+                        Expr::Binary(BinaryOp::Add, Box::new(divided), Box::new(none))
+                    }
+                    false => self.divided(*a, *b, absent),
+                }
+            }
             _ => e.map_children(&mut |child| self.substitute(child, absent)),
         }
+    }
+
+    fn divided(&self, a: Expr, b: Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
+        let [a, b] = [a, b].map(|side| Box::new(self.substitute(side, absent)));
+        Expr::Binary(BinaryOp::Div, a, b)
+    }
+
+    /// Whether an absent operand is 0, and its tensor one of complex numbers.
+    fn is_complex_zero(&self, e: &Expr, absent: &dyn Fn(&Access) -> bool) -> bool {
+        let Expr::Access(a) = e else { return false };
+        let storage = self.program.storage(a.tensor);
+        absent(a) && storage.datatype.is_complex() && storage.fill.is_zero()
     }
 
     /// The statement with every value simplified; `None` if it has no effect.
@@ -263,6 +286,8 @@ impl Facts<'_> {
             // What is absent is 0 beside anything else that is absent, too: infinity or NaN.
             BinaryOp::Mul if x.is_zero() && !y.is_zero() => Some(*x),
             BinaryOp::Mul if y.is_zero() && !x.is_zero() => Some(*y),
+            // A kernel computes it, and notices that it leaves 64 bits.
+            _ if eval::overflows(op, *x, *y) => None,
             _ => Some(eval::binary(op, *x, *y)),
         }
     }

@@ -53,6 +53,7 @@ mod arrays;
 pub mod build;
 pub mod flow;
 pub mod number;
+mod overflow;
 pub mod pair;
 pub mod parallel;
 pub mod parse;
@@ -64,6 +65,7 @@ use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, IdVec, Var};
 pub use arrays::{ArrayDecl, Role};
+pub use overflow::leaves;
 pub use parallel::{Reduction, Unit};
 pub use status::Status;
 

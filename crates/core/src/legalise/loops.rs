@@ -26,7 +26,8 @@ impl Legaliser<'_> {
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
         let cheapest = || orders.into_iter().next().map(|(_, order)| order);
         let order = self.order_to_part(&task).or_else(cheapest).unwrap_or_default();
-        let apart = self.apart(&task, &order);
+        let rows = self.summed_rows(&task, &order);
+        let apart = if rows.is_some() { None } else { self.apart(&task, &order) };
         let value = match apart {
             Some(_) => task.value.clone(),
             None => self.convert(task.value.clone(), &order, &task),
@@ -39,6 +40,8 @@ impl Legaliser<'_> {
             let loops = body.loops();
             choices.insert(0, Choice { loops, copied: vec![], apart: true, cost });
             (false, body, partial)
+        } else if let Some(outer) = rows {
+            (false, self.row_loops(task, &order.vars, outer), vec![])
         } else if let Some(gather) = self.gather(&task) {
             if order.vars.last() != Some(&gather.var) {
                 let task = self.narrowed(task);
@@ -66,6 +69,7 @@ impl Legaliser<'_> {
             chunked: self.request.parallel,
             tags,
             partial,
+            checked: self.checked,
         }
     }
 

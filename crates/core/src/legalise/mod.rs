@@ -23,6 +23,7 @@ mod located;
 mod loops;
 mod order;
 mod readable;
+mod rows;
 mod skewed;
 mod slices;
 mod split;
@@ -97,6 +98,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         },
         current: BTreeMap::new(),
         plain: BTreeMap::new(),
+        checked: false,
     };
     let results = explicit.results();
     for (id, decl) in explicit.tensors.enumerate() {
@@ -122,6 +124,8 @@ struct Legaliser<'r> {
     current: BTreeMap<TensorId, TensorId>,
     /// Copies of tensors whose levels are their modes.
     plain: BTreeMap<TensorId, TensorId>,
+    /// Whether integers of the statement at hand that leave 64 bits are refused.
+    checked: bool,
 }
 
 /// One tensor to compute: `result(vars) = value`.
@@ -142,22 +146,23 @@ impl Legaliser<'_> {
         let value = self.with_previous(source, statement)?;
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
-        let compute = types::compute_type(&self.program, &value, wanted);
+        let stored = types::compute_type(&self.program, &value, wanted);
+        let compute = types::summing(&self.program, stored, &value);
+        self.checked = types::is_narrow(wanted.unwrap_or(stored));
         // Types follow from the operands' types: folded, a value may have another.
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);
         let value = self.facts(compute).expr(types::decided(value, compute));
         let fill = spec.and_then(|s| s.fill);
         let written = match statement.result.is_sliced() {
-            true => self.patched(&statement.result, value, wanted, fill),
+            true => self.patched(&statement.result, value, (compute, wanted), fill),
             false => {
                 let (vars, value) = (statement.result.indices.clone(), self.sliceable(value));
-                slices::Written { vars, value, compute, fill }
+                slices::Written { vars, value, stored, compute, fill }
             }
         };
-        let slices::Written { vars, value, compute, fill } = written;
-        let given =
-            if is_real { types::value_type(&self.program, &value, compute) } else { compute };
+        let slices::Written { vars, value, stored, compute, fill } = written;
+        let given = if is_real { types::value_type(&self.program, &value, stored) } else { stored };
         let datatype = wanted.unwrap_or(given);
         complex::check_result(source, statement, given, datatype)?;
         self.declare_uses(&value);
@@ -283,6 +288,14 @@ impl Legaliser<'_> {
             // Of those that repeat a coordinate, one that is true is enough.
             Expr::Access(a) if self.program.storage(a.tensor).datatype == DataType::Bool => {
                 (DataType::Bool, DataType::Bool)
+            }
+            // A copy without duplicate coordinates holds what the operand does.
+            Expr::Access(a)
+                if self.program.storage(a.tensor).datatype.is_float()
+                    && !self.program.storage(a.tensor).format.has_duplicates() =>
+            {
+                let datatype = self.program.storage(a.tensor).datatype;
+                (datatype, datatype)
             }
             _ => (compute, self.program.accumulator(&value, compute)),
         };

@@ -22,6 +22,8 @@ use crate::notation::{self, Access, Expr, Slicing, Within};
 pub(super) struct Written {
     pub(super) vars: Vec<IndexVar>,
     pub(super) value: Expr,
+    /// The type of the elements, where the user does not say.
+    pub(super) stored: DataType,
     pub(super) compute: DataType,
     /// What elements outside of the slices are, unless an earlier statement wrote them.
     pub(super) fill: Option<Scalar>,
@@ -101,7 +103,7 @@ impl Legaliser<'_> {
         &mut self,
         result: &Access,
         value: Expr,
-        wanted: Option<DataType>,
+        (computed, wanted): (DataType, Option<DataType>),
         fill: Option<Scalar>,
     ) -> Written {
         let old = self.current.get(&result.tensor).copied();
@@ -126,14 +128,15 @@ impl Legaliser<'_> {
             otherwise: Box::new(b),
         });
         let both = both.unwrap_or_else(|| value.clone());
-        let compute = types::compute_type(&self.program, &both, wanted);
+        let stored = types::compute_type(&self.program, &both, wanted);
+        let compute = stored.promote(computed);
         let value = self.sliceable(value);
         let part = self.part(&result.indices, value, compute);
         let (otherwise, fill) = match old {
             Some(old) => (old, fill),
             None => {
                 let value = Expr::Access(part.clone());
-                let own = || types::value_type(&self.program, &value, compute);
+                let own = || types::value_type(&self.program, &value, stored);
                 let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or_else(own));
                 let fill = fill.unwrap_or_else(inferred);
                 (Expr::Literal(self.facts(compute).typed(fill)), Some(fill))
@@ -141,7 +144,7 @@ impl Legaliser<'_> {
         };
         let then = Box::new(Expr::Access(placed(part, &within)));
         let value = Expr::Choose { within, then, otherwise: Box::new(otherwise) };
-        Written { vars, value, compute, fill }
+        Written { vars, value, stored, compute, fill }
     }
 
     /// What is written to the slices, as one operand.

@@ -5,6 +5,8 @@
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
 //! that is better assembled elsewhere first, see [`super::written`].
 
+use super::order::Order;
+use super::written::Written;
 use super::{Legaliser, Task};
 use crate::algebra::BinaryOp;
 use crate::cin::Role;
@@ -207,9 +209,28 @@ impl Legaliser<'_> {
         if (same_start && wide) || (!told && !parts && self.reduces_innermost(&task)) {
             return task;
         }
+        let order = self.best_order(&task, false);
+        if !told
+            && (same_start && self.gathers_rows(&task, &order)
+                || self.summed_rows(&task, &order).is_some())
+        {
+            return task;
+        }
         let order = self.storage_order(&task);
         let value = self.temporary("t", None, order, task.value, task.compute);
         Task { value, ..task }
+    }
+
+    /// Whether a workspace for each row of a sparse result holds its sums, until the row is appended.
+    fn gathers_rows(&self, task: &Task, order: &Order) -> bool {
+        let levels = self.program.storage(task.result).format.levels();
+        let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
+        let revisits = self.ways().is_revisited(task.value.accesses().into_iter());
+        let gathered = self.written(task, &order.vars) == Written::Gathered;
+        lists
+            && gathered
+            && !revisits
+            && levels.iter().filter(|l| !l.kind.properties().full).count() == 1
     }
 
     /// Whether elements of the result hold what its value is summed in.

@@ -4,9 +4,9 @@
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 
-use crate::algebra::{UnaryOp, eval};
+use crate::algebra::{ReduceOp, UnaryOp, eval};
 use crate::cin::Program;
-use crate::datatype::{DataType, Scalar};
+use crate::datatype::{DataType, Register, Scalar};
 use crate::notation::Expr;
 
 /// The compute type of a value whose result is wanted in some type.
@@ -42,6 +42,29 @@ pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataT
     let computed = operands.unwrap_or(if fraction { DataType::F64 } else { DataType::I64 });
     let computed = if fraction && !computed.is_float() { DataType::F64 } else { computed };
     if imaginary { computed.complex() } else { computed }
+}
+
+/// The type in which a value is computed whose elements are stored in another one: sums of floats of
+/// 16 and 32 bits, those of duplicate coordinates included, are those of 64 bits, rounded once.
+pub(super) fn summing(program: &Program, stored: DataType, value: &Expr) -> DataType {
+    let mut sums = false;
+    value.walk(&mut |e| {
+        sums |= match e {
+            Expr::Reduce { op, .. } => *op == ReduceOp::Add,
+            Expr::Access(a) => program.storage(a.tensor).format.has_duplicates(),
+            _ => false,
+        };
+    });
+    match stored.register() {
+        Register::F32 if sums && stored.is_complex() => DataType::C128,
+        Register::F32 if sums => DataType::F64,
+        _ => stored,
+    }
+}
+
+/// Whether integers that do not fit results of a type are refused; those of 64 bits wrap around.
+pub(super) fn is_narrow(datatype: DataType) -> bool {
+    datatype.integers().is_some() && datatype.size() < 8
 }
 
 /// The value without comparisons that a number below 0 decides: where a statement computes without

@@ -89,12 +89,19 @@ impl Lowerer<'_> {
     }
 
     /// A value that is added to a tensor, as often as there are coordinates for which one turn does so.
-    pub(super) fn as_often(&self, lhs: TensorId, op: Option<ReduceOp>, value: Value) -> Value {
+    pub(super) fn as_often(
+        &mut self,
+        lhs: TensorId,
+        op: Option<ReduceOp>,
+        value: Value,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> Value {
         let times = self.times.iter().filter(|(tensor, _)| *tensor == lhs && op.is_some());
-        times.fold(value, |value, (_, absent)| {
-            let register = self.facts.register();
-            let scaled = |part| mul(part, Expr::Convert(register, Box::new(Expr::Var(*absent))));
-            Value { re: scaled(value.re), im: value.im.map(scaled) }
+        let counts: Vec<Var> = times.map(|(_, absent)| *absent).collect();
+        counts.into_iter().fold(value, |value, absent| {
+            let count = Expr::Convert(self.facts.register(), Box::new(Expr::Var(absent)));
+            let im = value.im.map(|im| mul(im, count.clone()));
+            Value { re: self.arithmetic(BinaryOp::Mul, value.re, count, stmts), im }
         })
     }
 

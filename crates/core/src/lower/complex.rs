@@ -213,7 +213,7 @@ impl Lowerer<'_> {
         match (op, &a.im) {
             (UnaryOp::Real, _) | (UnaryOp::Conj, None) => a.re.into(),
             (UnaryOp::Imag, _) => a.im.unwrap_or_else(|| self.zero()).into(),
-            (_, None) => Expr::Unary(op, Box::new(a.re)).into(),
+            (_, None) => self.function_of(op, a.re, prefix).into(),
             (UnaryOp::Conj, Some(_)) => Value { re: a.re, im: a.im.map(negative) },
             (UnaryOp::Neg, Some(_)) => Value { re: negative(a.re), im: a.im.map(negative) },
             (UnaryOp::Square, Some(_)) => {
@@ -247,15 +247,16 @@ impl Lowerer<'_> {
         b: Value,
         prefix: &mut Vec<Stmt>,
     ) -> Value {
-        let negative = |e: Expr| Expr::Unary(UnaryOp::Neg, Box::new(e));
         let re = |a: Value, b: Value| binary(op, a.re, b.re);
         match (op, &a.im, &b.im) {
-            (_, None, None) => re(a, b).into(),
+            (_, None, None) => self.arithmetic(op, a.re, b.re, prefix).into(),
             _ if !op.is_complex() => unreachable!("{} of complex numbers", op.name()),
             (BinaryOp::Mul, ..) => self.product(a, b, prefix),
             (BinaryOp::Div, ..) => self.quotient(a, b, prefix),
-            (BinaryOp::Add, None, Some(y)) => Value { im: Some(y.clone()), re: re(a, b) },
-            (_, None, Some(y)) => Value { im: Some(negative(y.clone())), re: re(a, b) },
+            // As if it were complex: 0 - 0 has another sign than -0.
+            (_, None, Some(y)) => {
+                Value { im: Some(binary(op, self.zero(), y.clone())), re: re(a, b) }
+            }
             (_, Some(x), None) => Value { im: Some(x.clone()), re: re(a, b) },
             (_, Some(x), Some(y)) => {
                 Value { im: Some(binary(op, x.clone(), y.clone())), re: re(a, b) }
@@ -285,11 +286,7 @@ impl Lowerer<'_> {
     }
 
     fn quotient(&mut self, a: Value, b: Value, prefix: &mut Vec<Stmt>) -> Value {
-        let Some(d) = b.im else {
-            let b = self.hold_part(b.re, prefix);
-            let over = |x: Expr| binary(BinaryOp::Div, x, b.clone());
-            return Value { re: over(a.re), im: a.im.map(over) };
-        };
+        let d = b.im.unwrap_or_else(|| self.zero());
         let divisor = [self.hold_part(b.re, prefix), self.hold_part(d, prefix)];
         let x = self.hold_part(a.re, prefix);
         let y = self.hold_part(a.im.unwrap_or_else(|| self.zero()), prefix);

@@ -162,7 +162,8 @@ impl Lowerer<'_> {
         );
         let from_identity =
             listed || matches!(body, Stmt::Where { .. }) || self.initial() == identity;
-        (kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
+        let whole = !self.may_leave_in(body);
+        (whole && kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
     }
 
     /// What the caller has to give every element beforehand, where parts do not do it themselves.

@@ -38,6 +38,7 @@ mod lead;
 mod like;
 mod local;
 mod merge;
+mod overflow;
 mod parallel;
 mod peel;
 mod phases;
@@ -97,6 +98,7 @@ impl<'p> Lowerer<'p> {
             dims: BTreeMap::new(),
             vars: BTreeMap::new(),
             registers: BTreeMap::new(),
+            ranges: BTreeMap::new(),
             anys: BTreeMap::new(),
             times: vec![],
             positions: BTreeMap::new(),
@@ -151,6 +153,8 @@ struct Lowerer<'p> {
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Held>,
+    /// What integers that variables hold may be, where that is known.
+    ranges: BTreeMap<Var, std::ops::RangeInclusive<i128>>,
     /// The flags of temporaries that may be sums of nothing.
     anys: BTreeMap<TensorId, Var>,
     /// How often values are added to tensors in a turn that stands for several.

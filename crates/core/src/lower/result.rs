@@ -241,7 +241,7 @@ impl Lowerer<'_> {
     ) -> Code {
         let mut stmts = self.noticed(lhs.tensor);
         let value = self.value(rhs, scope, &mut stmts);
-        let value = self.as_often(lhs.tensor, op, value);
+        let value = self.as_often(lhs.tensor, op, value, &mut stmts);
         if matches!(self.program.tensors[lhs.tensor].role, Role::Register(_)) {
             let held = self.register(lhs.tensor);
             let value = match op {

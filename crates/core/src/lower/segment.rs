@@ -12,7 +12,7 @@
 use super::complex::Value;
 use super::forall::Iterator;
 use super::{Lowerer, Reached};
-use crate::algebra::BinaryOp;
+use crate::algebra::ReduceOp;
 use crate::datatype::DataType;
 use crate::ids::Var;
 use crate::ir::build::{add, all, assign, eq, for_loop, int, lt};
@@ -54,11 +54,12 @@ impl Lowerer<'_> {
         let q = self.temp("q");
         let next = self.loaded(vals, Expr::Var(q));
         let op = match self.program.storage(access.tensor).datatype {
-            DataType::Bool => BinaryOp::Max,
-            _ => BinaryOp::Add,
+            DataType::Bool => ReduceOp::Max,
+            _ => ReduceOp::Add,
         };
-        let sum = self.operator(op, total.value(), next, &mut vec![]);
-        let body = self.assigned(total, sum);
+        let mut body = vec![];
+        let sum = self.combined(op, total.value(), next, &mut body);
+        body.extend(self.assigned(total, sum));
         let mut stmts = self.assigned(total, first);
         stmts.push(for_loop(q, add(reached.position, int(1)), end, body));
         (stmts, total.value())

@@ -23,6 +23,7 @@ impl Lowerer<'_> {
                 let vals = self.arrays(access.tensor).vals;
                 let value = self.loaded(vals, int(0));
                 let held = self.register(access.tensor);
+                self.note_range(&held.value(), tensor.storage.datatype);
                 stmts.extend(self.assigned(held, value));
             }
         }
@@ -158,7 +159,7 @@ impl Lowerer<'_> {
             {
                 Expr::Fma(a, b, Box::new(old.re)).into()
             }
-            (op, value) => binary(op.binary(), old.re, value.re).into(),
+            (op, value) => self.accumulated(op, old.re, value.re, prefix).into(),
         }
     }
 

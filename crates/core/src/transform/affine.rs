@@ -147,6 +147,7 @@ pub(super) fn widened_beside(
             float(a).then_some(())?;
             Some(Expr::Binary(*op, wide(a)?, wide(b)?))
         }
+        Expr::Convert(to, a) if to.is_float() && float(a) => Some(Expr::Convert(*to, wide(a)?)),
         Expr::Fma(a, b, c) => Some(Expr::Fma(wide(a)?, wide(b)?, wide(c)?)),
         _ => None,
     }

@@ -163,7 +163,7 @@ fn spread(block: &[Stmt], found: &mut BTreeSet<Var>) {
     }
 }
 
-/// How many lanes vectors of the type of all varying floats have.
+/// How many lanes vectors of the widest type of floats have.
 fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<u16, Obstacle> {
     let mut registers: Vec<Register> = varying
         .iter()
@@ -178,11 +178,15 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
             lists |= function.arrays[*array].role == Role::Result && !elem.is_float();
             registers.push(elem.register());
         }
+        // Operands may be narrower than what they are summed in.
+        s.exprs().for_each(|e| {
+            e.walk(&mut |e| {
+                registers.extend(Some(function.type_of(e).register).filter(|r| r.is_float()))
+            })
+        });
     });
-    match registers.first() {
-        Some(&first) if plain && registers.iter().all(|r| *r == first) => {
-            Ok((VECTOR_BYTES / first.datatype().size()) as u16)
-        }
+    match registers.iter().map(|r| r.datatype().size()).max() {
+        Some(widest) if plain => Ok((VECTOR_BYTES / widest) as u16),
         _ => Err(if lists { Obstacle::Combined } else { Obstacle::Operation }),
     }
 }

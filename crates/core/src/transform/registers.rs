@@ -65,7 +65,7 @@ fn kept(
     }
     let inner = row(function, s)?;
     let start = before.and_then(|before| inner.filled_by(before));
-    let lanes = i64::from(target.vector_bytes) / function.arrays[inner.array].elem.size() as i64;
+    let lanes = inner.lanes(function, target);
     let most = i64::from(target.tile_registers) / 2;
     let fill = before.filter(|_| start.is_some()).cloned();
     let mut otherwise: Vec<Stmt> = fill.into_iter().chain([s.clone()]).collect();

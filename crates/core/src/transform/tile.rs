@@ -87,8 +87,7 @@ fn tile_nest(
     if !repeatable || !fixed(&inner.base) || !bounded {
         return None;
     }
-    let bytes = function.arrays[inner.array].elem.size() as u16;
-    let lanes = i64::from(target.vector_bytes / bytes);
+    let lanes = inner.lanes(function, target);
     let is_loop_itself = matches!(s, Stmt::For { var, .. } if *var == inner.var);
     let registers = if is_loop_itself { 4 } else { i64::from(target.tile_registers) };
     let name = function.vars[inner.var].name.clone();
@@ -131,6 +130,18 @@ fn tile_nest(
 }
 
 impl Inner {
+    /// How many elements a vector of the widest type has that the loop computes in.
+    pub(super) fn lanes(&self, function: &Function, target: Target) -> i64 {
+        let mut widest = function.arrays[self.array].elem.size();
+        self.value.walk(&mut |e| {
+            let register = function.type_of(e).register;
+            if register.is_float() {
+                widest = widest.max(register.datatype().size());
+            }
+        });
+        i64::from(target.vector_bytes) / widest as i64
+    }
+
     /// Whether it adds to what the elements are.
     pub(super) fn accumulates(&self) -> bool {
         contains(&self.value, &self.here(1))

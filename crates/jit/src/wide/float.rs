@@ -17,7 +17,8 @@ pub(super) fn bytes(ty: Type) -> u16 {
 
 /// Whether values of a type fit in a register.
 pub(super) fn has_register(ty: Type) -> bool {
-    ty.lanes == 1 || (ty.register.is_float() && matches!(bytes(ty), 32 | 64))
+    let half = ty.register == Register::F32 && bytes(ty) == 16;
+    ty.lanes == 1 || half || (ty.register.is_float() && matches!(bytes(ty), 32 | 64))
 }
 
 impl Lowering<'_> {
@@ -59,6 +60,7 @@ impl Lowering<'_> {
         match e {
             Expr::Var(_) => true,
             Expr::Load { array, .. } => self.is_input(*array),
+            Expr::Convert(to, a) => to.is_float() && self.is_lasting(a),
             _ => false,
         }
     }

@@ -95,7 +95,7 @@ pub(super) trait Stored: Element {
     type Sum: Copy;
     /// A value from its bits.
     fn read(bits: u128) -> Self::Sum;
-    /// The sum of two. Integers wrap, as in kernels; of truth values one true is enough.
+    /// The sum of two: those of floats are as exact as in kernels. Integers wrap, as in kernels; of truth values one true is enough.
     fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
     /// The sum as it is stored.
     fn store(sum: Self::Sum) -> Result<Self, Diagnostic>;
@@ -120,9 +120,9 @@ macro_rules! stored {
 
 stored! {
     f64 as f64: |bits| f64::from_bits(bits as u64), |a, b| a + b, Ok;
-    f32 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, Ok;
-    F16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(F16::from(sum));
-    Bf16 as f32: |bits| f32::from_bits(bits as u32), |a, b| a + b, |sum| Ok(Bf16::from(sum));
+    f32 as f64: single, |a, b| a + b, |sum| Ok(sum as f32);
+    F16 as f64: single, |a, b| a + b, |sum| Ok(F16::from(sum as f32));
+    Bf16 as f64: single, |a, b| a + b, |sum| Ok(Bf16::from(sum as f32));
     u64 as u64: |bits| bits as u64, u64::wrapping_add, Ok;
     i64 as i64: |bits| bits as i64, i64::wrapping_add, Ok;
     i32 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
@@ -132,12 +132,18 @@ stored! {
     u16 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
     u8 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
     Truth as bool: |bits| bits != 0, |a, b| a | b, |sum| Ok(Truth::from(sum));
-    [f32; 2] as [f32; 2]:
-        |bits| [f32::from_bits(bits as u32), f32::from_bits((bits >> 32) as u32)],
-        |a: [f32; 2], b: [f32; 2]| [a[0] + b[0], a[1] + b[1]], Ok;
+    [f32; 2] as [f64; 2]:
+        |bits| [single(bits), single(bits >> 32)],
+        |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]],
+        |sum: [f64; 2]| Ok(sum.map(|part| part as f32));
     [f64; 2] as [f64; 2]:
         |bits| [f64::from_bits(bits as u64), f64::from_bits((bits >> 64) as u64)],
         |a: [f64; 2], b: [f64; 2]| [a[0] + b[0], a[1] + b[1]], Ok;
+}
+
+/// A number of 32 bits as one of 64.
+fn single(bits: u128) -> f64 {
+    f64::from(f32::from_bits(bits as u32))
 }
 
 fn narrow<T: Stored + TryFrom<i64>>(sum: i64) -> Result<T, Diagnostic> {

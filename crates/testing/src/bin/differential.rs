@@ -1,12 +1,15 @@
 //! The differential test: random programs on a backend against the dense reference.
 //!
-//! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite]
+//! `differential [--seconds N] [--count N] [--seed N] [--values any|infinite|near]
 //! [--backend jit|c|interp|interp-vectors|cuda-emulated] [--schedules some|all]
 //! [--cpu LEVEL|each] [--cc PROGRAM] [--batch N] [--print wrong|all]`
 //!
 //! `--cpu each` runs so many programs, or so long, at each processor level that the machine has. `--cc`
 //! names the C compiler; with `--batch N`, so many programs go to it at once and are compared with the
 //! interpreter.
+//!
+//! With `--values near` operands are integers near the limits of their types, with `--values infinite`
+//! ones and infinities.
 //!
 //! On an emulated GPU most programs have loops on its units by a schedule, others by themselves; the
 //! interpreter, which checks that their iterations are independent, has some as well.
@@ -38,7 +41,7 @@ use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
-use tamis_testing::{batch, filetest, generate, hostile, infinite};
+use tamis_testing::{batch, filetest, generate, hostile, infinite, limits};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -70,7 +73,7 @@ fn main() -> ExitCode {
             "--schedules" => run.scheduled = value == "all",
             "--print" => run.printed = value == "all",
             "--case" => return run_case(&value, run.backend),
-            "--values" => run.infinities = value == "infinite",
+            "--values" => run.values = value,
             "--backend" => run.backend = Backend::parse(&value).unwrap_or_default(),
             _ => return refused(&format!("unknown option {flag}")),
         }
@@ -89,7 +92,8 @@ struct Run {
     seconds: u64,
     count: u64,
     backend: Backend,
-    infinities: bool,
+    /// Which values operands have.
+    values: String,
     scheduled: bool,
     printed: bool,
     /// How many programs are compiled by one call of the C compiler, if several are.
@@ -99,8 +103,8 @@ struct Run {
 impl Default for Run {
     fn default() -> Run {
         let (seconds, count, backend) = (u64::MAX, u64::MAX, Backend::Jit);
-        let (infinities, scheduled, printed, batch) = (false, false, false, 1);
-        Run { seconds, count, backend, infinities, scheduled, printed, batch }
+        let (values, scheduled, printed, batch) = (String::new(), false, false, 1);
+        Run { seconds, count, backend, values, scheduled, printed, batch }
     }
 }
 
@@ -126,15 +130,12 @@ impl Run {
                 continue;
             }
             let mut random = random(*seed);
-            let mut case = drawn(&mut random, backend, self.scheduled);
-            if self.infinities {
-                case = infinite::drawn(&case, &mut random);
-            }
+            let case = drawn(&mut random, backend, self.scheduled);
+            let (case, check) = with_values(&self.values, case, &mut random);
             if self.printed {
                 println!("seed {seed}:\n{case}");
             }
-            let check =
-                |case: &Case| if self.infinities { infinite::check } else { check }(case, backend);
+            let check = |case: &Case| check(case, backend);
             match check(&case) {
                 Outcome::Right => right += 1,
                 Outcome::Invalid => invalid += 1,
@@ -202,6 +203,18 @@ fn drawn(random: &mut Random, backend: Backend, scheduled: bool) -> Case {
     }
     put_on_gpu(random, &mut case, backend);
     case
+}
+
+/// How a case is checked.
+type Check = fn(&Case, Backend) -> Outcome;
+
+/// A case with values of a kind, and how it is checked.
+fn with_values(kind: &str, case: Case, random: &mut Random) -> (Case, Check) {
+    match kind {
+        "infinite" => (infinite::drawn(&case, random), infinite::check),
+        "near" => (limits::drawn(&case, random), limits::check),
+        _ => (case, check),
+    }
 }
 
 /// Prints what is told of so many programs from a seed on.

@@ -1,0 +1,76 @@
+//! Sums of rows of a dense result whose elements are narrower than sums: a workspace holds those of the
+//! row at hand.
+//!
+//! ```text
+//! C(i,k) = A(i,j) * B(j,k)        C: dense{f32}, sums are f64
+//!
+//! forall(i, where(forall(k, C(i,k) = w(k)), forall(j, forall(k, w(k) += A(i,j) * B(j,k)))))
+//! ```
+//!
+//! Without it, a temporary as large as the result would hold them (tensor algebra compilation with
+//! workspaces, section 5).
+
+use super::order::Order;
+use super::{Legaliser, Task};
+use crate::cin::{Role, Stmt};
+use crate::format::{Format, LevelMap, LevelSpec, Storage};
+use crate::ids::IndexVar;
+use crate::level::DENSE;
+use crate::notation::{Access, Expr};
+
+/// The most elements of a workspace, as far as dimensions are known: it has to stay in the caches.
+const MOST: u64 = 1 << 16;
+
+impl Legaliser<'_> {
+    /// How many of the outermost loops are around the workspace, if there should be one. Longer
+    /// products may be factored, which needs sums that a tensor holds.
+    pub(super) fn summed_rows(&self, task: &Task, order: &Order) -> Option<usize> {
+        let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
+        let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
+        let format = &self.program.storage(task.result).format;
+        let is_dense = format.is_full() && format.levels().iter().all(plain);
+        let simple = body.accesses().len() <= 2 && !has_reduction(body);
+        let accesses = task.value.accesses();
+        let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);
+        if self.holds_sums(task)
+            || !is_dense
+            || !simple
+            || self.request.scheduled
+            || self.ways().is_revisited_by(&task.value)
+            || self.ways().is_list_driven(task)
+            || accesses.iter().any(|a| a.is_sliced())
+            || !order.vars.iter().all(own)
+        {
+            return None;
+        }
+        let outer = order.vars.iter().take_while(|v| task.vars.contains(v)).count();
+        let sizes = order.vars[outer..].iter().filter(|v| task.vars.contains(v));
+        let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
+        let known = sizes.clone().filter_map(size).fold(1, |n: u64, &d| n.saturating_mul(d));
+        (outer > 0 && sizes.count() > 0 && known <= MOST).then_some(outer)
+    }
+
+    /// The loops of a task in an order, with a workspace below the outer ones.
+    pub(super) fn row_loops(&mut self, task: Task, order: &[IndexVar], outer: usize) -> Stmt {
+        let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
+        let (outer, inner) = order.split_at(outer);
+        let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();
+        let datatype = self.program.accumulator(&body, task.compute);
+        let mut storage = Storage::of(Format::in_order(vec![DENSE; row.len()]), datatype);
+        if let Some(identity) = self.program.identity(op, task.compute) {
+            storage.fill = identity.computed(task.compute).stored(datatype);
+        }
+        let w = self.program.declare("w", storage, Role::Workspace, row.clone());
+        let at = || Access::of(w, row.clone());
+        let lhs = self.access(task.result, &task.vars);
+        let written = Stmt::Assign { lhs, op: None, rhs: Expr::Access(at()) };
+        let summed = Stmt::Assign { lhs: at(), op: Some(op), rhs: *body };
+        let consumer = Box::new(Stmt::forall(&row, written));
+        let producer = Box::new(Stmt::forall(inner, summed));
+        Stmt::forall(outer, Stmt::Where { consumer, producer })
+    }
+}
+
+fn has_reduction(e: &Expr) -> bool {
+    matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(has_reduction)
+}
