@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import tamis
 
+pytestmark = pytest.mark.filterwarnings("ignore")
+
 MATRIX = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
 SEQUENCES = """np.dot(x, [1., 2., 3.]); np.dot(x, (1., 2., 3.)); x.dot([1., 2., 3.]); x.dot(range(3)); np.dot([1, 2], x)
 np.inner(x, [1, 2, 3]); np.inner([1, 2, 3], x); np.inner(x, [[1, 2, 3], [4, 5, 6]]); np.outer(x, [1, 2])
