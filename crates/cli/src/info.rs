@@ -26,7 +26,7 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "nonzeros    {}", list.vals().len())?;
     writeln!(out, "density     {:.3e}", measures.density)?;
     writeln!(out, "stored as   {:?}, {:?}", file.header.field, file.header.symmetry)?;
-    let zeros = zeros(&list.vals());
+    let zeros = zeros(list.vals());
     if zeros > 0 {
         writeln!(out, "zeros       {zeros} explicit")?;
     }

@@ -220,7 +220,7 @@ impl List {
 
     fn about(&self) -> About<'_> {
         About {
-            dims: &self.list.dims(),
+            dims: self.list.dims(),
             entries: self.list.vals().len() as u64,
             datatype: self.datatype,
             shape: self.shape,

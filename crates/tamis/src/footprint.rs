@@ -23,10 +23,10 @@ use tamis_runtime::{Coordinates, budget};
 /// memory holds once more.
 pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
     let format = &storage.format;
-    tamis_runtime::check_dims(&list.dims()).ok()?;
+    tamis_runtime::check_dims(list.dims()).ok()?;
     let counts = counts(list, format)?;
     let slots = |k: usize| counts[k].width;
-    let headers = format.headers(&list.dims(), &slots);
+    let headers = format.headers(list.dims(), &slots);
     let (mut parents, mut bytes) = (1u64, 0u64);
     for (k, (spec, header)) in format.levels().iter().zip(headers).enumerate() {
         let pos = Always(counts[k].nodes as i64);
@@ -110,7 +110,7 @@ struct Keys {
 
 impl Keys {
     fn of(list: &Coordinates, format: &Format) -> Option<Keys> {
-        let headers = format.headers(&list.dims(), &|_| 0);
+        let headers = format.headers(list.dims(), &|_| 0);
         let bits = headers.iter().map(|h| u64::BITS - h.size.saturating_sub(1).leading_zeros());
         let bits: Vec<u32> = bits.collect();
         let mut below = bits.iter().sum::<u32>();

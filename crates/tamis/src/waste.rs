@@ -116,7 +116,7 @@ const LONGEST: u64 = 1 << 28;
 /// fullest coordinate has.
 fn most(list: &Coordinates, storage: &Storage) -> u64 {
     let levels = storage.format.levels();
-    let headers = storage.format.headers(&list.dims(), &|_| 0);
+    let headers = storage.format.headers(list.dims(), &|_| 0);
     if headers.iter().any(|header| header.size > LONGEST) {
         return u64::MAX;
     }

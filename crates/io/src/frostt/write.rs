@@ -48,7 +48,7 @@ fn write_text(
             push_integer(&mut text, crd[entry] + 1);
             text.push(b' ');
         }
-        push_value(&mut text, &coordinates.vals(), entry, ComplexText::OneField);
+        push_value(&mut text, coordinates.vals(), entry, ComplexText::OneField);
         text.push(b'\n');
         flush_chunk(out, &mut text)?;
     }

@@ -25,7 +25,7 @@ pub fn write_matrix_market(
 ) -> Result<(), FileError> {
     let shape = Shape::of(coordinates, path)?;
     let mut text = Vec::with_capacity(CHUNK * 2);
-    let (layout, field) = (layout_name(options.layout), field_name(&coordinates.vals()));
+    let (layout, field) = (layout_name(options.layout), field_name(coordinates.vals()));
     write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} general\n"));
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("% {line}\n"));
@@ -152,7 +152,7 @@ fn write_entries(
             push_integer(&mut text, coordinates.crds().get(mode).map_or(1, |crd| crd[entry] + 1));
             text.push(b' ');
         }
-        push_value(&mut text, &coordinates.vals(), entry, ComplexText::TwoFields);
+        push_value(&mut text, coordinates.vals(), entry, ComplexText::TwoFields);
         text.push(b'\n');
         flush_chunk(out, &mut text)?;
     }

@@ -72,7 +72,7 @@ fn key(list: &Coordinates, storage: &Storage, n: usize) -> Vec<u64> {
 fn model(list: &Coordinates, storage: &Storage) -> BTreeMap<Vec<u64>, i64> {
     let mut map = BTreeMap::new();
     for n in 0..list.vals().len() {
-        let x = number(&list.vals(), n);
+        let x = number(list.vals(), n);
         let truth = storage.datatype == DataType::Bool;
         let sum = map.entry(key(list, storage, n)).or_insert(0);
         *sum = if truth { i64::from(*sum != 0 || x != 0) } else { *sum + x };
@@ -101,7 +101,7 @@ fn check(list: &Coordinates, storage: &Storage) {
         let key = key(&back, storage, n);
         assert!(last.as_ref() < Some(&key), "{storage:?}: entries are in storage order");
         let expected = map.get(&key).copied().unwrap_or(storage.fill.as_i64());
-        assert_eq!(number(&back.vals(), n), expected, "{storage:?} at {key:?}");
+        assert_eq!(number(back.vals(), n), expected, "{storage:?} at {key:?}");
         let place: Vec<u64> = back.crds().iter().map(|c| c[n]).collect();
         assert_eq!(tensor.get(&place).as_i64(), expected);
         found += usize::from(map.contains_key(&key));

@@ -270,7 +270,7 @@ fn print_hostile(seed: u64, count: u64) -> ExitCode {
         }
         slowest.push((took, at, program.kind));
     }
-    slowest.sort_by(|a, b| b.0.cmp(&a.0));
+    slowest.sort_by_key(|s| std::cmp::Reverse(s.0));
     for (took, at, kind) in slowest.iter().take(20) {
         println!("{took:?} seed {at}: {kind}");
     }
