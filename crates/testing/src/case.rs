@@ -55,7 +55,7 @@ impl Operand {
             true => Values::F64(vals.into_iter().map(|z| z[0]).collect()),
             false => Values::C128(vals),
         };
-        let list = Coordinates::new(self.dims.clone(), crds, vals).expect("a list of entries");
+        let list = Coordinates::new(self.dims.clone(), crds, vals)?;
         tamis::pack(&list, &storage, Duplicates::Refuse)
     }
 }

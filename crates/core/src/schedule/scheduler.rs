@@ -23,7 +23,7 @@ use crate::schedule::Command;
 use std::collections::BTreeMap;
 
 /// How many commands in a row may make a loop from another.
-const MAX_DEPTH: usize = 16;
+const MAX_DEPTH: usize = 32;
 
 /// Code doubles with each operand that is searched where something is left to do without it.
 const MOST_SEARCHED: usize = 8;
