@@ -27,6 +27,21 @@ fn check_at(levels: Vec<Level>, cases: &[Case]) {
     // The level and the compiler are those of the process.
     static ALONE: Mutex<()> = Mutex::new(());
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    let problems: Vec<String> =
+        cases.chunks(AT_ONCE).flat_map(|cases| problems(&levels, cases)).collect();
+    assert!(
+        problems.is_empty(),
+        "{} differ:\n{}",
+        problems.len(),
+        problems[..problems.len().min(20)].join("\n")
+    );
+}
+
+/// How many cases a compiler gets at once: it may be slow, and has a minute.
+const AT_ONCE: usize = 12;
+
+/// Where cases differ from what the interpreter gives.
+fn problems(levels: &[Level], cases: &[Case]) -> Vec<String> {
     let functions: Vec<_> = cases.iter().map(|c| &c.function).collect();
     let text = c::emit(&functions);
     let expected: Vec<_> = cases.iter().map(Case::interpreted).collect();
@@ -35,7 +50,7 @@ fn check_at(levels: Vec<Level>, cases: &[Case]) {
         if cc::use_compiler(program).is_err() {
             continue;
         }
-        for &level in &levels {
+        for &level in levels {
             processor::set_level(level).unwrap_or_else(|d| panic!("{d}"));
             let compiled = cc::compile(&text, &c::entries(&functions));
             let compiled = compiled.unwrap_or_else(|d| panic!("{d}\n{text}"));
@@ -46,12 +61,7 @@ fn check_at(levels: Vec<Level>, cases: &[Case]) {
             }
         }
     }
-    assert!(
-        problems.is_empty(),
-        "{} differ:\n{}",
-        problems.len(),
-        problems[..problems.len().min(20)].join("\n")
-    );
+    problems
 }
 
 #[test]
