@@ -30,12 +30,10 @@ impl Translator<'_> {
                 let a = self.expr(a)?;
                 self.each(native, [a], ty, |t, [a]| t.unary(*op, ty.register, a))?
             }
-            // Processors have a flag for it.
-            Expr::Binary(..) if let Some([a, b]) = self.function.leaving(e) => {
-                let (a, b) = (self.scalar(a)?, self.scalar(b)?);
-                vec![self.b.ins().sadd_overflow(a, b).1]
-            }
             Expr::Binary(op, a, b) => {
+                if let Some(value) = self.tested(e)? {
+                    return Ok(vec![value]);
+                }
                 let register = self.function.type_of(a).register;
                 let native = vector::has_binary(*op, register);
                 let ty = self.function.type_of(e);

@@ -7,6 +7,7 @@ mod anchor;
 mod code;
 mod expr;
 mod home;
+mod overflow;
 mod prefetch;
 mod stmt;
 mod support;

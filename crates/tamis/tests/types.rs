@@ -77,6 +77,32 @@ fn narrow_integers_compute_in_64_bit_and_are_checked_to_fit() {
     check("r(i) = b(i) - 100", &[("b", &b)], None, "100 0");
 }
 
+/// A total that fits is given, whatever the order of its terms; one that leaves 64 bits is refused, also where it
+/// wraps to a number that fits.
+#[test]
+fn sums_of_narrow_integers_are_tested_by_their_totals() {
+    let (least, most) = (i32::MIN, i32::MAX);
+    let signed = [
+        // 2^64, and 2^64 + 2^32.
+        (vec![least; 4], vec![least; 4], "integer-overflow"),
+        (vec![least; 6], vec![least, least, least, least, -1, -1], "integer-overflow"),
+        // The first two terms are 2^63.
+        (vec![least, least, least, least, 7, 2], vec![least, least, most, most, 1, least], "7"),
+        (vec![least, least, 3], vec![1, -1, 5], "15"),
+    ];
+    for (a, b, expected) in signed {
+        let [a, b] = [a, b].map(|x| Tensor::dense(&[x.len() as u64], x).expect("valid arrays"));
+        check("r = a(i) * b(i)", &[("a", &a), ("b", &b)], None, expected);
+    }
+    for count in [2, 8] {
+        let vals = vec![u64::MAX / count + 1; count as usize];
+        let a = Tensor::dense(&[count], vals).expect("valid arrays");
+        check("r = a(i)", &[("a", &a)], Some(DataType::U32), "integer-overflow");
+    }
+    let a = Tensor::dense(&[3], vec![1u64 << 31, (1 << 31) - 1, 0]).expect("valid arrays");
+    check("r = a(i)", &[("a", &a)], Some(DataType::U32), "4294967295");
+}
+
 /// By NumPy; a divisor without an entry is `0+0j`, too.
 #[test]
 fn quotients_by_complex_zeros_are_those_of_complex_numbers() {

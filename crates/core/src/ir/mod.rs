@@ -65,7 +65,7 @@ use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, IdVec, Var};
 pub use arrays::{ArrayDecl, Role};
-pub use overflow::leaves;
+pub use overflow::{high, leaves};
 pub use parallel::{Reduction, Unit};
 pub use status::Status;
 

@@ -25,6 +25,7 @@ mod assemble;
 mod bind;
 mod chunk;
 mod complex;
+mod deferred;
 mod edges;
 mod flat;
 mod forall;
@@ -137,6 +138,7 @@ impl<'p> Lowerer<'p> {
             None => parallel::marked(&self.units, body),
             Some(_) => parallel::in_order(body),
         };
+        let body = deferred::deferred(&mut self.builder, body);
         let like = self.like();
         let chunks = self.interval.map(|interval| interval.chunks).ok_or(self.whole);
         Ok(signature::finish(self.builder, body, chunks, host, like))

@@ -111,6 +111,9 @@ impl Writer<'_> {
                 (format!("*(const {vector}_at *)&{name}[{at}]"), PREFIX)
             }
             Expr::Unary(op, a) => self.unary(*op, a),
+            e if let Some(a) = self.function.halved(e) => {
+                (format!("({} >> 32)", self.wide(a, ATOM)), ATOM)
+            }
             Expr::Binary(op, a, b) => self.binary(*op, a, b),
             Expr::AndThen(a, b) => {
                 (format!("{} && {}", self.operand(a, AND), self.operand(b, AND + 1)), AND)
