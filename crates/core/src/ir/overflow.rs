@@ -71,7 +71,9 @@ mod tests {
 
     #[test]
     fn only_high_halves_are_recognised() {
-        for (ty, register) in [(Type::INDEX, Register::I64), (Type::scalar(Register::U64), Register::U64)] {
+        for (ty, register) in
+            [(Type::INDEX, Register::I64), (Type::scalar(Register::U64), Register::U64)]
+        {
             let mut vars = crate::ids::IdVec::new();
             let a = Expr::Var(vars.push(VarDecl::new("a", ty)));
             let arrays = crate::ids::IdVec::new();

@@ -75,6 +75,8 @@ pub enum Whole {
     Scale,
     /// Results of parts cannot become one.
     Join,
+    /// Steps of integers that may leave 64 bits are tested, and those that combine parts would not be.
+    Tested,
 }
 
 /// What a part has an interval of.
@@ -139,7 +141,8 @@ impl Lowerer<'_> {
         let combines = self.accumulates() || self.kernel.scatter;
         let repeats = combines && iterators.iter().any(scattered);
         let join = self.join(var, cut, repeats, body);
-        let join = join.ok_or(Whole::Join)?;
+        let why = if self.may_leave_in(body) { Whole::Tested } else { Whole::Join };
+        let join = join.ok_or(why)?;
         if matches!(join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in self.arrays(self.kernel.result).vals.arrays() {
                 self.builder.arrays[array].role = ir::Role::Shared;
