@@ -292,8 +292,12 @@ impl<'p> Explanation<'p> {
 
 /// Which of a program's functions run on the host though they were compiled for a GPU, and why.
 pub fn on_host(functions: &[Lowered]) -> Vec<String> {
-    let line = |(name, why)| format!("{name} runs on the host: {why}");
-    cuda::on_host(functions).into_iter().map(line).collect()
+    let line = |lowered: &Lowered| {
+        let why = cuda::why_on_host(&lowered.function)?;
+        let known = lowered.host.map(|host| host.reason().to_owned());
+        Some(format!("{} runs on the host: {}", lowered.function.name, known.unwrap_or(why)))
+    };
+    functions.iter().filter_map(line).collect()
 }
 
 /// The dimensions of index variables, as far as the options tell them.

@@ -1,5 +1,5 @@
-//! What operators mean on complex numbers, part by part: on constants, and as what [`crate::lower`]
-//! makes code of.
+//! What operators mean on complex numbers, part by part: on constants, and as
+//! expressions that lowering emits.
 
 use super::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{Register, Scalar};

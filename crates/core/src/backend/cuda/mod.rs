@@ -39,7 +39,6 @@ pub(in crate::backend) use device::Place;
 
 use crate::backend::c::{names, prelude};
 use crate::ir::Function;
-use crate::lower::Lowered;
 
 /// The functions as one text, without those that run on the host.
 pub fn emit(functions: &[&Function]) -> String {
@@ -54,12 +53,7 @@ pub fn emit(functions: &[&Function]) -> String {
     format!("{HEAD}{}{body}", prelude.trim_start())
 }
 
-/// Which functions run on the host, by name, and why.
-pub fn on_host(functions: &[Lowered]) -> Vec<(String, String)> {
-    let of = |lowered: &Lowered| {
-        let why = plan::steps(&lowered.function).err()?;
-        let known = lowered.host.map(|host| host.reason().to_owned());
-        Some((lowered.function.name.clone(), known.unwrap_or(why)))
-    };
-    functions.iter().filter_map(of).collect()
+/// Why a function runs on the host, where it does: none of its loops is a kernel.
+pub fn why_on_host(function: &Function) -> Option<String> {
+    plan::steps(function).err()
 }
