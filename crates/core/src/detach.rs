@@ -13,10 +13,10 @@
 use crate::cin::simplify::written;
 use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
 use crate::format::{Format, LevelMap};
-use crate::ids::{IndexVar, TensorId};
 use crate::legalise::unreadable;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::Expr;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels taken apart where they are to run in parts.
 pub fn detached(mut program: Program) -> Program {

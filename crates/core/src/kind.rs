@@ -19,15 +19,15 @@ mod sharing;
 
 pub use sharing::sharing;
 
-use crate::algebra::ReduceOp;
 use crate::cin::simplify::written;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};
-use crate::datatype::Scalar;
 use crate::format::{Format, LevelMap, Storage};
-use crate::ids::{IndexVar, TensorId};
 use crate::legalise::unreadable;
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels of a kind. Where a kernel cannot compute at the entries of a pattern it
 /// stays fused, and its caller takes over the values that it needs.

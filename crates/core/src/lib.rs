@@ -1,23 +1,9 @@
-//! The Tamis sparse tensor algebra compiler: from index notation to imperative code.
+//! The Tamis sparse tensor algebra compiler: from index notation to the imperative form of [`tamis_ir`].
 //!
 //! The crate is pure: no unsafe code, no input or output, no threads. Modules are listed bottom
 //! layer first, which is also the order in which to read them.
 
 #![forbid(unsafe_code)]
-
-pub mod ids;
-
-pub mod diagnostic;
-
-pub mod half;
-
-pub mod datatype;
-
-pub mod algebra;
-
-pub mod ir;
-
-pub mod interpret;
 
 pub mod level;
 
@@ -38,9 +24,5 @@ pub mod detach;
 pub mod kind;
 
 pub mod lower;
-
-pub mod transform;
-
-pub mod backend;
 
 pub mod pipeline;

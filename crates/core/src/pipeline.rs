@@ -2,14 +2,14 @@
 
 use crate::cin::{self, Kind};
 use crate::detach::detached;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ir::flow::size as size_of;
-use crate::ir::verify::assert_valid;
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
 use crate::schedule::{Found, Schedule, not_by_lanes, schedule, schedule_on_gpu};
-use crate::transform::{Obstacle, Target, obstacle, transform};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ir::flow::size as size_of;
+use tamis_ir::ir::verify::assert_valid;
+use tamis_ir::transform::{Obstacle, Target, obstacle, transform};
 
 /// A program, ready for a backend.
 #[derive(Clone, Debug)]

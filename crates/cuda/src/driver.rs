@@ -12,7 +12,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_uchar, c_uint, c_void};
 use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// What the driver calls its things by.
 pub(crate) type Handle = *mut c_void;

@@ -11,12 +11,12 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
-use tamis_core::backend::c;
-use tamis_core::backend::cuda::{self, Argument, Kernels};
-use tamis_core::datatype::Register;
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::{Array, Var};
-use tamis_core::ir::{Function, Param, Status};
+use tamis_ir::backend::c;
+use tamis_ir::backend::cuda::{self, Argument, Kernels};
+use tamis_ir::datatype::Register;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::{Function, Param, Status};
 use tamis_runtime::cc::{self, CFunction};
 use tamis_runtime::kernel::Executable;
 

@@ -5,8 +5,8 @@ use crate::memory::Memory;
 use crate::nvrtc::Suited;
 use crate::stream::{Clock, Stream};
 use std::ffi::c_void;
-use tamis_core::datatype::DataType;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::Buffer;
 
 /// The kernels.

@@ -15,7 +15,7 @@ use crate::stream::{MOST, Stream};
 use std::collections::BTreeMap;
 use std::sync::PoisonError;
 use std::sync::atomic::{AtomicU32, Ordering};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 const _: () = assert!(MOST <= u32::BITS as usize, "streams are bits");
 

@@ -13,7 +13,7 @@ use crate::library::{Library, functions};
 use std::ffi::{CString, c_char, c_int, c_void};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 type Program = *mut c_void;
 

@@ -9,7 +9,7 @@
 use crate::driver::{self, Device, Handle};
 use std::cell::RefCell;
 use std::sync::PoisonError;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The most streams: more calls at the same time share them.
 pub(crate) const MOST: usize = 32;

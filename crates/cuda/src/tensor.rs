@@ -11,10 +11,10 @@ use crate::memory::Memory;
 use crate::stream::Stream;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
-use tamis_core::datatype::DataType;
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::Storage;
 use tamis_core::level::Part;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::{Buffer, LevelData, Tensor, longest_row, memory};
 
 /// An array on the device. Cloning shares the memory.

@@ -9,8 +9,8 @@ mod kernels;
 
 use kernels::{scattered, spmm, spmv};
 use std::time::Instant;
-use tamis_core::interpret::Argument;
-use tamis_core::ir::Function;
+use tamis_ir::interpret::Argument;
+use tamis_ir::ir::Function;
 use tamis_runtime::kernel::Executable;
 
 fn main() {

@@ -13,12 +13,12 @@
 //! outside: `X + k` here, to which each turn adds `j * n`.
 
 use crate::stmt::Translator;
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::Scalar;
-use tamis_core::ids::{Array, Var};
-use tamis_core::ir::build::add;
-use tamis_core::ir::flow::assigned;
-use tamis_core::ir::{Expr, Function, Param, Role, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::add;
+use tamis_ir::ir::flow::assigned;
+use tamis_ir::ir::{Expr, Function, Param, Role, Stmt};
 
 /// What is known of variables in the innermost loop.
 #[derive(Default)]

@@ -1,7 +1,7 @@
 //! Executable memory.
 
-use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
-use tamis_core::ir::Status;
+use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
+use tamis_ir::ir::Status;
 use tamis_runtime::kernel::Executable;
 
 /// A compiled function; its memory is freed on drop.

@@ -5,12 +5,12 @@ use crate::vector::{self, Lanes};
 use crate::{internal, support};
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, Type, Value, types};
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::half;
-use tamis_core::ids::{Array, Id};
-use tamis_core::ir::{self, Expr};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::half;
+use tamis_ir::ids::{Array, Id};
+use tamis_ir::ir::{self, Expr};
 
 impl Translator<'_> {
     /// The value of a scalar expression.
@@ -124,7 +124,7 @@ impl Translator<'_> {
         }
     }
 
-    /// The float of 16 bits as [`tamis_core::half`] widens it.
+    /// The float of 16 bits as [`tamis_ir::half`] widens it.
     fn widened_half(&mut self, elem: DataType, bits: Value) -> Value {
         if elem == DataType::Bf16 {
             let bits = self.b.ins().ishl_imm_u(bits, 16);

@@ -8,8 +8,8 @@ use cranelift_codegen::ir::{
     InstBuilder, MemFlagsData, StackSlot, StackSlotData, StackSlotKind, Type, Value, types,
 };
 use cranelift_frontend::{FunctionBuilder, Variable};
-use tamis_core::ids::{Array, Id};
-use tamis_core::ir::{Function, Stmt};
+use tamis_ir::ids::{Array, Id};
+use tamis_ir::ir::{Function, Stmt};
 
 /// Where a variable lives.
 #[derive(Clone, Copy)]

@@ -25,8 +25,8 @@ use cranelift_codegen::settings::{self, Configurable};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use prefetch::Hints;
 use std::sync::OnceLock;
-use tamis_core::diagnostic::{Code as DiagnosticCode, Diagnostic};
-use tamis_core::ir;
+use tamis_ir::diagnostic::{Code as DiagnosticCode, Diagnostic};
+use tamis_ir::ir;
 use tamis_runtime::processor::{self, Level};
 use wide::Wide;
 

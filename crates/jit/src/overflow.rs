@@ -2,8 +2,8 @@
 
 use crate::stmt::Translator;
 use cranelift_codegen::ir::{InstBuilder, Value};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ir::{Expr, Type};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ir::{Expr, Type};
 
 impl Translator<'_> {
     /// The value of an expression that such a test asks for, if it is one.

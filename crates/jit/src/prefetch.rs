@@ -11,9 +11,9 @@
 use crate::stmt::Translator;
 use cranelift_codegen::MachTrap;
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, TrapCode, types};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::Array;
-use tamis_core::ir;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Array;
+use tamis_ir::ir;
 
 /// Whether hints become code.
 #[derive(Clone, Copy, PartialEq, Eq)]

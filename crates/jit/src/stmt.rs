@@ -14,13 +14,13 @@ use cranelift_codegen::ir::{
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
 use cranelift_frontend::{FunctionBuilder, Variable};
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::{Array, Id, Var};
-use tamis_core::ir::pair::{Pair, pair};
-use tamis_core::ir::parallel::on_numbers;
-use tamis_core::ir::{self, Param, Status, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Array, Id, Var};
+use tamis_ir::ir::pair::{Pair, pair};
+use tamis_ir::ir::parallel::on_numbers;
+use tamis_ir::ir::{self, Param, Status, Stmt};
 
 /// One function on its way to Cranelift's form.
 pub(crate) struct Translator<'f> {

@@ -1,9 +1,9 @@
 //! What compiled code calls: growing, filling and sorting arrays, and mathematical functions.
 
-use tamis_core::algebra::{BinaryOp, UnaryOp, eval};
-use tamis_core::datatype::Scalar;
-use tamis_core::half::{Bf16, F16};
-use tamis_core::ir::Status;
+use tamis_ir::algebra::{BinaryOp, UnaryOp, eval};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::half::{Bf16, F16};
+use tamis_ir::ir::Status;
 use tamis_runtime::memory;
 use tamis_runtime::records::sort_records;
 

@@ -7,11 +7,11 @@ use crate::internal;
 use crate::stmt::{Translator, machine_type};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
 use cranelift_frontend::FunctionBuilder;
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::Register;
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::Array;
-use tamis_core::ir::{self, Expr};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::Register;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Array;
+use tamis_ir::ir::{self, Expr};
 
 /// How a type is held: so many machine values of one machine type.
 #[derive(Clone, Copy)]

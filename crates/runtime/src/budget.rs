@@ -14,7 +14,7 @@ use std::ffi::{c_int, c_void};
 use std::fmt::Write;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 static USED: AtomicUsize = AtomicUsize::new(0);
 /// 0 until it is set: what the system can give.

@@ -17,8 +17,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
-use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::ir::Status;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ir::Status;
 
 /// A compiled C function; keeps its library loaded.
 pub struct CFunction {

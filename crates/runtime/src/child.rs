@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// How often is asked whether a program ended: at first, and later.
 const SOON: Duration = Duration::from_micros(500);

@@ -4,11 +4,11 @@ use crate::budget::{self, Reservation};
 use crate::memory::{Buffer, Element, Truth};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, LevelMap};
-use tamis_core::half::{Bf16, F16};
-use tamis_core::ids::Id;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::half::{Bf16, F16};
+use tamis_ir::ids::Id;
 
 /// A tensor as a list of coordinates and values, in any order, duplicates allowed: what files hold
 /// and what pack takes.

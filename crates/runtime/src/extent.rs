@@ -1,6 +1,6 @@
 //! How large dimensions may be, and their products.
 
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The largest dimension: those of diagonals, which two dimensions have together, are numbers too.
 pub const LARGEST_DIMENSION: u64 = (1 << 62) - 1;

@@ -3,10 +3,10 @@
 use crate::kernel::Executable;
 use crate::memory;
 use std::sync::Mutex;
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::{Array, Id};
-use tamis_core::interpret::{self, Argument, Buffer, Counts, Fault};
-use tamis_core::ir::{Function, Param, Role, Status};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{Array, Id};
+use tamis_ir::interpret::{self, Argument, Buffer, Counts, Fault};
+use tamis_ir::ir::{Function, Param, Role, Status};
 
 /// A function to interpret.
 pub struct Interpreted {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Asks for the end of what runs under it; clones ask for the same.
 #[derive(Clone, Debug, Default)]

@@ -10,20 +10,20 @@ use crate::parallel;
 use crate::pattern::with_values;
 use crate::tensor::{LevelData, Tensor, views};
 use tamis_core::cin;
-use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, LevelMap, Storage};
-use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
-use tamis_core::ir::{self, Param, Status};
 use tamis_core::level::{Header, Part};
 use tamis_core::lower::{Binding, Like, Lowered};
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
+use tamis_ir::ir::{self, Param, Status};
 
 /// A function of the imperative form, ready to call, on whichever backend.
 pub trait Executable: Send + Sync {
     /// Calls the function.
     ///
     /// # Safety
-    /// `slots` follows the calling convention of [`tamis_core::ir::Param`] for the function.
+    /// `slots` follows the calling convention of [`tamis_ir::ir::Param`] for the function.
     unsafe fn call(&self, slots: &mut [u64]) -> Status;
 
     /// Whether several calls may run at the same time.

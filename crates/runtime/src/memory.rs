@@ -10,9 +10,9 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
-use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::half::{Bf16, F16};
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::half::{Bf16, F16};
 
 /// From this size on memory is aligned to, and offered for, huge pages.
 pub(crate) const HUGE_FROM: usize = 4 << 20;
@@ -77,12 +77,12 @@ macro_rules! for_element {
     ($datatype:expr, $t:ident => $body:expr) => {
         for_element!($datatype, $t => $body,
             Bool: $crate::memory::Truth, I8: i8, I16: i16, I32: i32, I64: i64, U8: u8, U16: u16,
-            U32: u32, U64: u64, F16: tamis_core::half::F16, Bf16: tamis_core::half::Bf16,
+            U32: u32, U64: u64, F16: tamis_ir::half::F16, Bf16: tamis_ir::half::Bf16,
             F32: f32, F64: f64, C64: [f32; 2], C128: [f64; 2])
     };
     ($datatype:expr, $t:ident => $body:expr, $($d:ident: $element:ty),*) => {
         match $datatype {
-            $(tamis_core::datatype::DataType::$d => {
+            $(tamis_ir::datatype::DataType::$d => {
                 type $t = $element;
                 $body
             })*

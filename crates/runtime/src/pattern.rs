@@ -10,9 +10,9 @@
 use crate::memory::{Buffer, Building, Element, for_element};
 use crate::tensor::Tensor;
 use std::cmp::Ordering;
-use tamis_core::algebra::{BinaryOp, eval};
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::algebra::{BinaryOp, eval};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// A tensor with the entries of a pattern. Each has the value of `values` at its coordinates, the
 /// sum of several, or the fill value of the pattern. Both have the same dimensions and element type.

@@ -10,7 +10,7 @@
 use std::env::VarError;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The variable of the environment that names the level.
 const VARIABLE: &str = "TAMIS_CPU";

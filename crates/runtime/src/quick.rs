@@ -14,9 +14,9 @@ use crate::pack::is_list;
 use crate::processor::{self, Level};
 use crate::tensor::LevelData;
 use rayon::prelude::*;
-use tamis_core::datatype::DataType;
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::level::{Header, Part};
+use tamis_ir::datatype::DataType;
 
 /// The number of positions of the last level, if the arrays certainly keep every promise. They are
 /// those that the format asks for, of its types.

@@ -11,7 +11,7 @@
 use crate::budget;
 use crate::memory::Building;
 use rayon::prelude::*;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// Most bits of the first digit: its buckets' ends are written at once, so they should be in cache.
 const TOP: u32 = 8;

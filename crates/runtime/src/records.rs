@@ -1,4 +1,4 @@
-//! Sorting records in the arrays of a running kernel, as [`tamis_core::ir::Stmt::Sort`] asks.
+//! Sorting records in the arrays of a running kernel, as [`tamis_ir::ir::Stmt::Sort`] asks.
 //!
 //! The keys of a record are packed into 64 bits where they fit, next to what travels along: the
 //! element itself if only one array does, else the record's place. Kernels sort a short list per
@@ -7,7 +7,7 @@
 use crate::ascending::{self, Coordinate};
 use crate::budget;
 use crate::radix::{Record, Workers, sorted};
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// Up to this length records are sorted on the stack.
 const STACK_UP_TO: usize = 64;

@@ -5,12 +5,12 @@
 
 use crate::memory::{Buffer, Element};
 use std::cmp::Ordering;
-use tamis_core::algebra::{BinaryOp, eval};
-use tamis_core::datatype::{DataType, IndexWidth, Scalar};
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, LevelMap, LevelSpec, Storage};
-use tamis_core::ids::{Id, Mode};
 use tamis_core::level::{COMPRESSED, Crd, DENSE, Header, LevelView, Numbers, Part, RANGE};
+use tamis_ir::algebra::{BinaryOp, eval};
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Id, Mode};
 
 mod entries;
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::env::VarError;
 use std::io::ErrorKind;
 use std::sync::{Once, mpsc};
 use std::thread;
-use tamis_core::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// The variable of the environment that gives the number of threads.
 const VARIABLE: &str = "TAMIS_NUM_THREADS";

@@ -1,10 +1,10 @@
 //! Backends: what runs a function of the imperative form.
 
-use tamis_core::backend::{c, cuda};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ir::Function;
-use tamis_core::ir::verify::verify;
-use tamis_core::transform::Target;
+use tamis_ir::backend::{c, cuda};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ir::Function;
+use tamis_ir::ir::verify::verify;
+use tamis_ir::transform::Target;
 use tamis_runtime::cc;
 use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::Executable;

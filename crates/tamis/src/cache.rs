@@ -13,8 +13,8 @@ use crate::{Kernel, Options};
 use std::collections::VecDeque;
 use std::fmt::Write;
 use std::sync::{Arc, Mutex, PoisonError};
-use tamis_core::datatype::IndexWidth;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::datatype::IndexWidth;
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::{Tensor, processor};
 
 /// The most kernels that are kept.

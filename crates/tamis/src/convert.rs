@@ -3,9 +3,9 @@
 use crate::scattered::{self, is_scattered};
 use crate::{Backend, Options, cache};
 use std::collections::BTreeMap;
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::level::COMPRESSED;
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::{Coordinates, Duplicates, Tensor, is_list};
 
 /// A tensor of this storage with these entries. Explicit zeros are kept.

@@ -1,9 +1,9 @@
 //! Dimensions of index variables and tensors, from the operands and from what the user says.
 
 use std::collections::BTreeMap;
-use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::ids::{IdVec, IndexVar, TensorId};
 use tamis_core::notation::{Access, Program, Slice};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
 /// What is known of dimensions.
 pub(crate) struct Known {

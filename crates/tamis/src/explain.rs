@@ -6,12 +6,8 @@ use crate::dims;
 use crate::operand::{operand, rounded, variable};
 use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_core::backend::{c, cuda};
 use tamis_core::cin::{self, Kind, choice};
-use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{self, FormatSpec};
-use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
 use tamis_core::kind;
@@ -20,7 +16,11 @@ use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
 use tamis_core::schedule::{self, Found, Schedule};
-use tamis_core::transform::Target;
+use tamis_ir::backend::{c, cuda};
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::transform::Target;
 
 /// A stage of compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -10,12 +10,12 @@
 //! [`LevelFormat::positions`]: tamis_core::level::LevelFormat::positions
 //! [`LevelFormat::length`]: tamis_core::level::LevelFormat::length
 
-use tamis_core::datatype::{DataType, Scalar};
 use tamis_core::format::{Format, LevelMap, Storage};
-use tamis_core::ids::{Id, IdVec, Mode};
-use tamis_core::interpret::{self, Argument, Buffer};
-use tamis_core::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl, build};
 use tamis_core::level::{Crd, Insert, LevelView, Numbers, Part, Query};
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::{Id, IdVec, Mode};
+use tamis_ir::interpret::{self, Argument, Buffer};
+use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl, build};
 use tamis_runtime::{Coordinates, budget};
 
 /// The bytes of all arrays of a tensor with these entries, of which those of the same coordinate
@@ -198,8 +198,8 @@ fn width(insert: &dyn Insert, most: u64) -> Option<u64> {
     let (asked, width) = (vars.push(index("most")), vars.push(index("width")));
     let mut arrays = IdVec::new();
     let out = arrays.push(ArrayDecl::new("out", DataType::I64, Role::Output));
-    let mut body = insert.insert_width(tamis_core::ir::Expr::Var(asked), width)?;
-    body.push(build::store(out, build::int(0), tamis_core::ir::Expr::Var(width)));
+    let mut body = insert.insert_width(tamis_ir::ir::Expr::Var(asked), width)?;
+    body.push(build::store(out, build::int(0), tamis_ir::ir::Expr::Var(width)));
     let params = vec![Param::Scalar(asked), Param::Array(out)];
     let function = Function { name: "width".to_owned(), params, vars, arrays, body };
     let asked = Argument::Scalar(Scalar::I64(most as i64));

@@ -22,8 +22,8 @@
 
 use crate::kernel::{Kernel, Options};
 use tamis_core::cin::Kind;
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::notation;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 pub use tamis_cuda::memory::release;
 pub use tamis_cuda::nvrtc::look_in;

@@ -8,14 +8,14 @@ use crate::{ToFormat, cache, dims};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tamis_core::cin::{self, Kind, Role, Root, Scale};
-use tamis_core::datatype::DataType;
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{Format, FormatSpec, Storage};
-use tamis_core::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_core::kind;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_runtime::{Tensor, check_dims, processor};
 
 /// What is wanted of a compilation beyond the program and its operands.

@@ -34,12 +34,13 @@ pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use scattered::is_writable;
 pub use tamis_core::cin::Kind as KernelKind;
-pub use tamis_core::datatype::{DataType, IndexWidth, Scalar};
-pub use tamis_core::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_core::format::{Format, FormatSpec, Storage};
-pub use tamis_core::half::{Bf16, F16};
 pub use tamis_core::schedule::Schedule;
-pub use tamis_core::{format, ids, level, notation, pipeline, schedule};
+pub use tamis_core::{format, level, notation, pipeline, schedule};
+pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind};
+pub use tamis_ir::half::{Bf16, F16};
+pub use tamis_ir::ids;
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{

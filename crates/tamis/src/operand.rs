@@ -5,13 +5,13 @@ use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use tamis_core::cin;
-use tamis_core::datatype::IndexWidth;
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
-use tamis_core::ids::{IdVec, IndexVar, TensorId};
 use tamis_core::legalise::Request;
 use tamis_core::notation::Program;
 use tamis_cuda::tensor::DeviceTensor;
+use tamis_ir::datatype::IndexWidth;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 use tamis_runtime::{Tensor, longest_row};
 
 /// A tensor, wherever it is.

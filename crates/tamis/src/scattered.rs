@@ -12,11 +12,11 @@
 //! coordinates that follow from others are left out.
 
 use std::collections::HashMap;
-use tamis_core::datatype::{DataType, IndexWidth, Scalar};
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, FormatSpec, LevelMap, LevelSpec, Storage};
-use tamis_core::ids::Id;
 use tamis_core::level::{COMPRESSED, DENSE, OFFSET, RANGE};
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Id;
 use tamis_runtime::{Buffer, Coordinates, LevelData, Tensor, Values, budget};
 
 /// Whether a format is one of these, and its levels follow from coordinates one by one.

@@ -12,9 +12,9 @@
 
 use crate::{Backend, Kernel, Options, cache};
 use std::time::{Duration, Instant};
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::notation;
 use tamis_core::schedule::{self, Schedule};
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_runtime::disk_cache::Cache;
 use tamis_runtime::{Tensor, threads};
 
@@ -146,7 +146,7 @@ fn subject(program: &notation::Program, operands: &[(&str, &Tensor)], options: &
 fn continuations(kernel: &Kernel) -> Vec<String> {
     let program = &kernel.compiled().program;
     let Some(last) = schedule::computing(program) else { return vec![] };
-    let name = |v: &tamis_core::ids::IndexVar| program.vars[*v].as_str();
+    let name = |v: &tamis_ir::ids::IndexVar| program.vars[*v].as_str();
     let hoped_for = last.choices.first().map_or(0.0, |c| c.cost * HOPELESS);
     // With commands, operands are read as they are stored.
     let others = last.choices.iter().filter(|c| c.cost <= hoped_for && c.copied.is_empty());

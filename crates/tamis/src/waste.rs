@@ -8,11 +8,11 @@
 
 use crate::footprint;
 use tamis_core::cin::{Kernel, Program, Stmt};
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{self, Format, LevelMap, Storage};
-use tamis_core::ids::{Id, Mode, TensorId};
 use tamis_core::level::{COMPRESSED, DENSE};
 use tamis_core::notation::Expr;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, Mode, TensorId};
 use tamis_runtime::budget;
 use tamis_runtime::{Coordinates, Tensor, Values};
 

@@ -5,8 +5,8 @@ use crate::case::Case;
 use crate::functions::{Functions, bits};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tamis::{Backend, Diagnostic, Scalar};
-use tamis_core::backend::c;
 use tamis_core::lower::Lowered;
+use tamis_ir::backend::c;
 use tamis_runtime::cc::{self, CFunction};
 
 /// A case with its kernels as C has them, and the results of these, interpreted.

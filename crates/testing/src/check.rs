@@ -9,11 +9,11 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
-use tamis_core::algebra::ReduceOp;
 use tamis_core::cin::Role;
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Place;
 use tamis_core::notation::{Expr, Program};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Place;
 
 /// How a case went.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use tamis::pipeline::{self, Stage};
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
-use tamis_core::ids::{Id, IdVec, IndexVar};
-use tamis_core::interpret::Counts;
-use tamis_core::ir::Function;
 use tamis_core::lower::Lowered;
-use tamis_core::transform::Target;
+use tamis_ir::ids::{Id, IdVec, IndexVar};
+use tamis_ir::interpret::Counts;
+use tamis_ir::ir::Function;
+use tamis_ir::transform::Target;
 use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::{Call, Executable};
 

@@ -11,7 +11,7 @@ use crate::check::{Outcome, check};
 use crate::random::Random;
 use crate::schedules;
 use tamis::{Backend, Code, Diagnostic};
-use tamis_core::diagnostic::Place;
+use tamis_ir::diagnostic::Place;
 
 /// What became of schedules.
 #[derive(Default)]

@@ -11,8 +11,8 @@ use crate::random::Random;
 use crate::reference::{self, Dense, Sizes};
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, Diagnostic, Kernel, Tensor};
-use tamis_core::algebra::{BinaryOp, ReduceOp};
 use tamis_core::notation::{self, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
 
 /// What stands for infinity in the reference, and what is taken for it in results.
 const LARGE: f64 = 1e20;

@@ -11,9 +11,9 @@ use crate::number::Number;
 use crate::random::Random;
 use std::collections::BTreeMap;
 use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
-use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// Beyond this an exact value may be none.
 const MOST: i128 = 1 << 124;

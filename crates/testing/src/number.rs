@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
 use std::str::FromStr;
-use tamis_core::datatype::Scalar;
+use tamis_ir::datatype::Scalar;
 
 /// A complex number; real ones have no imaginary part.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -3,10 +3,10 @@
 use crate::number::Number;
 use std::collections::BTreeMap;
 use tamis::{Diagnostic, Tensor};
-use tamis_core::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
-use tamis_core::datatype::DataType;
-use tamis_core::ids::{IndexVar, TensorId};
 use tamis_core::notation::{self, Access, Expr, Program, Statement};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// A dense array of numbers.
 #[derive(Clone, Debug, PartialEq)]

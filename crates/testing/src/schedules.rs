@@ -6,8 +6,8 @@ use crate::case::Case;
 use crate::random::Random;
 use tamis::Backend;
 use tamis_core::cin::{Program, print};
-use tamis_core::ids::IndexVar;
 use tamis_core::notation::Expr;
+use tamis_ir::ids::IndexVar;
 
 /// Commands that put loops of the last kernel on units of a GPU; empty if none can be.
 pub fn on_gpu(random: &mut Random, case: &Case, schedule: &str) -> String {

@@ -3,10 +3,10 @@
 
 use std::path::Path;
 use tamis::{Backend, Kernel, Tensor};
-use tamis_core::backend::cuda;
-use tamis_core::ids::Id;
-use tamis_core::ir::Function;
 use tamis_cuda::emulated;
+use tamis_ir::backend::cuda;
+use tamis_ir::ids::Id;
+use tamis_ir::ir::Function;
 use tamis_runtime::kernel::Call;
 use tamis_testing::case::Case;
 use tamis_testing::filetest;

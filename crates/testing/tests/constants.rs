@@ -2,7 +2,7 @@
 //! stand, is compiled or refused, and interpreted as it runs in machine code.
 
 use tamis::{Backend, Diagnostic, Kernel, Options, Tensor};
-use tamis_core::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_testing::functions::bits;
 
 /// Complex ones on the real axis, ones that are no numbers, beyond integers, and truth values.

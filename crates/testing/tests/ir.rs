@@ -2,10 +2,10 @@
 
 use std::path::Path;
 use tamis::Backend;
-use tamis_core::ir::parse::parse;
-use tamis_core::ir::verify::verify;
 use tamis_core::lower::Lowered;
-use tamis_core::transform::{PASSES, Target};
+use tamis_ir::ir::parse::parse;
+use tamis_ir::ir::verify::verify;
+use tamis_ir::transform::{PASSES, Target};
 use tamis_testing::case::Case;
 use tamis_testing::functions::{Functions, bits};
 use tamis_testing::random::Random;

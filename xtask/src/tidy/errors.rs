@@ -21,7 +21,7 @@ pub fn check(tree: &Tree) -> Vec<String> {
 /// The codes of the compiler and of files.
 fn codes(tree: &Tree) -> Vec<String> {
     let mut found = vec![];
-    let core = tree.get("crates/core/src/diagnostic.rs").unwrap_or_default();
+    let core = tree.get("crates/ir/src/diagnostic.rs").unwrap_or_default();
     for line in
         core.lines().filter(|l| l.contains("\" Request \"") || l.contains("\" Execution \""))
     {
@@ -47,7 +47,7 @@ mod tests {
     #[test]
     fn codes_without_section_and_test_are_found() {
         let tree =
-            Tree::of(&[("crates/core/src/diagnostic.rs", "    A \"a-b\" Request \"text\";\n")]);
+            Tree::of(&[("crates/ir/src/diagnostic.rs", "    A \"a-b\" Request \"text\";\n")]);
         assert_eq!(check(&tree).len(), 2);
     }
 }

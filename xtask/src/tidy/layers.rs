@@ -1,15 +1,16 @@
-//! Arrows between crates, the order of core's modules, and where unsafe code may be.
+//! Arrows between crates, the order of the modules of `ir` and `core`, and where unsafe code may be.
 
 use super::{Tree, before_tests};
 
 /// Which of our crates each may depend on.
 const ARROWS: &[(&str, &[&str])] = &[
-    ("core", &[]),
-    ("runtime", &["tamis-core"]),
-    ("jit", &["tamis-core", "tamis-runtime"]),
-    ("cuda", &["tamis-core", "tamis-runtime"]),
-    ("io", &["tamis-runtime"]),
-    ("tamis", &["tamis-core", "tamis-runtime", "tamis-jit", "tamis-cuda", "tamis-io"]),
+    ("ir", &[]),
+    ("core", &["tamis-ir"]),
+    ("runtime", &["tamis-ir", "tamis-core"]),
+    ("jit", &["tamis-ir", "tamis-core", "tamis-runtime"]),
+    ("cuda", &["tamis-ir", "tamis-core", "tamis-runtime"]),
+    ("io", &["tamis-ir", "tamis-runtime"]),
+    ("tamis", &["tamis-ir", "tamis-core", "tamis-runtime", "tamis-jit", "tamis-cuda", "tamis-io"]),
     ("cli", &["tamis", "tamis-io"]),
     ("python", &["tamis", "tamis-io"]),
 ];
@@ -18,7 +19,7 @@ const UNSAFE: [&str; 5] =
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = arrows(tree);
-    findings.extend(order(tree));
+    findings.extend(["ir", "core"].into_iter().flat_map(|name| order(tree, name)));
     for (path, text) in tree.matching("crates/", ".rs") {
         let allowed = UNSAFE.iter().any(|p| path.starts_with(p));
         let used = |line: &str| line.contains("unsafe {") || line.contains("unsafe fn");
@@ -41,22 +42,24 @@ fn arrows(tree: &Tree) -> Vec<String> {
             if dependency.starts_with("tamis") && !allowed.contains(&dependency) {
                 findings.push(format!("{path} depends on {dependency}"));
             }
-            if *name == "core" && !dependency.is_empty() {
-                findings.push(format!("core depends on {dependency}"));
+            let pure = ["ir", "core"].contains(name);
+            if pure && !dependency.is_empty() && !dependency.starts_with("tamis") {
+                findings.push(format!("{name} depends on {dependency}"));
             }
         }
     }
     findings
 }
 
-/// A module of core uses only modules listed before it.
-fn order(tree: &Tree) -> Vec<String> {
-    let lib = tree.get("crates/core/src/lib.rs").unwrap_or_default();
+/// A module of the crate uses only modules that its `lib.rs` lists before it.
+fn order(tree: &Tree, name: &str) -> Vec<String> {
+    let root = format!("crates/{name}/src/");
+    let lib = tree.get(&format!("{root}lib.rs")).unwrap_or_default();
     let modules: Vec<&str> =
         lib.lines().filter_map(|l| l.strip_prefix("pub mod ")?.strip_suffix(';')).collect();
     let mut findings = vec![];
-    for (path, text) in tree.matching("crates/core/src/", ".rs") {
-        let own = path["crates/core/src/".len()..].split(['/', '.']).next().unwrap_or_default();
+    for (path, text) in tree.matching(&root, ".rs") {
+        let own = path[root.len()..].split(['/', '.']).next().unwrap_or_default();
         let Some(place) = modules.iter().position(|m| *m == own) else { continue };
         if path.ends_with("tests.rs") {
             continue;

@@ -6,7 +6,7 @@
 //! ```
 
 use super::Program;
-use crate::ids::{IndexVar, TensorId};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How many ways of a kernel are kept.
 pub const KEPT: usize = 4;

@@ -8,9 +8,9 @@
 //! provenance relations of the thesis and of sparse iteration space transformations).
 
 use crate::format::{Format, LevelMap};
-use crate::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
+use tamis_ir::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 
 /// Every derived variable of a program.
 #[derive(Clone, Debug, Default)]

@@ -24,13 +24,13 @@ pub use scale::{Root, Scale};
 pub use slices::Walk;
 pub use stmt::Stmt;
 
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::{DataType, IndexWidth, Scalar};
 use crate::format::{Format, LevelSpec, Storage};
-use crate::ids::{IdVec, IndexVar, TensorId, UserOp};
-use crate::ir;
 use crate::notation::{Access, Expr, Operator};
 use std::collections::BTreeMap;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId, UserOp};
+use tamis_ir::ir;
 
 /// Kernels in the order in which they run, and the names they share.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! Concrete index notation as text: `forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))`.
 
 use super::{Kernel, Program, Stmt};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::ids::IndexVar;
 
 /// The kernels of a program, one a line.
 pub fn program(program: &Program) -> String {

@@ -12,9 +12,9 @@
 //! and the originals are recovered from them.
 
 use super::Derived;
-use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::collections::BTreeMap;
+use tamis_ir::ids::IndexVar;
 
 /// How a variable belongs to others.
 #[derive(Clone, PartialEq, Debug)]

@@ -10,7 +10,7 @@
 
 use super::{Derived, Relation};
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// What the iterations of a loop count.
 #[derive(Clone, PartialEq, Debug)]

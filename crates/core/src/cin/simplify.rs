@@ -9,11 +9,11 @@
 //! values decide what is left, and whether anything is left at all.
 
 use super::{Program, Role, Stmt};
-use crate::algebra::{BinaryOp, ReduceOp, eval};
-use crate::datatype::{DataType, Register, Scalar};
 use crate::format::{LevelMap, Storage};
-use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Commutativity, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, eval};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program's facts that simplification draws on, for one compute type.
 #[derive(Clone, Copy)]
@@ -357,7 +357,7 @@ impl Facts<'_> {
     }
 
     /// A user operator applied to constants.
-    fn inline(&self, op: crate::ids::UserOp, args: &[Scalar]) -> Expr {
+    fn inline(&self, op: tamis_ir::ids::UserOp, args: &[Scalar]) -> Expr {
         let body = self.program.operators[op].body.clone();
         self.expr(with_params(body, &|k| Expr::Literal(args[k])))
     }

@@ -8,8 +8,8 @@
 
 use super::Program;
 use crate::format::LevelMap;
-use crate::ids::Id;
 use crate::notation::{Access, Slice, Slicing};
+use tamis_ir::ids::Id;
 
 /// How walking a level of an operand comes to the values of its index variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,8 +1,8 @@
 //! Statements of concrete index notation.
 
-use crate::algebra::ReduceOp;
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::ids::IndexVar;
 
 /// A statement.
 #[derive(Clone, PartialEq, Debug)]

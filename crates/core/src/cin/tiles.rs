@@ -17,9 +17,9 @@
 
 use super::{Derived, Kernel, Program, Races, Relation};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
-use crate::ir::Unit;
 use crate::notation::Access;
+use tamis_ir::ids::IndexVar;
+use tamis_ir::ir::Unit;
 
 /// How the loops around an assignment make tiles.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -8,9 +8,9 @@
 
 use super::FormatSpec;
 use super::parse::Reader;
-use crate::datatype::{DataType, IndexWidth, Scalar};
-use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 const BRACES: &str = "braces are written {f32, fill: 0, pos: i64, crd: i32}";
 

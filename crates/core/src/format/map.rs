@@ -10,7 +10,7 @@
 //! each other. A slot counts the entries of a coordinate; it determines nothing.
 
 use super::LevelSpec;
-use crate::ids::{Id, Mode};
+use tamis_ir::ids::{Id, Mode};
 
 /// The coordinate of one level as a function of the coordinates of modes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -2,8 +2,8 @@
 
 use super::map::{LevelMap, recoveries};
 use super::{LevelSpec, chain_head};
-use crate::ids::{Id, Mode};
 use crate::level::RANGE;
+use tamis_ir::ids::{Id, Mode};
 
 /// Why some levels are no format.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

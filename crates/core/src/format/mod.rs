@@ -21,11 +21,11 @@ pub use named::{Argument, NAMED, NamedFormat};
 pub use parse::parse;
 pub use walk::Walk;
 
-use crate::datatype::{DataType, IndexWidth, Scalar};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property};
 use std::sync::Arc;
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, Mode};
 
 /// The levels of a tensor of some order, outermost first. Together they store each mode once. Clones
 /// share them: every tensor has its format.

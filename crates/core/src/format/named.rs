@@ -1,8 +1,8 @@
 //! Formats that have a name. A new one is an entry of [`NAMED`].
 
 use super::{Format, LevelMap, LevelSpec};
-use crate::ids::{Id, Mode};
 use crate::level::{BITMAP, COMPRESSED, DENSE, HASHED, LevelKind, Property, RANGE, SINGLETON};
+use tamis_ir::ids::{Id, Mode};
 
 /// A format with a name, for tensors of one order or of any.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! The same rules give numbers, for tensors in memory, and code, for loops.
 
 use super::LevelMap;
-use crate::algebra::BinaryOp;
-use crate::ir::Expr;
-use crate::ir::build::{add, binary, div, int, mul, sub};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{add, binary, div, int, mul, sub};
 
 /// Numbers, or code that computes them.
 pub trait Arithmetic: Clone {

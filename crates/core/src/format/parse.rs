@@ -12,15 +12,15 @@
 
 use super::named::{Argument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{Id, Mode};
 use crate::level::{COMPRESSED, DENSE, LevelKind, Property, SINGLETON, registered};
 use std::ops::Range;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, Mode};
 
 /// Reads a format for a tensor of this order, or of the order that the text says.
 ///
 /// ```
-/// let spec = tamis_core::format::parse("ds:1,0{f32}", None).unwrap();
+/// let spec = crate::format::parse("ds:1,0{f32}", None).unwrap();
 /// assert_eq!(spec.to_string(), "csc{f32}");
 /// ```
 pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic> {

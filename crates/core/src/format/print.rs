@@ -1,9 +1,9 @@
 //! Formats to text: a name where there is one, else the arrow form; reading it gives them back.
 
 use super::{Format, FormatSpec, LevelMap, Storage};
-use crate::datatype::{DataType, IndexWidth};
-use crate::ids::{Id, Mode};
 use std::fmt::{self, Display};
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::ids::{Id, Mode};
 
 /// `csr`, or `(i, j) -> (j: dense, i: compressed)`.
 impl Display for Format {

@@ -1,9 +1,9 @@
 //! Reading and printing formats.
 
 use super::{Format, FormatSpec, LevelSpec, Storage, parse};
-use crate::datatype::{DataType, IndexWidth, Scalar};
-use crate::ids::{Id, Mode};
 use crate::level::registered;
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::ids::{Id, Mode};
 
 /// What a text reads as, for a tensor of some order; and what that prints reads as the same.
 fn check(text: &str, order: impl Into<Option<usize>>, expect: &str) {

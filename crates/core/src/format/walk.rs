@@ -4,9 +4,9 @@
 
 use super::open::{Known, extent, open};
 use super::{Format, LevelMap, Recovery};
-use crate::ids::{Id, Mode};
 use crate::level::{Header, LevelView};
 use std::collections::BTreeSet;
+use tamis_ir::ids::{Id, Mode};
 
 /// A tensor's levels in memory.
 pub struct Walk<'t> {

@@ -9,9 +9,9 @@ use super::lattice::Lattice;
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Stmt, print};
 use crate::format::LevelSpec;
-use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::fmt::Write;
+use tamis_ir::ids::IndexVar;
 
 /// The lattice of each loop of each kernel.
 pub fn lattices(program: &Program) -> String {

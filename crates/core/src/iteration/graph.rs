@@ -14,9 +14,9 @@
 
 use crate::cin::{Bound, Kernel, Program, Relation, print};
 use crate::format::LevelMap;
-use crate::ids::{Id, IndexVar};
 use crate::notation::Access;
 use std::fmt::Write;
+use tamis_ir::ids::{Id, IndexVar};
 
 /// The iteration graph of each kernel: its loops, and each tensor's path through them.
 pub fn text(program: &Program) -> String {

@@ -13,9 +13,9 @@ use super::combined;
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Stmt};
 use crate::format::{LevelMap, LevelSpec};
-use crate::ids::{IndexVar, TensorId};
 use crate::level::Part;
 use crate::notation::Access;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels that compute at the positions of an operand, where results have its
 /// entries, but for the results that are named; `None` if there are none.

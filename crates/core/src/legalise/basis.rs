@@ -10,8 +10,8 @@
 
 use super::{Legaliser, Task};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
 use crate::notation::Access;
+use tamis_ir::ids::IndexVar;
 
 /// How many sets of loops are weighed beside those over the variables of the notation.
 const MAX_BASES: usize = 8;

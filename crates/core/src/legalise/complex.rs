@@ -8,9 +8,9 @@
 //! ```
 
 use crate::cin::Program;
-use crate::datatype::DataType;
-use crate::diagnostic::{Code, Diagnostic};
 use crate::notation::{self, Expr, Statement};
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Refuses operators that complex operands have not.
 pub(super) fn check_operators(

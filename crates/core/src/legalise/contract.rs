@@ -39,14 +39,14 @@
 
 use super::distribute::MAX_SUMS;
 use super::{Legaliser, Task};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Kernel;
-use crate::datatype::DataType;
 use crate::format::Format;
-use crate::ids::IndexVar;
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
 
 /// Bytes of rows that stay in cache while they are gathered.
 const CACHE: f64 = (4 << 20) as f64;

@@ -10,9 +10,9 @@ use super::transposed;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
-use crate::ids::IndexVar;
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// A dimension that nobody knows.
 pub(super) const DIMENSION: f64 = 1000.0;

@@ -19,12 +19,12 @@
 //! gathered if their operands meet in the innermost loop only, and are split into temporaries else.
 
 use super::{Legaliser, Task};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
-use crate::ids::{IndexVar, TensorId};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// More operands than this are not merged: each of them is looked at for every entry of the result.
 const MOST_MERGED: usize = 16;

@@ -5,11 +5,11 @@
 //! lists its coordinates once each, so that `csr` operands give `csr` results.
 
 use super::Legaliser;
-use crate::datatype::{DataType, Scalar};
 use crate::format::{Format, LevelSpec, Storage};
-use crate::ids::{Id, IndexVar};
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::Expr;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::{Id, IndexVar};
 
 /// The largest outermost level, in coordinates, that is dense without being asked for.
 const DENSE_LIMIT: u64 = 1 << 26;

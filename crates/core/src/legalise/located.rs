@@ -15,9 +15,9 @@ use super::order::distinct;
 use super::skewed::SKEWED;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
-use crate::ids::IndexVar;
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// Most places of a copy.
 pub(super) const MOST_PLACES: f64 = (1 << 22) as f64;

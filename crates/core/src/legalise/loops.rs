@@ -7,10 +7,10 @@ use super::distribute::Distributed;
 use super::order::Order;
 use super::{Legaliser, Task};
 use crate::cin::{Choice, Kernel, Kind, Stmt, Tag};
-use crate::datatype::DataType;
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
 use std::collections::BTreeMap;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
 
 /// The largest dimension of a result that is gathered in a dense array.
 const MOST_GATHERED: u64 = 1 << 26;

@@ -34,15 +34,15 @@ mod written;
 
 pub use readable::{searched, unreadable};
 
-use crate::algebra::ReduceOp;
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Derived, Program, Role};
-use crate::datatype::{DataType, IndexWidth, Scalar};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::format::{Format, FormatSpec, Storage};
-use crate::ids::{IdVec, IndexVar, TensorId};
 use crate::notation::{self, Access, Expr};
 use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
 /// Bytes of dense tensors from which on they are written past the caches, which would first read what is
 /// there: measured to pay from 32 MiB on, where nobody reads them soon.

@@ -15,9 +15,9 @@ use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::cin::choice::{self, Choice};
 use crate::format::{Format, LevelMap, LevelSpec};
-use crate::ids::IndexVar;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// How many orders are looked at, at most.
 const MAX_CANDIDATES: usize = 150;

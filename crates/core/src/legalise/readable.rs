@@ -12,8 +12,8 @@ use super::Task;
 use super::way::{Way, Ways};
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// An operand that the loops of a kernel cannot read, with those around it.
 pub fn unreadable(program: &Program, kernel: &Kernel) -> Option<(Access, Vec<IndexVar>)> {

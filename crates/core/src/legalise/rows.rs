@@ -14,9 +14,9 @@ use super::order::Order;
 use super::{Legaliser, Task};
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, LevelMap, LevelSpec, Storage};
-use crate::ids::IndexVar;
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// The most elements of a workspace, as far as dimensions are known: it has to stay in the caches.
 const MOST: u64 = 1 << 16;

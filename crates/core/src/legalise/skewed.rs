@@ -7,9 +7,9 @@
 use super::{Legaliser, Task};
 use crate::cin::{Merge, Role, Tag};
 use crate::format::LevelSpec;
-use crate::ids::IndexVar;
 use crate::notation::Access;
 use std::collections::BTreeMap;
+use tamis_ir::ids::IndexVar;
 
 /// From how many times as many coordinates on a search is faster than a look at each.
 pub(super) const SKEWED: f64 = 64.0;

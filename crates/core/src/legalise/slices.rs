@@ -13,10 +13,10 @@
 
 use super::{Legaliser, types};
 use crate::cin::Role;
-use crate::datatype::{DataType, Scalar};
 use crate::format::{LevelMap, Storage};
-use crate::ids::{Id, IndexVar, Mode, TensorId};
 use crate::notation::{self, Access, Expr, Slicing, Within};
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
 /// What a statement writes: the whole tensor.
 pub(super) struct Written {

@@ -8,11 +8,11 @@
 use super::order::Order;
 use super::written::Written;
 use super::{Legaliser, Task};
-use crate::algebra::BinaryOp;
 use crate::cin::Role;
-use crate::datatype::DataType;
-use crate::ids::{Id, IndexVar};
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Id, IndexVar};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
 /// cases take longer to compile than another pass over the data takes.
@@ -250,7 +250,7 @@ impl Legaliser<'_> {
     }
 
     /// A use of a tensor.
-    pub(super) fn access(&self, tensor: crate::ids::TensorId, vars: &[IndexVar]) -> Access {
+    pub(super) fn access(&self, tensor: tamis_ir::ids::TensorId, vars: &[IndexVar]) -> Access {
         Access::of(tensor, vars.to_vec())
     }
 }

@@ -13,9 +13,9 @@ use super::order::distinct;
 use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::format::{Format, LevelMap};
-use crate::ids::IndexVar;
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// So often loops come to an element that is copied for them.
 const OFTEN: u64 = 8;

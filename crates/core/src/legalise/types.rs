@@ -4,10 +4,10 @@
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
 
-use crate::algebra::{ReduceOp, UnaryOp, eval};
 use crate::cin::Program;
-use crate::datatype::{DataType, Register, Scalar};
 use crate::notation::Expr;
+use tamis_ir::algebra::{ReduceOp, UnaryOp, eval};
+use tamis_ir::datatype::{DataType, Register, Scalar};
 
 /// The compute type of a value whose result is wanted in some type.
 pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataType>) -> DataType {

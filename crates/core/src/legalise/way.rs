@@ -9,13 +9,13 @@
 //! An operand decides alone if nothing is to be done without it; the others are then located.
 
 use super::Task;
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Walk};
-use crate::datatype::{DataType, Scalar};
 use crate::format::{Format, LevelMap};
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::IndexVar;
 
 /// How an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -14,9 +14,9 @@
 use super::order::distinct;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelSpec};
-use crate::ids::IndexVar;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// How loops come to the places of a result.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

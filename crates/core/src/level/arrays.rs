@@ -1,9 +1,9 @@
 //! The arrays of a level: as generated code names them, and as they are in memory.
 
 use super::Properties;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, int, load, mul, store, sub};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, int, load, mul, store, sub};
+use tamis_ir::ir::{Expr, Stmt};
 
 /// The arrays that a level may have.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -10,9 +10,9 @@ use super::{
     Append, Bounds, Count, Labelled, LevelArrays, LevelFormat, LevelView, Part, Properties,
     Property,
 };
-use crate::ids::Var;
-use crate::ir::build::{add, assign, for_loop, int, load, lt, store, when};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, for_loop, int, load, lt, store, when};
+use tamis_ir::ir::{Expr, Stmt};
 
 #[derive(Debug)]
 pub(super) struct Compressed;

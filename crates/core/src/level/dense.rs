@@ -6,8 +6,8 @@
 //! ```
 
 use super::{LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
-use crate::ir::Expr;
-use crate::ir::build::{add, mul};
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{add, mul};
 
 pub(super) const PROPERTIES: Properties = Properties { full: true, ..Properties::LISTED };
 

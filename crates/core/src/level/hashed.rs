@@ -11,10 +11,10 @@
 use super::{
     Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
 };
-use crate::algebra::BinaryOp;
-use crate::ids::Var;
-use crate::ir::build::{add, all, assign, binary, eq, int, lt, mul};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, mul};
+use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties =
     Properties { ordered: false, compact: false, ..Properties::LISTED };

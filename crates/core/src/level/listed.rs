@@ -16,9 +16,9 @@ use super::{
     Bounds, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties,
     Scratch,
 };
-use crate::ids::Var;
-use crate::ir::build::{add, for_loop, int, load, mul, store};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, for_loop, int, load, mul, store};
+use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties = Properties::LISTED;
 

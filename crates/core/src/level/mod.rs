@@ -25,18 +25,18 @@ pub use registry::{
     registered,
 };
 
-use crate::ids::Var;
-use crate::ir::{Expr, Stmt};
 use std::fmt;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::{Expr, Stmt};
 
 /// What the code of level functions is made of.
 pub mod code {
-    pub use crate::algebra::BinaryOp;
-    pub use crate::ids::{Array, Var};
-    pub use crate::ir::build::{
+    pub use tamis_ir::algebra::BinaryOp;
+    pub use tamis_ir::ids::{Array, Var};
+    pub use tamis_ir::ir::build::{
         add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, store, sub, when,
     };
-    pub use crate::ir::{Expr, Stmt};
+    pub use tamis_ir::ir::{Expr, Stmt};
 }
 
 /// A question about coordinates before they are inserted (an attribute query).

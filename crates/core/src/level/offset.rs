@@ -8,7 +8,7 @@
 //! ```
 
 use super::{LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
-use crate::ir::Expr;
+use tamis_ir::ir::Expr;
 
 pub(super) const PROPERTIES: Properties =
     Properties { full: true, branchless: true, ..Properties::LISTED };

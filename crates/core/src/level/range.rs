@@ -9,7 +9,7 @@
 
 use super::dense::Dense;
 use super::{LevelArrays, LevelFormat, LevelView, Located, Names, Part, Properties};
-use crate::ir::Expr;
+use tamis_ir::ir::Expr;
 
 #[derive(Debug)]
 pub(super) struct Range;

@@ -13,10 +13,10 @@ use super::{
     Append, Bounds, Insert, Labelled, LevelArrays, LevelFormat, LevelView, Located, Names, Part,
     Properties, Property,
 };
-use crate::algebra::BinaryOp;
-use crate::ids::Var;
-use crate::ir::build::{add, binary, int};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, binary, int};
+use tamis_ir::ir::{Expr, Stmt};
 
 pub(super) const PROPERTIES: Properties = Properties { branchless: true, ..Properties::LISTED };
 

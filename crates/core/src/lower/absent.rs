@@ -23,13 +23,13 @@
 use super::complex::Value;
 use super::forall::Loop;
 use super::{Code, Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::build::{assign, binary, int, lt, mul, sub, when};
-use crate::ir::{self, Expr, Type};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::build::{assign, binary, int, lt, mul, sub, when};
+use tamis_ir::ir::{self, Expr, Type};
 
 impl Lowerer<'_> {
     /// Takes the turns without an operand out of a loop where one of them is enough, and has the

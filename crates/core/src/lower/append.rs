@@ -11,14 +11,14 @@
 
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
-use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
-use crate::ir::{self, Expr, Status};
 use crate::level::Append;
 use crate::notation::Access;
 use std::ops::Range;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
+use tamis_ir::ir::{self, Expr, Status};
 
 /// More entries are not reserved before they come.
 const MOST_EXPECTED: i64 = 1 << 27;

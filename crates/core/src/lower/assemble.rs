@@ -22,11 +22,11 @@
 
 use super::Lowerer;
 use super::result::{Assembler, Plan};
-use crate::algebra::{BinaryOp, UnaryOp};
-use crate::ids::{Array, Var};
-use crate::ir::build::int;
-use crate::ir::{Expr, Role, Status, Stmt};
 use std::collections::BTreeSet;
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::int;
+use tamis_ir::ir::{Expr, Role, Status, Stmt};
 
 impl Lowerer<'_> {
     /// What of a kernel's code the levels of its result need, and values.

@@ -7,14 +7,14 @@
 //! ```
 
 use super::{Lowerer, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::{Bound as Promise, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
-use crate::ids::{Id, IndexVar, Level, TensorId, Var};
-use crate::ir::build::{add, assign, binary, int, lt, mul, sub};
-use crate::ir::flow::mentions;
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{Id, IndexVar, Level, TensorId, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
+use tamis_ir::ir::flow::mentions;
+use tamis_ir::ir::{Expr, Stmt};
 
 /// What a value brings with it.
 #[derive(Default)]

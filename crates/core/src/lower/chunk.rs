@@ -14,15 +14,15 @@ use super::result::{Assembler, Plan};
 use super::signature::Binding;
 use super::slice::Sliced;
 use super::{Lowerer, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::{Root, Scale, Stmt, Unit};
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::build::{assign, binary, lt};
-use crate::ir::{self, Expr, Param};
 use crate::iteration::lattice::Lattice;
 use crate::level::Part;
 use crate::notation::{self, Access};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::build::{assign, binary, lt};
+use tamis_ir::ir::{self, Expr, Param};
 
 /// How a kernel may be cut into parts, and how their results become one.
 #[derive(Clone, PartialEq, Debug)]

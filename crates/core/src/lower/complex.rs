@@ -8,15 +8,15 @@
 //! ```
 //!
 //! Real values have no imaginary part and stay single. What functions and quotients are,
-//! [`crate::algebra::complex`] says.
+//! [`tamis_ir::algebra::complex`] says.
 
 use super::Lowerer;
-use crate::algebra::complex::{self, Parts};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::{Register, Scalar};
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
-use crate::ir::{Expr, Stmt, Type};
+use tamis_ir::algebra::complex::{self, Parts};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::{Register, Scalar};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
+use tamis_ir::ir::{Expr, Stmt, Type};
 
 /// A real expression, or the parts of a complex value.
 #[derive(Clone)]

@@ -20,12 +20,12 @@
 //! ```
 
 use super::function::Builder;
-use crate::algebra::BinaryOp;
-use crate::datatype::{Register, Scalar};
-use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, int, lt, sub, when};
-use crate::ir::flow::{mentions, uses};
-use crate::ir::{self, Expr, Status, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{Register, Scalar};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, int, lt, sub, when};
+use tamis_ir::ir::flow::{mentions, uses};
+use tamis_ir::ir::{self, Expr, Status, Stmt};
 
 /// Of so many terms the carry may be 2^32.
 const TERMS: i64 = 1 << 32;

@@ -23,12 +23,14 @@
 
 use super::complex::{Held, Vals, Value};
 use super::{Code, Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::tiles::Tiles;
-use crate::datatype::DataType;
-use crate::ids::{Array, IndexVar, Var};
-use crate::ir::build::{add, assign, binary, div, eq, for_loop, int, load, lt, mul, store, when};
-use crate::ir::{Expr, Stmt, Unit};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, IndexVar, Var};
+use tamis_ir::ir::build::{
+    add, assign, binary, div, eq, for_loop, int, load, lt, mul, store, when,
+};
+use tamis_ir::ir::{Expr, Stmt, Unit};
 
 /// How many edges a block joins.
 const JOINED: i64 = 256;

@@ -9,11 +9,11 @@
 //!
 //! What comes, and in which order, stays the same.
 
-use crate::datatype::Scalar;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, int};
-use crate::ir::flow::{replace, uses};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, int};
+use tamis_ir::ir::flow::{replace, uses};
+use tamis_ir::ir::{Expr, Stmt};
 
 /// What is known of the parameters of a function.
 pub(super) struct Known {

@@ -7,13 +7,13 @@ use super::{Code, Lowerer, Reached, Scope};
 use crate::cin::simplify::written;
 use crate::cin::{Stmt, Walk};
 use crate::format::LevelSpec;
-use crate::ids::{IndexVar, Var};
-use crate::ir;
-use crate::ir::build::{all, when};
 use crate::iteration::lattice::Lattice;
 use crate::level::{LevelArrays, LevelKind};
 use crate::notation::Access;
 use std::slice::from_ref;
+use tamis_ir::ids::{IndexVar, Var};
+use tamis_ir::ir;
+use tamis_ir::ir::build::{all, when};
 
 /// One sparse operand at one index variable.
 pub(super) struct Iterator {

@@ -4,13 +4,13 @@ use super::TensorArrays;
 use super::complex::Vals;
 use super::signature::Binding;
 use crate::cin::{Kind, Tensor};
-use crate::datatype::DataType;
-use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
-use crate::ir::build::int;
-use crate::ir::verify::CONSTANTS;
-use crate::ir::{ArrayDecl, Param, Role, Type, VarDecl};
 use crate::level::{Crd, LevelArrays, Names, Part};
 use std::collections::BTreeSet;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
+use tamis_ir::ir::build::int;
+use tamis_ir::ir::verify::CONSTANTS;
+use tamis_ir::ir::{ArrayDecl, Param, Role, Type, VarDecl};
 
 /// What has been declared so far.
 pub(super) struct Builder {

@@ -10,12 +10,12 @@
 use super::Lowerer;
 use super::forall::{Iterator, Loop};
 use super::slice::Sliced;
-use crate::algebra::BinaryOp;
 use crate::cin::Merge;
-use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
-use crate::ir::{Expr, Stmt};
 use crate::iteration::lattice::{Point, Set};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Whether the schedule wants an operand searched for coordinates that it may lack: nothing is

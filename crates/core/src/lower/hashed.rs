@@ -19,11 +19,11 @@ use super::complex::Vals;
 use super::result::{Assembly, Plan, Rest};
 use super::workspace::Pass;
 use super::{Lowerer, Scope};
-use crate::algebra::BinaryOp;
-use crate::datatype::DataType;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, eq, int, load, lt, mul, store, sub, when};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, binary, eq, int, load, lt, mul, store, sub, when};
+use tamis_ir::ir::{Expr, Stmt};
 
 /// Slices of arrays, one for each row.
 #[derive(Clone)]

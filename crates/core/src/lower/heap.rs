@@ -16,10 +16,10 @@
 //! Not stable, so keys have to differ. (Heapsort: Knuth, The Art of Computer Programming, section 5.2.3.)
 
 use super::Lowerer;
-use crate::algebra::BinaryOp;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, div, int, load, lt, mul, store, sub, when};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, binary, div, int, load, lt, mul, store, sub, when};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Sorts the records `lo..hi` by keys that differ, with `last` for a variable of its own.

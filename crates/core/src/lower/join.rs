@@ -11,12 +11,12 @@
 use super::Lowerer;
 use super::chunk::Cut;
 use super::result::{Assembler, Assembly, Plan};
-use crate::algebra::ReduceOp;
 use crate::cin::{Relation, Scale, Stmt};
-use crate::datatype::{DataType, Scalar};
-use crate::ids::IndexVar;
 use crate::level::Part;
 use crate::notation::{self, Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::IndexVar;
 
 /// How the results of parts become one.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -13,9 +13,9 @@
 
 use super::forall::{Iterator, Loop};
 use super::{Code, Lowerer};
-use crate::ids::Var;
-use crate::ir::build::{all, assign, lt};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{all, assign, lt};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// The pattern of the result, if it leads a loop over operands of which some may be absent.

@@ -11,10 +11,10 @@
 
 use super::{Like, Lowerer, Reached, Scope};
 use crate::cin::Relation;
-use crate::ids::IndexVar;
-use crate::ir::{self, Expr};
 use crate::notation::{self, Access};
 use std::ops::Range;
+use tamis_ir::ids::IndexVar;
+use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// Descends an operand.

@@ -15,14 +15,14 @@
 use super::complex::{Vals, Value};
 use super::result::Plan;
 use super::{Code, Lowerer, Scope, TensorArrays};
-use crate::algebra::ReduceOp;
 use crate::cin::{Role, Stmt};
-use crate::datatype::Scalar;
-use crate::ids::{Array, TensorId, Var};
-use crate::ir::build::{assign, int, lt, mul, when};
-use crate::ir::{self, Expr};
 use crate::level::{LevelArrays, Scratch};
 use crate::notation::Access;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Array, TensorId, Var};
+use tamis_ir::ir::build::{assign, int, lt, mul, when};
+use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// Whether a tensor lives in the kernel.

@@ -12,13 +12,13 @@
 
 use super::forall::{At, Iterator, Loop};
 use super::{Code, Lowerer};
-use crate::algebra::BinaryOp;
-use crate::datatype::{Register, Scalar};
-use crate::ids::Var;
-use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
-use crate::ir::{Expr, Stmt, Type};
 use crate::iteration::lattice::{Point, Set};
 use crate::level::Bounds;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{Register, Scalar};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, when};
+use tamis_ir::ir::{Expr, Stmt, Type};
 
 impl Lowerer<'_> {
     pub(super) fn merge(&mut self, nest: &Loop<'_>) -> Code {

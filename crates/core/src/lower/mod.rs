@@ -69,15 +69,15 @@ pub use signature::{Binding, Like, Lowered};
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};
 use crate::format::open::extent;
-use crate::ids::{Id, IndexVar, Mode, TensorId, Var};
-use crate::ir::build::assign;
-use crate::ir::{self, Expr};
 use crate::level::LevelArrays;
 use crate::notation::Access;
 use complex::{Held, Vals, Value};
 use function::Builder;
 use result::Plan;
 use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
+use tamis_ir::ir::build::assign;
+use tamis_ir::ir::{self, Expr};
 use workspace::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.

@@ -15,13 +15,13 @@
 
 use super::Lowerer;
 use super::complex::Value;
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::{Role, Stmt};
-use crate::datatype::{DataType, Register, Scalar};
-use crate::ir::build::{assign, binary, eq, lt, when};
-use crate::ir::{self, Expr, Status};
 use crate::notation;
 use std::ops::RangeInclusive;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ir::build::{assign, binary, eq, lt, when};
+use tamis_ir::ir::{self, Expr, Status};
 
 /// The integers that an expression may have as its value.
 type Range = RangeInclusive<i128>;

@@ -15,15 +15,15 @@
 use super::complex::{Vals, Value};
 use super::result::Plan;
 use super::{Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
-use crate::datatype::Register;
-use crate::ids::{IndexVar, TensorId, Var};
-use crate::ir::flow::{assigned, mentions, reads_first};
-use crate::ir::{self, Expr, Reduction, Stmt, Unit};
 use crate::notation::Access;
 use std::collections::BTreeMap;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::Register;
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::flow::{assigned, mentions, reads_first};
+use tamis_ir::ir::{self, Expr, Reduction, Stmt, Unit};
 
 impl Lowerer<'_> {
     /// Notes what runs a loop over an index variable, whose variable in code is `var`.
@@ -146,7 +146,7 @@ impl Lowerer<'_> {
         let value = self.reduced(Some(op), value);
         let mut stmts = vec![];
         let Value { re, im } = self.hold(value, &mut stmts);
-        let zero = Expr::Const(crate::datatype::Scalar::F64(0.0).convert(self.facts.register()));
+        let zero = Expr::Const(tamis_ir::datatype::Scalar::F64(0.0).convert(self.facts.register()));
         for store in vals.store(&position, Value { re, im }, zero.clone()) {
             let Stmt::Store { array, index, value } = store else { continue };
             if op != ReduceOp::Add || value != zero {

@@ -8,11 +8,11 @@
 
 use super::Lowerer;
 use super::forall::Loop;
-use crate::algebra::BinaryOp;
 use crate::format::LevelMap;
-use crate::ir::build::{binary, int, lt, mul, sub};
-use crate::ir::flow::count;
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ir::build::{binary, int, lt, mul, sub};
+use tamis_ir::ir::flow::count;
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// For a loop over the places in a block that may be cut short by the end of the tensor: the

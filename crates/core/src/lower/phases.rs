@@ -21,10 +21,10 @@ use super::result::{Assembler, Assembly, Plan, Rest};
 use super::rows::{Numbers, Phase, Phases};
 use super::scan::Sums;
 use super::{Lowerer, ir};
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, int, load, mul, store};
-use crate::ir::parallel::has_parallel;
-use crate::ir::{Expr, Stmt};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, int, load, mul, store};
+use tamis_ir::ir::parallel::has_parallel;
+use tamis_ir::ir::{Expr, Stmt};
 
 /// What a row counts, and where.
 pub(super) struct Count {
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
                 true => pos,
                 false => {
                     let name = format!("{}_ends", self.name_of(next));
-                    self.builder.common(&name, crate::datatype::DataType::I64)
+                    self.builder.common(&name, tamis_ir::datatype::DataType::I64)
                 }
             };
             counts.push(Count { next, ends, level, pos });

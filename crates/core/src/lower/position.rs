@@ -18,12 +18,12 @@
 use super::bind::Bound;
 use super::slice::Sliced;
 use super::{Lowerer, Reached, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::Relation;
-use crate::ids::{IndexVar, Var};
-use crate::ir::build::{add, assign, binary, int, lt, mul, sub};
-use crate::ir::{Expr, Stmt};
 use crate::notation::Access;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
+use tamis_ir::ir::{Expr, Stmt};
 
 /// A position variable, taken apart.
 struct Positions {

@@ -5,15 +5,15 @@
 //! diagonals `A(i,i)` and operands stored in another order than the loops are read.
 
 use super::{Code, Lowerer, Reached, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
-use crate::ids::{IndexVar, Mode, TensorId, Var};
-use crate::ir;
-use crate::ir::build::{add, all, assign, binary, eq, int, lt, when};
 use crate::level::Located;
 use crate::notation::{Access, Slicing};
 use std::collections::BTreeMap;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, Mode, TensorId, Var};
+use tamis_ir::ir;
+use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, when};
 
 impl Lowerer<'_> {
     /// The code of a statement after every operand has descended as far as the bound variables

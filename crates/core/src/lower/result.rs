@@ -4,15 +4,15 @@ use super::complex::{Vals, Value};
 use super::resolve::distinct;
 use super::workspace::Workspace;
 use super::{Code, Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Kind, Relation, Role, Stmt, Walk};
-use crate::datatype::{DataType, Register, Scalar};
 use crate::format::LevelMap;
-use crate::ids::{Array, IndexVar, Var};
-use crate::ir::build::{add, assign, binary, int, mul, store, when};
-use crate::ir::{self, Expr, Status};
 use crate::level::{Append, Insert};
 use crate::notation::{self, Access};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{Array, IndexVar, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, mul, store, when};
+use tamis_ir::ir::{self, Expr, Status};
 
 /// How the result of a kernel is stored.
 #[derive(Clone)]
@@ -213,7 +213,7 @@ impl Lowerer<'_> {
     }
 
     /// The index variable of each level of a tensor by its own modes.
-    pub(super) fn level_vars(&self, tensor: crate::ids::TensorId) -> Vec<IndexVar> {
+    pub(super) fn level_vars(&self, tensor: tamis_ir::ids::TensorId) -> Vec<IndexVar> {
         self.program.level_vars(tensor, &self.program.tensors[tensor].modes)
     }
 }

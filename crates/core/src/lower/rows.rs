@@ -11,12 +11,12 @@
 use super::assemble::Needed;
 use super::hashed::Slice;
 use super::phases::Count;
-use crate::algebra::BinaryOp;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, binary, int, load, mul, store, sub};
-use crate::ir::flow::{assigned, mentions};
-use crate::ir::{Expr, Status, Stmt};
 use std::collections::BTreeMap;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, load, mul, store, sub};
+use tamis_ir::ir::flow::{assigned, mentions};
+use tamis_ir::ir::{Expr, Status, Stmt};
 
 /// What is done with the same loops.
 #[derive(Clone, Copy, PartialEq, Eq)]

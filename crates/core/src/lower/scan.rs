@@ -9,11 +9,13 @@
 //! (Blelloch, Prefix sums and their applications, 1990, section 1.2: processors with several elements each.)
 
 use super::Lowerer;
-use crate::algebra::BinaryOp;
-use crate::datatype::DataType;
-use crate::ids::Array;
-use crate::ir::build::{add, assign, binary, div, for_loop, int, load, lt, mul, store, sub, when};
-use crate::ir::{Expr, Stmt, Unit};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::Array;
+use tamis_ir::ir::build::{
+    add, assign, binary, div, for_loop, int, load, lt, mul, store, sub, when,
+};
+use tamis_ir::ir::{Expr, Stmt, Unit};
 
 /// The elements of a tile.
 const TILE: i64 = 64;

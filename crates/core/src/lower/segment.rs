@@ -12,13 +12,13 @@
 use super::complex::Value;
 use super::forall::Iterator;
 use super::{Lowerer, Reached};
-use crate::algebra::ReduceOp;
-use crate::datatype::DataType;
-use crate::ids::Var;
-use crate::ir::build::{add, all, assign, eq, for_loop, int, lt};
-use crate::ir::{self, Expr, Stmt};
 use crate::level::{Bounds, Labelled};
 use crate::notation::Access;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, all, assign, eq, for_loop, int, lt};
+use tamis_ir::ir::{self, Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Finds the end of the segment at a position, whose coordinate in the level is known.

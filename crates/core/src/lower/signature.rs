@@ -4,10 +4,10 @@ use super::chunk::{Chunks, Whole};
 use super::flat::Known;
 use super::function::Builder;
 use super::host::Host;
-use crate::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
-use crate::ir::number::{Used, number};
-use crate::ir::{ArrayDecl, Function, Param, Role, Stmt};
 use crate::level::Part;
+use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
+use tamis_ir::ir::number::{Used, number};
+use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};
 
 /// A function and what its parameters stand for, one binding per parameter.
 #[derive(Clone, PartialEq, Debug)]

@@ -11,14 +11,14 @@
 
 use super::forall::Iterator;
 use super::{Lowerer, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::Walk;
-use crate::datatype::Scalar;
 use crate::format::LevelMap;
-use crate::ids::{Id, IndexVar, Var};
-use crate::ir::build::{add, all, assign, binary, div, eq, int, lt, mul, sub};
-use crate::ir::{Expr, Stmt};
 use crate::notation::{Access, Slice, Slicing, Within};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Id, IndexVar, Var};
+use tamis_ir::ir::build::{add, all, assign, binary, div, eq, int, lt, mul, sub};
+use tamis_ir::ir::{Expr, Stmt};
 
 /// A step beyond all dimensions that memory has room for, of which a multiple does not overflow.
 const FARTHEST: i64 = 1 << 60;

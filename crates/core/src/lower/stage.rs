@@ -13,13 +13,13 @@
 use super::complex::{Vals, Value};
 use super::result::{Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
-use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
-use crate::datatype::DataType;
 use crate::format::LevelMap;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, int, store};
-use crate::ir::{self, Expr, Role};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, int, store};
+use tamis_ir::ir::{self, Expr, Role};
 
 /// The arrays of the list.
 #[derive(Clone)]

@@ -17,12 +17,12 @@
 
 use super::Lowerer;
 use super::forall::{At, Iterator, Loop};
-use crate::algebra::BinaryOp;
 use crate::cin::simplify::written;
 use crate::cin::{Role, Stmt};
-use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, eq, int, lt, when};
-use crate::ir::{self, Expr};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
+use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// A loop over the coordinates that some operand has.

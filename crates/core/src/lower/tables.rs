@@ -13,11 +13,11 @@
 
 use super::{Lowerer, Scope};
 use crate::cin::Relation;
-use crate::datatype::DataType;
-use crate::ids::{Array, IndexVar, Var};
-use crate::ir::build::{add, assign, int, load, mul, store};
-use crate::ir::{Expr, Stmt, Unit};
 use std::collections::BTreeMap;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, IndexVar, Var};
+use tamis_ir::ir::build::{add, assign, int, load, mul, store};
+use tamis_ir::ir::{Expr, Stmt, Unit};
 
 /// The parents of the first positions of tiles.
 #[derive(Clone)]

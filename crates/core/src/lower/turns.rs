@@ -8,11 +8,11 @@
 
 use super::result::{Assembly, Plan};
 use super::{Lowerer, ir};
-use crate::algebra::BinaryOp;
-use crate::ids::Var;
-use crate::ir::build::{add, assign, binary, int, sub};
-use crate::ir::flow::{assigned, mentions, replace, uses};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, int, sub};
+use tamis_ir::ir::flow::{assigned, mentions, replace, uses};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Entries that every turn of a loop over threads appends have places of their own: the turn

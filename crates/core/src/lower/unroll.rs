@@ -6,10 +6,10 @@
 //! ```
 
 use super::Lowerer;
-use crate::algebra::BinaryOp;
-use crate::ids::{IndexVar, Var};
-use crate::ir::build::{add, assign, binary, int, sub};
-use crate::ir::{Expr, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, sub};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// A counted loop over a variable, unrolled if the schedule says so.

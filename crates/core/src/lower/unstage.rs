@@ -7,11 +7,13 @@
 use super::Lowerer;
 use super::result::Assembler;
 use super::stage::Stage;
-use crate::algebra::{BinaryOp, UnaryOp};
-use crate::ids::Var;
-use crate::ir::build::{add, all, assign, binary, eq, for_loop, int, load, lt, store, sub, when};
-use crate::ir::{self, Expr, Status};
 use crate::level::{Part, Query};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{
+    add, all, assign, binary, eq, for_loop, int, load, lt, store, sub, when,
+};
+use tamis_ir::ir::{self, Expr, Status};
 
 impl Lowerer<'_> {
     /// Gives the levels that have a width theirs.

@@ -5,13 +5,13 @@
 
 use super::complex::{Vals, Value};
 use super::{Lowerer, Scope};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::{Role, Stmt};
-use crate::datatype::Register;
-use crate::ids::UserOp;
-use crate::ir::build::{binary, int};
-use crate::ir::{self, Expr};
 use crate::notation;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Register;
+use tamis_ir::ids::UserOp;
+use tamis_ir::ir::build::{binary, int};
+use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// Loads operands of order 0 once, before everything else.

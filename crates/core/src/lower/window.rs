@@ -16,15 +16,15 @@ use super::bind::Tile;
 use super::forall::Loop;
 use super::resolve::given;
 use super::{Lowerer, Scope};
-use crate::algebra::BinaryOp;
 use crate::cin::simplify::written;
 use crate::cin::{Relation, Stmt, Walk};
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId};
-use crate::ir::Expr;
-use crate::ir::build::{add, binary, int, mul};
 use crate::level::LevelKind;
 use crate::notation::Access;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{add, binary, int, mul};
 
 /// The coordinates of a variable that a loop over another visits.
 #[derive(Clone)]
@@ -135,7 +135,7 @@ impl Lowerer<'_> {
         var: IndexVar,
         first: &Expr,
         scope: &Scope,
-    ) -> Vec<crate::ir::Stmt> {
+    ) -> Vec<tamis_ir::ir::Stmt> {
         let (mut at, mut value) = (var, first.clone());
         loop {
             if let Some(Relation::Position { .. }) = self.program.derived.relation(at) {

@@ -18,13 +18,13 @@ use super::complex::{Vals, Value};
 use super::hashed::Slice;
 use super::result::{Assembler, Assembly, Plan, Rest};
 use super::{Code, Lowerer, Scope};
-use crate::algebra::ReduceOp;
 use crate::cin::Stmt;
-use crate::datatype::DataType;
-use crate::ids::{Array, Var};
-use crate::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
-use crate::ir::{self, Expr};
 use crate::level::Count;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
+use tamis_ir::ir::{self, Expr};
 
 /// The coordinates of one level that have come, and what is known at each.
 #[derive(Clone)]
@@ -246,7 +246,7 @@ impl Lowerer<'_> {
         let level = arrays.levels[last].clone();
         let count = self.count_of(last);
         let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
-        let parents = sizes.fold(int(1), crate::ir::build::mul);
+        let parents = sizes.fold(int(1), tamis_ir::ir::build::mul);
         self.pass = Pass::Look;
         let look = self.resolved(body, scope.clone());
         self.pass = Pass::Fill;

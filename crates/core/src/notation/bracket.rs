@@ -8,7 +8,7 @@
 use super::lex::Kind;
 use super::slice::Slice;
 use super::syntax::Parser;
-use crate::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The most members of a set; code is as large as the set.
 const MAX_MEMBERS: usize = 1000;

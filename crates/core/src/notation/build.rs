@@ -1,7 +1,7 @@
 //! Index notation in Rust: expressions of overloaded operators that become a [`Program`].
 //!
 //! ```
-//! use tamis_core::notation::build;
+//! use crate::notation::build;
 //!
 //! let program = build(|b| {
 //!     let [i, j] = b.vars(["i", "j"]);
@@ -9,7 +9,7 @@
 //!     b.assign(y[i], 2.0 * a[[i, j]] * x[j]);
 //! })?;
 //! assert_eq!(program.to_string(), "y(i) = 2.0 * A(i,j) * x(j)");
-//! # Ok::<(), tamis_core::diagnostic::Diagnostic>(())
+//! # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
 //! ```
 //!
 //! Everything that can be read can be built: [`Term`] has the functions and reductions,
@@ -25,12 +25,12 @@ use super::lex::is_name;
 use super::syntax::MAX_DEPTH;
 use super::{Expr, Operator, OperatorProperties, Program, Statement, VarDecl};
 use super::{check, parse_with};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::Scalar;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{IndexVar, UserOp};
 use std::cell::{OnceCell, RefCell};
 use std::ops::{Add, Div, Index, Mul, Neg, Not, Sub};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IndexVar, UserOp};
 
 /// How many nodes an expression may have: a term that is used twice is written twice.
 const MAX_SIZE: usize = 100_000;
@@ -428,11 +428,11 @@ impl Operator {
     /// An operator of one operand.
     ///
     /// ```
-    /// use tamis_core::notation::{Operator, OperatorProperties, parse_with};
+    /// use crate::notation::{Operator, OperatorProperties, parse_with};
     /// let double = Operator::unary("double", OperatorProperties::default(), |x| x + x)?;
     /// let program = parse_with("y(i) = double(x(i))", &[double])?;
     /// assert_eq!(program.to_string(), "y(i) = double(x(i))");
-    /// # Ok::<(), tamis_core::diagnostic::Diagnostic>(())
+    /// # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
     /// ```
     pub fn unary(
         name: &str,

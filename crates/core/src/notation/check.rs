@@ -7,12 +7,12 @@
 use super::lex::is_name;
 use super::words::builtin;
 use super::{Commutativity, Expr, Operator, Program, Statement};
-use crate::algebra::{BinaryOp, ReduceOp};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::format::MAX_ORDER;
-use crate::ids::{Id, IndexVar};
 use std::collections::BTreeSet;
 use std::ops::Range;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IndexVar};
 
 /// The left side names each variable once.
 pub(super) fn result_variables(

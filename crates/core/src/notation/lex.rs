@@ -3,8 +3,8 @@
 //! A newline separates statements like `;`, unless a parenthesis is open or the line goes on:
 //! it ends in an operator, or the next one starts with one.
 
-use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// A token and where it stands.
 #[derive(Clone, PartialEq, Debug)]

@@ -24,11 +24,11 @@ pub use print::Shown;
 pub use reductions::make_explicit;
 pub use slice::{Slice, Slicing};
 
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::Scalar;
-use crate::ids::{Id, IdVec, IndexVar, Mode, TensorId, UserOp};
 use std::collections::BTreeMap;
 use std::ops::Range;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Id, IdVec, IndexVar, Mode, TensorId, UserOp};
 
 /// Statements in order, and the names they use.
 #[derive(Clone, Debug, Default)]

@@ -9,17 +9,17 @@ use super::slice::{Slice, Slicing};
 use super::syntax::{Node, Raw, RawStatement, statements};
 use super::words::{self, Word, is_variadic};
 use super::{Access, Expr, Operator, Program, Statement, TensorDecl, VarDecl};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::Scalar;
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::{Id, IndexVar, Mode, TensorId, UserOp};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, UserOp};
 
 /// Reads statements, separated by `;` or newlines.
 ///
 /// ```
-/// let program = tamis_core::notation::parse("y(i) = A(i,j) * x(j)").unwrap();
+/// let program = crate::notation::parse("y(i) = A(i,j) * x(j)").unwrap();
 /// assert_eq!(program.tensors.len(), 3);
 /// assert_eq!(program.to_string(), "y(i) = A(i,j) * x(j)");
 /// ```

@@ -3,10 +3,10 @@
 
 use super::words::is_variadic;
 use super::{Access, Expr, Program, Statement};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::Scalar;
-use crate::ids::IndexVar;
 use std::fmt::{self, Display};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::IndexVar;
 
 /// Statements separated by `; `.
 impl Display for Program {
@@ -29,7 +29,7 @@ impl Program {
     /// A statement, access or expression of the program, to print.
     ///
     /// ```
-    /// let program = tamis_core::notation::parse("a = b(i) * (c(i) + 1)").unwrap();
+    /// let program = crate::notation::parse("a = b(i) * (c(i) + 1)").unwrap();
     /// let value = &program.statements[0].value;
     /// assert_eq!(program.show(value).to_string(), "b(i) * (c(i) + 1)");
     /// ```

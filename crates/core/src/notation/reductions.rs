@@ -12,10 +12,10 @@
 //! ```
 
 use super::{Expr, Program, Statement};
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::IndexVar;
 use std::ops::Range;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::IndexVar;
 
 /// Writes the implicit sums of a program out; a variable that occurs only inside a function's
 /// argument, a comparison or a divisor has none and is refused.
@@ -233,8 +233,8 @@ fn binds(expr: &Expr, var: IndexVar) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::diagnostic::Code;
     use crate::notation::{make_explicit, parse};
+    use tamis_ir::diagnostic::Code;
 
     fn check(text: &str, expect: &str) {
         let explicit = make_explicit(&parse(text).unwrap()).unwrap_or_else(|e| panic!("{e}"));

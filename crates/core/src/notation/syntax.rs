@@ -13,10 +13,10 @@
 
 use super::lex::{Kind, Token, lex};
 use super::slice::Slice;
-use crate::algebra::BinaryOp;
-use crate::datatype::Scalar;
-use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// How deep an expression may be nested, and how many operands a chain may have: everything that
 /// walks an expression recurses, and must not exhaust the stack.

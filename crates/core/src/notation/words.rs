@@ -1,8 +1,8 @@
 //! What the names of functions and reductions mean.
 
 use super::Operator;
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::ids::{IdVec, UserOp};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::ids::{IdVec, UserOp};
 
 /// What a name means when it is applied to arguments.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -10,12 +10,12 @@
 //! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
 //! nothing to sum, an infinite factor is not asked either, whatever the order of the loops.
 
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Program, Role, Stmt};
-use crate::datatype::DataType;
-use crate::ids::{IndexVar, TensorId};
-use crate::ir::Unit;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::ir::Unit;
 
 /// The program with a register for every reduction whose loops are innermost.
 pub(super) fn accumulate(mut program: Program) -> Program {

@@ -9,9 +9,9 @@
 use super::nest::replaced;
 use super::scheduler::Scheduler;
 use crate::cin::{Bound, Program, Relation, Role, Stmt, Tensor};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::IndexVar;
 
 pub(super) fn bound(
     s: &mut Scheduler<'_>,

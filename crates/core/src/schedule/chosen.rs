@@ -12,8 +12,8 @@ use super::Schedule;
 use super::command::Command;
 use super::scheduler::computing;
 use crate::cin::{Kernel, Program, Relation, Stmt, print};
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// Commands for the last computing kernel of a program to which no schedule was applied; the same without
 /// those for what legalisation computes beforehand with a schedule too; and none. Which of them give

@@ -22,10 +22,10 @@ use super::parse::parse;
 use super::scheduler::Scheduler;
 use super::sums;
 use crate::cin::{Kernel, Program, Role, Stmt};
-use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
 use crate::legalise::Request;
 use crate::notation::Access;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
 
 /// Rows of a block, and threads that have columns of a row.
 const COLUMNS: [u64; 2] = [8, 32];

@@ -7,11 +7,11 @@
 //! A part of a chain of an associative and commutative operator counts as a part of the value.
 
 use super::scheduler::Scheduler;
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::cin::simplify::Facts;
-use crate::diagnostic::{Code, Diagnostic, Place};
-use crate::ids::{IdVec, IndexVar, TensorId};
 use crate::notation::{self, Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::diagnostic::{Code, Diagnostic, Place};
+use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
 /// What stands for a part that was taken out.
 pub(super) const HOLE: Expr = Expr::Param(0);

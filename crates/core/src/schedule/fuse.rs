@@ -10,9 +10,9 @@
 use super::nest::{at_loops, replaced};
 use super::scheduler::Scheduler;
 use crate::cin::{Relation, Stmt, Tensor};
-use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
 use crate::notation::Access;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
 
 pub(super) fn fuse(
     s: &mut Scheduler<'_>,

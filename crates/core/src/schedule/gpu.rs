@@ -14,11 +14,11 @@ use super::nest::{around, assignments, assignments_within};
 use super::scheduler::Scheduler;
 use crate::cin::tiles::{NoTiles, tiles};
 use crate::cin::{Kernel, Program, Races, Relation, Stmt, Unit};
-use crate::diagnostic::Diagnostic;
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
-use crate::ir;
 use crate::notation::Access;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
+use tamis_ir::ir;
 
 /// The most threads of a block.
 pub const MOST_THREADS: u64 = 1024;

@@ -18,9 +18,9 @@ use super::scheduler::Scheduler;
 use super::way::{Side, Way};
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
-use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
 use crate::notation::Expr;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
 
 const TIMES: usize = 0;
 const OPERAND: usize = 1;

@@ -10,7 +10,7 @@
 
 use super::scheduler::Scheduler;
 use crate::cin::Merge;
-use crate::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 pub(super) fn mergeby(s: &mut Scheduler<'_>, name: &str, merge: Merge) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;

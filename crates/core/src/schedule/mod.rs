@@ -48,21 +48,21 @@ pub use scheduler::computing;
 pub use workspace::Kind;
 
 use crate::cin::{Bound, Merge, Program, Races, Unit};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::TensorId;
 use crate::legalise::Request;
 use scheduler::Scheduler;
 use std::fmt::{self, Display};
 use std::ops::Range;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::TensorId;
 
 /// Commands in order.
 ///
 /// ```
-/// use tamis_core::schedule::Schedule;
+/// use crate::schedule::Schedule;
 /// let mut schedule = Schedule::default();
 /// schedule.reorder(&["j", "i"])?;
-/// assert_eq!(schedule, tamis_core::schedule::parse("reorder(j, i)")?);
-/// # Ok::<(), tamis_core::diagnostic::Diagnostic>(())
+/// assert_eq!(schedule, crate::schedule::parse("reorder(j, i)")?);
+/// # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
 /// ```
 #[derive(Clone, Default, Debug)]
 pub struct Schedule {

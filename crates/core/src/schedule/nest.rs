@@ -1,8 +1,8 @@
 //! Rewriting at loops of a statement.
 
 use crate::cin::Stmt;
-use crate::ids::IndexVar;
 use crate::notation::Access;
+use tamis_ir::ids::IndexVar;
 
 /// The statement with `f` applied to each outermost loop over one of the variables.
 pub(super) fn at_loops(s: Stmt, vars: &[IndexVar], f: &mut dyn FnMut(Stmt) -> Stmt) -> Stmt {

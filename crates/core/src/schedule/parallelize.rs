@@ -14,9 +14,9 @@ use super::nest::around;
 use super::scheduler::Scheduler;
 use super::{Command, Schedule};
 use crate::cin::{Races, Unit};
-use crate::diagnostic::{Code, Diagnostic};
-use crate::ids::IndexVar;
 use crate::notation::Access;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::IndexVar;
 
 pub(super) fn parallelize(
     s: &mut Scheduler<'_>,

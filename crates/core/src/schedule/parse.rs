@@ -10,8 +10,8 @@ use super::command::{Command, USAGES, bound_name};
 use super::workspace::Kind;
 use super::{Placed, Schedule};
 use crate::cin::{Bound, Merge, Races, Unit};
-use crate::diagnostic::{Code, Diagnostic};
 use std::ops::Range;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// How many commands a schedule may have.
 const MAX_COMMANDS: usize = 100;
@@ -19,7 +19,7 @@ const MAX_COMMANDS: usize = 100;
 /// Reads commands separated by `;` or newlines.
 ///
 /// ```
-/// let schedule = tamis_core::schedule::parse("reorder(j,i)").unwrap();
+/// let schedule = crate::schedule::parse("reorder(j,i)").unwrap();
 /// assert_eq!(schedule.to_string(), "reorder(j, i)");
 /// ```
 pub fn parse(text: &str) -> Result<Schedule, Diagnostic> {

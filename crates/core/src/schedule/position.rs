@@ -14,9 +14,9 @@ use super::nest::{around, at_loops, replaced};
 use super::scheduler::Scheduler;
 use crate::cin::simplify::Facts;
 use crate::cin::{Relation, Stmt, Walk};
-use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
 use crate::notation::Access;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
 
 pub(super) fn pos(
     s: &mut Scheduler<'_>,

@@ -17,14 +17,14 @@ use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take}
 use super::scheduler::Scheduler;
 use super::way::{Element, Side, Way};
 use super::workspace::{self, Kind};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::simplify::Facts;
 use crate::cin::{Relation, Role, Stmt, print};
-use crate::datatype::Scalar;
-use crate::diagnostic::Diagnostic;
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId};
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The places of the arguments.
 const VALUE: usize = 0;

@@ -16,7 +16,7 @@ use super::nest::{assignments, at_loops};
 use super::scheduler::Scheduler;
 use crate::cin::{Kernel, Program, Stmt};
 use crate::format::LevelMap;
-use crate::ids::IndexVar;
+use tamis_ir::ids::IndexVar;
 
 /// A coordinate that follows from loops, and those of the loops that it takes the place of.
 struct Recovery {

@@ -10,8 +10,8 @@
 use super::nest::at_loops;
 use super::scheduler::Scheduler;
 use crate::cin::Stmt;
-use crate::diagnostic::Diagnostic;
-use crate::ids::IndexVar;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::IndexVar;
 
 pub(super) fn reorder(s: &mut Scheduler<'_>, names: &[String]) -> Result<(), Diagnostic> {
     let mut vars = vec![];

@@ -14,13 +14,13 @@ use super::split::split;
 use super::unroll::unroll;
 use super::{Placed, Refusal, Schedule, gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Role, Stmt};
-use crate::diagnostic::{Code, Diagnostic};
 use crate::format::LevelMap;
-use crate::ids::{IndexVar, TensorId};
 use crate::legalise::{searched, unreadable};
 use crate::notation::{Access, Expr};
 use crate::schedule::Command;
 use std::collections::BTreeMap;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How many commands in a row may make a loop from another.
 const MAX_DEPTH: usize = 32;

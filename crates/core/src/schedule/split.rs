@@ -8,7 +8,7 @@
 use super::nest::replaced;
 use super::scheduler::Scheduler;
 use crate::cin::Stmt;
-use crate::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 pub(super) fn split(
     s: &mut Scheduler<'_>,

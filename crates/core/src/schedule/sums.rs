@@ -11,7 +11,7 @@ use super::nest::assignments;
 use super::{Refusal, Schedule};
 use crate::cin::tiles::tiles;
 use crate::cin::{Kernel, Program, Role, Stmt};
-use crate::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Refuses schedules whose loops leave incomplete sums in a result that cannot hold them.
 pub(super) fn check(program: &Program, schedule: &Schedule) -> Result<(), Refusal> {

@@ -8,7 +8,7 @@
 
 use super::scheduler::Scheduler;
 use crate::cin::Stmt;
-use crate::diagnostic::Diagnostic;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// More copies make code slower.
 const MOST: u64 = 64;

@@ -4,8 +4,8 @@
 use super::scheduler::Scheduler;
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
-use crate::ids::IndexVar;
 use crate::notation::{Access, Expr};
+use tamis_ir::ids::IndexVar;
 
 /// A loop, or a temporary that is computed before what is inside.
 #[derive(Clone)]

@@ -10,15 +10,15 @@
 //! element is written far more often than not, and listed else.
 
 use super::scheduler::Scheduler;
-use crate::algebra::ReduceOp;
 use crate::cin::Role;
 use crate::cin::simplify::Facts;
-use crate::datatype::Scalar;
-use crate::diagnostic::Diagnostic;
 use crate::format::{Format, LevelSpec, Storage};
-use crate::ids::{IndexVar, TensorId};
 use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The place of the kind among the arguments.
 const KIND: usize = 4;

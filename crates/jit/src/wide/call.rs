@@ -5,10 +5,10 @@ use super::{Unit, Wide};
 use crate::stmt::Translator;
 use crate::vector::Lanes;
 use cranelift_codegen::ir::{InstBuilder, StackSlot, StackSlotData, StackSlotKind, Value, types};
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::{Id, Var};
-use tamis_core::ir::Stmt;
-use tamis_core::ir::flow::assigned;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Id, Var};
+use tamis_ir::ir::Stmt;
+use tamis_ir::ir::flow::assigned;
 
 impl Wide {
     /// The address of a unit's code.

@@ -8,9 +8,9 @@ use super::inst::{Condition, FloatCondition, FloatOrder, Grown, Inst, Mem, Value
 use super::lower::EXIT;
 use super::registers::{Home, Homes, WHOLE};
 use crate::support;
-use tamis_core::datatype::{DataType, Register};
-use tamis_core::ids::Id;
-use tamis_core::ir::{Status, Type};
+use tamis_ir::datatype::{DataType, Register};
+use tamis_ir::ids::Id;
+use tamis_ir::ir::{Status, Type};
 
 /// Registers for operands that are in memory.
 pub(super) const SPARE: [u8; 2] = [0, 2];

@@ -2,10 +2,10 @@
 
 use super::inst::{Float, FloatOp, Inst, Mem, Value, Whole, WholeOp};
 use super::lower::{Lowering, What};
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::Array;
-use tamis_core::ir::{Expr, Type};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::Array;
+use tamis_ir::ir::{Expr, Type};
 
 /// The most bytes of a register.
 const REGISTER: u16 = 64;

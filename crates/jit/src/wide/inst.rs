@@ -11,9 +11,9 @@
 //! ```
 
 use std::fmt;
-use tamis_core::datatype::DataType;
-use tamis_core::ids::Array;
-use tamis_core::ir::Status;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::Array;
+use tamis_ir::ir::Status;
 
 /// What an instruction reads or writes: an integer, an address, a float or a vector.
 #[derive(Clone, Copy, PartialEq, Eq)]

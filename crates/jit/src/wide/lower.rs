@@ -12,9 +12,9 @@
 //! ```
 
 use super::inst::{Inst, Label, Value};
-use tamis_core::ids::{Array, Id, Var};
-use tamis_core::ir::flow::assigned;
-use tamis_core::ir::{Expr, Function, Role, Stmt, Type};
+use tamis_ir::ids::{Array, Id, Var};
+use tamis_ir::ir::flow::assigned;
+use tamis_ir::ir::{Expr, Function, Role, Stmt, Type};
 
 /// A block on its way to instructions.
 pub(super) struct Lowering<'f> {

@@ -29,9 +29,9 @@ mod whole;
 use crate::code::Code;
 use lower::Name;
 use select::Units;
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::{Array, Var};
-use tamis_core::ir::{Function, Stmt};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::{Function, Stmt};
 use tamis_runtime::processor::Level;
 
 /// What of a function has code of our own.

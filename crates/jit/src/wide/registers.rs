@@ -10,7 +10,7 @@
 //! and vectors must find one.
 
 use super::inst::{Inst, Use, Value};
-use tamis_core::ir::Type;
+use tamis_ir::ir::Type;
 
 /// Registers for integers, those first that a function need not keep. `rax` and `rdx` are for
 /// operands that are in memory, `rdi` is the frame's address and `rsp` the stack's.

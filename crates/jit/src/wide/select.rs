@@ -8,8 +8,8 @@ use super::inst::{Inst, Value, without_dead};
 use super::lower::{Lowering, grown, name};
 use super::registers::{Homes, homes};
 use crate::stmt::slots;
-use tamis_core::ids::{Id, Var};
-use tamis_core::ir::{Expr, Function, Stmt};
+use tamis_ir::ids::{Id, Var};
+use tamis_ir::ir::{Expr, Function, Stmt};
 
 /// The code of a unit begins at a multiple of so many bytes.
 const ALIGNED: usize = 64;

@@ -2,12 +2,12 @@
 
 use super::inst::{Condition, Grown, Inst, Mem, Value, Whole, WholeOp};
 use super::lower::Lowering;
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::ids::{Array, Var};
-use tamis_core::ir::build::{binary, int, sub};
-use tamis_core::ir::flow::assigns;
-use tamis_core::ir::{Expr, Stmt, Type};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{binary, int, sub};
+use tamis_ir::ir::flow::assigns;
+use tamis_ir::ir::{Expr, Stmt, Type};
 
 impl Lowering<'_> {
     /// Adds the code of a statement; `None` if there is none.

@@ -4,8 +4,8 @@ use super::emit::{Emitter, SPARE as SPARE_WHOLE};
 use super::encode::{Address, Arithmetic, Operand, Vector};
 use super::float::bytes;
 use super::inst::{Float, FloatOp, Inst, Value};
-use tamis_core::datatype::Register;
-use tamis_core::ir::Type;
+use tamis_ir::datatype::Register;
+use tamis_ir::ir::Type;
 
 /// The register that no value has.
 const SPARE: u8 = 31;

@@ -2,11 +2,11 @@
 
 use super::inst::{Condition, FloatCondition, FloatOrder, Inst, Label, Mem, Value, Whole, WholeOp};
 use super::lower::{Lowering, What};
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{Register, Scalar};
-use tamis_core::ids::{Array, Var};
-use tamis_core::ir::build::{add, int};
-use tamis_core::ir::{Expr, Type};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{Register, Scalar};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, int};
+use tamis_ir::ir::{Expr, Type};
 
 impl Lowering<'_> {
     /// The value of an integer or truth value.

@@ -1,10 +1,10 @@
 //! Builds functions and runs them both as machine code and by the interpreter.
 
 use std::sync::{Mutex, PoisonError};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::{Array, IdVec, Var};
-use tamis_core::interpret::{self, Argument, Buffer};
-use tamis_core::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{Array, IdVec, Var};
+use tamis_ir::interpret::{self, Argument, Buffer};
+use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
 use tamis_runtime::kernel::Executable;
 use tamis_runtime::processor::{self, Level};
 
@@ -132,7 +132,7 @@ pub fn check(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buff
         Param::Scalar(_) => None,
     });
     for (array, got) in params.zip(&arrays) {
-        let want = &outcome.arrays[tamis_core::ids::Id::index(array)];
+        let want = &outcome.arrays[tamis_ir::ids::Id::index(array)];
         if function.arrays[array].role != Role::Result {
             for (k, (got, want)) in values(got).into_iter().zip(values(want)).enumerate() {
                 let name = &function.arrays[array].name;

@@ -1,12 +1,12 @@
 //! Two kernels built by hand: SpMV, and SpMM with a register tile.
 
 use crate::harness::Maker;
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::Array;
-use tamis_core::interpret::{Argument, Buffer};
-use tamis_core::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
-use tamis_core::ir::{Expr, Function, Role, Stmt};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::Array;
+use tamis_ir::interpret::{Argument, Buffer};
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
+use tamis_ir::ir::{Expr, Function, Role, Stmt};
 
 /// A matrix in CSR with 32-bit positions and coordinates.
 pub struct Csr {

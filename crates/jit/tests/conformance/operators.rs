@@ -1,11 +1,11 @@
 //! Every operator on every register type, one lane and several, on the edges of its domain.
 
 use crate::harness::{Maker, check};
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{Register, Scalar};
-use tamis_core::interpret::{Argument, Buffer};
-use tamis_core::ir::build::{add, binary, int, store};
-use tamis_core::ir::{Expr, Role, Stmt};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{Register, Scalar};
+use tamis_ir::interpret::{Argument, Buffer};
+use tamis_ir::ir::build::{add, binary, int, store};
+use tamis_ir::ir::{Expr, Role, Stmt};
 
 const LANES: [u16; 5] = [1, 2, 4, 8, 16];
 

@@ -2,14 +2,14 @@
 
 use crate::harness::{Maker, check, machine};
 use crate::operators::to;
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::{Array, Var};
-use tamis_core::interpret::{Argument, Buffer};
-use tamis_core::ir::build::{
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::interpret::{Argument, Buffer};
+use tamis_ir::ir::build::{
     add, all, assign, binary, eq, for_loop, int, load, lt, mul, store, when,
 };
-use tamis_core::ir::{Expr, Function, Role, Status, Stmt};
+use tamis_ir::ir::{Expr, Function, Role, Status, Stmt};
 
 fn var(v: Var) -> Expr {
     Expr::Var(v)

@@ -2,11 +2,11 @@
 //! interpreter, and against vectors of 128 bits.
 
 use crate::harness::check;
-use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::interpret::{Argument, Buffer};
-use tamis_core::ir::Function;
-use tamis_core::ir::parse::parse;
-use tamis_core::ir::verify::verify;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::interpret::{Argument, Buffer};
+use tamis_ir::ir::Function;
+use tamis_ir::ir::parse::parse;
+use tamis_ir::ir::verify::verify;
 
 const HEAD: &str = "fn f(n: i64, m: i64, x: f64, pos: in [i32], A: in [f64], F: in [f32], \
                     y: shared streamed [f64], z: shared streamed [f32], c: shared [i64], r: result [f64]) {\n  \

@@ -18,10 +18,10 @@ use crate::memory::{Buffer, Building};
 use crate::tensor::LevelData;
 use rayon::prelude::*;
 use std::ops::Range;
-use tamis_core::datatype::IndexWidth;
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
-use tamis_core::ids::Id;
+use tamis_ir::datatype::IndexWidth;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::Id;
 
 /// Entries of a chunk.
 const CHUNK: usize = 1 << 16;

@@ -8,10 +8,10 @@ use crate::pack::Duplicates;
 use crate::pack::values::Stored;
 use crate::radix::{is_sorted, sorted_order};
 use crate::tensor::LevelData;
-use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, LevelMap};
-use tamis_core::half::{Bf16, F16};
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::half::{Bf16, F16};
 
 /// Whether a format is one list of the coordinates of all modes, as they are.
 pub fn is_list(format: &Format) -> bool {

@@ -27,11 +27,11 @@ use build::build;
 use entries::{Listed, Packed};
 pub use listed::is_list;
 use rayon::prelude::*;
-use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::Storage;
-use tamis_core::half::{Bf16, F16};
-use tamis_core::ids::Id;
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::half::{Bf16, F16};
+use tamis_ir::ids::Id;
 use values::{Numbers, Stored};
 
 /// What to do with entries of the same coordinate.

@@ -4,10 +4,10 @@ use super::{Duplicates, pack};
 use crate::coordinates::{Coordinates, Values};
 use crate::tensor::Tensor;
 use std::collections::BTreeMap;
-use tamis_core::datatype::{DataType, IndexWidth, Scalar};
 use tamis_core::format::{Format, LevelSpec, Storage, parse};
-use tamis_core::ids::{Id, Mode};
 use tamis_core::level::{COMPRESSED, DENSE};
+use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
+use tamis_ir::ids::{Id, Mode};
 
 /// Pseudo-random numbers: a linear congruential generator, of which the high bits are used.
 struct Random(u64);

@@ -4,9 +4,9 @@ use crate::coordinates::Values;
 use crate::memory::{Element, Truth};
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::half::{Bf16, F16};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::half::{Bf16, F16};
 
 /// Values of a list, read as the bits of the register type in which a data type is summed; those
 /// of truth values are 0 and 1.

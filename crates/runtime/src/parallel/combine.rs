@@ -5,9 +5,9 @@ use crate::kernel::{Call, Frame};
 use crate::memory::{Element, for_element};
 use crate::tensor::Tensor;
 use std::sync::Mutex;
-use tamis_core::algebra::{ReduceOp, eval};
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::algebra::{ReduceOp, eval};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The combined result of the parts so far.
 pub(super) struct Combination<'c> {

@@ -16,12 +16,12 @@ use crate::memory::{self, Buffer};
 use crate::tensor::{LevelData, Tensor, views};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, RwLock};
-use tamis_core::datatype::DataType;
-use tamis_core::diagnostic::Diagnostic;
-use tamis_core::ids::Id;
-use tamis_core::ir::Status;
 use tamis_core::level::{self, Header};
 use tamis_core::lower::Binding;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Id;
+use tamis_ir::ir::Status;
 
 /// More bytes of an array are not reserved before they come.
 const MOST_EXPECTED: usize = 1 << 30;

@@ -10,9 +10,9 @@ use crate::kernel::Call;
 use crate::tensor::{Tensor, views};
 use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
-use tamis_core::ids::{Id, TensorId};
 use tamis_core::level::{DENSE, Header, LevelView};
 use tamis_core::lower::{Chunks, Cut, Join};
+use tamis_ir::ids::{Id, TensorId};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
 const MOST_PARTS: u64 = 256;
@@ -305,8 +305,8 @@ impl<'t> Lead<'t> {
 mod tests {
     use super::longest_row;
     use crate::{Coordinates, Duplicates, Values, pack};
-    use tamis_core::datatype::DataType;
     use tamis_core::format;
+    use tamis_ir::datatype::DataType;
 
     /// Tensors have the longest rows of the lists that they were packed from.
     #[test]

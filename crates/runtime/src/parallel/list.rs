@@ -8,9 +8,9 @@ use crate::pack::Duplicates;
 use crate::radix::sorted_order;
 use crate::tensor::Tensor;
 use std::sync::{Mutex, PoisonError};
-use tamis_core::algebra::ReduceOp;
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The lists of parts, in order, those that are not written yet empty.
 #[derive(Default)]

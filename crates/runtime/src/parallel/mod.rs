@@ -26,10 +26,10 @@ use list::Parts;
 use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::{Code, Diagnostic};
-use tamis_core::ir::Status;
 use tamis_core::lower::{Chunks, Join};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ir::Status;
 
 /// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
 /// run one after the other.

@@ -15,10 +15,10 @@ use crate::memory::{self, Buffer, for_element};
 use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Mutex;
-use tamis_core::algebra::ReduceOp;
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::lower::Chunks;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
 
 /// The result, and what parts need to write their rows.
 pub(super) struct Rows<'c> {

@@ -5,11 +5,11 @@ use crate::budget;
 use crate::coordinates::{Coordinates, Values};
 use crate::memory::Buffer;
 use crate::pack::is_list;
-use tamis_core::datatype::Scalar;
-use tamis_core::diagnostic::Diagnostic;
 use tamis_core::format::{Format, Walk};
-use tamis_core::ids::Id;
 use tamis_core::level::LevelView;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::Id;
 
 /// The way out where a list of entries is too large.
 const SMALLER_LIST: &str = "work on a smaller part, or on the arrays of the tensor";

@@ -2,10 +2,10 @@
 
 use super::{LevelData, Tensor};
 use crate::memory::{Buffer, Truth};
-use tamis_core::datatype::DataType;
-use tamis_core::diagnostic::Code;
 use tamis_core::format::parse;
 use tamis_core::level::Part;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::Code;
 
 /// An array of a level, counted from 1, by its elements.
 type Array<'a> = (usize, Part, &'a [i64]);

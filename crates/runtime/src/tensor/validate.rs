@@ -4,11 +4,11 @@ use super::{LevelData, Tensor, views};
 use crate::extent::{check_dims, too_large};
 use crate::memory::{Buffer, Element, Truth};
 use crate::quick;
-use tamis_core::datatype::{DataType, IndexWidth};
-use tamis_core::diagnostic::{Code, Diagnostic};
 use tamis_core::format::{LevelMap, Walk};
-use tamis_core::ids::Id;
 use tamis_core::level::Part;
+use tamis_ir::datatype::{DataType, IndexWidth};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::Id;
 
 impl Tensor {
     /// Checks every promise of the format.

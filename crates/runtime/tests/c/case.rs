@@ -1,11 +1,11 @@
 //! A function with arguments, run by the interpreter and as C.
 
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Scalar};
-use tamis_core::ids::{Array, Id, IdVec, Var};
-use tamis_core::interpret::{self, Argument, Buffer};
-use tamis_core::ir::build::{for_loop, int};
-use tamis_core::ir::{ArrayDecl, Expr, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::{Array, Id, IdVec, Var};
+use tamis_ir::interpret::{self, Argument, Buffer};
+use tamis_ir::ir::build::{for_loop, int};
+use tamis_ir::ir::{ArrayDecl, Expr, Function, Param, Role, Status, Stmt, Type, VarDecl};
 use tamis_runtime::cc::CFunction;
 use tamis_runtime::kernel::Executable;
 

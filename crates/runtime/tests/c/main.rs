@@ -12,7 +12,7 @@ mod values;
 use case::Case;
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
-use tamis_core::backend::c;
+use tamis_ir::backend::c;
 use tamis_runtime::cc;
 use tamis_runtime::processor::{self, Level};
 use tamis_runtime::temporary::Temporary;

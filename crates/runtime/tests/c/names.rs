@@ -1,11 +1,11 @@
 //! Names that mean something in C, its headers, or the text itself.
 
 use crate::case::Case;
-use tamis_core::datatype::DataType;
-use tamis_core::interpret::Buffer;
-use tamis_core::ir::Expr;
-use tamis_core::ir::build::{add, assign, for_loop, int, load, store};
-use tamis_core::ir::{Stmt, build};
+use tamis_ir::datatype::DataType;
+use tamis_ir::interpret::Buffer;
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{add, assign, for_loop, int, load, store};
+use tamis_ir::ir::{Stmt, build};
 
 const NAMES: &str = "auto bool break case char const constexpr continue default do double else \
 enum extern false float for goto if inline int int64_t int32_t uint8_t uint64_t size_t ptrdiff_t \
@@ -100,17 +100,17 @@ fn everything(case: &mut Case) {
     case.push(Stmt::Sort { keys: vec![list], carried: vec![], lo: int(0), hi: int(2) });
     case.push(Stmt::Comment("*/ int tamis_sort; /* ??/".to_owned()));
     let bits = case.output("more", DataType::F64, 16);
-    let at = |k| build::binary(tamis_core::algebra::BinaryOp::Min, half(k), half(1));
+    let at = |k| build::binary(tamis_ir::algebra::BinaryOp::Min, half(k), half(1));
     for k in 0..8 {
         case.push(store(bits, int(k), at(k)));
     }
     let wide = Expr::Splat(Box::new(half(3)), 8);
-    let wide = build::binary(tamis_core::algebra::BinaryOp::Max, wide.clone(), wide);
+    let wide = build::binary(tamis_ir::algebra::BinaryOp::Max, wide.clone(), wide);
     case.push(store(bits, int(8), wide));
 }
 
 fn half(k: i64) -> Expr {
-    Expr::Const(tamis_core::datatype::Scalar::F64(k as f64 / 2.0))
+    Expr::Const(tamis_ir::datatype::Scalar::F64(k as f64 / 2.0))
 }
 
 /// Functions of all names in one file; each stores its number.

@@ -1,12 +1,12 @@
 //! Every operator, on every register type, in every width, on values that matter.
 
 use crate::case::Case;
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::half::{Bf16, F16};
-use tamis_core::ids::{Array, Var};
-use tamis_core::interpret::Buffer;
-use tamis_core::ir::{Expr, Type};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::half::{Bf16, F16};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::interpret::Buffer;
+use tamis_ir::ir::{Expr, Type};
 
 pub fn scalars() -> Vec<Case> {
     Register::ALL.into_iter().map(|r| case(r, 1)).collect()
@@ -223,9 +223,9 @@ impl Sheet {
     fn variable(&mut self) {
         let ty = Type { register: self.register, lanes: self.lanes };
         let v = self.case.var("v", ty);
-        let assign = tamis_core::ir::build::assign(v, *self.a());
+        let assign = tamis_ir::ir::build::assign(v, *self.a());
         self.record("variable", Expr::Var(v));
-        if let Some(tamis_core::ir::Stmt::For { body, .. }) = self.case.function.body.last_mut() {
+        if let Some(tamis_ir::ir::Stmt::For { body, .. }) = self.case.function.body.last_mut() {
             body.insert(0, assign);
         }
     }

@@ -1,12 +1,12 @@
 //! Every statement, where C could part from the interpreter.
 
 use crate::case::Case;
-use tamis_core::algebra::BinaryOp;
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::ids::{Array, Var};
-use tamis_core::interpret::Buffer;
-use tamis_core::ir::build::{add, assign, binary, for_loop, int, load, lt, store, when};
-use tamis_core::ir::{Expr, Status, Stmt, Type};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::interpret::Buffer;
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, lt, store, when};
+use tamis_ir::ir::{Expr, Status, Stmt, Type};
 
 pub fn cases() -> Vec<Case> {
     vec![

@@ -1,11 +1,11 @@
 //! Constants, and integer arithmetic that must be of 64 bit whatever its operands are in C.
 
 use crate::case::Case;
-use tamis_core::algebra::{BinaryOp, UnaryOp};
-use tamis_core::datatype::{DataType, Register, Scalar};
-use tamis_core::interpret::Buffer;
-use tamis_core::ir::Expr;
-use tamis_core::ir::build::{binary, int, load, store};
+use tamis_ir::algebra::{BinaryOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::interpret::Buffer;
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{binary, int, load, store};
 
 pub fn cases() -> Vec<Case> {
     vec![constants(), products(), powers()]

@@ -4,9 +4,9 @@ use tamis::level::code::{Expr, Stmt, add, assign, for_loop, int, store, when};
 use tamis::level::{Crd, Header, LevelArrays, LevelKind, LevelView, Names, Numbers, Part};
 use tamis::{DataType, Scalar, Tensor};
 use tamis_core::format::LevelMap;
-use tamis_core::ids::{Array, Id, IdVec, Var};
-use tamis_core::interpret::{self, Argument, Buffer};
-use tamis_core::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl};
+use tamis_ir::ids::{Array, Id, IdVec, Var};
+use tamis_ir::interpret::{self, Argument, Buffer};
+use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl};
 
 /// No more places than this are asked for.
 const MOST: u64 = 10_000;

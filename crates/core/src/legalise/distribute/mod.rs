@@ -21,13 +21,13 @@ mod rows;
 
 use super::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
 use super::{Legaliser, Task};
-use crate::algebra::{BinaryOp, ReduceOp};
 use crate::cin::{Role, Stmt};
-use crate::datatype::DataType;
 use crate::format::{Format, Storage};
-use crate::ids::{IndexVar, TensorId};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How much cheaper a split has to be than one nest.
 const WORTH: f64 = 0.6;

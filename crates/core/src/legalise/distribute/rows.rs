@@ -12,12 +12,12 @@
 //! registers, and each side asks ahead for the rows that it gathers.
 
 use super::{Factor, Product};
-use crate::algebra::BinaryOp;
 use crate::cin::Relation;
-use crate::datatype::DataType;
-use crate::ids::IndexVar;
 use crate::legalise::Legaliser;
 use crate::notation::Access;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
 
 impl Legaliser<'_> {
     /// The operand over whose entries each side of a split may have a loop of its own, for the last

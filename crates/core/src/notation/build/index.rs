@@ -1,7 +1,7 @@
 //! Indices of tensors: variables, and slices of them.
 //!
 //! ```
-//! use tamis_core::notation::build;
+//! use crate::notation::build;
 //!
 //! let program = build(|b| {
 //!     let [i, j] = b.vars(["i", "j"]);
@@ -9,15 +9,15 @@
 //!     b.assign(y[i], a.at([i.slice(2..8), j.slice_by(.., -1)]) * a.at([i.set([1, 3]), j.into()]));
 //! })?;
 //! assert_eq!(program.to_string(), "y(i) = A(i[2:8],j[::-1]) * A(i[{1,3}],j)");
-//! # Ok::<(), tamis_core::diagnostic::Diagnostic>(())
+//! # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
 //! ```
 
 use super::{Tensor, Term, Var};
-use crate::ids::{Id, IndexVar, Mode};
 use crate::notation::slice::{Slice, Slicing};
 use crate::notation::{Access, Expr, TensorDecl};
 use std::collections::BTreeMap;
 use std::ops::{Bound, RangeBounds};
+use tamis_ir::ids::{Id, IndexVar, Mode};
 
 /// An index variable where it indexes a mode, or a slice of one.
 #[derive(Clone)]

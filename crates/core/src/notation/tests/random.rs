@@ -1,11 +1,11 @@
 //! Random programs print and read back; random texts are read or refused.
 
-use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use crate::datatype::Scalar;
-use crate::ids::{Id, IndexVar, Mode, TensorId};
 use crate::notation::{
     Access, Expr, Program, Slice, Slicing, Statement, TensorDecl, VarDecl, make_explicit, parse,
 };
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
 /// A small random generator (xorshift), so that runs repeat.
 struct Random(u64);

@@ -63,7 +63,7 @@ pub fn overflows(op: BinaryOp, x: Scalar, y: Scalar) -> bool {
 }
 
 /// What a comparison gives; `None` of other operators.
-pub(crate) fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
+pub fn compare<T: PartialOrd>(op: BinaryOp, x: &T, y: &T) -> Option<bool> {
     Some(match op {
         BinaryOp::Eq => x == y,
         BinaryOp::Ne => x != y,
