@@ -1,41 +1,44 @@
 //! Passes from imperative form to imperative form; each is one pure function in one file.
 
 mod affine;
-mod ask;
-mod elements;
-mod few;
-mod flags;
-mod hoist;
-mod jam;
-mod lanes;
-mod merges;
-mod names;
-mod pairs;
-mod prefetch;
+mod branchless;
+mod copies;
+mod loops;
+mod memory;
 #[cfg(test)]
 mod random;
-mod rebase;
 mod registers;
-
-mod room;
-mod segments;
 mod simplify;
-mod sink;
-mod stream;
-mod strips;
-mod sums;
-mod tile;
-mod unroll;
-mod unswitch;
-mod vacant;
+mod vector;
 
-pub use lanes::{Obstacle, obstacle};
+pub use vector::vectorize::{Obstacle, obstacle};
 
 use crate::ids::Var;
 use crate::ir::build::{add, assign, div, for_loop, int, mul, sub};
 use crate::ir::verify::assert_valid;
 use crate::ir::{Expr, Function, Stmt, Type};
+use branchless::merge::branchless_merges;
+use loops::fuse_init::fuse_init;
+use loops::guard_empty::guard_empty;
+use loops::hoist_loads::hoist_loads;
+use loops::position_loops::position_loops;
+use loops::reserve_once::reserve_once;
+use loops::sink_flags::sink_flags;
+use loops::split_by_parent::split_by_parent;
+use loops::strip_mine::strip_mine;
+use loops::unroll::unroll;
+use loops::unswitch::unswitch;
+use memory::nontemporal::nontemporal;
+use memory::prefetch::prefetch;
+use registers::promote_elements::promote_elements;
+use registers::promote_rows::promote_rows;
+use simplify::simplify;
 use std::collections::BTreeSet;
+use vector::register_tile::register_tile;
+use vector::split_accumulators::split_accumulators;
+use vector::unroll_and_jam::unroll_and_jam;
+use vector::unroll_twice::unroll_twice;
+use vector::vectorize::vectorize;
 
 /// What the passes may assume of the machine that will run the function.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -69,27 +72,27 @@ pub type Pass = fn(Function, Target) -> Function;
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
 pub const PASSES: [(&str, Pass); 21] = [
-    ("flags", |f, _| flags::set(f)),
-    ("sink", |f, _| sink::sink(f)),
-    ("rebase", |f, _| rebase::rebase(f)),
-    ("strips", strips::cut),
-    ("unswitch", |f, _| unswitch::unswitch(f)),
-    ("vacant", vacant::pass_over),
-    ("unroll", |f, _| unroll::unroll(f)),
-    ("segments", |f, _| segments::split(f)),
-    ("elements", |f, _| elements::keep(f)),
-    ("sums", sums::split),
-    ("lanes", lanes::widen),
-    ("registers", registers::keep),
-    ("tile", tile::tile),
-    ("merges", merges::unbranched),
-    ("room", |f, _| room::room(f)),
-    ("stream", |f, _| stream::stream(f)),
-    ("prefetch", prefetch::prefetch),
-    ("jam", jam::jam),
-    ("pairs", pairs::pair),
-    ("simplify", |f, _| simplify::simplify(f)),
-    ("hoist", hoist::hoist),
+    ("sink-flags", |f, _| sink_flags(f)),
+    ("fuse-init", |f, _| fuse_init(f)),
+    ("position-loops", |f, _| position_loops(f)),
+    ("strip-mine", strip_mine),
+    ("unswitch", |f, _| unswitch(f)),
+    ("guard-empty", guard_empty),
+    ("unroll", |f, _| unroll(f)),
+    ("split-by-parent", |f, _| split_by_parent(f)),
+    ("promote-elements", |f, _| promote_elements(f)),
+    ("split-accumulators", split_accumulators),
+    ("vectorize", vectorize),
+    ("promote-rows", promote_rows),
+    ("register-tile", register_tile),
+    ("branchless-merges", branchless_merges),
+    ("reserve-once", |f, _| reserve_once(f)),
+    ("nontemporal", |f, _| nontemporal(f)),
+    ("prefetch", prefetch),
+    ("unroll-and-jam", unroll_and_jam),
+    ("unroll-twice", unroll_twice),
+    ("simplify", |f, _| simplify(f)),
+    ("hoist-loads", hoist_loads),
 ];
 
 /// Runs all passes.

@@ -25,7 +25,12 @@ struct Row {
 impl Streams<'_> {
     /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
     /// sum; `before` is what comes before the sum in the same block.
-    pub(super) fn summed_rows(&mut self, before: &[Stmt], step: i64, body: &[Stmt]) -> Vec<Stmt> {
+    pub(in crate::transform::memory::prefetch) fn summed_rows(
+        &mut self,
+        before: &[Stmt],
+        step: i64,
+        body: &[Stmt],
+    ) -> Vec<Stmt> {
         if step == 1 {
             return vec![];
         }
@@ -62,7 +67,10 @@ impl Streams<'_> {
     }
 
     /// Hints for what a tile takes of rows in later steps of the stream.
-    pub(super) fn tiled_rows(&mut self, body: &[Stmt]) -> Vec<Stmt> {
+    pub(in crate::transform::memory::prefetch) fn tiled_rows(
+        &mut self,
+        body: &[Stmt],
+    ) -> Vec<Stmt> {
         let rows = self.rows(body, body);
         let bytes: Vec<usize> = rows
             .iter()

@@ -9,16 +9,16 @@
 //!
 //! So the passes that follow see one form, whether a schedule names positions or not.
 
-use super::affine::reads_inputs_only;
-use super::rewrite;
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{assign, int, sub};
 use crate::ir::flow::{assigned, mentions, uses};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::affine::reads_inputs_only;
+use crate::transform::rewrite;
 
 /// The pass.
-pub(super) fn rebase(mut function: Function) -> Function {
+pub(in crate::transform) fn position_loops(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| Some(vec![over_positions(&function, s)?]));
     Function { body, ..function }
@@ -67,7 +67,7 @@ mod tests {
                     var i, p, q: i64\n  var s: f64\n";
         let text = |body: &str| format!("{head}{body}\n}}\n");
         let parsed = |body: &str| parse(&text(body)).unwrap_or_else(|d| panic!("{d}"));
-        assert_eq!(rebase(parsed(body)).to_string(), parsed(expect).to_string());
+        assert_eq!(position_loops(parsed(body)).to_string(), parsed(expect).to_string());
     }
 
     #[test]

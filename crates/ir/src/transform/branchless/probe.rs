@@ -15,12 +15,12 @@
 //!
 //! What is chosen by the answer must not change results.
 
-use super::fresh;
 use crate::algebra::BinaryOp;
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, div, for_loop, int, load, lt, mul, sub, when};
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::fresh;
 
 /// How many segments are asked at most.
 const ASKED: i64 = 32;
@@ -29,16 +29,16 @@ const ENOUGH: i64 = 4;
 
 /// The questions that a pass asks.
 #[derive(Default)]
-pub(super) struct Questions {
+pub(in crate::transform) struct Questions {
     known: Vec<(Array, Array, Var)>,
     /// What answers them.
-    pub(super) stmts: Vec<Stmt>,
+    pub(in crate::transform) stmts: Vec<Stmt>,
 }
 
 impl Questions {
     /// Whether something holds often of a segment `pos[f]..pos[f + 1]` and the next one, given the
     /// three bounds; it does not where it is not worth asking. `of` is the array that the question is about.
-    pub(super) fn ask(
+    pub(in crate::transform) fn ask(
         &mut self,
         function: &mut Function,
         (name, pos, of): (&str, Array, Array),

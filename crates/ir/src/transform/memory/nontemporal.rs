@@ -12,7 +12,7 @@ use crate::ids::Array;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The pass: what was marked as large stays so where that pays.
-pub(super) fn stream(mut function: Function) -> Function {
+pub(in crate::transform) fn nontemporal(mut function: Function) -> Function {
     let marked: Vec<Array> =
         function.arrays.enumerate().filter(|(_, a)| a.streamed).map(|(array, _)| array).collect();
     for array in marked {
@@ -56,7 +56,7 @@ mod tests {
     fn is_streamed(body: &str) -> bool {
         let head = "fn f(n: i64, x: in [f64], y: out streamed [f64]) {\n  var i: i64\n";
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
-        let after = stream(function);
+        let after = nontemporal(function);
         assert_eq!(parse(&after.to_string()).as_ref(), Ok(&after));
         after.arrays.iter().any(|array| array.streamed)
     }

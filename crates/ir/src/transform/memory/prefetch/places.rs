@@ -21,7 +21,7 @@ const AHEAD: i64 = 32;
 
 impl Streams<'_> {
     /// Hints for the places that later steps of the stream write to.
-    pub(super) fn places(&mut self, body: &[Stmt]) -> Vec<Stmt> {
+    pub(in crate::transform::memory::prefetch) fn places(&mut self, body: &[Stmt]) -> Vec<Stmt> {
         let straight = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
         let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
         if !body.iter().all(straight) {

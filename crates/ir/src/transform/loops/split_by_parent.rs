@@ -19,16 +19,16 @@
 //! The inner loop has nothing to track, so that what belongs to a parent can stay in registers, and
 //! no parent waits for the end of the one before.
 
-use super::affine::{beside, reads_inputs_only};
-use super::{fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load, lt, sub, when};
 use crate::ir::flow::{assigned, mentions, reads_first, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::transform::affine::{beside, reads_inputs_only};
+use crate::transform::{fresh, rewrite};
 
 /// The pass.
-pub(super) fn split(mut function: Function) -> Function {
+pub(in crate::transform) fn split_by_parent(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| by_parent(&mut function, s));
     Function { body, ..function }

@@ -15,7 +15,7 @@ use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Role, Stmt};
 
 /// The pass.
-pub(super) fn set(mut function: Function) -> Function {
+pub(in crate::transform) fn sink_flags(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = block(&function, body);
     Function { body, ..function }

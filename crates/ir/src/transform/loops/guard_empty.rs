@@ -7,16 +7,16 @@
 //! if lo < hi && C_pos[k] < C_pos[k + 1] { for p in lo..hi { .. } }
 //! ```
 
-use super::Target;
-use super::affine::{loads, reads_inputs_only};
-use super::names::Names;
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
 use crate::ir::flow::{assigned, exposes, mentions, reads_first};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::Target;
+use crate::transform::affine::{loads, reads_inputs_only};
+use crate::transform::copies::Names;
 
 /// The pass. On a GPU threads of a warp had to wait for each other anyway.
-pub(super) fn pass_over(function: Function, target: Target) -> Function {
+pub(in crate::transform) fn guard_empty(function: Function, target: Target) -> Function {
     match target.gpu {
         true => function,
         false => Function { body: block(&function, &function.body, &|_| false), ..function },
@@ -101,7 +101,7 @@ mod tests {
         let head = "fn f(n: i64, pos: in [i32], crd: in [i32], y: out [f64]) {\n  var i, j, k, p, q, end: i64\n";
         let text = |body: &str| format!("{head}{body}\n}}\n");
         let read = |body: &str| parse(&text(body)).unwrap_or_else(|d| panic!("{d}"));
-        assert_eq!(pass_over(read(body), Target::SCALAR).to_string(), read(expect).to_string());
+        assert_eq!(guard_empty(read(body), Target::SCALAR).to_string(), read(expect).to_string());
     }
 
     #[test]

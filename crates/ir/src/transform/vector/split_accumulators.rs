@@ -25,26 +25,27 @@
 //! same for every processor, so that all of them compute the same bits. What all terms of a sum of vectors are
 //! multiplied by, their sum is.
 
-use super::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
-use super::ask::Questions;
-use super::{Target, few, fresh, rewrite};
 use crate::algebra::BinaryOp;
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
+use crate::transform::branchless::probe::Questions;
+use crate::transform::branchless::short_sums;
+use crate::transform::{Target, fresh, rewrite};
 
 /// Accumulators of a sum over scattered operands.
 const WAYS: i64 = 4;
 /// Shorter sums over scattered operands have one accumulator.
-pub(super) const SHORT: i64 = 8;
+pub(in crate::transform) const SHORT: i64 = 8;
 /// Vector accumulators of a sum over contiguous operands, and the bytes of each.
 const VECTORS: i64 = 2;
 const VECTOR_BYTES: i64 = 64;
 
 /// The pass.
-pub(super) fn split(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn split_accumulators(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
     let mut questions = Questions::default();
     let body = rewrite(body, &mut |s| split_loop(&mut function, &mut questions, target, s));
@@ -53,13 +54,13 @@ pub(super) fn split(mut function: Function, target: Target) -> Function {
 
 /// A sum: its loop, and what is added to which variable.
 #[derive(Clone)]
-pub(super) struct Sum {
-    pub(super) var: Var,
-    pub(super) lo: Expr,
-    pub(super) hi: Expr,
-    pub(super) total: Var,
-    pub(super) value: Expr,
-    pub(super) body: Vec<Stmt>,
+pub(in crate::transform) struct Sum {
+    pub(in crate::transform) var: Var,
+    pub(in crate::transform) lo: Expr,
+    pub(in crate::transform) hi: Expr,
+    pub(in crate::transform) total: Var,
+    pub(in crate::transform) value: Expr,
+    pub(in crate::transform) body: Vec<Stmt>,
 }
 
 fn split_loop(
@@ -104,7 +105,7 @@ fn split_loop(
         None if target.gpu || target.vector_bytes == 0 || runs_by_lanes => {
             sum.over_scalars(function)
         }
-        None => few::summed(function, questions, sum),
+        None => short_sums::summed(function, questions, sum),
     })
 }
 
@@ -152,7 +153,7 @@ impl Sum {
         self.unrolled(function, ty, zero, (factor, value), VECTORS, lanes)
     }
 
-    pub(super) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
+    pub(in crate::transform) fn over_scalars(self, function: &mut Function) -> Vec<Stmt> {
         let ty = function.vars[self.total].ty;
         let (zero, value) = (self.zero(function), self.value.clone());
         self.unrolled(function, ty, zero, (None, value), WAYS, 1)
@@ -160,7 +161,7 @@ impl Sum {
 
     /// The value in several turns. Coordinates of 32 bits get names first, one behind the other, so that
     /// two of them are loaded at once.
-    pub(super) fn named(
+    pub(in crate::transform) fn named(
         &self,
         function: &mut Function,
         value: Expr,
@@ -190,7 +191,7 @@ impl Sum {
     }
 
     /// Variables for the bounds, and what gives them a value.
-    pub(super) fn bounds(&self, function: &mut Function) -> (Var, Var, Vec<Stmt>) {
+    pub(in crate::transform) fn bounds(&self, function: &mut Function) -> (Var, Var, Vec<Stmt>) {
         if let (Expr::Var(begin), Expr::Var(end)) = (&self.lo, &self.hi) {
             return (*begin, *end, vec![]);
         }

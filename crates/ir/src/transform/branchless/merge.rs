@@ -24,7 +24,6 @@
 //! those of stencils are foreseen, and take up to twice as long. Some segments are asked which steps their merges
 //! begin with: patterns are mixed if most neighbours begin with other steps.
 
-use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, Id, Var};
@@ -32,6 +31,7 @@ use crate::ir::build::{
     add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, sub, when,
 };
 use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::transform::{Target, fresh};
 
 /// So many segments are asked at most.
 const ASKED: i64 = 16;
@@ -41,7 +41,7 @@ const STEPS: i64 = 12;
 const WORTH: i64 = 1 << 14;
 
 /// The pass.
-pub(super) fn unbranched(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn branchless_merges(mut function: Function, target: Target) -> Function {
     // Whoever looks ahead for hints has branches to foresee.
     if !target.prefetches {
         return function;
@@ -371,7 +371,7 @@ mod tests {
 
     #[test]
     fn steps_of_either_become_one() {
-        let text = unbranched(sum(), TARGET).to_string();
+        let text = branchless_merges(sum(), TARGET).to_string();
         let steps = "first = j < k\n          S[s] = select(first, A[p], B[q])\n          s = s + 1\n          \
                      p = p + i64(first)\n          q = q + (1 - i64(first))\n";
         assert!(text.contains(steps), "{text}");
@@ -388,10 +388,10 @@ mod tests {
             merge("p = p + 1 q = q + 1", "S[0] = A[p] p = p + 1", "S[1] = B[q] q = q + 1"),
             merge("p = p + 1 q = q + 1", "p = p + 1 s = p", "q = q + 1 s = q"),
         ] {
-            assert_eq!(unbranched(function.clone(), TARGET), function);
+            assert_eq!(branchless_merges(function.clone(), TARGET), function);
         }
-        assert_eq!(unbranched(sum(), Target::SCALAR), sum());
-        random::check(unbranched, TARGET, 300);
+        assert_eq!(branchless_merges(sum(), Target::SCALAR), sum());
+        random::check(branchless_merges, TARGET, 300);
     }
 
     /// Rows of random lengths and coordinates, or all alike.
@@ -418,7 +418,7 @@ mod tests {
         for regular in [[false, false], [true, true], [false, true]] {
             let [(a_pos, a_crd), (b_pos, b_crd)] = regular.map(|r| rows(&mut random, r));
             let before = sum();
-            let after = unbranched(before.clone(), TARGET);
+            let after = branchless_merges(before.clone(), TARGET);
             let values = |n: usize| Buffer::F64((0..n).map(|k| k as f64 * 0.5).collect());
             let outcome = |function: &Function| {
                 let argument = |param: &Param| match *param {

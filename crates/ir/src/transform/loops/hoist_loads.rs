@@ -14,16 +14,16 @@
 //! target asks for it: compilers that optimise do the same, and people read the loop better as it
 //! was. Arithmetic is left to every backend. Loops that append to arrays gain nothing measurable.
 
-use super::affine::exchange;
-use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{assign, lt, when};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::affine::exchange;
+use crate::transform::{Target, fresh};
 
 /// The pass.
-pub(super) fn hoist(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn hoist_loads(mut function: Function, target: Target) -> Function {
     if !target.hoists {
         return function;
     }
@@ -206,7 +206,7 @@ mod tests {
         let head = format!("{HEAD}  var i, j: i64\n  var s: f64\n  var c: bool\n");
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
         verify(&function).unwrap_or_else(|d| panic!("{d}"));
-        let text = hoist(function, TARGET).to_string();
+        let text = hoist_loads(function, TARGET).to_string();
         let lines = text.lines().skip(1).filter(|l| !l.starts_with("  var"));
         let lines: Vec<&str> = lines.map(|l| l.strip_prefix("  ").unwrap_or(l)).collect();
         assert_eq!(lines[..lines.len() - 1].join("\n"), expect);
@@ -266,6 +266,6 @@ mod tests {
 
     #[test]
     fn random_functions_stay_the_same() {
-        random::check(hoist, TARGET, 3000);
+        random::check(hoist_loads, TARGET, 3000);
     }
 }

@@ -6,11 +6,15 @@ use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int, mul};
 use crate::ir::{Expr, Stmt};
-use crate::transform::names::Names;
+use crate::transform::copies::Names;
 
 impl Streams<'_> {
     /// Hints for the blocks that a step reads at its position, for each step.
-    pub(super) fn blocks(&self, position: Var, body: &[Stmt]) -> Vec<Stmt> {
+    pub(in crate::transform::memory::prefetch) fn blocks(
+        &self,
+        position: Var,
+        body: &[Stmt],
+    ) -> Vec<Stmt> {
         let mut found = vec![];
         self.read_in_blocks(body, position, &mut Names::default(), &mut found);
         let ask = |(array, size): (Array, i64)| {

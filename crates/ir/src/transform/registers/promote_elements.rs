@@ -41,9 +41,6 @@
 //! }
 //! ```
 
-use super::affine::{beside_constant, inlined, reads, reads_inputs_only};
-use super::names::Names;
-use super::{fresh, rewrite};
 use crate::algebra::{BinaryOp, ReduceOp};
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
@@ -51,6 +48,9 @@ use crate::ir::build::{assign, binary, int, load, lt, store, when};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::parallel::on_numbers;
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::affine::{beside_constant, inlined, reads, reads_inputs_only};
+use crate::transform::copies::Names;
+use crate::transform::{fresh, rewrite};
 
 /// The most elements that are kept at the same time.
 const MOST: usize = 8;
@@ -58,7 +58,7 @@ const MOST: usize = 8;
 const TURNS: i64 = 8;
 
 /// The pass.
-pub(super) fn keep(mut function: Function) -> Function {
+pub(in crate::transform) fn promote_elements(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| kept(&mut function, s));
     Function { body, ..function }
@@ -379,14 +379,17 @@ mod tests {
         };
         let read =
             |vars: &str, body: &str| parse(&text(vars, body)).unwrap_or_else(|d| panic!("{d}"));
-        let kept = keep(read("t", body)).to_string();
+        let kept = promote_elements(read("t", body)).to_string();
         let lines = |text: &str| {
             let lines = text.lines().map(str::trim).filter(|l| !l.starts_with("var"));
             lines.map(str::to_owned).collect::<Vec<_>>().join("\n")
         };
         let expect = read("t, s, s_2", expect).to_string();
         assert_eq!(lines(&kept), lines(&expect));
-        assert_eq!(keep(parse(&kept).unwrap_or_else(|d| panic!("{d}"))).to_string(), kept);
+        assert_eq!(
+            promote_elements(parse(&kept).unwrap_or_else(|d| panic!("{d}"))).to_string(),
+            kept
+        );
     }
 
     #[test]

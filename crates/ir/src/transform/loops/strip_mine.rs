@@ -16,20 +16,20 @@
 //! is what processors foresee of each of the streams that the nest reads. Nests that are tiled into
 //! registers need no strips, and code for people has none. Names that a nest gives are its own.
 
-use super::affine::{is_carried_in, reads};
-use super::sink::{Rows, factors};
-use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::affine::{is_carried_in, reads};
+use crate::transform::loops::fuse_init::{Rows, factors};
+use crate::transform::{Target, fresh};
 
 /// Bytes of a strip.
 const BYTES: usize = 4096;
 
 /// The pass.
-pub(super) fn cut(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn strip_mine(mut function: Function, target: Target) -> Function {
     if target.vector_bytes == 0 {
         return function;
     }
@@ -239,7 +239,7 @@ mod tests {
             let lines = text.lines().filter(|l| !l.trim().starts_with("var")).map(str::to_owned);
             lines.collect::<Vec<_>>()
         };
-        assert_eq!(lines(text(cut(read(body), TARGET))), lines(read(expect).to_string()));
+        assert_eq!(lines(text(strip_mine(read(body), TARGET))), lines(read(expect).to_string()));
     }
 
     #[test]
@@ -275,7 +275,9 @@ mod tests {
         let (fill, bounds, store) =
             ("fill y[0..n] = 0.0", "max(0, d)..min(n, m)", "y[i] = y[i] + A[i]");
         assert!(
-            cut(read(&nest(fill, "", bounds, store)), TARGET).to_string().contains("strip_first")
+            strip_mine(read(&nest(fill, "", bounds, store)), TARGET)
+                .to_string()
+                .contains("strip_first")
         );
         for body in [
             // What was filled ends elsewhere, or is not what the loop runs over.

@@ -17,9 +17,9 @@
 
 use std::ops::RangeInclusive;
 
-use super::affine::shifted;
-use super::{Target, by_turns, rewrite};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::affine::shifted;
+use crate::transform::{Target, by_turns, rewrite};
 
 /// The fewest accumulators that are worth the code where they are copied, and the most elsewhere.
 const FEW: usize = 4;
@@ -28,7 +28,7 @@ const FEW: usize = 4;
 const NARROW: u16 = 16;
 
 /// The pass.
-pub(super) fn pair(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn unroll_twice(mut function: Function, target: Target) -> Function {
     let worth = if target.vector_bytes == NARROW { FEW..=usize::MAX } else { 1..=FEW };
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| paired(&mut function, s, &worth));
@@ -67,7 +67,7 @@ mod tests {
         let head = "fn f(n: i64, crd: in [i32], A: in [f64], y: out [f64]) {\n  \
                     var k, p: i64\n  var s, t, u, v, w: f64x2\n";
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
-        let text = pair(function, target).to_string();
+        let text = unroll_twice(function, target).to_string();
         let lines = text.lines().map(str::trim).filter(|l| !l.starts_with("var"));
         lines.skip(1).collect::<Vec<_>>().join(" ")
     }

@@ -18,7 +18,7 @@ use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The pass.
-pub(super) fn sink(mut function: Function) -> Function {
+pub(in crate::transform) fn fuse_init(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = block(&function, body);
     Function { body, ..function }
@@ -74,7 +74,7 @@ fn row_of(place: &Expr, number: &Expr) -> Option<Vec<Expr>> {
 }
 
 /// The factors of a product.
-pub(super) fn factors(e: &Expr) -> Vec<Expr> {
+pub(in crate::transform) fn factors(e: &Expr) -> Vec<Expr> {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => [factors(a), factors(b)].concat(),
         e => vec![e.clone()],
@@ -85,19 +85,19 @@ pub(super) fn factors(e: &Expr) -> Vec<Expr> {
 type Range<'s> = (Var, Option<&'s Expr>);
 
 /// The rows of a full array, one for each value of a loop variable.
-pub(super) struct Rows<'f> {
-    pub(super) function: &'f Function,
-    pub(super) array: Array,
+pub(in crate::transform) struct Rows<'f> {
+    pub(in crate::transform) function: &'f Function,
+    pub(in crate::transform) array: Array,
     /// The number of the row.
-    pub(super) var: Var,
+    pub(in crate::transform) var: Var,
     /// The factors of a row's size.
-    pub(super) row: Vec<Expr>,
+    pub(in crate::transform) row: Vec<Expr>,
 }
 
 impl Rows<'_> {
     /// Whether every access of a block is to the row at hand; `ranges` are those of the loops
     /// around, outermost first.
-    pub(super) fn own(&self, block: &[Stmt], ranges: &[Range<'_>]) -> bool {
+    pub(in crate::transform) fn own(&self, block: &[Stmt], ranges: &[Range<'_>]) -> bool {
         block.iter().all(|s| {
             let place = match s {
                 Stmt::Store { array, index, value } if *array == self.array => {
@@ -160,7 +160,7 @@ mod tests {
     fn check(body: &str, expect: &str) {
         let text = |body: &str| format!("{HEAD}  var i, j, k: i64\n{body}\n}}\n");
         let read = |body: &str| parse(&text(body)).unwrap_or_else(|d| panic!("{d}"));
-        assert_eq!(sink(read(body)).to_string(), read(expect).to_string());
+        assert_eq!(fuse_init(read(body)).to_string(), read(expect).to_string());
     }
 
     #[test]
@@ -210,6 +210,6 @@ mod tests {
 
     #[test]
     fn random_functions_stay_the_same() {
-        random::check(|f, _| sink(f), crate::transform::Target::SCALAR, 1000);
+        random::check(|f, _| fuse_init(f), crate::transform::Target::SCALAR, 1000);
     }
 }

@@ -16,19 +16,23 @@
 //! does not expect it, which costs as much as several entries: the fibers of a sparse 3-tensor times a vector are
 //! summed in half the time. What is read beyond a segment belongs to the next ones. The order of additions is that of the loop.
 
-use super::ask::Questions;
-use super::sums::{SHORT, Sum};
 use crate::algebra::BinaryOp;
 use crate::ids::Array;
 use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, mul, sub, when};
 use crate::ir::flow::{mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt};
+use crate::transform::branchless::probe::Questions;
+use crate::transform::vector::split_accumulators::{SHORT, Sum};
 
 /// Entries that are taken without a branch; segments have fewer on average.
 const ENTRIES: i64 = 4;
 
 /// A sum over a segment of a stream, or another.
-pub(super) fn summed(function: &mut Function, questions: &mut Questions, sum: Sum) -> Vec<Stmt> {
+pub(in crate::transform) fn summed(
+    function: &mut Function,
+    questions: &mut Questions,
+    sum: Sum,
+) -> Vec<Stmt> {
     let Some((pos, values)) = stream(function, &sum) else { return sum.over_scalars(function) };
     let is_short = lt(Expr::Len(values), mul(Expr::Len(pos), int(ENTRIES)));
     let few = questions.ask(function, ("few", pos, values), is_short, |[first, second, end]| {
@@ -108,7 +112,8 @@ mod tests {
     use crate::ir::Function;
     use crate::ir::parse::parse;
     use crate::ir::verify::verify;
-    use crate::transform::{Target, sums};
+    use crate::transform::Target;
+    use crate::transform::vector::split_accumulators;
 
     /// A function that sums over segments, and what the pass makes of it.
     fn functions(value: &str) -> [Function; 2] {
@@ -118,7 +123,7 @@ mod tests {
                     y[i] = s\n }\n}\n";
         let function = parse(&text.replace("VALUE", value)).unwrap_or_else(|d| panic!("{d}"));
         let target = Target { vector_bytes: 16, ..Target::SCALAR };
-        let split = sums::split(function.clone(), target);
+        let split = split_accumulators::split_accumulators(function.clone(), target);
         verify(&split).unwrap_or_else(|d| panic!("{d}\n{split}"));
         [function, split]
     }

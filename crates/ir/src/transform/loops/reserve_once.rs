@@ -10,15 +10,15 @@
 //!
 //! Only what every turn appends counts, so that no more room is made than is used.
 
-use super::fresh;
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
 use crate::ir::build::{add, assign, binary, int, sub};
 use crate::ir::flow::assigned;
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::fresh;
 
 /// The pass.
-pub(super) fn room(mut function: Function) -> Function {
+pub(in crate::transform) fn reserve_once(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = block(&mut function, body);
     Function { body, ..function }

@@ -39,13 +39,13 @@ mod blocks;
 mod places;
 mod rows;
 
-use super::Target;
-use super::ask::Questions;
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load, sub};
 use crate::ir::flow::{assigned, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::transform::Target;
+use crate::transform::branchless::probe::Questions;
 
 /// How far ahead, in bytes: two pages of the smallest kind.
 const AHEAD: usize = 8 << 10;
@@ -53,7 +53,7 @@ const AHEAD: usize = 8 << 10;
 const LINE: usize = 64;
 
 /// The pass.
-pub(super) fn prefetch(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn prefetch(mut function: Function, target: Target) -> Function {
     if !target.prefetches {
         return function;
     }
@@ -116,7 +116,7 @@ impl Steps {
         let var = match self.ahead.iter().find(|(by, _)| *by == steps) {
             Some((_, var)) => *var,
             None => {
-                let var = super::fresh(function, "ahead", Type::INDEX);
+                let var = crate::transform::fresh(function, "ahead", Type::INDEX);
                 self.ahead.push((steps, var));
                 var
             }

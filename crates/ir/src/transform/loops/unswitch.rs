@@ -12,12 +12,12 @@
 //!
 //! Only assignments and stores may stand beside the question, so that little stands twice.
 
-use super::affine::loads;
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::affine::loads;
 
 /// The pass.
-pub(super) fn unswitch(function: Function) -> Function {
+pub(in crate::transform) fn unswitch(function: Function) -> Function {
     Function { body: block(function.body), ..function }
 }
 

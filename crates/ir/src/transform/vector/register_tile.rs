@@ -15,17 +15,17 @@
 //! Each element is summed in the same order as before, so the bits do not depend on the tile. Where
 //! the elements were filled with a value just before, the tiles start from it instead of loading.
 
-use super::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, widened};
-use super::{Target, fresh};
 use crate::algebra::BinaryOp;
 use crate::datatype::DataType;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, lt, mul, when};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt, Type};
+use crate::transform::affine::{beside, exchange, inlined, is_carried_in, loads, shifted, widened};
+use crate::transform::{Target, fresh};
 
 /// The pass.
-pub(super) fn tile(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn register_tile(mut function: Function, target: Target) -> Function {
     if target.vector_bytes == 0 {
         return function;
     }
@@ -59,13 +59,13 @@ struct Tiled {
 }
 
 /// The dense loop inside a nest.
-pub(super) struct Inner {
-    pub(super) var: Var,
-    pub(super) lo: Expr,
-    pub(super) hi: Expr,
-    pub(super) array: Array,
+pub(in crate::transform) struct Inner {
+    pub(in crate::transform) var: Var,
+    pub(in crate::transform) lo: Expr,
+    pub(in crate::transform) hi: Expr,
+    pub(in crate::transform) array: Array,
     /// The index of the element for `var` = 0.
-    pub(super) base: Expr,
+    pub(in crate::transform) base: Expr,
     value: Expr,
 }
 
@@ -131,7 +131,7 @@ fn tile_nest(
 
 impl Inner {
     /// How many elements a vector of the widest type has that the loop computes in.
-    pub(super) fn lanes(&self, function: &Function, target: Target) -> i64 {
+    pub(in crate::transform) fn lanes(&self, function: &Function, target: Target) -> i64 {
         let mut widest = function.arrays[self.array].elem.size();
         self.value.walk(&mut |e| {
             let register = function.type_of(e).register;
@@ -143,7 +143,7 @@ impl Inner {
     }
 
     /// Whether it adds to what the elements are.
-    pub(super) fn accumulates(&self) -> bool {
+    pub(in crate::transform) fn accumulates(&self) -> bool {
         contains(&self.value, &self.here(1))
     }
 
@@ -154,7 +154,7 @@ impl Inner {
     }
 
     /// The value of every element, if the statement before the nest gives them one.
-    pub(super) fn filled_by(&self, before: &Stmt) -> Option<Expr> {
+    pub(in crate::transform) fn filled_by(&self, before: &Stmt) -> Option<Expr> {
         (self.lo == int(0)).then_some(())?;
         let Stmt::Fill { array, lo, hi, value: value @ Expr::Const(_) } = before else {
             return None;
@@ -181,7 +181,7 @@ fn cascade(registers: i64, lanes: i64, target: Target) -> impl Iterator<Item = (
 }
 
 /// The nest for one tile: accumulators in registers around it.
-pub(super) fn tiled(
+pub(in crate::transform) fn tiled(
     function: &mut Function,
     s: &Stmt,
     inner: &Inner,
@@ -253,18 +253,18 @@ fn blocks(function: &Function, s: &Stmt) -> Option<Option<Inner>> {
 }
 
 /// Whether a nest does nothing that tiles would not repeat.
-pub(super) fn is_tiled(function: &Function, s: &Stmt) -> bool {
+pub(in crate::transform) fn is_tiled(function: &Function, s: &Stmt) -> bool {
     only_inner(function, std::slice::from_ref(s)).is_some()
 }
 
 /// Whether a loop, by itself, would be tiled.
-pub(super) fn is_tileable(function: &Function, s: &Stmt) -> bool {
+pub(in crate::transform) fn is_tileable(function: &Function, s: &Stmt) -> bool {
     let fixed = |i: Inner| [i.base, i.lo, i.hi].iter().all(|e| !loads(e));
     as_inner(function, s).is_some_and(fixed)
 }
 
 /// A dense loop whose only store is to consecutive elements.
-pub(super) fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
+pub(in crate::transform) fn as_inner(function: &Function, s: &Stmt) -> Option<Inner> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (_, last) = inlined(body)?;
     let Stmt::Store { array, index, value } = last else { return None };

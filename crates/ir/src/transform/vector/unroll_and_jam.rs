@@ -26,20 +26,20 @@
 //! What stays the same in all turns is loaded once, and no sum waits for another: SDDMM with 32
 //! columns takes 0.8 of the time.
 
-use super::affine::{exchange, reads_inputs_only, shifted};
-use super::{Target, by_turns, fresh, rewrite};
 use crate::datatype::Register;
 use crate::ids::Var;
 use crate::ir::build::assign;
 use crate::ir::flow::{assigned, assigns, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::affine::{exchange, reads_inputs_only, shifted};
+use crate::transform::{Target, by_turns, fresh, rewrite};
 use std::collections::BTreeSet;
 
 /// Turns at once, where there are registers for their accumulators.
 const TURNS: usize = 4;
 
 /// The pass.
-pub(super) fn jam(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
     let body = rewrite(body, &mut |s| jammed(&mut function, target, s));
     Function { body, ..function }
@@ -287,7 +287,7 @@ mod tests {
     #[test]
     fn turns_take_their_sums_together() {
         let two = Target { tile_registers: 2, ..WIDE };
-        let jammed = jam(entries(SUM, "A[q] = B[p] * s q = q + 1"), two);
+        let jammed = unroll_and_jam(entries(SUM, "A[q] = B[p] * s q = q + 1"), two);
         let expect = "if c { for p in 3..n { j = crd[p] v = splat(0.0, 8) \
              for k in 0..n step 8 { prefetch D[crd[p + i] * n + k] \
              v = fma(C[i * n + k; 8], D[j * n + k; 8], v) } s = sum(v) A[q] = B[p] * s q = q + 1 } } \
@@ -300,7 +300,7 @@ mod tests {
              s = sum(v) A[q] = B[p + 1] * s q = q + 1 } for p in p_mid..p_hi {";
         let text = lines(&jammed);
         assert!(text.starts_with(expect), "{text}");
-        let four = lines(&jam(entries(SUM, "A[q] = B[p] * s q = q + 1"), WIDE));
+        let four = lines(&unroll_and_jam(entries(SUM, "A[q] = B[p] * s q = q + 1"), WIDE));
         assert_eq!(four.matches("fma(shared").count(), 4, "{four}");
     }
 
@@ -322,12 +322,12 @@ mod tests {
             (SUM, "c = j < 3"),
         ] {
             let function = entries(sum, with);
-            assert_eq!(jam(function.clone(), WIDE), function);
+            assert_eq!(unroll_and_jam(function.clone(), WIDE), function);
         }
         // Where there are no registers for that.
         let function = entries(SUM, plain);
         for target in [Target { vector_bytes: 16, tile_registers: 4, ..WIDE }, Target::SCALAR] {
-            assert_eq!(jam(function.clone(), target), function);
+            assert_eq!(unroll_and_jam(function.clone(), target), function);
         }
     }
 }

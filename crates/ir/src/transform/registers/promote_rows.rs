@@ -15,12 +15,12 @@
 //! Unlike tiles these do not repeat what else the loop does, so it may be anything that does not see the
 //! row. Each element is summed in the same order as before.
 
-use super::Target;
-use super::tile::{Inner, as_inner, is_tiled, tiled};
 use crate::ids::Array;
 use crate::ir::build::{eq, int};
 use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Function, Stmt};
+use crate::transform::Target;
+use crate::transform::vector::register_tile::{Inner, as_inner, is_tiled, tiled};
 
 /// Lengths of rows, as users of dense factors have them.
 const LENGTHS: [i64; 2] = [64, 32];
@@ -28,7 +28,7 @@ const LENGTHS: [i64; 2] = [64, 32];
 const MOST_STATEMENTS: usize = 48;
 
 /// The pass.
-pub(super) fn keep(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn promote_rows(mut function: Function, target: Target) -> Function {
     if target.vector_bytes == 0 {
         return function;
     }
@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn rows_of_some_lengths_stay_in_registers() {
-        let kept = keep(entries(SUM, ROW), WIDE).to_string();
+        let kept = promote_rows(entries(SUM, ROW), WIDE).to_string();
         for expect in ["if n == 64 {", "if n == 32 {", "t7 = A[", "] = t7", "A[i * n + l] = fma("] {
             assert!(kept.contains(expect), "{expect}: {kept}");
         }
@@ -169,9 +169,9 @@ mod tests {
             (SUM, "A[i * n + l] = s"),
         ] {
             let function = entries(sum, row);
-            assert_eq!(keep(function.clone(), WIDE), function);
+            assert_eq!(promote_rows(function.clone(), WIDE), function);
         }
         let function = entries(SUM, ROW);
-        assert_eq!(keep(function.clone(), Target::SCALAR), function);
+        assert_eq!(promote_rows(function.clone(), Target::SCALAR), function);
     }
 }

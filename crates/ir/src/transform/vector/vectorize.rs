@@ -17,14 +17,15 @@
 //! value were split over vectors before (`sums`), and dense loops with nothing inside are tiled into
 //! registers afterwards where the machine is known (`tile`): both do as the schedule says.
 
-use super::affine::{beside, widened_beside};
-use super::{Target, fresh, rewrite, tile};
 use crate::algebra::BinaryOp;
 use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::transform::affine::{beside, widened_beside};
+use crate::transform::vector::register_tile;
+use crate::transform::{Target, fresh, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of the vectors, as in sums: backends make narrower ones of them where they have to.
@@ -66,7 +67,7 @@ impl Obstacle {
 }
 
 /// The pass.
-pub(super) fn widen(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn vectorize(mut function: Function, target: Target) -> Function {
     if !function.vars.iter().any(|v| v.by_lanes) {
         return function;
     }
@@ -77,7 +78,7 @@ pub(super) fn widen(mut function: Function, target: Target) -> Function {
         let wide = widened(&mut wider, s).ok()?;
         function = wider;
         function.vars[var].by_lanes = false;
-        let tiled = target.vector_bytes > 0 && tile::is_tileable(&function, s);
+        let tiled = target.vector_bytes > 0 && register_tile::is_tileable(&function, s);
         Some(if tiled { vec![s.clone()] } else { wide })
     });
     Function { body, ..function }
@@ -361,7 +362,7 @@ mod tests {
     /// The vector loop of `for k in 0..n` with this body.
     fn check(body: &str, expect: &str) {
         let function = read(&format!("for k in 0..n {{ {body} }}"), " by lanes");
-        let after = widen(function, Target::SCALAR);
+        let after = vectorize(function, Target::SCALAR);
         verify(&after).unwrap_or_else(|d| panic!("{d}\n{after}"));
         assert!(parse(&after.to_string()).as_ref() == Ok(&after), "{after}");
         let text = after.to_string();
@@ -406,7 +407,7 @@ mod tests {
         ] {
             let before = if expect == Obstacle::Combined { "s = 0.0 j = 0 " } else { "" };
             let function = read(&format!("{before}for k in 0..n {{ {body} }}"), " by lanes");
-            let after = widen(function.clone(), Target::SCALAR);
+            let after = vectorize(function.clone(), Target::SCALAR);
             assert!(after == function, "{after}");
             assert_eq!(obstacle(&after), Some(expect), "{after}");
         }

@@ -19,7 +19,7 @@ const TURNS: i64 = 8;
 const STATEMENTS: usize = 256;
 
 /// The pass.
-pub(super) fn unroll(mut function: Function) -> Function {
+pub(in crate::transform) fn unroll(mut function: Function) -> Function {
     let body = std::mem::take(&mut function.body);
     Function { body: block(body), ..function }
 }

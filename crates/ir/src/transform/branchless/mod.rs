@@ -1,0 +1,5 @@
+//! Passes that take branches out of loops.
+
+pub(super) mod merge;
+pub(super) mod probe;
+pub(super) mod short_sums;

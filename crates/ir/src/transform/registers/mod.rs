@@ -1,0 +1,4 @@
+//! Passes that keep elements of arrays in registers: scalar replacement.
+
+pub(super) mod promote_elements;
+pub(super) mod promote_rows;

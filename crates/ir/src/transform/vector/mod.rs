@@ -1,0 +1,7 @@
+//! Passes that run several iterations at once: SIMD, register tiles, unrolling.
+
+pub(super) mod register_tile;
+pub(super) mod split_accumulators;
+pub(super) mod unroll_and_jam;
+pub(super) mod unroll_twice;
+pub(super) mod vectorize;
