@@ -21,3 +21,4 @@ pub mod share;
 pub mod shrink;
 mod slices;
 pub mod stand_in;
+pub mod texts;

@@ -106,7 +106,7 @@ impl SharesOnGpu {
 }
 
 /// What a program's kernels are on a GPU.
-fn cuda_text(case: &Case) -> Result<String, Diagnostic> {
+pub(crate) fn cuda_text(case: &Case) -> Result<String, Diagnostic> {
     let program = tamis::notation::parse(&case.text)?;
     let mut options = case.options(Backend::Interpreter)?;
     let mut formats = std::mem::take(&mut options.results);

@@ -29,6 +29,9 @@
 //! `differential --shares N [--seed N]` runs none of so many programs, but tells how many of them run
 //! in parts when asked, and gives one of each kind that do not; with `--on-gpu N`, how many run on a GPU
 //! as a whole where no schedule says how.
+//!
+//! `differential --texts N [--seed N]` runs none of so many programs, but prints a hash of the code that each
+//! compiles to: two builds of the compiler that are meant to generate the same code print the same lines.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -41,7 +44,7 @@ use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
-use tamis_testing::{batch, filetest, generate, hostile, infinite, limits};
+use tamis_testing::{batch, filetest, generate, hostile, infinite, limits, texts};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -58,6 +61,7 @@ fn main() -> ExitCode {
             "--shares" => report = Some((print_shares as Print, number())),
             "--illegal" => report = Some((print_refused, number())),
             "--hostile" => report = Some((print_hostile, number())),
+            "--texts" => report = Some((print_texts, number())),
             "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--cpu" if value == "each" => levels = Level::supported().collect(),
@@ -279,6 +283,15 @@ fn print_hostile(seed: u64, count: u64) -> ExitCode {
         0 => ExitCode::SUCCESS,
         _ => ExitCode::FAILURE,
     }
+}
+
+/// Prints a hash of the code of each program.
+fn print_texts(seed: u64, count: u64) -> ExitCode {
+    for at in seed..seed + count {
+        let case = drawn(&mut random(at), Backend::Interpreter, false);
+        println!("{at} {:016x}", texts::hash(&case));
+    }
+    ExitCode::SUCCESS
 }
 
 /// Prints how many programs run on a GPU.
