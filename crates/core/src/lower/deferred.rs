@@ -19,7 +19,7 @@
 //! if 0 < beyond  fail integer_overflow
 //! ```
 
-use super::function::Builder;
+use super::builder::Builder;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{Register, Scalar};
 use tamis_ir::ids::Var;

@@ -19,66 +19,38 @@
 //! result that is not written in order is staged, so every statement has code, and [`crate::legalise`]
 //! only chooses what is fast.
 
-mod absent;
-mod append;
-mod assemble;
-mod bind;
-mod chunk;
+mod builder;
 mod complex;
 mod deferred;
-mod edges;
-mod flat;
-mod forall;
-mod function;
-mod gallop;
-mod hashed;
-mod heap;
-mod host;
-mod join;
-mod lead;
-mod like;
-mod local;
-mod merge;
+mod gpu;
 mod overflow;
-mod parallel;
-mod peel;
-mod phases;
-mod position;
-mod resolve;
-mod result;
-mod rows;
-mod scan;
-mod segment;
+mod partition;
+mod read;
+mod scratch;
 mod signature;
-mod slice;
-mod stage;
-mod sum;
-mod tables;
-mod turns;
-mod unroll;
-mod unstage;
 mod value;
-mod window;
-mod workspace;
+mod write;
 
-pub use chunk::{Chunks, Cut, Whole};
-pub use host::Host;
-pub use join::Join;
+pub use gpu::fallback::Host;
+pub use partition::{Chunks, Cut, Whole};
 pub use signature::{Binding, Like, Lowered};
+pub use write::combine::Join;
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};
 use crate::format::open::extent;
 use crate::level::LevelArrays;
 use crate::notation::Access;
+use builder::Builder;
 use complex::{Held, Vals, Value};
-use function::Builder;
-use result::Plan;
+use gpu::{parallel, segmented_reduction, tile_starts};
+use read::locate;
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
 use tamis_ir::ir::build::assign;
 use tamis_ir::ir::{self, Expr};
-use workspace::Pass;
+use write::accumulator::Pass;
+use write::output::Plan;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
@@ -161,7 +133,7 @@ struct Lowerer<'p> {
     anys: BTreeMap<TensorId, Var>,
     /// How often values are added to tensors in a turn that stands for several.
     times: Vec<(TensorId, Var)>,
-    positions: BTreeMap<resolve::Place, Var>,
+    positions: BTreeMap<locate::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
     coordinates: BTreeMap<Var, Var>,
@@ -175,9 +147,9 @@ struct Lowerer<'p> {
     /// Workspaces of which threads may write to elements of their own each.
     lent: BTreeSet<TensorId>,
     /// Sums of tiles of positions.
-    edges: Vec<edges::Edges>,
+    edges: Vec<segmented_reduction::Edges>,
     /// Where tiles of positions begin, by the variables of positions.
-    tables: BTreeMap<IndexVar, tables::Table>,
+    tables: BTreeMap<IndexVar, tile_starts::Table>,
     /// Whether several iterations of these loops would write to what they cannot share.
     raced: bool,
     /// Whether entries of the result are counted before they are written.
@@ -195,7 +167,7 @@ struct Lowerer<'p> {
     /// Of results in two passes, the one being lowered.
     pass: Pass,
     /// The part of the outermost loop that the function computes, where not all of it.
-    interval: Option<chunk::Interval>,
+    interval: Option<partition::Interval>,
     /// Why it computes all of it, where it does.
     whole: Whole,
     plan: Plan,

@@ -1,10 +1,10 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
-use super::chunk::{Chunks, Whole};
-use super::flat::Known;
-use super::function::Builder;
-use super::host::Host;
 use crate::level::Part;
+use crate::lower::builder::Builder;
+use crate::lower::gpu::fallback::Host;
+use crate::lower::partition::{Chunks, Whole};
+use crate::lower::read::collapse::Known;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};

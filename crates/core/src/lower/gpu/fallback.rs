@@ -1,0 +1,81 @@
+//! Why the host runs a kernel that has loops on units of a GPU.
+//!
+//! ```text
+//! y(j) = A(i,j) * x(i), y sparse       entries of the result come in any order, and have no row to be
+//!                                      gathered for
+//! ```
+
+use crate::lower::Lowerer;
+use crate::lower::write::output::{Assembly, Plan, Rest};
+
+/// Why a kernel runs on the host.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Host {
+    /// Iterations of its loops write to what they cannot share.
+    Raced,
+    /// The result knows which of its places are taken.
+    Placed,
+    /// Entries come in any order, and are listed and sorted.
+    Listed,
+    /// Entries come in any order, and are counted for each place.
+    Counted,
+    /// Entries come in any order, and are gathered in one workspace.
+    Gathered,
+    /// It is not known before blocks of values are written whether they stay.
+    Tentative,
+    /// A level of the result cannot be counted.
+    Levels,
+    /// Something of the result is outside of its rows.
+    Rows,
+    /// The loops around the rows are not on blocks.
+    Blocks,
+    /// Rows follow from what rows before did.
+    InOrder,
+}
+
+impl Host {
+    /// The reason in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Host::Raced => "iterations of its loops write to what they cannot share",
+            Host::Placed => "its result knows which of its places are taken",
+            Host::Listed => "entries of its result come in any order, and are listed and sorted",
+            Host::Counted => {
+                "entries of its result come in any order, and are counted for each place"
+            }
+            Host::Gathered => {
+                "entries of its result come in any order, and have no row to be gathered for"
+            }
+            Host::Tentative => {
+                "blocks of its result are written before it is known whether they stay"
+            }
+            Host::Levels => "a level of its result cannot be counted before it is written",
+            Host::Rows => "something of its result is outside of the rows that are counted",
+            Host::Blocks => "the loops around the rows of its result are not on blocks",
+            Host::InOrder => "each row of its result follows from what rows before did",
+        }
+    }
+}
+
+impl Lowerer<'_> {
+    /// Whether the whole result would have one slice.
+    fn gathers_all(&self) -> bool {
+        self.staged_from() == Some(0) && self.slice_of_plan().is_some()
+    }
+
+    /// Why the host runs the kernel although a schedule gives its loops to units.
+    pub(in crate::lower) fn host(&self) -> Option<Host> {
+        match &self.plan {
+            _ if !self.kernel.is_for_gpu() => None,
+            _ if self.gathers_all() => Some(Host::Gathered),
+            _ if self.raced => Some(Host::Raced),
+            _ if self.phased => None,
+            Plan::Full | Plan::Follow => None,
+            Plan::Placed => Some(Host::Placed),
+            Plan::Assemble(Assembly { rest: Rest::Staged(_), .. }) => Some(Host::Listed),
+            Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => Some(Host::Counted),
+            Plan::Assemble(_) if self.tentative => Some(Host::Tentative),
+            Plan::Assemble(_) => Some(self.unphased.unwrap_or(Host::Rows)),
+        }
+    }
+}

@@ -1,0 +1,297 @@
+//! Loops that a GPU runs.
+//!
+//! ```text
+//! parallelize(i, gpu_block, no_races)      for i in 0..y1_size on gpu_block {
+//! parallelize(j, gpu_thread, atomics)        s = 0.0
+//!                                            for j in .. on gpu_thread with s by sum {
+//! parallelize(p, gpu_block, atomics)       update y_vals[i] by sum: s
+//! ```
+//!
+//! A loop becomes parallel if its iterations give each other nothing but what they combine, threads
+//! by a reduction and all units by elements of the result; another one stays as it is, and so do
+//! those inside of it if they need it around them. What runs without a loop over blocks, the host
+//! runs. (Sparse iteration space transformations, section 6.3.)
+
+use crate::cin::Tag;
+use crate::cin::tiles::tiles;
+use crate::lower::complex::{Vals, Value};
+use crate::lower::write::output::Plan;
+use crate::lower::{Lowerer, Scope};
+use crate::notation::Access;
+use std::collections::BTreeMap;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::Register;
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::flow::{assigned, mentions, reads_first};
+use tamis_ir::ir::{self, Expr, Reduction, Stmt, Unit};
+
+impl Lowerer<'_> {
+    /// Notes what runs a loop over an index variable, whose variable in code is `var`.
+    pub(in crate::lower) fn on_unit(&mut self, own: IndexVar, var: Var) {
+        if let Some(unit) = self.unit(own) {
+            self.units.insert(var, unit);
+        }
+        let tag = self.kernel.tags.get(&own);
+        self.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
+    }
+
+    /// Writes to an element that others may write to at the same time.
+    pub(in crate::lower) fn written(
+        &mut self,
+        lhs: &Access,
+        position: Expr,
+        op: Option<ReduceOp>,
+        value: Value,
+        scope: &Scope,
+    ) -> Vec<ir::Stmt> {
+        let vals = self.arrays(self.kernel.result).vals;
+        if let Some(op) = op
+            && matches!(self.plan, Plan::Full | Plan::Follow)
+            && let Ok(tiles) = tiles(self.program, self.kernel, lhs, &scope.loops)
+        {
+            return self.in_run(&tiles, position, op, value, scope);
+        }
+        match (op, self.is_raced(lhs, op, scope, 0)) {
+            (Some(op), true) if self.updates(vals, op, &value) => {
+                self.updated(vals, position, op, value)
+            }
+            (op, raced) => {
+                self.raced |= raced;
+                self.write(position, op, value)
+            }
+        }
+    }
+
+    /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
+    /// variable does not follow from the element's, or its coordinates come again and again. What
+    /// is not combined comes once for each element. So many of these loops do not count: in them, each
+    /// iteration has elements of its own.
+    fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope, own: usize) -> bool {
+        let derived = &self.program.derived;
+        let on_units = scope.loops.iter().enumerate().filter(|(_, var)| self.unit(**var).is_some());
+        on_units.skip(own).any(|(k, var)| {
+            let known = [&lhs.indices[..], &scope.loops[..k]].concat();
+            let again = op.is_some() && scope.repeating.contains(var);
+            again || !derived.follows(*var, &known)
+        })
+    }
+
+    /// What of a GPU runs a loop.
+    pub(in crate::lower) fn unit(&self, own: IndexVar) -> Option<Unit> {
+        self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
+    }
+
+    /// How many loops around a place a GPU runs.
+    pub(in crate::lower) fn parallel_loops(&self, scope: &Scope) -> usize {
+        scope.loops.iter().filter(|&&var| self.unit(var).is_some()).count()
+    }
+
+    /// Notes what is written to a workspace that does not belong to one iteration.
+    pub(in crate::lower) fn note_local(&mut self, tensor: TensorId, scope: &Scope) {
+        let own = self.own_loops.get(&tensor).copied().unwrap_or(0);
+        self.raced |= self.parallel_loops(scope) > own;
+    }
+
+    /// How a workspace is combined with a value where several threads of a block that has it to itself
+    /// may come to an element, if they may; notes what they cannot share.
+    pub(in crate::lower) fn local_update(
+        &mut self,
+        lhs: &Access,
+        op: Option<ReduceOp>,
+        value: &Value,
+        scope: &Scope,
+    ) -> Option<ReduceOp> {
+        let own = self.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
+        if own == 0 || !self.lent.contains(&lhs.tensor) {
+            self.note_local(lhs.tensor, scope);
+            return None;
+        }
+        if !self.is_raced(lhs, op, scope, own) {
+            return None;
+        }
+        let vals = self.arrays(lhs.tensor).vals;
+        let op = op.filter(|op| self.updates(vals, *op, value));
+        self.raced |= op.is_none();
+        op
+    }
+
+    /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
+    /// of complex ones the parts by themselves.
+    fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
+        let wide = self.are_wide(vals);
+        let parts = vals.arrays().len() == 1 && matches!(vals, Vals::Real(_)) && value.im.is_none();
+        // What an atomic operation leaves is not checked.
+        let wide = wide && !self.may_leave(op, &value.re);
+        wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
+    }
+
+    /// Whether elements of the result are as wide as values are computed.
+    pub(in crate::lower) fn is_wide(&mut self) -> bool {
+        let vals = self.arrays(self.kernel.result).vals;
+        self.are_wide(vals)
+    }
+
+    fn are_wide(&self, vals: Vals) -> bool {
+        let register = self.facts.register().datatype();
+        vals.arrays().into_iter().all(|a| self.builder.arrays[a].elem == register)
+    }
+
+    pub(in crate::lower) fn updated(
+        &mut self,
+        vals: Vals,
+        position: Expr,
+        op: ReduceOp,
+        value: Value,
+    ) -> Vec<ir::Stmt> {
+        let value = self.reduced(Some(op), value);
+        let mut stmts = vec![];
+        let Value { re, im } = self.hold(value, &mut stmts);
+        let zero = Expr::Const(tamis_ir::datatype::Scalar::F64(0.0).convert(self.facts.register()));
+        for store in vals.store(&position, Value { re, im }, zero.clone()) {
+            let Stmt::Store { array, index, value } = store else { continue };
+            if op != ReduceOp::Add || value != zero {
+                stmts.push(Stmt::Update { array, index, op, value });
+            }
+        }
+        stmts
+    }
+}
+
+/// A function's body with its parallel loops.
+pub(in crate::lower) fn marked(units: &BTreeMap<Var, Unit>, body: Vec<Stmt>) -> Vec<Stmt> {
+    match units.is_empty() {
+        true => body,
+        false => Marker { units }.block(body, None, &[]),
+    }
+}
+
+/// A function's body without parallel loops.
+pub(in crate::lower) fn in_order(body: Vec<Stmt>) -> Vec<Stmt> {
+    let one = |s: Stmt| match s.map_children(&mut |e| e, &mut in_order) {
+        Stmt::Parallel { var, lo, hi, body, .. } => Stmt::For { var, lo, hi, step: 1, body },
+        s => s,
+    };
+    body.into_iter().map(one).collect()
+}
+
+struct Marker<'u> {
+    units: &'u BTreeMap<Var, Unit>,
+}
+
+/// What may run after a block: first statements, and whether they surely do.
+type After<'b> = (&'b [Stmt], bool);
+
+impl Marker<'_> {
+    fn block(&self, block: Vec<Stmt>, around: Option<Unit>, after: &[After<'_>]) -> Vec<Stmt> {
+        let mut out = vec![];
+        for k in 0..block.len() {
+            let rest = [&[(&block[k + 1..], true)], after].concat();
+            out.push(self.stmt(&block[k], around, &rest));
+        }
+        out
+    }
+
+    fn stmt(&self, s: &Stmt, around: Option<Unit>, after: &[After<'_>]) -> Stmt {
+        let whole = s.clone();
+        let again: Vec<After<'_>> = match s {
+            Stmt::For { body, .. } | Stmt::While { body, .. } => {
+                [&[(&body[..], false)], after].concat()
+            }
+            _ => after.to_vec(),
+        };
+        let Some((unit, combined)) = self.parallel(s, around, after) else {
+            return whole.map_children(&mut |e| e, &mut |b| self.block(b, around, &again));
+        };
+        let Stmt::For { var, lo, hi, body, .. } = whole else { return whole };
+        let body = self.block(body, Some(unit), &again);
+        Stmt::Parallel { unit, var, lo, hi, combined, body }
+    }
+
+    /// What runs a loop, and what its iterations combine, if it can be parallel.
+    fn parallel(
+        &self,
+        s: &Stmt,
+        around: Option<Unit>,
+        after: &[After<'_>],
+    ) -> Option<(Unit, Vec<Reduction>)> {
+        let Stmt::For { var, step: 1, body, .. } = s else { return None };
+        let unit = *self.units.get(var)?;
+        let nests = match (around, unit) {
+            (None, unit) => unit == Unit::Block,
+            (Some(around), unit) => around < unit,
+        };
+        let mut own = vec![];
+        assigned(body, &mut own);
+        own.sort();
+        own.dedup();
+        own.retain(|&v| reads_first(body, v, &mut false) || is_read(v, after));
+        let combined = own.into_iter().map(|v| reduction(body, v)).collect::<Option<Vec<_>>>()?;
+        (nests && (combined.is_empty() || unit == Unit::Thread)).then_some((unit, combined))
+    }
+}
+
+/// Whether what may run reads a variable before it assigns it.
+fn is_read(var: Var, after: &[After<'_>]) -> bool {
+    for (block, surely) in after {
+        let mut assigned = false;
+        if reads_first(block, var, &mut assigned) {
+            return true;
+        }
+        if assigned && *surely {
+            return false;
+        }
+    }
+    false
+}
+
+/// The operator, if a body does nothing with a variable but `var = var op value`.
+fn reduction(body: &[Stmt], var: Var) -> Option<Reduction> {
+    let mut ops = vec![];
+    collect(body, var, &mut ops)?;
+    let op = *ops.first()?;
+    ops.iter().all(|other| *other == op).then_some(Reduction { var, op })
+}
+
+/// The operators of a block by which it combines values with a variable; `None` if it does anything
+/// else with it.
+fn collect(body: &[Stmt], var: Var, ops: &mut Vec<ReduceOp>) -> Option<()> {
+    for s in body {
+        match s {
+            Stmt::Assign { var: v, value } if *v == var => ops.push(combining(value, var)?),
+            s if s.exprs().any(|e| mentions(e, var)) => return None,
+            _ => {}
+        }
+        s.blocks().try_for_each(|block| collect(block, var, ops))?;
+    }
+    Some(())
+}
+
+/// The operator of `var op value`.
+fn combining(e: &Expr, var: Var) -> Option<ReduceOp> {
+    let own = |e: &Expr| *e == Expr::Var(var);
+    let other = |e: &Expr| !mentions(e, var);
+    match e {
+        Expr::Fma(a, b, c) => (own(c) && other(a) && other(b)).then_some(ReduceOp::Add),
+        Expr::Binary(op, a, b) if own(a) && other(b) => {
+            let ops = [ReduceOp::Add, ReduceOp::Mul, ReduceOp::Min, ReduceOp::Max];
+            ops.into_iter().find(|o| o.binary() == *op)
+        }
+        // Truth values as numbers.
+        Expr::Convert(to, a) if *to != Register::Bool => match &**a {
+            Expr::Binary(op, a, b) if is_truth(a, var) && other(b) => {
+                [ReduceOp::Or, ReduceOp::And].into_iter().find(|o| o.binary() == *op)
+            }
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Whether an expression asks whether a variable is other than 0.
+fn is_truth(e: &Expr, var: Var) -> bool {
+    match e {
+        Expr::Binary(BinaryOp::Ne, a, _) => **a == Expr::Var(var),
+        Expr::Convert(Register::Bool, a) => **a == Expr::Var(var),
+        _ => false,
+    }
+}

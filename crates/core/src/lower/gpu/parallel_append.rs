@@ -1,0 +1,66 @@
+//! Entries of a row that threads append at a time.
+//!
+//! ```text
+//! for p in lo..hi on gpu_thread          for p in lo..hi on gpu_thread
+//!   C2_crd[pC2] = j; pC2 = pC2 + 1         pC2_at = pC2 + (p - lo); C2_crd[pC2_at] = j
+//!                                        pC2 = pC2 + max(hi - lo, 0)
+//! ```
+
+use crate::lower::write::output::{Assembly, Plan};
+use crate::lower::{Lowerer, ir};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, int, sub};
+use tamis_ir::ir::flow::{assigned, mentions, replace, uses};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// Entries that every turn of a loop over threads appends have places of their own: the turn
+    /// tells which.
+    pub(in crate::lower) fn by_threads(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
+        let Plan::Assemble(Assembly { next, .. }) = &self.plan else { return block };
+        let nexts: Vec<Var> = next.iter().flatten().copied().collect();
+        let mut out = vec![];
+        for s in block {
+            let s = s.map_children(&mut |e| e, &mut |b| self.by_threads(b));
+            let on_threads = matches!(&s, Stmt::For { var, .. } if self.units.get(var) == Some(&ir::Unit::Thread));
+            let taken =
+                nexts.iter().filter(|_| on_threads).find_map(|&next| self.numbered_turns(&s, next));
+            out.extend(taken.unwrap_or_else(|| vec![s]));
+        }
+        out
+    }
+
+    /// A loop every turn of which advances a position once, with positions that its turns tell.
+    fn numbered_turns(&mut self, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
+        let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+        let advances = self.advance(next);
+        let at = body.iter().position(|s| *s == advances)?;
+        let mut changed = vec![];
+        assigned(body, &mut changed);
+        let once = changed.iter().filter(|v| **v == next).count() == 1;
+        let later = body[at + 1..].iter().any(|s| uses(s, next));
+        let moves = |e: &Expr| changed.iter().any(|&v| mentions(e, v)) || mentions(e, *var);
+        if !once || later || moves(lo) || moves(hi) {
+            return None;
+        }
+        let own = self.temp(&format!("{}_at", self.name_of(next)));
+        let turn = sub(Expr::Var(*var), lo.clone());
+        let mut inner = vec![assign(own, add(Expr::Var(next), turn))];
+        inner
+            .extend(body.iter().filter(|s| **s != advances).map(|s| renamed(s.clone(), next, own)));
+        let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+        let (lo, hi) = (lo.clone(), hi.clone());
+        Some(vec![
+            Stmt::For { var: *var, lo, hi, step: 1, body: inner },
+            assign(next, add(Expr::Var(next), turns)),
+        ])
+    }
+}
+
+/// A statement with one variable in the place of another that it reads.
+fn renamed(s: Stmt, from: Var, to: Var) -> Stmt {
+    s.map_children(&mut |e| replace(e, from, &Expr::Var(to)), &mut |b| {
+        b.into_iter().map(|s| renamed(s, from, to)).collect()
+    })
+}

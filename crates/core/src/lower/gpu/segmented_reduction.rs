@@ -1,0 +1,319 @@
+//! Sums of tiles of positions, in order and without atomic operations.
+//!
+//! ```text
+//! for thread in .. on gpu_thread {          a tile each
+//!   for k in 0..16 {
+//!     if i == run { s = s + .. }            the element of the entry before
+//!     else {
+//!       if head < 0 { head = run; edge = s } else { y_vals[run] = y_vals[run] + s }
+//!       run = i; s = ..
+//!     }
+//!   }
+//!   ..                                      the same for the last run
+//!   y_at[tile] = head; y_edge[tile] = edge
+//! }
+//! edges of neighbours are joined in pairs, then pairs of these; what is not of the left one's element
+//! is added to its own
+//! ```
+//!
+//! The first run of a tile may have begun in tiles before, and is its edge. Every other run begins
+//! in the tile, so that nobody else stores to its element. An edge that is joined to one of
+//! another element has its element begin among the tiles between, and whoever joins them owns it.
+//! (Segmented reduction; sparse iteration space transformations, section 6.3.)
+
+use crate::cin::tiles::Tiles;
+use crate::lower::complex::{Held, Vals, Value};
+use crate::lower::{Code, Lowerer, Scope};
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, IndexVar, Var};
+use tamis_ir::ir::build::{
+    add, assign, binary, div, eq, for_loop, int, load, lt, mul, store, when,
+};
+use tamis_ir::ir::{Expr, Stmt, Unit};
+
+/// How many edges a block joins.
+const JOINED: i64 = 256;
+/// How often blocks do so before one thread adds up what is left.
+const DEPTH: u32 = 2;
+
+/// The sums of tiles in the iterations of a loop.
+#[derive(Clone)]
+pub(in crate::lower) struct Edges {
+    /// The loop.
+    var: IndexVar,
+    op: ReduceOp,
+    tiles: Tiles,
+    /// The element at hand, and its sum so far.
+    run: Var,
+    sum: Held,
+    /// The first element, and its sum.
+    head: Var,
+    edge: Held,
+    /// The same of all tiles.
+    places: Array,
+    edges: Vals,
+    /// What the sums are added to: the result, or what is as wide as they are.
+    target: Vals,
+    /// Whether code of the loop's body uses them, of which the loop does not know yet.
+    open: bool,
+}
+
+/// Edges one behind the other, several of each tile beside each other.
+struct Row {
+    tiles: Var,
+    beside: Expr,
+}
+
+impl Lowerer<'_> {
+    /// Adds a value to the sum of the run that its element is in.
+    pub(in crate::lower) fn in_run(
+        &mut self,
+        tiles: &Tiles,
+        position: Expr,
+        op: ReduceOp,
+        value: Value,
+        scope: &Scope,
+    ) -> Vec<Stmt> {
+        let var = scope.loops[tiles.at];
+        let known = self.edges.iter().position(|e| e.open && e.var == var && e.op == op);
+        let k = known.unwrap_or_else(|| self.new_edges(var, op, tiles.clone()));
+        self.edges[k].open = true;
+        let own = self.edges[k].clone();
+        let at = self.temp("at");
+        let mut same = vec![];
+        let sum = self.combined(op, own.sum.value(), value.clone(), &mut same);
+        same.extend(self.assigned(own.sum, sum));
+        let mut other = self.run_ended(&own);
+        other.push(assign(own.run, Expr::Var(at)));
+        let first = self.reduced(Some(op), value);
+        other.extend(self.assigned(own.sum, first));
+        let cond = eq(Expr::Var(at), Expr::Var(own.run));
+        vec![assign(at, position), Stmt::If { cond, then: same, otherwise: other }]
+    }
+
+    fn new_edges(&mut self, var: IndexVar, op: ReduceOp, tiles: Tiles) -> usize {
+        let (vals, wide) = (self.arrays(self.kernel.result).vals, self.is_wide());
+        let result = &self.program.tensors[self.kernel.result];
+        let (name, complex) = (result.name.clone(), result.storage.datatype.is_complex());
+        let elem = self.facts.register().datatype();
+        let mut common = |name: String| {
+            let re = self.builder.common(&name, elem);
+            match complex {
+                true => Vals::Split(re, self.builder.common(&format!("{name}_im"), elem)),
+                false => Vals::Real(re),
+            }
+        };
+        let edges = common(format!("{name}_edge"));
+        let sums = if wide { vals } else { common(format!("{name}_sums")) };
+        let target = self.edges.first().map_or(sums, |other| other.target);
+        let places = self.builder.common(&format!("{name}_at"), DataType::I64);
+        let (run, head) = (self.temp("run"), self.temp("head"));
+        let (sum, edge) = (self.held_vars("s", complex), self.held_vars("edge", complex));
+        let open = false;
+        let own = Edges { var, op, tiles, run, sum, head, edge, places, edges, target, open };
+        self.edges.push(own);
+        self.edges.len() - 1
+    }
+
+    /// The first run of a tile is its edge; others are added to their elements.
+    fn run_ended(&mut self, own: &Edges) -> Vec<Stmt> {
+        let mut then = vec![assign(own.head, Expr::Var(own.run))];
+        then.extend(self.assigned(own.edge, own.sum.value()));
+        let cond = lt(Expr::Var(own.head), int(0));
+        let otherwise = self.added(own, own.target, Expr::Var(own.run), own.sum.value());
+        vec![Stmt::If { cond, then, otherwise }]
+    }
+
+    /// `vals[position] = vals[position] op value`.
+    fn added(&mut self, own: &Edges, vals: Vals, position: Expr, value: Value) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        let old = self.loaded(vals, position.clone());
+        let sum = self.combined(own.op, old, value, &mut stmts);
+        let sum = self.hold(sum, &mut stmts);
+        let zero = self.zero();
+        stmts.extend(vals.store(&position, sum, zero));
+        stmts
+    }
+
+    /// The body of a loop as a tile, if it is one.
+    pub(in crate::lower) fn as_tile(
+        &mut self,
+        var: IndexVar,
+        code: Code,
+        scope: &mut Scope,
+    ) -> Code {
+        let mut code = code;
+        for k in 0..self.edges.len() {
+            let own = self.edges[k].clone();
+            if own.var != var || !own.open {
+                continue;
+            }
+            self.edges[k].open = false;
+            let nothing = || Value { re: self.zero(), im: own.sum.im.map(|_| self.zero()) };
+            let (sum, edge) = (nothing(), nothing());
+            let mut stmts = vec![assign(own.run, int(-1)), assign(own.head, int(-1))];
+            stmts.extend(self.assigned(own.sum, sum));
+            stmts.extend(self.assigned(own.edge, edge));
+            stmts.append(&mut code.stmts);
+            stmts.extend(self.run_ended(&own));
+            let slot = self.slot(&own, scope, &mut stmts);
+            stmts.push(store(own.places, slot.clone(), Expr::Var(own.head)));
+            let zero = self.zero();
+            stmts.extend(own.edges.store(&slot, own.edge.value(), zero));
+            code.stmts = stmts;
+        }
+        code
+    }
+
+    /// The place of a tile's edge.
+    fn slot(&mut self, own: &Edges, scope: &mut Scope, stmts: &mut Vec<Stmt>) -> Expr {
+        let loops = [&own.tiles.tiles[..], &own.tiles.beside].concat();
+        let place = loops.into_iter().fold(int(0), |place, v| {
+            let known = self.coordinate(v, scope, stmts);
+            let at = known.expect("loops around have a value");
+            let most = self.most_turns(v);
+            add(mul(place, most), Expr::Var(at))
+        });
+        let slot = self.temp("slot");
+        stmts.push(assign(slot, place));
+        Expr::Var(slot)
+    }
+
+    /// How many iterations a loop has at most, whatever the loops around it are at.
+    fn most_turns(&mut self, var: IndexVar) -> Expr {
+        self.size(var, &Scope::default())
+    }
+
+    /// Whether tiles are summed in an array of another type than the result's, of which every element
+    /// is written from there.
+    pub(in crate::lower) fn sums_elsewhere(&mut self) -> bool {
+        !self.edges.is_empty() && !self.is_wide()
+    }
+
+    /// Room for the edges of tiles, and what joins them after the loops.
+    pub(in crate::lower) fn joined_tiles(&mut self) -> [Vec<Stmt>; 2] {
+        let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
+        for own in self.edges.clone() {
+            let product = |lowerer: &mut Self, loops: &[IndexVar]| {
+                loops.iter().map(|&v| lowerer.most_turns(v)).fold(int(1), mul)
+            };
+            let of_tiles = product(self, &own.tiles.tiles);
+            let beside = product(self, &own.tiles.beside);
+            let tiles = self.temp("tiles");
+            before.push(assign(tiles, of_tiles));
+            let beside = match beside {
+                Expr::Const(_) | Expr::Var(_) => beside,
+                many => {
+                    let columns = self.temp("columns");
+                    before.push(assign(columns, many));
+                    Expr::Var(columns)
+                }
+            };
+            let all = mul(Expr::Var(tiles), beside.clone());
+            before.push(Stmt::Reserve { array: own.places, len: all.clone() });
+            before.extend(own.edges.reserve(&all));
+            let (lo, hi) = (int(0), all);
+            filled.push(Stmt::Fill { array: own.places, lo, hi, value: int(-1) });
+            let row = Row { tiles, beside };
+            let strides = (0..DEPTH).map(|k| JOINED.pow(k));
+            after.extend(strides.map(|stride| self.joined_edges(&own, &row, stride)));
+            after.push(self.last_edges(&own, &row));
+        }
+        if let Some(target) = self.edges.first().map(|own| own.target)
+            && !self.is_wide()
+        {
+            let levels = 0..self.arrays(self.kernel.result).levels.len();
+            let size = self.positions_at(self.kernel.result, levels, int(1));
+            before.extend(target.reserve(&size));
+            let initial = self.initial_as(self.facts.compute);
+            filled.extend(self.filled(target, int(0), size.clone(), initial));
+            after.push(self.tiles(size, &mut |lowerer, element| {
+                let sum = lowerer.loaded(target, element.clone());
+                lowerer.write(element, None, sum)
+            }));
+        }
+        before.extend(filled);
+        [before, after]
+    }
+
+    /// Edges of so many tiles each, joined by blocks.
+    fn joined_edges(&mut self, own: &Edges, row: &Row, stride: i64) -> Stmt {
+        let names = ["block", "half", "thread", "left", "right"];
+        let [block, half, thread, left, right] = names.map(|name| self.temp(name));
+        let var = Expr::Var;
+        let pairs = binary(BinaryOp::Div, int(JOINED / 2), var(half));
+        let (pair, column) = match row.beside == int(1) {
+            true => (var(thread), int(0)),
+            false => (
+                binary(BinaryOp::Div, var(thread), row.beside.clone()),
+                binary(BinaryOp::Mod, var(thread), row.beside.clone()),
+            ),
+        };
+        let first = add(mul(var(block), int(JOINED)), mul(mul(pair, int(2)), var(half)));
+        let place =
+            |tile: Expr| add(mul(mul(tile, int(stride)), row.beside.clone()), column.clone());
+        let second = add(var(left), var(half));
+        let [at, here, there] = ["at", "here", "there"].map(|name| self.temp(name));
+        let pair = self.pair(own, at, var(here), var(there));
+        let stmts = vec![
+            assign(left, first),
+            assign(right, second),
+            when(
+                lt(mul(var(right), int(stride)), var(row.tiles)),
+                vec![
+                    assign(here, place(var(left))),
+                    assign(there, place(var(right))),
+                    assign(at, load(own.places, var(there))),
+                    when(binary(BinaryOp::Ge, var(at), int(0)), pair),
+                ],
+            ),
+        ];
+        let parallel = |unit, var, hi, body| {
+            let (lo, combined) = (int(0), vec![]);
+            Stmt::Parallel { unit, var, lo, hi, combined, body }
+        };
+        let hi = mul(pairs, row.beside.clone());
+        let threads = parallel(Unit::Thread, thread, hi, stmts);
+        let double = assign(half, mul(var(half), int(2)));
+        let cond = lt(var(half), int(JOINED));
+        let steps = vec![assign(half, int(1)), Stmt::While { cond, body: vec![threads, double] }];
+        let up = JOINED * stride;
+        let blocks = div(add(var(row.tiles), int(up - 1)), int(up));
+        parallel(Unit::Block, block, blocks, steps)
+    }
+
+    /// The right edge, of an element, joined to the left one, or added to its element.
+    fn pair(&mut self, own: &Edges, at: Var, left: Expr, right: Expr) -> Vec<Stmt> {
+        let before = self.temp("before");
+        let edge = self.loaded(own.edges, right);
+        let zero = self.zero();
+        let mut moved = vec![store(own.places, left.clone(), Expr::Var(at))];
+        moved.extend(own.edges.store(&left, edge.clone(), zero));
+        let then = self.added(own, own.edges, left.clone(), edge.clone());
+        let otherwise = self.added(own, own.target, Expr::Var(at), edge);
+        let other = Stmt::If { cond: eq(Expr::Var(before), Expr::Var(at)), then, otherwise };
+        vec![
+            assign(before, load(own.places, left)),
+            Stmt::If { cond: lt(Expr::Var(before), int(0)), then: moved, otherwise: vec![other] },
+        ]
+    }
+
+    /// The edges that are left, one after another.
+    fn last_edges(&mut self, own: &Edges, row: &Row) -> Stmt {
+        let (own, beside) = (own.clone(), row.beside.clone());
+        let stride = JOINED.pow(DEPTH);
+        let tiles = div(add(Expr::Var(row.tiles), int(stride - 1)), int(stride));
+        self.tiles(beside.clone(), &mut |lowerer, column| {
+            let (tile, at) = (lowerer.temp("tile"), lowerer.temp("at"));
+            let place = add(mul(mul(Expr::Var(tile), int(stride)), beside.clone()), column);
+            let edge = lowerer.loaded(own.edges, place.clone());
+            let added = lowerer.added(&own, own.target, Expr::Var(at), edge);
+            let body = vec![
+                assign(at, load(own.places, place)),
+                when(binary(BinaryOp::Ge, Expr::Var(at), int(0)), added),
+            ];
+            vec![for_loop(tile, int(0), tiles.clone(), body)]
+        })
+    }
+}

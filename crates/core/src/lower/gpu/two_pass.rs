@@ -1,0 +1,223 @@
+//! Results of loops on a GPU in two phases: entries are counted row by row, the counts are summed
+//! up, and every row writes its entries from its own place on.
+//!
+//! ```text
+//! for i in .. on gpu_block               for i in .. on gpu_block  pC2 = 0; ..; C2_pos[i + 1] = pC2
+//!   ..                                   C2_pos[0..C1_size + 1] = its sums
+//!   C2_crd[pC2] = j; pC2 = pC2 + 1       reserve C2_crd, C2_pos[C1_size]
+//!   ..                                   for i in .. on gpu_block
+//!   C2_pos[i + 1] = pC2                    pC2 = C2_pos[i]; ..; C2_crd[pC2] = j; pC2 = pC2 + 1; ..
+//! ```
+//!
+//! Positions that levels below have are counted for each row as well, in arrays of the kernel. What
+//! counts is what of the loops leads to the counts ([`crate::lower::write::symbolic`]). Rows that have no place are
+//! numbered ([`crate::lower::gpu::two_pass_rows`]). What is gathered in a workspace has a slice of arrays for each row, of which
+//! loops before count the terms ([`crate::lower::gpu::hash_accumulator`]). Results that are listed and sorted, or inserted, stay
+//! with the host. (The thesis, section 5.3; two passes over the same loops.)
+
+use super::scan::Sums;
+use crate::lower::gpu::fallback::Host;
+use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::two_pass_rows::{Numbers, Phase, Phases};
+use crate::lower::write::output::{Assembler, Assembly, Plan, Rest};
+use crate::lower::{Lowerer, ir};
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, int, load, mul, store};
+use tamis_ir::ir::parallel::has_parallel;
+use tamis_ir::ir::{Expr, Stmt};
+
+/// What a row counts, and where.
+pub(in crate::lower) struct Count {
+    /// `pC2`.
+    pub(in crate::lower) next: Var,
+    /// How many entries each row has, behind the place or number of the row; later where they end.
+    pub(in crate::lower) ends: Array,
+    level: usize,
+    /// The positions of the level.
+    pub(in crate::lower) pos: Array,
+}
+
+impl Lowerer<'_> {
+    /// The kernel with loops that count and loops that fill, if these loops can be both; `nest` is
+    /// what the loops are without that.
+    pub(in crate::lower) fn in_phases(&mut self, nest: &[Stmt]) -> Result<Vec<Stmt>, Host> {
+        let heads = self.counted_levels().ok_or(Host::Levels)?;
+        let numbered = heads[0] == 0;
+        let counts = self.counts(&heads);
+        let slice = self.slice_of_plan().cloned();
+        let own = self.arrays_in_phases(slice.as_ref());
+        let slice = slice.as_ref();
+        let mut phases = Phases { counts: &counts, arrays: &own, slice, numbers: None };
+        let nest = if numbered { phases.without_end(nest) } else { nest.to_vec() };
+        let at = nest.iter().position(|s| phases.touches(s)).ok_or(Host::Rows)?;
+        let (before, nest) = nest.split_at(at);
+        if nest.len() > 1 || !self.runs_on_blocks(&nest[0]) {
+            return Err(Host::Blocks);
+        }
+        let numbers = match numbered {
+            true => {
+                let row = self.temp("row");
+                Some(Numbers::of(&nest[0], &phases, &self.units, row).ok_or(Host::Blocks)?)
+            }
+            false => None,
+        };
+        phases.numbers = numbers.as_ref();
+        let loops = |phase| phases.of(nest, phase).ok_or(Host::Rows);
+        let [counting, filling] = [loops(Phase::Count)?, loops(Phase::Fill)?];
+        if !has_parallel(&super::parallel::marked(&self.units, filling.clone())) {
+            return Err(Host::InOrder);
+        }
+        let bounding = match slice {
+            Some(_) => phases.needed(loops(Phase::Bound)?, Phase::Bound),
+            None => vec![],
+        };
+        let (mut first, later, parents) = match &numbers {
+            Some(numbers) => {
+                let rows = self.temp("rows");
+                let count = assign(rows, numbers.count.clone());
+                ([before, &[count]].concat(), &[][..], Expr::Var(rows))
+            }
+            None => (vec![], before, self.places_above(heads[0])),
+        };
+        let behind = add(parents.clone(), int(1));
+        let mut scans = vec![];
+        for count in &counts {
+            first.push(Stmt::Reserve { array: count.ends, len: behind.clone() });
+            let sums = Sums { array: count.ends, len: behind.clone(), depth: 2 };
+            scans.extend(self.scanned(sums, &mut first));
+        }
+        let slices = slice.map(|slice| self.bounds(slice, bounding, &parents, &mut first));
+        let mut stmts = first;
+        stmts.extend(counts.iter().map(|count| {
+            let (lo, hi) = (int(0), behind.clone());
+            Stmt::Fill { array: count.ends, lo, hi, value: int(0) }
+        }));
+        stmts.extend_from_slice(later);
+        stmts.extend(slices.into_iter().flatten());
+        stmts.extend(phases.needed(counting, Phase::Count));
+        stmts.extend(scans);
+        stmts.extend(self.room_for(&counts, &parents));
+        stmts.extend(self.by_threads(filling));
+        Ok(stmts)
+    }
+
+    /// What is counted of some levels: in the positions of the first one, if its parents have places.
+    fn counts(&mut self, heads: &[usize]) -> Vec<Count> {
+        let arrays = self.arrays(self.kernel.result);
+        let mut counts: Vec<Count> = vec![];
+        for &level in heads {
+            let (next, pos) = (self.next(level), arrays.levels[level].pos());
+            let ends = match counts.is_empty() && level > 0 {
+                true => pos,
+                false => {
+                    let name = format!("{}_ends", self.name_of(next));
+                    self.builder.common(&name, tamis_ir::datatype::DataType::I64)
+                }
+            };
+            counts.push(Count { next, ends, level, pos });
+        }
+        counts
+    }
+
+    /// The arrays of the result, and of slices.
+    fn arrays_in_phases(&mut self, slice: Option<&Slice>) -> Vec<Array> {
+        let arrays = self.arrays(self.kernel.result);
+        let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
+        let levels = arrays.levels.iter().flat_map(parts).flatten();
+        let slices = slice.into_iter().flat_map(|slice| slice.arrays.clone());
+        levels.chain(arrays.vals.arrays()).chain(slices).collect()
+    }
+
+    /// The levels whose entries are counted, the first one below levels where all have a place.
+    fn counted_levels(&self) -> Option<Vec<usize>> {
+        let Plan::Assemble(Assembly { rest, .. }) = &self.plan else { return None };
+        if !matches!(rest, Rest::Block) && self.slice_of_plan().is_none() {
+            return None;
+        }
+        if !self.kernel.is_for_gpu() || self.raced || self.tentative {
+            return None;
+        }
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        let appended = |k: usize| matches!(self.assembler(k), Assembler::Append(_));
+        let heads: Vec<usize> =
+            (0..levels.len()).filter(|&k| appended(k) && self.head(k) == k).collect();
+        let first = *heads.first()?;
+        let last = (0..levels.len()).rfind(|&k| appended(k))?;
+        let counts = |k: usize| match self.assembler(k) {
+            Assembler::Append(append) => append.count().is_some(),
+            Assembler::Place | Assembler::Insert(_) => false,
+        };
+        let above = (0..first).all(|k| matches!(self.assembler(k), Assembler::Place));
+        let dense = (0..levels.len()).all(|k| {
+            let p = levels[k].kind.properties();
+            appended(k) || p.full
+        });
+        let close = (first..=last).all(appended);
+        (above && dense && close && heads.iter().all(|&k| counts(k))).then_some(heads)
+    }
+
+    /// How many places the levels above one have, which all are full.
+    fn places_above(&mut self, level: usize) -> Expr {
+        let arrays = self.arrays(self.kernel.result);
+        let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
+        sizes.fold(int(1), mul)
+    }
+
+    fn runs_on_blocks(&self, s: &Stmt) -> bool {
+        matches!(s, Stmt::For { var, .. } if self.units.get(var) == Some(&ir::Unit::Block))
+    }
+
+    /// Slices for rows, of which loops tell how many terms they have.
+    fn bounds(
+        &mut self,
+        slice: &Slice,
+        loops: Vec<Stmt>,
+        parents: &Expr,
+        before: &mut Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let (array, len) = (slice.begins, add(parents.clone(), int(1)));
+        before.push(Stmt::Reserve { array, len: len.clone() });
+        let mut stmts = vec![Stmt::Fill { array, lo: int(0), hi: len.clone(), value: int(0) }];
+        stmts.extend(loops);
+        stmts.extend(self.scanned(Sums { array, len, depth: 2 }, before));
+        let all = load(array, parents.clone());
+        let room = |&array: &Array| Stmt::Reserve { array, len: all.clone() };
+        stmts.extend(slice.arrays.iter().map(room));
+        stmts.push(Stmt::Fill { array: slice.keys, lo: int(0), hi: all, value: int(-1) });
+        stmts
+    }
+
+    /// Room for what was counted.
+    fn room_for(&mut self, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let mut stmts = vec![];
+        let numbered = counts.first().is_some_and(|first| first.ends != first.pos);
+        let mut above = numbered.then_some(int(1));
+        let mut total = int(0);
+        for count in counts {
+            total = load(count.ends, parents.clone());
+            if let Some(above) = above {
+                stmts.extend(self.check_position(count.pos, total.clone()));
+                stmts.push(Stmt::Reserve { array: count.pos, len: add(above, int(1)) });
+                stmts.push(store(count.pos, int(0), int(0)));
+                let root = count.level == 0;
+                stmts.extend(root.then(|| store(count.pos, int(1), total.clone())));
+            }
+            let chain = (count.level..arrays.levels.len()).filter(|&k| self.head(k) == count.level);
+            let own: Vec<usize> =
+                chain.filter(|&k| matches!(self.assembler(k), Assembler::Append(_))).collect();
+            for k in own {
+                stmts.push(arrays.levels[k].reserve_coordinates(total.clone()));
+            }
+            above = Some(total.clone());
+        }
+        let last = counts.last().map_or(0, |count| count.level);
+        let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
+        let below = (last..arrays.levels.len()).filter(|k| !appended(k));
+        let block = below.map(|k| arrays.levels[k].size.clone()).fold(int(1), mul);
+        stmts.extend(arrays.vals.reserve(&mul(total, block)));
+        // A chain has one array for several levels.
+        stmts.dedup();
+        stmts
+    }
+}

@@ -1,0 +1,106 @@
+//! Levels that repeat coordinates: the positions of one coordinate are walked as a segment.
+//!
+//! ```text
+//! pA1_segend = pA1 + 1
+//! while pA1_segend < pA1_end and A1_crd[pA1_segend] == i
+//!   pA1_segend = pA1_segend + 1
+//! ```
+//!
+//! The thesis calls this deduplication and chaining (section 4.4): levels below are walked from
+//! the segment's first position to its last.
+
+use super::forall::Iterator;
+use crate::level::{Bounds, Labelled};
+use crate::lower::complex::Value;
+use crate::lower::{Lowerer, Reached};
+use crate::notation::Access;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, all, assign, eq, for_loop, int, lt};
+use tamis_ir::ir::{self, Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// Finds the end of the segment at a position, whose coordinate in the level is known.
+    pub(in crate::lower) fn segment(
+        &mut self,
+        it: &Iterator,
+        position: Var,
+        coordinate: Expr,
+        end: Expr,
+    ) -> Vec<Stmt> {
+        let segend = self.segment_end(position);
+        let here = || Expr::Var(segend);
+        let same = all([lt(here(), end), eq(it.raw(segend).coordinate, coordinate)]);
+        vec![
+            assign(segend, add(Expr::Var(position), int(1))),
+            Stmt::While { cond: same, body: vec![self.advance(segend)] },
+        ]
+    }
+
+    /// The variable `pA1_segend` for a position variable.
+    pub(in crate::lower) fn segment_end(&mut self, position: Var) -> Var {
+        let name = format!("{}_segend", self.name_of(position));
+        *self.segments.entry(position).or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
+    }
+
+    /// The value of an access at several positions: their sum; of booleans, whether one is true.
+    pub(in crate::lower) fn summed(
+        &mut self,
+        reached: Reached,
+        access: &Access,
+    ) -> (Vec<Stmt>, Value) {
+        let vals = self.arrays(access.tensor).vals;
+        let first = self.loaded(vals, reached.position.clone());
+        let Some(end) = reached.end else { return (vec![], first) };
+        let name = format!("{}_value", self.program.tensors[access.tensor].name);
+        let total = self.held_vars(&name, first.im.is_some());
+        let q = self.temp("q");
+        let next = self.loaded(vals, Expr::Var(q));
+        let op = match self.program.storage(access.tensor).datatype {
+            DataType::Bool => ReduceOp::Max,
+            _ => ReduceOp::Add,
+        };
+        let mut body = vec![];
+        let sum = self.combined(op, total.value(), next, &mut body);
+        body.extend(self.assigned(total, sum));
+        let mut stmts = self.assigned(total, first);
+        stmts.push(for_loop(q, add(reached.position, int(1)), end, body));
+        (stmts, total.value())
+    }
+}
+
+impl Iterator {
+    /// The positions to walk, below one parent or a segment of parents.
+    pub(in crate::lower) fn bounds(&self) -> Bounds {
+        let below = |parent: Expr| {
+            let bounds = self.kind.pos_bounds(&self.arrays, parent);
+            bounds.expect("a level that is iterated has positions")
+        };
+        let first = below(self.parent.position.clone());
+        match &self.parent.end {
+            None => first,
+            Some(end) => Bounds { lo: first.lo, hi: below(add(end.clone(), int(-1))).hi },
+        }
+    }
+
+    /// The value of the index variable at a position.
+    pub(in crate::lower) fn coordinate(&self, position: Var) -> Expr {
+        self.labelled(position).coordinate
+    }
+
+    /// The value of the index variable at a position, and whether there is one.
+    pub(in crate::lower) fn labelled(&self, position: Var) -> Labelled {
+        let Labelled { coordinate, found } = self.raw(position);
+        let met = self.sliced.met(&coordinate);
+        let found = found.into_iter().chain(met).reduce(|a, b| all([a, b]));
+        Labelled { coordinate: self.sliced.index(coordinate), found }
+    }
+
+    /// The coordinate of the level at a position, and whether there is one.
+    pub(in crate::lower) fn raw(&self, position: Var) -> Labelled {
+        let parent = self.parent.position.clone();
+        let at = self.kind.pos_access(&self.arrays, parent, Expr::Var(position));
+        at.expect("a level that is iterated has coordinates")
+    }
+}

@@ -1,0 +1,85 @@
+//! Merging by search: what only one operand has is passed over with steps that double.
+//!
+//! ```text
+//! mergeby(j, gallop)          if jA < jB
+//!                               pA = the first position from pA + 1 on with A2_crd[pA] >= jB
+//! ```
+//!
+//! Of lists of n and m coordinates, n the fewer, this looks at about n log (m / n).
+
+use super::forall::{Iterator, Loop};
+use super::slice::Sliced;
+use crate::cin::Merge;
+use crate::iteration::lattice::{Point, Set};
+use crate::lower::Lowerer;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// Whether the schedule wants an operand searched for coordinates that it may lack: nothing is
+    /// done where only these operands are present.
+    pub(in crate::lower) fn gallops(&self, nest: &Loop<'_>, alone: Set) -> bool {
+        let merge = self.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
+        let searched = |it: &Iterator| matches!(it.sliced, Sliced::Whole);
+        merge == Some(Merge::Gallop)
+            && nest.lattice.below(alone).next().is_none()
+            && nest.members(alone).all(searched)
+    }
+
+    /// Moves an operand from a coordinate before the target to the first that is not.
+    pub(in crate::lower) fn galloped(&mut self, it: &Iterator, target: Var) -> Vec<Stmt> {
+        let p = it.position;
+        let (step, probe) = (self.temp("step"), self.temp("probe"));
+        let end = Expr::Var(self.end(it));
+        let inside = lt(Expr::Var(probe), end.clone());
+        let before = lt(it.raw(probe).coordinate, Expr::Var(target));
+        let next = sub(add(Expr::Var(p), Expr::Var(step)), int(1));
+        let mut stmts = vec![
+            self.advance(p),
+            assign(step, int(1)),
+            assign(probe, Expr::Var(p)),
+            Stmt::While {
+                cond: Expr::AndThen(Box::new(inside), Box::new(before)),
+                body: vec![
+                    assign(p, add(Expr::Var(probe), int(1))),
+                    assign(step, mul(Expr::Var(step), int(2))),
+                    assign(probe, next),
+                ],
+            },
+        ];
+        let behind = binary(BinaryOp::Min, Expr::Var(probe), end);
+        let before = |at: Var| lt(it.raw(at).coordinate, Expr::Var(target));
+        stmts.extend(self.first_from(p, &before, behind));
+        stmts
+    }
+
+    /// Several operands that are all needed: those that are behind the last of them are searched.
+    pub(in crate::lower) fn all_of(
+        &mut self,
+        nest: &Loop<'_>,
+        point: &Point,
+        coordinates: &[Var],
+    ) -> Option<Vec<Stmt>> {
+        let every = point.present;
+        let gallops = |it: &Iterator| self.gallops(nest, 1 << nest.place(it)) && !it.segmented;
+        let needed = nest.members(every).all(gallops);
+        if !needed || nest.lattice.below(every).count() != 1 {
+            return None;
+        }
+        let last = self.temp(&format!("{}_last", self.name_of(nest.index)));
+        let greatest = coordinates.iter().map(|&c| Expr::Var(c));
+        let greatest = greatest.reduce(|a, b| binary(BinaryOp::Max, a, b))?;
+        let least = coordinates.iter().map(|&c| Expr::Var(c));
+        let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b))?;
+        let mut behind = vec![];
+        for (it, &coordinate) in nest.members(every).zip(coordinates) {
+            let search = self.galloped(it, last);
+            behind.push(when(lt(Expr::Var(coordinate), Expr::Var(last)), search));
+        }
+        let here = self.advancing(nest, every, last);
+        let meet = eq(least, Expr::Var(last));
+        Some(vec![assign(last, greatest), Stmt::If { cond: meet, then: here, otherwise: behind }])
+    }
+}

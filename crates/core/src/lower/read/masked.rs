@@ -1,0 +1,68 @@
+//! Loops that a pattern leads: nothing is done outside of it, and other operands follow.
+//!
+//! ```text
+//! within(C(i,j), C(i,j) = A(i,j) + B(i,j))          {C, A, B}, {C, A}, {C, B}
+//!
+//! for pC2 in C2_pos[i]..C2_pos[i + 1]
+//!   j = C2_crd[pC2]
+//!   while pA2 < pA2_end and A2_crd[pA2] < j   pA2 = pA2 + 1       the same of B
+//!   both are at j / only A is / only B is
+//! ```
+//!
+//! Where operands have no entries but the pattern's, each step passes over one.
+
+use super::forall::{Iterator, Loop};
+use crate::lower::{Code, Lowerer};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{all, assign, lt};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// The pattern of the result, if it leads a loop over operands of which some may be absent.
+    pub(in crate::lower) fn leader<'n>(&self, nest: &'n Loop<'_>) -> Option<&'n Iterator> {
+        let it = nest.iterators.iter().find(|it| self.is_pattern(&it.access))?;
+        let p = it.kind.properties();
+        let leads = p.ordered && p.unique && p.compact && !p.branchless && !it.segmented;
+        let own = 1 << nest.place(it);
+        let points = &nest.lattice.points;
+        let everywhere = points.iter().all(|point| point.present & own != 0);
+        (leads && everywhere && points.len() > 1).then_some(it)
+    }
+
+    /// A loop over the positions of the pattern.
+    pub(in crate::lower) fn led(&mut self, nest: &Loop<'_>, leader: &Iterator) -> Code {
+        let every = nest.every();
+        let others = every & !(1 << nest.place(leader));
+        let mut body = vec![assign(nest.index, leader.coordinate(leader.position))];
+        let mut flags: Vec<(&Iterator, Var)> = vec![];
+        for it in nest.members(others) {
+            body.push(self.skipped(it, &Expr::Var(nest.index)));
+            flags.push((it, self.flagged(nest, it, &mut body)));
+        }
+        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
+        let position = leader.position;
+        body.extend(self.cases(nest, every, &flag_of).stmts);
+        let stmts = match leader.is_clipped() || self.is_cut(nest) {
+            true => {
+                let mut stmts = self.start(nest, every);
+                let cond = lt(Expr::Var(position), Expr::Var(self.end(leader)));
+                body.push(self.advance(position));
+                stmts.push(Stmt::While { cond, body });
+                stmts
+            }
+            false => {
+                let mut stmts = self.start(nest, others);
+                stmts.extend(self.positions(nest, leader, position, leader.bounds(), body));
+                stmts
+            }
+        };
+        Code { stmts, covers: false }
+    }
+
+    /// Moves an operand past the coordinates before the first that is visited.
+    pub(in crate::lower) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
+        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let before = lt(it.coordinate(it.position), first.clone());
+        Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
+    }
+}

@@ -1,0 +1,17 @@
+//! How operands are read: one file per way to iterate, merge or locate them.
+
+pub(super) mod background;
+pub(super) mod collapse;
+pub(super) mod duplicates;
+pub(super) mod forall;
+pub(super) mod gallop;
+pub(super) mod locate;
+pub(super) mod masked;
+pub(super) mod merge;
+pub(super) mod nary_sum;
+pub(super) mod peel_blocks;
+pub(super) mod position;
+pub(super) mod recover;
+pub(super) mod slice;
+pub(super) mod unroll;
+pub(super) mod window;

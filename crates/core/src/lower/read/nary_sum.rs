@@ -1,0 +1,101 @@
+//! Sums of several sparse operands, in one loop: each adds to a register where it is.
+//!
+//! ```text
+//! where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), s += D(i,j)))
+//!
+//! jA = A2_crd[pA2], or beyond all at the end;  the same of B and D
+//! j = min(jA, jB, jD)
+//! while j is not beyond all
+//!   s = 0
+//!   if jA == j   s = s + A_vals[pA2];  pA2 = pA2 + 1;  jA = ..
+//!   if jB == j   ..
+//!   C(i,j) = s
+//!   j = min(jA, jB, jD)
+//! ```
+//!
+//! The code is linear in the operands, where a merge has a case for each combination of them.
+
+use super::forall::{At, Iterator, Loop};
+use crate::cin::simplify::written;
+use crate::cin::{Role, Stmt};
+use crate::lower::Lowerer;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
+use tamis_ir::ir::{self, Expr};
+
+impl Lowerer<'_> {
+    /// A loop over the coordinates that some operand has.
+    pub(in crate::lower) fn sum(&mut self, nest: &Loop<'_>) -> Vec<ir::Stmt> {
+        let every = nest.every();
+        let mut stmts = self.start(nest, every);
+        let heads: Vec<(&Iterator, Var)> =
+            nest.members(every).map(|it| (it, self.coordinate_var(nest, it))).collect();
+        for &(it, head) in &heads {
+            stmts.push(self.looked_at(it, head));
+        }
+        let least = heads.iter().map(|&(_, head)| Expr::Var(head));
+        let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(i64::MAX));
+        let next = assign(nest.index, least);
+        stmts.push(next.clone());
+        let head_of = |it: &Iterator| heads.iter().find(|(i, _)| std::ptr::eq(*i, it));
+        let here = |it: &Iterator| {
+            head_of(it).map(|&(_, head)| eq(Expr::Var(head), Expr::Var(nest.index)))
+        };
+        let mut body = self.terms_at(nest, &here, &mut |lowerer, it| {
+            let advanced = assign(it.position, add(Expr::Var(it.position), int(1)));
+            let head = head_of(it).map(|&(it, head)| lowerer.looked_at(it, head));
+            std::iter::once(advanced).chain(head).collect()
+        });
+        body.push(next);
+        stmts.push(ir::Stmt::While { cond: lt(Expr::Var(nest.index), int(i64::MAX)), body });
+        stmts
+    }
+
+    /// The coordinate at the position of an operand, which is beyond all at its end.
+    fn looked_at(&mut self, it: &Iterator, head: Var) -> ir::Stmt {
+        ir::Stmt::If {
+            cond: lt(Expr::Var(it.position), Expr::Var(self.end(it))),
+            then: vec![assign(head, it.coordinate(it.position))],
+            otherwise: vec![assign(head, int(i64::MAX))],
+        }
+    }
+
+    /// The terms that are at a coordinate, each with what is done after it, and what becomes of
+    /// their sum.
+    pub(in crate::lower) fn terms_at(
+        &mut self,
+        nest: &Loop<'_>,
+        here: &dyn Fn(&Iterator) -> Option<Expr>,
+        after: &mut dyn FnMut(&mut Self, &Iterator) -> Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let body = &nest.lattice.points[0].body;
+        let Stmt::Where { consumer, producer } = body else { return vec![] };
+        let Stmt::Sequence(parts) = &**producer else { return vec![] };
+        let register = written(producer);
+        let mut stmts = vec![];
+        if let Role::Register(initial) = self.program.tensors[register].role {
+            let held = self.register(register);
+            let datatype = self.program.storage(register).datatype;
+            let initial = crate::lower::Value::constant(initial.computed(datatype));
+            stmts.extend(self.assigned(held, initial));
+        }
+        for part in parts {
+            let reads = part.reads();
+            let Some(it) = nest.iterators.iter().find(|it| reads.contains(&&it.access)) else {
+                continue;
+            };
+            let mut term = self.case_at(nest, &[(it, it.position)], part, None).stmts;
+            term.extend(after(self, it));
+            match here(it) {
+                Some(here) => stmts.push(when(here, term)),
+                None => stmts.extend(term),
+            }
+        }
+        let reads = consumer.reads();
+        let pattern = nest.iterators.iter().filter(|it| reads.contains(&&it.access));
+        let pattern: Vec<At<'_>> = pattern.map(|it| (it, it.position)).collect();
+        stmts.extend(self.case(nest, &pattern, consumer).stmts);
+        stmts
+    }
+}

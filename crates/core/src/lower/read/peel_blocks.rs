@@ -1,0 +1,69 @@
+//! Loops over the places of a block, in two copies: for whole blocks, with a constant number of
+//! turns, and for what is left at the end of a tensor.
+//!
+//! ```text
+//! if rest < 3                     for j1 in 0..min(rest, 3) ..
+//! else                            for j1 in 0..3 ..
+//! ```
+
+use super::forall::Loop;
+use crate::format::LevelMap;
+use crate::lower::Lowerer;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ir::build::{binary, int, lt, mul, sub};
+use tamis_ir::ir::flow::count;
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// For a loop over the places in a block that may be cut short by the end of the tensor: the
+    /// size of a whole block, and how many places there are.
+    pub(in crate::lower) fn whole_block(&mut self, nest: &Loop<'_>) -> Option<(i64, Expr)> {
+        let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.var) else { return None };
+        let block = self.program.derived.var(LevelMap::Div(i, size))?;
+        let &block = nest.scope.bound.get(&block)?;
+        let small = nest.iterators.is_empty() && size > 1 && size <= MOST_PEELED;
+        let before = mul(Expr::Var(block), int(size as i64));
+        small.then(|| (size as i64, sub(self.size(i, nest.scope), before)))
+    }
+}
+
+/// The most statements in a loop that has a copy for whole blocks: loops over blocks of blocks would
+/// double the code once each.
+const MOST_COPIED: usize = 100;
+
+/// The largest blocks whose loops have a copy for whole blocks, with a constant number of turns.
+const MOST_PEELED: u64 = 8;
+
+/// A loop over the places of a block in two copies: for whole blocks, and for what is left at the
+/// end of a tensor. A loop with more loops in it than those over places stays as it is, and so does a long one.
+pub(in crate::lower) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
+    let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
+    if !body.iter().all(is_short) || count(&body) > MOST_COPIED {
+        return Stmt::For { var, lo, hi, step, body };
+    }
+    let full = Stmt::For { var, lo: lo.clone(), hi: int(size), step, body: body.clone() };
+    // The bound tells later passes that there are few turns.
+    let hi = binary(BinaryOp::Min, rest.clone(), int(size));
+    let part = Stmt::For { var, lo, hi, step, body };
+    Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![full] }
+}
+
+/// Whether code has no loops but peeled ones.
+fn is_short(s: &Stmt) -> bool {
+    match s {
+        Stmt::While { .. } | Stmt::Sort { .. } => false,
+        Stmt::For { lo, hi: Expr::Const(_), body, .. } => {
+            matches!(lo, Expr::Const(_)) && body.iter().all(is_short)
+        }
+        Stmt::For { .. } => false,
+        Stmt::If { then, otherwise, .. } => {
+            // What is left at the end of a tensor runs once.
+            otherwise.iter().all(is_short) && (then.iter().all(is_short) || is_peeled(otherwise))
+        }
+        _ => true,
+    }
+}
+
+fn is_peeled(block: &[Stmt]) -> bool {
+    matches!(block, [Stmt::For { hi: Expr::Const(_), .. }])
+}

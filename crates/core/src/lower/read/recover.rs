@@ -1,0 +1,349 @@
+//! Index variables with a value, and those whose value follows.
+//!
+//! ```text
+//! i0, i1 of bcsr(4,4)      i = i0 * 4 + i1       if i < i_size
+//! d, i of dia              j = d + i             if 0 <= j and j < j_size
+//! i                        i0 = i / 4            where an operand is stored by blocks
+//! ```
+
+use crate::cin::{Bound as Promise, Relation};
+use crate::format::LevelMap;
+use crate::format::open::{Known, open};
+use crate::lower::{Lowerer, Scope};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{Id, IndexVar, Level, TensorId, Var};
+use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
+use tamis_ir::ir::flow::mentions;
+use tamis_ir::ir::{Expr, Stmt};
+
+/// What a value brings with it.
+#[derive(Default)]
+pub(in crate::lower) struct Bound {
+    /// Code for what follows.
+    pub(in crate::lower) stmts: Vec<Stmt>,
+    /// Conditions for what follows to lie inside the tensors.
+    pub(in crate::lower) inside: Vec<Expr>,
+}
+
+impl Lowerer<'_> {
+    /// Gives a loop variable its value, and every variable that follows from it. The values are
+    /// inside the tensors if `exact`.
+    pub(in crate::lower) fn bind(
+        &mut self,
+        own: IndexVar,
+        value: Var,
+        scope: &mut Scope,
+        exact: bool,
+    ) -> Bound {
+        scope.bound.insert(own, value);
+        let mut bound = Bound::default();
+        // Tiles, positions, blocks and places do not know of the diagonals that leave their coordinates open, what
+        // was fused of tiles of one variable not of the last tile's end, and positions not of that
+        // of the tensor in its last blocks.
+        let scheduled = self.program.derived.is_scheduled(own);
+        let mut followed: Vec<Var> = vec![];
+        loop {
+            if let Some((var, value, conditions)) = self.following(scope) {
+                let index = self.index(var);
+                let indirect = followed.iter().any(|v| mentions(&value, *v));
+                followed.push(index);
+                bound.stmts.push(assign(index, value));
+                scope.bound.insert(var, index);
+                let squared = scope.bound.keys().any(|&v| self.is_squared(v));
+                let stored = self.visits_positions(own) && !self.visits_positions(var);
+                let from_zero =
+                    (scheduled || indirect) && conditions.contains(&Condition::FromZero);
+                if !exact || squared || stored || from_zero {
+                    for condition in conditions {
+                        let size = self.size(var, scope);
+                        bound.inside.push(condition.of(Expr::Var(index), size));
+                    }
+                }
+            } else if !self.recovered(scope, &mut bound) {
+                return bound;
+            }
+        }
+    }
+
+    /// A variable without a value that has one by what is bound.
+    fn following(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
+        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
+        let stored = self.program.derived.iter().find_map(|(var, map)| match map {
+            LevelMap::Div(i, size) if of(i).is_none() => {
+                let place = of(self.program.derived.var(LevelMap::Mod(i, size))?)?;
+                let i_is = add(mul(of(var)?, int(size as i64)), place);
+                Some((i, i_is, vec![Condition::BelowDimension]))
+            }
+            LevelMap::Diff { plus, minus } if plus != minus => {
+                let both = vec![Condition::FromZero, Condition::BelowDimension];
+                match (of(plus), of(minus)) {
+                    (None, Some(i)) => Some((plus, add(of(var)?, i), both)),
+                    (Some(j), None) => Some((minus, sub(j, of(var)?), both)),
+                    _ => None,
+                }
+            }
+            _ => None,
+        });
+        stored.or_else(|| self.following_schedule(scope))
+    }
+
+    /// The same by what a schedule made.
+    fn following_schedule(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
+        let program = self.program;
+        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
+        for (var, relation) in program.derived.relations() {
+            let Some(value) = of(var) else { continue };
+            match relation {
+                Relation::Part { of: i, place, .. } if of(*i).is_none() => {
+                    let Some(place) = of(*place) else { continue };
+                    let width = self.width_of(var, scope);
+                    let i_is = add(mul(value, width), place);
+                    return Some((*i, i_is, vec![Condition::BelowDimension]));
+                }
+                Relation::Fused { outer, inner } if of(*outer).is_none() => {
+                    let size = self.size(*inner, &self.around(var, scope));
+                    return Some((*outer, binary(BinaryOp::Div, value, size), vec![]));
+                }
+                Relation::Fused { inner, .. } if of(*inner).is_none() => {
+                    let size = self.size(*inner, &self.around(var, scope));
+                    return Some((*inner, binary(BinaryOp::Mod, value, size), vec![]));
+                }
+                Relation::Same { of: i, .. } if of(*i).is_none() => {
+                    return Some((*i, value, vec![Condition::BelowDimension]));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    /// Whether a variable counts all pairs of variables that were made from the same one, of which
+    /// some are none of its coordinates.
+    fn is_squared(&self, var: IndexVar) -> bool {
+        let derived = &self.program.derived;
+        let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
+        let of_outer = derived.ancestors(outer);
+        derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
+    }
+
+    /// A scope without what follows from a variable.
+    fn around(&self, var: IndexVar, scope: &Scope) -> Scope {
+        let mut scope = scope.clone();
+        for v in self.program.derived.ancestors(var) {
+            scope.bound.remove(&v);
+        }
+        scope
+    }
+
+    /// The variable that holds a coordinate, if it is bound or follows from what is.
+    pub(in crate::lower) fn coordinate(
+        &mut self,
+        var: IndexVar,
+        scope: &mut Scope,
+        prefix: &mut Vec<Stmt>,
+    ) -> Option<Var> {
+        if let Some(&known) = scope.bound.get(&var) {
+            return Some(known);
+        }
+        if let Some(&Relation::Same { of: i, .. }) = self.program.derived.relation(var) {
+            let same = self.coordinate(i, scope, prefix)?;
+            scope.bound.insert(var, same);
+            return Some(same);
+        }
+        if let Some((of, origin, size)) = self.tile(var, scope) {
+            let i = Expr::Var(self.coordinate(of, scope, prefix)?);
+            let value = match origin {
+                Tile::Block => binary(BinaryOp::Div, i, size),
+                Tile::Place => binary(BinaryOp::Mod, i, size),
+            };
+            let fresh = self.temp(&self.program.vars[var].clone());
+            prefix.push(assign(fresh, value));
+            scope.bound.insert(var, fresh);
+            return Some(fresh);
+        }
+        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
+        let value = match self.program.derived.map(var)? {
+            LevelMap::Mode(_) | LevelMap::Slot(_) => return None,
+            LevelMap::Div(..) | LevelMap::Mod(..) => unreachable!("blocks are tiles"),
+            LevelMap::Diff { plus, minus } => sub(of(plus)?, of(minus)?),
+        };
+        let name = self.program.vars[var].clone();
+        let fresh = self.temp(&name);
+        prefix.push(assign(fresh, value));
+        scope.bound.insert(var, fresh);
+        Some(fresh)
+    }
+
+    /// What a variable is a block of, or a place in a block of, and the size of blocks.
+    pub(in crate::lower) fn tile(
+        &mut self,
+        var: IndexVar,
+        scope: &Scope,
+    ) -> Option<(IndexVar, Tile, Expr)> {
+        match (self.program.derived.relation(var), self.program.derived.map(var)) {
+            (Some(&Relation::Part { of, .. }), _) => {
+                Some((of, Tile::Block, self.width_of(var, scope)))
+            }
+            (Some(&Relation::Place { of, part }), _) => {
+                Some((of, Tile::Place, self.width_of(part, scope)))
+            }
+            (None, Some(LevelMap::Div(i, b))) => Some((i, Tile::Block, int(b as i64))),
+            (None, Some(LevelMap::Mod(i, b))) => Some((i, Tile::Place, int(b as i64))),
+            _ => None,
+        }
+    }
+
+    /// The coordinates that a loop over a variable has to visit if nothing else is known.
+    pub(in crate::lower) fn range(&mut self, var: IndexVar, scope: &Scope) -> (Expr, Expr) {
+        let derived = &self.program.derived;
+        let of = |v: &IndexVar| scope.bound.get(v).map(|&v| Expr::Var(v));
+        match derived.relation(var) {
+            Some(&Relation::Part { of: i, place, parts }) => {
+                let hi = match of(&place) {
+                    None => int(parts as i64),
+                    // The parts that have this place.
+                    Some(place) => {
+                        let width = self.width_of(var, scope);
+                        let rest = sub(self.size(i, scope), place);
+                        let last = sub(add(rest, width.clone()), int(1));
+                        binary(BinaryOp::Div, last, width)
+                    }
+                };
+                (int(0), hi)
+            }
+            Some(&Relation::Place { of: i, part }) => {
+                let width = self.width_of(part, scope);
+                let hi = match of(&part) {
+                    None => width,
+                    Some(part) => {
+                        let before = mul(part, width.clone());
+                        let rest = sub(self.size(i, scope), before);
+                        binary(BinaryOp::Min, rest, width)
+                    }
+                };
+                (int(0), hi)
+            }
+            Some(Relation::Fused { outer, inner }) => {
+                let (outer, inner) = (*outer, *inner);
+                (int(0), mul(self.size(outer, scope), self.size(inner, scope)))
+            }
+            Some(Relation::Position { .. }) => (int(0), self.positions_of(var, scope)),
+            Some(&Relation::Same { bound: Some(Promise::Exact(size)), .. }) => {
+                (int(0), int(size as i64))
+            }
+            Some(&Relation::Same { of, .. }) => self.range(of, scope),
+            None => {
+                let map = derived.map(var).unwrap_or(LevelMap::Mode(var));
+                let slots = derived.slots(var);
+                open(map, &mut Surroundings { lowerer: self, scope, slots })
+            }
+        }
+    }
+
+    /// The number of coordinates of a variable, as far as what is bound tells.
+    pub(in crate::lower) fn size(&mut self, var: IndexVar, scope: &Scope) -> Expr {
+        let derived = &self.program.derived;
+        match (derived.relation(var), derived.map(var)) {
+            (None, None) => Expr::Var(self.dim(var)),
+            // A variable under another name has its size, also where its coordinate is known.
+            (Some(&Relation::Same { of, bound }), _) => match bound {
+                Some(Promise::Exact(size)) => int(size as i64),
+                _ => self.size(of, scope),
+            },
+            _ => self.range(var, scope).1,
+        }
+    }
+
+    /// The number of elements of a mode of a workspace: as many as its variable has coordinates, of
+    /// which large blocks may have more than there are.
+    pub(in crate::lower) fn elements(&mut self, mode: IndexVar, scope: &Scope) -> Expr {
+        const LARGE: u64 = 1 << 12;
+        let derived = &self.program.derived;
+        let mut place = mode;
+        while let Some(&Relation::Same { of, .. }) = derived.relation(place) {
+            place = of;
+        }
+        let size = self.size(mode, scope);
+        match derived.map(place) {
+            Some(LevelMap::Mod(of, block)) if block > LARGE => {
+                binary(BinaryOp::Min, size, self.size(of, scope))
+            }
+            _ => size,
+        }
+    }
+
+    /// The width of the parts that a variable counts: the same wherever loops over what was made
+    /// from the same variable are.
+    fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {
+        let Some(&Relation::Part { of, parts, .. }) = self.program.derived.relation(part) else {
+            unreachable!("parts have a width");
+        };
+        let derived = &self.program.derived;
+        let mut around = self.around(of, scope);
+        let origins = derived.ancestors(of);
+        around.bound.retain(|&v, _| {
+            let related = || derived.ancestors(v).iter().any(|v| origins.contains(v));
+            !(derived.is_scheduled(v) && related())
+        });
+        let up = add(self.size(of, &around), int(parts as i64 - 1));
+        binary(BinaryOp::Div, up, int(parts as i64))
+    }
+}
+
+/// What of a tiled variable a variable is.
+pub(in crate::lower) enum Tile {
+    /// Which block.
+    Block,
+    /// The place in the block.
+    Place,
+}
+
+/// What has to hold of a value that follows.
+#[derive(PartialEq)]
+enum Condition {
+    FromZero,
+    BelowDimension,
+}
+
+impl Condition {
+    fn of(&self, value: Expr, size: Expr) -> Expr {
+        match self {
+            Condition::FromZero => binary(BinaryOp::Ge, value, int(0)),
+            Condition::BelowDimension => lt(value, size),
+        }
+    }
+}
+
+/// The variables bound at a place of the loops.
+struct Surroundings<'s, 'l, 'p> {
+    lowerer: &'l mut Lowerer<'p>,
+    scope: &'s Scope,
+    slots: Option<(TensorId, Level)>,
+}
+
+impl Known<IndexVar, Expr> for Surroundings<'_, '_, '_> {
+    fn dimension(&mut self, var: IndexVar) -> Expr {
+        self.lowerer.size(var, self.scope)
+    }
+
+    fn mode(&mut self, var: IndexVar) -> Option<Expr> {
+        self.scope.bound.get(&var).map(|&v| Expr::Var(v))
+    }
+
+    fn level(&mut self, map: LevelMap<IndexVar>) -> Option<Expr> {
+        let var = self.lowerer.program.derived.var(map)?;
+        self.mode(var)
+    }
+
+    fn diagonals(&mut self, var: IndexVar) -> Vec<LevelMap<IndexVar>> {
+        let takes = |map: &LevelMap<IndexVar>| matches!(*map, LevelMap::Diff { plus, minus } if plus == var || minus == var);
+        let derived = self.lowerer.program.derived.iter();
+        let bound = derived.filter(|(var, _)| self.scope.bound.contains_key(var));
+        bound.map(|(_, map)| map).filter(takes).collect()
+    }
+
+    fn slots(&mut self) -> Expr {
+        let (tensor, level) = self.slots.expect("slots belong to a tensor");
+        self.lowerer.arrays(tensor).levels[level.index()].width()
+    }
+}

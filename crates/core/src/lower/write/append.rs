@@ -1,0 +1,391 @@
+//! Appending to the levels of a result in the order of the loops.
+//!
+//! ```text
+//! for i in ..                      level 1 (dense): pC1 = i
+//!   for j in ..                    level 2 (compressed)
+//!     C2_crd[pC2] = j;  C_vals[pC2] = ..;  pC2 = pC2 + 1
+//!   C2_pos[i + 1] = pC2
+//! ```
+//!
+//! A coordinate of an outer compressed level is kept only if something was appended below it.
+
+use crate::cin::Stmt;
+use crate::level::Append;
+use crate::lower::write::output::{Assembler, Assembly, Plan, Rest};
+use crate::lower::{Code, Lowerer, Scope};
+use crate::notation::Access;
+use std::ops::Range;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::build::{add, assign, binary, eq, for_loop, int, lt, mul, sub, when};
+use tamis_ir::ir::{self, Expr, Status};
+
+/// More entries are not reserved before they come.
+const MOST_EXPECTED: i64 = 1 << 27;
+
+impl Lowerer<'_> {
+    /// One coordinate of a level that is written in order: what is below it, and around that the
+    /// level functions.
+    pub(in crate::lower) fn assembled(
+        &mut self,
+        k: usize,
+        index: Var,
+        body: &Stmt,
+        scope: Scope,
+        universal: bool,
+    ) -> Code {
+        let result = self.kernel.result;
+        let format = &self.program.storage(result).format;
+        let (kind, last) = (format.levels()[k].kind, format.levels().len() - 1);
+        let goes_on = format.chain_goes_on(k);
+        if matches!(self.assembler(k), Assembler::Place) {
+            let level = self.arrays(result).levels[k].clone();
+            let parent = scope.result.position.clone();
+            let located = kind.locate(&level, parent, Expr::Var(index), &mut self.builder);
+            let located = located.expect("a level where every coordinate has a place locates");
+            return self.below(k, located.position, body, scope);
+        }
+        let next = self.next(k);
+        if k == last || goes_on {
+            // The assignment appends, since it may not be reached; a chain does so at its end.
+            return self.below(k, Expr::Var(next), body, scope);
+        }
+        self.kept_if_used(k, index, body, scope, universal)
+    }
+
+    /// A coordinate of an appended level with levels below: it is kept only if something came
+    /// below it.
+    fn kept_if_used(
+        &mut self,
+        k: usize,
+        index: Var,
+        body: &Stmt,
+        scope: Scope,
+        universal: bool,
+    ) -> Code {
+        let vars = self.level_vars(self.kernel.result);
+        let bound = scope.bound.clone();
+        let next = self.next(k);
+        let position = Expr::Var(next);
+        let touched = self.may_stay_empty(k, universal).then(|| {
+            let name = format!("{}_touched", self.name_of(next));
+            self.temp(&name)
+        });
+        self.tentative |= touched.is_some();
+        self.set_touched(touched);
+        let behind = add(position.clone(), int(1));
+        let mut stmts = self.open_below(k, position.clone(), behind.clone());
+        if touched.is_some() {
+            // What nothing came to is still as it was opened.
+            let opened = self.temp(&format!("{}_opened", self.name_of(next)));
+            self.prologue.push(assign(opened, int(0)));
+            let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
+            let (room, mut first): (Vec<_>, Vec<_>) = stmts.into_iter().partition(is_room);
+            first.push(assign(opened, behind.clone()));
+            stmts = [room, vec![when(lt(Expr::Var(opened), behind), first)]].concat();
+        }
+        let below = self.below(k, position, body, scope);
+        self.set_touched(None);
+        if below.stmts.is_empty() {
+            return Code::nothing();
+        }
+        let coordinate = |l: usize| Expr::Var(if l == k { index } else { bound[&vars[l]] });
+        let keep = self.keep(k, &coordinate);
+        match (self.appended_below(k), touched) {
+            (Some(child), _) => {
+                let begin = self.temp(&format!("{}_begin", self.name_of(child)));
+                stmts.push(assign(begin, Expr::Var(child)));
+                stmts.extend(below.stmts);
+                stmts.push(when(lt(Expr::Var(begin), Expr::Var(child)), keep));
+            }
+            (None, Some(touched)) => {
+                stmts.push(assign(touched, int(0)));
+                stmts.extend(below.stmts);
+                stmts.push(when(lt(int(0), Expr::Var(touched)), keep));
+            }
+            (None, None) => stmts.extend([below.stmts, keep].concat()),
+        }
+        Code { stmts, covers: false }
+    }
+
+    /// Whether every coordinate of a level is visited that has rows, blocks or diagonals below, of
+    /// which those without entries are not to be stored.
+    fn may_stay_empty(&mut self, k: usize, universal: bool) -> bool {
+        universal && self.appended_below(k).is_none()
+    }
+
+    fn set_touched(&mut self, var: Option<Var>) {
+        if let Plan::Assemble(Assembly { touched, .. }) = &mut self.plan {
+            *touched = var;
+        }
+    }
+
+    /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
+    pub(in crate::lower) fn keep(
+        &mut self,
+        k: usize,
+        coordinate: &dyn Fn(usize) -> Expr,
+    ) -> Vec<ir::Stmt> {
+        let result = self.kernel.result;
+        let arrays = self.arrays(result);
+        let next = self.next(k);
+        let mut stmts = vec![];
+        let head = self.program.storage(result).format.chain_head(k);
+        for l in head..=k {
+            let level = &arrays.levels[l];
+            stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
+            let append = self.append_of(l);
+            stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
+        }
+        stmts.push(self.advance(next));
+        stmts
+    }
+
+    /// What is below a position of level `k`.
+    fn below(&mut self, k: usize, position: Expr, body: &Stmt, mut scope: Scope) -> Code {
+        scope.result.levels = k + 1;
+        scope.result.position = position.clone();
+        match self.staged_from() {
+            Some(first) if first == k + 1 => self.staged(first, position, Some(body), scope),
+            _ => self.resolved(body, scope),
+        }
+    }
+
+    /// The first level that is gathered before it is written, if any is.
+    pub(in crate::lower) fn staged_from(&self) -> Option<usize> {
+        match &self.plan {
+            Plan::Full | Plan::Placed | Plan::Follow => None,
+            Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
+            Plan::Assemble(Assembly { in_order, .. }) => Some(*in_order),
+        }
+    }
+
+    /// Makes room for everything before the first coordinate.
+    pub(in crate::lower) fn open_root(&mut self) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let mut stmts = vec![];
+        for k in 0..arrays.levels.len() {
+            if let Assembler::Append(append) = self.assembler(k) {
+                stmts.extend(append.append_init(&arrays.levels[k]));
+                if self.head(k) == k {
+                    stmts.push(assign(self.next(k), int(0)));
+                }
+            }
+        }
+        stmts.extend(self.open_from(0, int(0), int(1)));
+        stmts
+    }
+
+    /// Makes room below new positions `lo..hi` of level `k`.
+    pub(in crate::lower) fn open_below(&mut self, k: usize, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
+        self.open_from(k + 1, lo, hi)
+    }
+
+    /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
+    /// appended level, or for a block of values, and for what is inserted between.
+    fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let own = if first == 0 { self.own_rows() } else { None };
+        let mut stmts = vec![];
+        let mut is_block = false;
+        for k in first..arrays.levels.len() {
+            let (level, kind) = (&arrays.levels[k], self.kind(k));
+            let size = |parents: Expr| kind.size(level, parents);
+            let assembler = self.assembler(k);
+            if let Assembler::Append(append) = assembler {
+                let before = own.is_some().then(|| sub(lo.clone(), int(1)));
+                stmts.extend(append.append_parents(level, lo, hi));
+                let edges = before.map(|before| append.append_edges(level, before, int(0)));
+                stmts.extend(edges.into_iter().flatten());
+                return stmts;
+            }
+            (lo, hi) = match (size(lo.clone()), size(hi.clone())) {
+                (Some(lo), Some(hi)) => (lo, hi),
+                _ => (lo, hi),
+            };
+            if let (0, Some(own)) = (k, &own) {
+                (lo, hi) = own.clone();
+            }
+            is_block = true;
+            if let Assembler::Insert(insert) = assembler {
+                stmts.extend(insert.insert_init(level, lo.clone(), hi.clone()));
+            }
+        }
+        stmts.extend(arrays.vals.reserve(&hi));
+        if is_block {
+            let initial = self.initial();
+            stmts.extend(self.filled(arrays.vals, lo, hi, initial));
+        }
+        stmts
+    }
+
+    /// `append_edges` after all children of a parent of level `k`.
+    pub(in crate::lower) fn edges(&mut self, k: usize, scope: &Scope) -> Vec<ir::Stmt> {
+        self.edges_at(k, scope.result.position.clone())
+    }
+
+    pub(in crate::lower) fn edges_at(&mut self, k: usize, parent: Expr) -> Vec<ir::Stmt> {
+        let level = self.arrays(self.kernel.result).levels[k].clone();
+        let Assembler::Append(append) = self.assembler(k) else { return vec![] };
+        if self.head(k) < k {
+            return vec![];
+        }
+        let next = self.next(k);
+        let mut stmts = level.pos.map_or(vec![], |pos| self.check_position(pos, Expr::Var(next)));
+        stmts.extend(append.append_edges(&level, parent, Expr::Var(next)));
+        stmts
+    }
+
+    /// Room for as many entries as the sparse operands have together, at the last level that is
+    /// appended: memory that is not touched costs nothing, and growing copies.
+    pub(in crate::lower) fn expected_room(&mut self) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
+        let last = (0..arrays.levels.len()).rfind(appended);
+        let (None, Some(last)) = (self.staged_from(), last) else { return vec![] };
+        let var = self.level_vars(self.kernel.result)[last];
+        let mut total = int(0);
+        for access in crate::lower::read::locate::distinct(&self.kernel.body) {
+            let full = self.program.storage(access.tensor).format.is_full();
+            if !full && !self.is_workspace(access.tensor) {
+                total = add(total, self.entries(&access, var));
+            }
+        }
+        if total == int(0) {
+            return vec![];
+        }
+        let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
+        let room = self.temp("room");
+        let most = match block == int(1) {
+            true => int(MOST_EXPECTED),
+            false => {
+                let block = binary(BinaryOp::Max, block.clone(), int(1));
+                binary(BinaryOp::Div, int(MOST_EXPECTED), block)
+            }
+        };
+        let mut stmts = vec![assign(room, binary(BinaryOp::Min, total, most))];
+        for level in &arrays.levels[self.head(last)..=last] {
+            stmts.push(level.reserve_coordinates(Expr::Var(room)));
+        }
+        stmts.extend(arrays.vals.reserve(&mul(Expr::Var(room), block)));
+        stmts
+    }
+
+    /// The number of positions that an operand has at its last level over a variable, or in all.
+    fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
+        self.positions_at(access.tensor, 0..depth, int(1))
+    }
+
+    /// The number of positions that a tensor has at the last of some levels, below so many of the
+    /// level above the first.
+    pub(in crate::lower) fn positions_at(
+        &mut self,
+        tensor: TensorId,
+        levels: Range<usize>,
+        parents: Expr,
+    ) -> Expr {
+        let arrays = self.arrays(tensor);
+        let specs = self.program.storage(tensor).format.levels();
+        let below = arrays.levels[levels.clone()].iter().zip(&specs[levels]);
+        below.fold(parents, |parents, (level, spec)| {
+            match spec.kind.size(level, parents.clone()) {
+                Some(size) => size,
+                None => match spec.kind.pos_bounds(level, parents) {
+                    // The first child of the parent behind the last one is the end of all.
+                    Some(bounds) => bounds.lo,
+                    None => int(0),
+                },
+            }
+        })
+    }
+
+    /// `append_finalize` for every appended level whose parents may have been passed over; and a
+    /// look at levels that have one coordinate for each parent.
+    pub(in crate::lower) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
+        let arrays = self.arrays(self.kernel.result);
+        let mut stmts = vec![];
+        let (mut from, mut count) = (int(0), int(1));
+        for (k, level) in arrays.levels.iter().enumerate() {
+            let kind = self.kind(k);
+            match self.assembler(k) {
+                Assembler::Append(append) if self.head(k) == k => {
+                    let above = k.checked_sub(1).map(|above| self.assembler(above));
+                    let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
+                    if scattered {
+                        let p = self.temp("p");
+                        stmts.extend(append.append_finalize(level, from, count, p));
+                    }
+                    (from, count) = (int(0), Expr::Var(self.next(k)));
+                }
+                Assembler::Append(_) => {}
+                Assembler::Place | Assembler::Insert(_) => {
+                    let size = |parents| kind.size(level, parents);
+                    let sizes = size(from).zip(size(count));
+                    (from, count) = sizes.expect("a level without append has a size");
+                    if let (0, Some(own)) = (k, self.own_rows()) {
+                        (from, count) = own;
+                    }
+                    let p = kind.properties();
+                    if p.branchless && p.compact && !p.full {
+                        let position = self.temp("p");
+                        let none = eq(level.coordinate(Expr::Var(position)), int(-1));
+                        let fail = when(none, vec![ir::Stmt::Fail(Status::CannotHold)]);
+                        stmts.push(for_loop(position, from.clone(), count.clone(), vec![fail]));
+                    }
+                }
+            }
+        }
+        stmts
+    }
+
+    /// The next appended level below level `k` that is not of its chain.
+    fn appended_level_below(&self, k: usize) -> Option<usize> {
+        let levels = self.program.storage(self.kernel.result).format.levels().len();
+        let appended = |child: &usize| {
+            matches!(self.assembler(*child), Assembler::Append(_)) && self.head(*child) > k
+        };
+        (k + 1..levels).find(appended)
+    }
+
+    /// The next free position of the next appended level below level `k`.
+    pub(in crate::lower) fn appended_below(&mut self, k: usize) -> Option<Var> {
+        self.appended_level_below(k).map(|child| self.next(child))
+    }
+
+    fn append_of(&self, k: usize) -> &'static dyn Append {
+        match self.assembler(k) {
+            Assembler::Append(append) => append,
+            Assembler::Place | Assembler::Insert(_) => {
+                unreachable!("only appended levels are written in order")
+            }
+        }
+    }
+
+    /// The level format of a level of the result.
+    pub(in crate::lower) fn kind(&self, k: usize) -> crate::level::LevelKind {
+        self.program.storage(self.kernel.result).format.levels()[k].kind
+    }
+
+    /// The head of the chain of a level of the result.
+    pub(in crate::lower) fn head(&self, k: usize) -> usize {
+        self.program.storage(self.kernel.result).format.chain_head(k)
+    }
+
+    /// The variable `pC2` with the next free position of an appended level; a chain has one.
+    pub(in crate::lower) fn next(&mut self, k: usize) -> Var {
+        let k = self.head(k);
+        if let Plan::Assemble(Assembly { next, .. }) = &self.plan
+            && let Some(var) = next[k]
+        {
+            return var;
+        }
+        let name = format!("p{}{}", self.program.tensors[self.kernel.result].name, k + 1);
+        let var = self.temp(&name);
+        if let Plan::Assemble(Assembly { next, .. }) = &mut self.plan {
+            next[k] = Some(var);
+        }
+        var
+    }
+}

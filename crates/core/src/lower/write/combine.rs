@@ -1,0 +1,221 @@
+//! How the results of parts become one.
+//!
+//! ```text
+//! C(i,j) csr, parts of i        rows behind each other
+//! C(i,j) ell, parts of i        entries listed and packed
+//! y(j) dense, parts of i        arrays added up
+//! ```
+//!
+//! Joins are in order of the parts, whoever runs them.
+
+use crate::cin::{Relation, Scale, Stmt};
+use crate::level::Part;
+use crate::lower::Lowerer;
+use crate::lower::partition::Cut;
+use crate::lower::write::output::{Assembler, Assembly, Plan};
+use crate::notation::{self, Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::{DataType, Scalar};
+use tamis_ir::ids::IndexVar;
+
+/// How the results of parts become one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Join {
+    /// They write elements of their own of one array, which has this value everywhere before.
+    Shared {
+        /// The value; `None` if every part gives all its elements one.
+        initial: Option<Scalar>,
+    },
+    /// The levels of one follow those of the one before.
+    Concatenate,
+    /// They are arrays, and their elements are combined, in order of the parts.
+    Combine(ReduceOp),
+    /// They are rows of an array that follow each other, of which the first may be the last of
+    /// the part before: then their elements are combined.
+    Overlap {
+        /// How elements are combined.
+        op: ReduceOp,
+        /// What every element is before.
+        initial: Scalar,
+    },
+    /// Their entries are listed in order of the parts, and packed.
+    Pack {
+        /// How entries of the same coordinate are combined; `None` if only one part gives an
+        /// element a value.
+        op: Option<ReduceOp>,
+        /// What is at places that an entry brings for others; `None` if it brings none.
+        around: Option<Scalar>,
+    },
+}
+
+impl Lowerer<'_> {
+    /// How results of parts become one; `None` if they cannot.
+    pub(in crate::lower) fn join(
+        &self,
+        var: IndexVar,
+        cut: Cut,
+        repeats: bool,
+        body: &Stmt,
+    ) -> Option<Join> {
+        let disjoint = !repeats && self.is_told_by_result(var);
+        let combined = || self.combining_parts(body);
+        let listed = || match self.writes_once(body) {
+            true => Some(self.packing(None)),
+            false => combined().map(|op| self.packing(Some(op))),
+        };
+        let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
+            return match (&self.plan, disjoint) {
+                (Plan::Full | Plan::Follow, true) => {
+                    Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
+                }
+                (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
+                    true => Join::Overlap { op, initial: self.initial() },
+                    false => Join::Combine(op),
+                }),
+                (Plan::Follow, false) => combined().map(Join::Combine),
+                (_, true) => Some(self.packing(None)),
+                (_, false) => listed(),
+            };
+        };
+        let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
+        match disjoint {
+            true if ordered && self.follows() => Some(Join::Concatenate),
+            true => Some(self.packing(None)),
+            false => listed(),
+        }
+    }
+
+    /// Whether no element of the result gets a value twice, in whatever order its entries come: the
+    /// loops visit it once.
+    fn writes_once(&self, body: &Stmt) -> bool {
+        match body {
+            Stmt::Forall { var, body } => self.is_told_by_result(*var) && self.writes_once(body),
+            Stmt::Assign { op: None, rhs, .. } => !self.adds_entries(rhs),
+            _ => false,
+        }
+    }
+
+    /// How values of the same coordinate are combined where they are written.
+    pub(in crate::lower) fn adding(
+        &self,
+        op: Option<ReduceOp>,
+        value: &notation::Expr,
+    ) -> Option<ReduceOp> {
+        op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))
+    }
+
+    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
+    fn adds_entries(&self, value: &notation::Expr) -> bool {
+        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
+        self.kernel.scatter && value.accesses().iter().any(repeats)
+    }
+
+    /// Packing: several parts may have a place that an entry brings for others.
+    fn packing(&self, op: Option<ReduceOp>) -> Join {
+        let levels = self.program.storage(self.kernel.result).format.levels().iter();
+        let mut below = levels.skip_while(|l| l.kind.properties().full);
+        let blocks = below.any(|l| l.kind.properties().full);
+        Join::Pack { op, around: blocks.then(|| self.initial()) }
+    }
+
+    /// Whether a loop visits positions in an order in which the first coordinates of the result
+    /// ascend.
+    fn begins_in_order(&self, var: IndexVar) -> bool {
+        let derived = &self.program.derived;
+        let position = derived.position(var).and_then(|p| derived.relation(p));
+        let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
+        // Rows of a slice have other numbers than those of the tensor.
+        let first = match position {
+            Some(Relation::Position { of, access, .. }) => {
+                of.first().filter(|_| self.program.slicing(access, 0).is_none())
+            }
+            _ => None,
+        };
+        ordered
+            && self.has_plain_modes()
+            && first.is_some()
+            && self.level_vars(self.kernel.result).first() == first
+    }
+
+    /// The operator that makes one value of those that parts have for the same element, where
+    /// that gives what one loop gives: parts start from its identity, and nothing is lost when
+    /// they are stored.
+    fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
+        let mut ops = vec![];
+        // A sum of truth values that are copied is true if one of them is.
+        let stored = self.program.storage(self.kernel.result).datatype;
+        let is_bool = self.facts.compute == DataType::Bool && stored == DataType::Bool;
+        body.for_each_assign(&mut |lhs, op, rhs| {
+            if lhs.tensor == self.kernel.result {
+                let any = is_bool && matches!(rhs, Expr::Access(_));
+                let scattered = if any { ReduceOp::Or } else { ReduceOp::Add };
+                ops.push(op.or(self.kernel.scatter.then_some(scattered)));
+            }
+        });
+        let op = match (body, &ops[..]) {
+            // What is written once is what was combined before, also of entries that come one by one.
+            (Stmt::Where { producer, .. }, _) => reduction(producer)?,
+            (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
+            _ => return None,
+        };
+        let storage = self.program.storage(self.kernel.result);
+        let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
+        let kept = match storage.datatype {
+            DataType::Bool => is_logical,
+            d => d.part().register() == self.facts.register() && is_register(d.part()),
+        };
+        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
+        // What is listed starts from its own first value.
+        let listed = matches!(
+            (&self.plan, self.packing(None)),
+            (Plan::Assemble(_), Join::Pack { around: None, .. })
+        );
+        let from_identity =
+            listed || matches!(body, Stmt::Where { .. }) || self.initial() == identity;
+        let whole = !self.may_leave_in(body);
+        (whole && kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
+    }
+
+    /// What the caller has to give every element beforehand, where parts do not do it themselves.
+    fn initial_elsewhere(&self, var: IndexVar, cut: Cut) -> Option<Scalar> {
+        (!self.fills_own_part(var, cut)).then(|| self.initial())
+    }
+
+    /// Whether the elements of a part of a full result lie side by side.
+    pub(in crate::lower) fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
+        let rows = match &self.plan {
+            Plan::Full => self.has_plain_modes(),
+            Plan::Follow => self.kind(0).properties().full && self.kind(0).locates(),
+            Plan::Placed | Plan::Assemble(_) => false,
+        };
+        cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
+    }
+
+    /// Whether the arrays of the result's levels can be put one behind the other.
+    fn follows(&self) -> bool {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        let placed = |k: usize| !matches!(self.assembler(k), Assembler::Insert(_));
+        let first = levels[0].kind.properties().full || levels[0].has(Part::Pos);
+        first && (0..levels.len()).all(|k| placed(k) && !levels[k].has(Part::Width))
+    }
+}
+
+/// Whether nothing is lost when a value is stored.
+fn is_register(datatype: DataType) -> bool {
+    datatype.register().datatype() == datatype
+}
+
+/// The operator of a loop that sums up a register.
+fn reduction(producer: &Stmt) -> Option<ReduceOp> {
+    let register = crate::cin::simplify::written(producer);
+    let mut ops = vec![];
+    producer.for_each_assign(&mut |lhs, op, _| {
+        if lhs.tensor == register {
+            ops.push(op);
+        }
+    });
+    match ops[..] {
+        [op] => op,
+        _ => None,
+    }
+}

@@ -1,0 +1,217 @@
+//! Staging: results that the loops do not write in order are listed, sorted, and then assembled.
+//!
+//! ```text
+//! for j in ..  for i in ..   push (i, j, value)
+//! sort by (i, j)
+//! for each run of equal i    for each run of equal j    append the run's combined value
+//! ```
+//!
+//! The list holds the coordinates of the levels that are out of order, counted from the least one;
+//! the levels before are written in order by the outer loops, which sort and assemble the list at
+//! their every coordinate.
+
+use crate::cin::Stmt;
+use crate::format::LevelMap;
+use crate::lower::complex::{Vals, Value};
+use crate::lower::write::output::{Assembly, Plan, Rest};
+use crate::lower::{Code, Lowerer, Scope};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::{Array, Var};
+use tamis_ir::ir::build::{add, assign, int, store};
+use tamis_ir::ir::{self, Expr, Role};
+
+/// The arrays of the list.
+#[derive(Clone)]
+pub(in crate::lower) struct Stage {
+    /// The first staged level.
+    pub(in crate::lower) first: usize,
+    /// Coordinates per staged level.
+    pub(in crate::lower) crds: Vec<Array>,
+    /// Values in the compute type.
+    pub(in crate::lower) vals: Vals,
+    /// How many entries there are.
+    pub(in crate::lower) count: Var,
+    /// How entries of the same coordinate are combined.
+    pub(in crate::lower) op: Option<ReduceOp>,
+}
+
+impl Stage {
+    /// The coordinates of a level.
+    pub(in crate::lower) fn crd(&self, k: usize) -> Array {
+        self.crds[k - self.first]
+    }
+}
+
+impl Lowerer<'_> {
+    /// The statement with its results gathered, below a position of the level before `first`.
+    pub(in crate::lower) fn staged(
+        &mut self,
+        first: usize,
+        parent: Expr,
+        body: Option<&Stmt>,
+        scope: Scope,
+    ) -> Code {
+        let Plan::Assemble(Assembly { rest, .. }) = &self.plan else { return Code::nothing() };
+        match (rest, body) {
+            (Rest::Workspace(_), Some(body)) => self.with_workspace(first, parent, body, scope),
+            (Rest::Ranked(_), Some(body)) => self.ranked(first, parent, body, scope),
+            (Rest::Counted, Some(body)) => self.counted(body, scope),
+            (_, body) => self.listed_and_sorted(first, parent, body, scope),
+        }
+    }
+
+    /// The same by a list.
+    fn listed_and_sorted(
+        &mut self,
+        first: usize,
+        parent: Expr,
+        body: Option<&Stmt>,
+        scope: Scope,
+    ) -> Code {
+        let body = match body {
+            Some(body) => {
+                self.stage(first);
+                self.resolved(body, scope)
+            }
+            None => Code::nothing(),
+        };
+        if body.stmts.is_empty() && first > 0 {
+            return Code::nothing();
+        }
+        if body.stmts.is_empty() {
+            let widths = self.widths_of_nothing();
+            return Code { stmts: [widths, self.open_root()].concat(), covers: false };
+        }
+        let stage = self.stage(first);
+        let mut stmts = vec![assign(stage.count, int(0))];
+        stmts.extend(body.stmts);
+        stmts.push(self.sorted(&stage));
+        stmts.extend(self.widths(&stage));
+        if first == 0 {
+            stmts.extend(self.open_root());
+        }
+        stmts.extend(self.unstage(&stage, first, parent, int(0), Expr::Var(stage.count)));
+        Code { stmts, covers: false }
+    }
+
+    /// Sorts the list by its levels.
+    pub(in crate::lower) fn sorted(&self, stage: &Stage) -> ir::Stmt {
+        let carried = stage.vals.arrays();
+        ir::Stmt::Sort { keys: stage.crds.clone(), carried, lo: int(0), hi: Expr::Var(stage.count) }
+    }
+
+    /// Whether a level of the result counts the entries of a coordinate.
+    pub(in crate::lower) fn is_slot(&self, k: usize) -> bool {
+        let levels = self.program.storage(self.kernel.result).format.levels();
+        matches!(levels[k].map, LevelMap::Slot(_))
+    }
+
+    /// Adds an entry to the list.
+    pub(in crate::lower) fn push(
+        &mut self,
+        stage: &Stage,
+        value: Value,
+        scope: &mut Scope,
+    ) -> Vec<ir::Stmt> {
+        let vars = self.level_vars(self.kernel.result);
+        let levels = self.arrays(self.kernel.result).levels;
+        let count = || Expr::Var(stage.count);
+        let room = |array| ir::Stmt::Reserve { array, len: add(count(), int(1)) };
+        let mut stmts: Vec<ir::Stmt> = stage.crds.iter().map(|&crd| room(crd)).collect();
+        stmts.extend(stage.vals.reserve(&add(count(), int(1))));
+        for k in stage.first..vars.len() {
+            let coordinate = match self.coordinate(vars[k], scope, &mut stmts) {
+                _ if self.is_slot(k) => int(0),
+                Some(coordinate) => levels[k].from_least(Expr::Var(coordinate)),
+                None => unreachable!("all modes of a result are bound"),
+            };
+            stmts.push(store(stage.crd(k), count(), coordinate));
+        }
+        stmts.extend(self.kept_value(stage.vals, count(), value));
+        stmts.push(self.advance(stage.count));
+        stmts
+    }
+
+    /// The list's arrays, declared on first use.
+    fn stage(&mut self, first: usize) -> Stage {
+        if let Plan::Assemble(Assembly { rest: Rest::Staged(Some(stage)), .. }) = &self.plan {
+            return stage.clone();
+        }
+        let result = &self.program.tensors[self.kernel.result];
+        let (name, storage) = (result.name.clone(), result.storage.clone());
+        let width = |k: usize| match storage.format.levels()[k].map {
+            // A diagonal counted from the least one may be beyond both dimensions.
+            LevelMap::Diff { .. } => DataType::I64,
+            _ => storage.crd.datatype(),
+        };
+        let levels = storage.format.levels().len();
+        let crds = (first..levels)
+            .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
+            .collect();
+        let vals = self.listed_vals(&format!("{name}_stage_vals"));
+        let count = self.temp(&format!("{name}_stage_size"));
+        let op = self.combining();
+        let stage = Stage { first, crds, vals, count, op };
+        if let Plan::Assemble(Assembly { rest: Rest::Staged(place), .. }) = &mut self.plan {
+            *place = Some(stage.clone());
+        }
+        stage
+    }
+
+    /// Arrays for values that wait to be written: of the compute type's own elements.
+    pub(in crate::lower) fn listed_vals(&mut self, name: &str) -> Vals {
+        self.waiting_vals(name, Role::Local)
+    }
+
+    /// The same of which each row of the result has a slice.
+    pub(in crate::lower) fn shared_vals(&mut self, name: &str) -> Vals {
+        self.waiting_vals(name, Role::Common)
+    }
+
+    fn waiting_vals(&mut self, name: &str, role: Role) -> Vals {
+        let elem = self.facts.register().datatype();
+        let re = self.builder.own(name, elem, role);
+        match self.holds_complex() {
+            false => Vals::Real(re),
+            true => Vals::Split(re, self.builder.own(&format!("{name}_im"), elem, role)),
+        }
+    }
+
+    /// Whether values of the result are complex while they are computed.
+    fn holds_complex(&self) -> bool {
+        let mut complex = false;
+        self.kernel.body.for_each_assign(&mut |lhs, _, rhs| {
+            if lhs.tensor == self.kernel.result {
+                complex |= !self.program.is_real(rhs);
+            }
+        });
+        complex
+    }
+
+    /// Puts a value of the compute type at a position of such arrays.
+    pub(in crate::lower) fn kept_value(
+        &mut self,
+        vals: Vals,
+        position: Expr,
+        value: Value,
+    ) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        let value = self.hold(value, &mut stmts);
+        let zero = self.zero();
+        stmts.extend(vals.store(&position, value, zero));
+        stmts
+    }
+
+    /// How values of the same coordinate are combined while they wait.
+    pub(in crate::lower) fn combining(&self) -> Option<ReduceOp> {
+        let mut op = None;
+        self.kernel.body.for_each_assign(&mut |lhs, combined, _| {
+            if lhs.tensor == self.kernel.result {
+                op = combined;
+            }
+        });
+        // Entries that come one by one for the same coordinate are to be added.
+        op.or(self.kernel.scatter.then_some(ReduceOp::Add))
+    }
+}

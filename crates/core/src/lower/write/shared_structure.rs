@@ -1,0 +1,107 @@
+//! Results with the levels of an operand: where values are written, and which coordinates of positions
+//! anybody asks for.
+//!
+//! ```text
+//! fuse(i, j, f); pos(f, p, A(i,j))       C(i,j) = A(i,j) * x(j)       C has the entries of A
+//!
+//! for p in 0..A2_pos[A1_size]
+//!   j = A2_crd[p]                        nothing asks for i, so that no search finds it
+//!   C_vals[p] = A_vals[p] * x_vals[j]
+//! ```
+
+use crate::cin::Relation;
+use crate::lower::{Like, Lowerer, Reached, Scope};
+use crate::notation::{self, Access};
+use std::ops::Range;
+use tamis_ir::ids::IndexVar;
+use tamis_ir::ir::{self, Expr};
+
+impl Lowerer<'_> {
+    /// Descends an operand.
+    pub(in crate::lower) fn reach(&self, access: &Access, reached: Reached, scope: &mut Scope) {
+        if reached.levels > 0 && self.is_shared_level(access, reached.levels - 1) {
+            scope.like = Some(reached.position.clone());
+        }
+        scope.reach(access, reached);
+    }
+
+    /// Whether the result has the levels of an operand down to this one, which is the last that it has.
+    pub(in crate::lower) fn is_shared_level(&self, access: &Access, level: usize) -> bool {
+        self.kernel.like == Some(access.tensor) && level + 1 == self.shared_levels()
+    }
+
+    /// Whether the result has this level of an operand.
+    pub(in crate::lower) fn is_like(&self, access: &Access, level: usize) -> bool {
+        self.kernel.like == Some(access.tensor) && level < self.shared_levels()
+    }
+
+    /// Where the levels of the result are those of an operand.
+    pub(in crate::lower) fn like(&self) -> Option<Like> {
+        let levels = self.shared_levels();
+        self.kernel.like.map(|operand| Like { operand, levels })
+    }
+
+    /// How many levels the result has of an operand.
+    fn shared_levels(&self) -> usize {
+        self.program.listed_levels(self.kernel.result)
+    }
+
+    /// Whether a variable counts positions below which are all those that the result has.
+    pub(in crate::lower) fn counts_shared(&self, position: IndexVar) -> bool {
+        let relation = self.program.derived.relation(position);
+        matches!(relation, Some(Relation::Position { access, .. }) if self.kernel.like == Some(access.tensor))
+    }
+
+    /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
+    pub(in crate::lower) fn known_position(
+        &mut self,
+        lhs: &Access,
+        scope: &mut Scope,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        if self.kernel.like.is_none() {
+            return scope.reached(lhs).position;
+        }
+        let position = scope.like.clone().expect("the operand is descended before the assignment");
+        let levels = self.shared_levels();
+        self.block_position(position, levels, scope, stmts)
+    }
+
+    /// The first of some levels of an operand that has to be known where a position of the last of them is:
+    /// its coordinate is asked for, or its position is that of the result.
+    pub(in crate::lower) fn needed_levels(&self, access: &Access, levels: Range<usize>) -> usize {
+        let shared = levels.start..levels.end.min(self.shared_levels());
+        if self.kernel.like != Some(access.tensor) || shared.is_empty() {
+            return levels.start;
+        }
+        let vars = self.program.level_vars(access.tensor, &access.indices);
+        shared.clone().find(|&k| self.is_asked_for(vars[k], access)).unwrap_or(shared.end - 1)
+    }
+
+    /// Whether anything asks for a coordinate but an operand whose levels the result has, and the result at
+    /// its positions.
+    fn is_asked_for(&self, var: IndexVar, like: &Access) -> bool {
+        let shared = self.shared_levels();
+        let mut asked = self.kernel.body.reads().into_iter().any(|other| {
+            let vars = self.program.level_vars(other.tensor, &other.indices);
+            let from = if other == like { shared } else { 0 };
+            other.indices[..].contains(&var) && from == 0 || vars[from..].contains(&var)
+        });
+        self.kernel.body.for_each_assign(&mut |lhs, _, rhs| {
+            let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
+            let from = if lhs.tensor == self.kernel.result { shared } else { 0 };
+            asked |= vars[from..].contains(&var) || asks_for(rhs, var);
+        });
+        asked
+    }
+}
+
+/// Whether a value depends on a coordinate itself.
+fn asks_for(value: &notation::Expr, var: IndexVar) -> bool {
+    let own = match value {
+        notation::Expr::Index(index) => *index == var,
+        notation::Expr::Choose { within, .. } => within.iter().any(|within| within.var == var),
+        _ => false,
+    };
+    own || value.children().into_iter().any(|child| asks_for(child, var))
+}
