@@ -19,7 +19,7 @@ pub mod legalise;
 
 pub mod schedule;
 
-pub mod detach;
+pub mod outline;
 
 pub mod kind;
 

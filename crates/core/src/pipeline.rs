@@ -1,10 +1,10 @@
 //! The compiler on one page.
 
 use crate::cin::{self, Kind};
-use crate::detach::detached;
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Lowered, lower};
+use crate::outline::detached;
 use crate::schedule::{Found, Schedule, not_by_lanes, schedule, schedule_on_gpu};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;

@@ -4,7 +4,7 @@
 //! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))
 //! ```
 //!
-//! Values are [`notation::Expr`] without reductions; every literal has the statement's compute
+//! Values are [`Expr`] without reductions; every literal has the statement's compute
 //! type. Sparse tensor algebra with workspaces (Kjolstad et al.) defines the statements.
 
 pub mod choice;

@@ -4,12 +4,12 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
-use super::located::MOST_PLACES;
 use super::order::distinct;
-use super::transposed;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
+use crate::legalise::copies::bitmap::MOST_PLACES;
+use crate::legalise::copies::transpose;
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
@@ -264,7 +264,7 @@ impl Estimate<'_> {
             let known = self.operands.legaliser.known_entries(access);
             known.map_or(guess, |known| guess.min(known as f64))
         };
-        let cost = |f: &Format| if transposed::is_dense(f) { TRANSPOSE } else { CONVERT };
+        let cost = |f: &Format| if transpose::is_dense(f) { TRANSPOSE } else { CONVERT };
         self.operands.converted.iter().map(|(a, _, format)| cost(format) * entries(a)).sum()
     }
 

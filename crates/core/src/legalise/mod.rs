@@ -12,23 +12,12 @@
 //! operands, and operands worth storing in another order become temporaries. Lowering would
 //! accept any order of loops; here the cheap one is chosen.
 
-mod basis;
-mod complex;
-mod contract;
+mod copies;
 mod cost;
-mod distribute;
-mod gather;
 mod infer;
-mod located;
-mod loops;
 mod order;
 mod readable;
-mod rows;
-mod skewed;
-mod slices;
-mod split;
-mod transposed;
-mod types;
+mod rewrite;
 mod way;
 mod written;
 
@@ -38,6 +27,7 @@ use crate::cin::simplify::Facts;
 use crate::cin::{self, Derived, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::notation::{self, Access, Expr};
+use infer::{complex, slices, types};
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};

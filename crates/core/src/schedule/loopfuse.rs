@@ -15,10 +15,10 @@
 use super::expression;
 use super::precompute::{self, Loops, Split};
 use super::scheduler::Scheduler;
-use super::way::{Side, Way};
 use crate::cin::Stmt;
 use crate::cin::simplify::written;
 use crate::notation::Expr;
+use crate::schedule::path::{Side, Way};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 

@@ -16,7 +16,6 @@ mod accumulate;
 mod bound;
 mod chosen;
 mod command;
-mod default;
 mod divide;
 mod expression;
 mod fuse;
@@ -26,21 +25,21 @@ mod mergeby;
 mod nest;
 mod parallelize;
 mod parse;
+mod partial_sums;
+mod path;
 mod position;
 mod precompute;
 mod recover;
 mod reorder;
 mod scheduler;
 mod split;
-mod sums;
 mod unroll;
-mod way;
 mod workspace;
 
 pub use bound::check_dimensions;
 pub use chosen::{chosen, have_same_loops};
 pub use command::Command;
-pub use default::Found;
+pub use gpu::heuristics::Found;
 pub use gpu::{MOST_THREADS, WARP};
 pub use parallelize::not_by_lanes;
 pub use parse::parse;
@@ -107,13 +106,13 @@ pub fn schedule(program: Program, schedule: &Schedule) -> Result<Program, Refusa
         false => Scheduler::run(program, schedule)?,
     };
     let program = accumulate::accumulate(program);
-    sums::check(&program, schedule)?;
+    partial_sums::check(&program, schedule)?;
     Ok(program)
 }
 
 /// The program with loops on units of a GPU, and the schedule of each kernel, or why it has none.
 pub fn schedule_on_gpu(program: Program, request: &Request<'_>) -> (Program, Vec<Found>) {
-    let (program, found) = default::on_gpu(program, request);
+    let (program, found) = gpu::heuristics::on_gpu(program, request);
     (accumulate::accumulate(program), found)
 }
 

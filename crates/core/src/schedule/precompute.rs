@@ -15,12 +15,12 @@
 
 use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take};
 use super::scheduler::Scheduler;
-use super::way::{Element, Side, Way};
 use super::workspace::{self, Kind};
 use crate::cin::simplify::Facts;
 use crate::cin::{Relation, Role, Stmt, print};
 use crate::format::LevelMap;
 use crate::notation::{Access, Expr};
+use crate::schedule::path::{Element, Side, Way};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;

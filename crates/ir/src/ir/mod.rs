@@ -3,7 +3,7 @@
 //! # Semantics
 //!
 //! **Types.** Expressions have a [`Register`] type and a number of lanes (1 unless a vector was
-//! asked for). Arrays have a [`DataType`] of their elements. A load widens (`bool` and integers
+//! asked for). Arrays have a [`DataType`](crate::datatype::DataType) of their elements. A load widens (`bool` and integers
 //! under 64 bit give `i64`, floats of 16 bits `f32`, the others stay); a store of an `i64` into an
 //! array of those narrows, and whoever lowers has made sure that it fits (`bool`: the value is 0 or
 //! 1); a store of an `f32` rounds as [`crate::half`] does. Operands of an

@@ -9,10 +9,10 @@
 //! A copy whose rows the innermost loop runs along takes a few steps for each element. It is made where
 //! sparse operands are known to have so many entries that loops come to each element more often.
 
-use super::order::distinct;
-use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::format::{Format, LevelMap};
+use crate::legalise::order::distinct;
+use crate::legalise::{Legaliser, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
@@ -22,7 +22,11 @@ const OFTEN: u64 = 8;
 
 impl Legaliser<'_> {
     /// The dense operands to copy for loops in this order.
-    pub(super) fn transposed_operands(&self, task: &Task, loops: &[IndexVar]) -> Vec<Access> {
+    pub(in crate::legalise) fn transposed_operands(
+        &self,
+        task: &Task,
+        loops: &[IndexVar],
+    ) -> Vec<Access> {
         let mut operands = distinct(&task.value);
         operands.retain(|a| {
             let is_dense = is_dense(&self.program.storage(a.tensor).format) && !a.is_sliced();
@@ -32,7 +36,7 @@ impl Legaliser<'_> {
     }
 
     /// The variables of a temporary for a dense result, in the order of the loops that compute it.
-    pub(super) fn transposed_result(
+    pub(in crate::legalise) fn transposed_result(
         &self,
         task: &Task,
         loops: &[IndexVar],
@@ -44,7 +48,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether loops come to the elements of a dense result often.
-    pub(super) fn is_written_often(&self, task: &Task) -> bool {
+    pub(in crate::legalise) fn is_written_often(&self, task: &Task) -> bool {
         is_dense(&self.program.storage(task.result).format) && self.is_often(&task.vars, task)
     }
 
@@ -76,6 +80,6 @@ fn is_across(levels: &[IndexVar], loops: &[IndexVar]) -> bool {
 }
 
 /// Whether a format has an array over all modes, in some order.
-pub(super) fn is_dense(format: &Format) -> bool {
+pub(in crate::legalise) fn is_dense(format: &Format) -> bool {
     format.levels().iter().all(|l| l.kind == DENSE && matches!(l.map, LevelMap::Mode(_)))
 }

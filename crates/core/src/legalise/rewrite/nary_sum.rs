@@ -15,12 +15,12 @@
 //!
 //! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a register n terms, each of which
 //! is looked at for every entry of the result, and a workspace n loops, and at run time a look at a
-//! mask per entry and a sort per row. Merges of more cases than [`super::split`] allows are summed or
+//! mask per entry and a sort per row. Merges of more cases than [`crate::legalise::rewrite::temporaries`] allows are summed or
 //! gathered if their operands meet in the innermost loop only, and are split into temporaries else.
 
-use super::{Legaliser, Task};
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
+use crate::legalise::{Legaliser, Task};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -30,16 +30,16 @@ use tamis_ir::ids::{IndexVar, TensorId};
 const MOST_MERGED: usize = 16;
 
 /// The operands of a sum of any kind, combined with the operator.
-pub(super) struct Gather {
+pub(in crate::legalise) struct Gather {
     op: ReduceOp,
     terms: Vec<Expr>,
     /// The variable of the loops in which operands meet.
-    pub(super) var: IndexVar,
+    pub(in crate::legalise) var: IndexVar,
 }
 
 impl Legaliser<'_> {
     /// What to gather, if a value has too many operands to merge, and gathering them helps.
-    pub(super) fn gather(&self, task: &Task) -> Option<Gather> {
+    pub(in crate::legalise) fn gather(&self, task: &Task) -> Option<Gather> {
         if self.merges_little(&task.value, task.compute) || self.ways().is_revisited_by(&task.value)
         {
             return None;
@@ -101,7 +101,12 @@ impl Legaliser<'_> {
     }
 
     /// The loops of a task, the innermost of which are those of the gathered operands.
-    pub(super) fn gathering_loops(&mut self, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
+    pub(in crate::legalise) fn gathering_loops(
+        &mut self,
+        task: &Task,
+        vars: &[IndexVar],
+        g: Gather,
+    ) -> Stmt {
         if self.merges(task, &g) {
             return self.merging_loops(task, vars, g);
         }

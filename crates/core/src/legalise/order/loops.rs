@@ -3,10 +3,10 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
-use super::distribute::Distributed;
-use super::order::Order;
-use super::{Legaliser, Task};
 use crate::cin::{Choice, Kernel, Kind, Stmt, Tag};
+use crate::legalise::order::Order;
+use crate::legalise::rewrite::factorize::Distributed;
+use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr};
 use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
@@ -20,7 +20,7 @@ type Producer = (usize, Stmt);
 
 impl Legaliser<'_> {
     /// The kernel of a task; operands to convert become kernels of their own first.
-    pub(super) fn kernel(&mut self, task: Task) -> Kernel {
+    pub(in crate::legalise) fn kernel(&mut self, task: Task) -> Kernel {
         let is_copy = matches!(task.value, Expr::Access(_));
         let orders = self.best_orders(&task, is_copy);
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
@@ -136,19 +136,19 @@ impl Legaliser<'_> {
     }
 
     /// Whether an array over a dimension is worth its memory.
-    pub(super) fn is_small(&self, var: IndexVar) -> bool {
+    pub(in crate::legalise) fn is_small(&self, var: IndexVar) -> bool {
         let var = self.program.derived.alias(var);
         self.request.dims.get(&var).is_none_or(|&d| d <= MOST_GATHERED)
     }
 
     /// Which loops are over reduced variables.
-    pub(super) fn reduced(&self, task: &Task, vars: &[IndexVar]) -> Vec<bool> {
+    pub(in crate::legalise) fn reduced(&self, task: &Task, vars: &[IndexVar]) -> Vec<bool> {
         vars.iter().map(|&v| self.is_reduced(v, task)).collect()
     }
 
     /// How many of the innermost loops only reduce, with all coordinates of the result known
     /// outside.
-    pub(super) fn innermost_reduced(
+    pub(in crate::legalise) fn innermost_reduced(
         &self,
         task: &Task,
         vars: &[IndexVar],
@@ -189,11 +189,11 @@ impl Legaliser<'_> {
 
     /// The order of the loops of an inner reduction: the one with the fewest operands against it.
     fn inner_order(&self, reduced: &[IndexVar], body: &Expr) -> Vec<IndexVar> {
-        let accesses: Vec<Access> = super::order::distinct(body);
+        let accesses: Vec<Access> = crate::legalise::order::distinct(body);
         let against = |order: &Vec<IndexVar>| {
             accesses.iter().filter(|a| self.against_inner(a, order)).count()
         };
-        let orders = super::order::topological(reduced, &[]);
+        let orders = crate::legalise::order::topological(reduced, &[]);
         orders.into_iter().min_by_key(against).unwrap_or_else(|| reduced.to_vec())
     }
 

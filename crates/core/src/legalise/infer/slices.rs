@@ -11,27 +11,32 @@
 //! as it is stored read the same copy. A result is computed as a whole: within
 //! the slices the statement's value, elsewhere what was there before.
 
-use super::{Legaliser, types};
 use crate::cin::Role;
 use crate::format::{LevelMap, Storage};
+use crate::legalise::Legaliser;
+use crate::legalise::infer::types;
 use crate::notation::{self, Access, Expr, Slicing, Within};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
 /// What a statement writes: the whole tensor.
-pub(super) struct Written {
-    pub(super) vars: Vec<IndexVar>,
-    pub(super) value: Expr,
+pub(in crate::legalise) struct Written {
+    pub(in crate::legalise) vars: Vec<IndexVar>,
+    pub(in crate::legalise) value: Expr,
     /// The type of the elements, where the user does not say.
-    pub(super) stored: DataType,
-    pub(super) compute: DataType,
+    pub(in crate::legalise) stored: DataType,
+    pub(in crate::legalise) compute: DataType,
     /// What elements outside of the slices are, unless an earlier statement wrote them.
-    pub(super) fill: Option<Scalar>,
+    pub(in crate::legalise) fill: Option<Scalar>,
 }
 
 impl Legaliser<'_> {
     /// The variables whose dimensions the modes of an operand have.
-    pub(super) fn modes(&mut self, source: &notation::Program, id: TensorId) -> Vec<IndexVar> {
+    pub(in crate::legalise) fn modes(
+        &mut self,
+        source: &notation::Program,
+        id: TensorId,
+    ) -> Vec<IndexVar> {
         let mut uses: Vec<&Access> = vec![];
         for statement in &source.statements {
             uses.extend(statement.value.accesses());
@@ -55,7 +60,7 @@ impl Legaliser<'_> {
 
     /// The value with slices only of tensors whose levels there are modes; others are copied, in the type
     /// that sums have, so that the type of the value has to be known before.
-    pub(super) fn sliceable(&mut self, value: Expr) -> Expr {
+    pub(in crate::legalise) fn sliceable(&mut self, value: Expr) -> Expr {
         let Expr::Access(access) = value else {
             return value.map_children(&mut |child| self.sliceable(child));
         };
@@ -99,7 +104,7 @@ impl Legaliser<'_> {
     }
 
     /// The whole result of a statement that writes slices of it.
-    pub(super) fn patched(
+    pub(in crate::legalise) fn patched(
         &mut self,
         result: &Access,
         value: Expr,
@@ -163,7 +168,11 @@ impl Legaliser<'_> {
     }
 
     /// The storage of a result of which a slice is written: that of its previous value.
-    pub(super) fn kept_storage(&self, result: &Access, datatype: DataType) -> Option<Storage> {
+    pub(in crate::legalise) fn kept_storage(
+        &self,
+        result: &Access,
+        datatype: DataType,
+    ) -> Option<Storage> {
         let &old = self.current.get(&result.tensor).filter(|_| result.is_sliced())?;
         let storage = self.program.storage(old);
         let fits = storage.format.is_plain()

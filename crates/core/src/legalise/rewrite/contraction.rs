@@ -23,7 +23,7 @@
 //! ```
 //!
 //! Products with more sums than are looked at together
-//! ([`super::distribute`]) have some summed beforehand even if no factor is sparse.
+//! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
 //!
 //! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
 //! infinite factor that meets nothing in the product as it is written. Where its levels would have a
@@ -37,10 +37,10 @@
 //! Sums that are factors are taken apart as if all had been written as one, whatever the parentheses.
 //! Neither happens under a schedule, whose commands name the loops of the statement.
 
-use super::distribute::MAX_SUMS;
-use super::{Legaliser, Task};
 use crate::cin::Kernel;
 use crate::format::Format;
+use crate::legalise::rewrite::factorize::MAX_SUMS;
+use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
@@ -72,7 +72,7 @@ struct Contraction {
 
 impl Legaliser<'_> {
     /// The task with factors replaced by temporaries as long as the rule holds.
-    pub(super) fn contracted(&mut self, mut task: Task) -> Task {
+    pub(in crate::legalise) fn contracted(&mut self, mut task: Task) -> Task {
         loop {
             let whole = self.one_sum(&task.value);
             let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
@@ -157,7 +157,7 @@ impl Legaliser<'_> {
 
     /// Levels of a temporary that would otherwise have a place for each element, with a mask of its
     /// first variable: sparse factors tell where there is something to sum, and those have no other.
-    /// (Rows of the result need no temporary for the rows of all: see [`super::distribute`].)
+    /// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
     fn masked(&self, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
         let storage = self.inferred_storage(sum, kept, compute, compute);
         let is_small = self.turns_over(kept) <= MOST_MASKED;
@@ -291,7 +291,7 @@ fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
 }
 
 /// The factors of a product of tensors; false if it is more than that.
-pub(super) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
+pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
         Expr::Access(a) => {

@@ -8,8 +8,8 @@
 //!                            s i j       A: ell
 //! ```
 
-use super::{Legaliser, Task};
 use crate::format::LevelMap;
+use crate::legalise::{Legaliser, Task};
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
@@ -18,7 +18,11 @@ const MAX_BASES: usize = 8;
 
 impl Legaliser<'_> {
     /// The sets of loops worth considering, each in a first order.
-    pub(super) fn bases(&self, task: &Task, accesses: &[Access]) -> Vec<Vec<IndexVar>> {
+    pub(in crate::legalise) fn bases(
+        &self,
+        task: &Task,
+        accesses: &[Access],
+    ) -> Vec<Vec<IndexVar>> {
         let plain = self.plain_basis(task);
         let mut bases = vec![];
         let result = (task.result, task.vars.as_slice());
@@ -97,17 +101,17 @@ impl Legaliser<'_> {
     }
 
     /// After how many of the loops a variable has a value.
-    pub(super) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
+    pub(in crate::legalise) fn depth(&self, var: IndexVar, loops: &[IndexVar]) -> usize {
         self.program.derived.depth(var, loops)
     }
 
     /// Whether a variable has a value once others have.
-    pub(super) fn follows(&self, var: IndexVar, known: &[IndexVar]) -> bool {
+    pub(in crate::legalise) fn follows(&self, var: IndexVar, known: &[IndexVar]) -> bool {
         self.program.derived.follows(var, known)
     }
 
     /// Whether a loop variable is reduced: it does not follow from the variables of the result.
-    pub(super) fn is_reduced(&self, var: IndexVar, task: &Task) -> bool {
+    pub(in crate::legalise) fn is_reduced(&self, var: IndexVar, task: &Task) -> bool {
         !self.follows(var, &task.vars)
     }
 }

@@ -13,7 +13,7 @@ use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Refuses operators that complex operands have not.
-pub(super) fn check_operators(
+pub(in crate::legalise) fn check_operators(
     program: &Program,
     source: &notation::Program,
     statement: &Statement,
@@ -23,7 +23,7 @@ pub(super) fn check_operators(
 }
 
 /// Refuses complex values of real results: `given` is the type of the value.
-pub(super) fn check_result(
+pub(in crate::legalise) fn check_result(
     source: &notation::Program,
     statement: &Statement,
     given: DataType,

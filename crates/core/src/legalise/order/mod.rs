@@ -7,14 +7,18 @@
 //! result's entries listed and sorted, as in a product of columns and rows, orders against one operand are
 //! candidates too. The cheapest by [`super::cost`] wins.
 
+pub(super) mod basis;
+pub(super) mod loops;
+pub(super) mod merge_strategy;
+
 use super::cost::{Estimate, Operands};
-use super::transposed::is_dense;
 use super::way::Way;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::cin::choice::{self, Choice};
 use crate::format::{Format, LevelMap, LevelSpec};
+use crate::legalise::copies::transpose::is_dense;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;

@@ -8,19 +8,19 @@
 //!
 //! A merge looks at each entry of both rows (or vectors) and cannot foresee which comes next. The cost rule: the
 //! copy has no more places than merges would look at entries of it, nor than fit a cache; a search in what has
-//! far more entries is faster than a look at each of these (`super::skewed`). One of the operands that meet keeps
+//! far more entries is faster than a look at each of these (`crate::legalise::order::merge_strategy`). One of the operands that meet keeps
 //! telling which coordinates to visit.
 
-use super::order::distinct;
-use super::skewed::SKEWED;
-use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
+use crate::legalise::order::distinct;
+use crate::legalise::order::merge_strategy::SKEWED;
+use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
 
 /// Most places of a copy.
-pub(super) const MOST_PLACES: f64 = (1 << 22) as f64;
+pub(in crate::legalise) const MOST_PLACES: f64 = (1 << 22) as f64;
 
 /// To visit a row that changes with a loop one further inside has to save so many times as many looks: a
 /// row that stays is in cache.
@@ -28,7 +28,7 @@ const CHANGES: f64 = 4.0;
 
 impl Legaliser<'_> {
     /// A task whose operands are copied where that saves merges in loops over these variables.
-    pub(super) fn located(&mut self, mut task: Task, vars: &[IndexVar]) -> Task {
+    pub(in crate::legalise) fn located(&mut self, mut task: Task, vars: &[IndexVar]) -> Task {
         let at = |d: usize| self.to_locate(&task, vars[d], &vars[..d]);
         for access in (0..vars.len()).flat_map(at).collect::<Vec<Access>>() {
             let name = format!("{}_located", self.program.tensors[access.tensor].name);
@@ -38,7 +38,7 @@ impl Legaliser<'_> {
             let source = Expr::Access(access.clone());
             let copy = self.temporary(&name, format, of, source, task.compute);
             self.declare_uses(&copy);
-            task.value = super::order::replace(task.value, &access, &copy);
+            task.value = crate::legalise::order::replace(task.value, &access, &copy);
         }
         task
     }

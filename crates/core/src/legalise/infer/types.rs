@@ -10,7 +10,11 @@ use tamis_ir::algebra::{ReduceOp, UnaryOp, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 
 /// The compute type of a value whose result is wanted in some type.
-pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataType>) -> DataType {
+pub(in crate::legalise) fn compute_type(
+    program: &Program,
+    value: &Expr,
+    wanted: Option<DataType>,
+) -> DataType {
     let mut operands: Option<DataType> = None;
     let (mut fraction, mut imaginary, mut counts) = (false, false, false);
     let mut meet = |t: DataType| operands = Some(operands.map_or(t, |known| known.promote(t)));
@@ -46,7 +50,7 @@ pub(super) fn compute_type(program: &Program, value: &Expr, wanted: Option<DataT
 
 /// The type in which a value is computed whose elements are stored in another one: sums of floats of
 /// 16 and 32 bits, those of duplicate coordinates included, are those of 64 bits, rounded once.
-pub(super) fn summing(program: &Program, stored: DataType, value: &Expr) -> DataType {
+pub(in crate::legalise) fn summing(program: &Program, stored: DataType, value: &Expr) -> DataType {
     let mut sums = false;
     value.walk(&mut |e| {
         sums |= match e {
@@ -63,13 +67,13 @@ pub(super) fn summing(program: &Program, stored: DataType, value: &Expr) -> Data
 }
 
 /// Whether integers that do not fit results of a type are refused; those of 64 bits wrap around.
-pub(super) fn is_narrow(datatype: DataType) -> bool {
+pub(in crate::legalise) fn is_narrow(datatype: DataType) -> bool {
     datatype.integers().is_some() && datatype.size() < 8
 }
 
 /// The value without comparisons that a number below 0 decides: where a statement computes without
 /// sign, everything else is larger.
-pub(super) fn decided(value: Expr, compute: DataType) -> Expr {
+pub(in crate::legalise) fn decided(value: Expr, compute: DataType) -> Expr {
     if compute != DataType::U64 {
         return value;
     }
@@ -90,7 +94,11 @@ fn constant(e: &Expr) -> Option<i128> {
 }
 
 /// The type of a value: real ones of a statement that computes with complex numbers stay real.
-pub(super) fn value_type(program: &Program, value: &Expr, compute: DataType) -> DataType {
+pub(in crate::legalise) fn value_type(
+    program: &Program,
+    value: &Expr,
+    compute: DataType,
+) -> DataType {
     if program.is_real(value) { compute.part() } else { compute }
 }
 

@@ -3,12 +3,12 @@
 //! Six reasons: factors of a product that need fewer loops than all of it; a reduction inside a
 //! larger expression that suits other loops than the rest; a merge of so many sparse operands that
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
-//! that is better assembled elsewhere first, see [`super::written`].
+//! that is better assembled elsewhere first, see [`crate::legalise::written`].
 
-use super::order::Order;
-use super::written::Written;
-use super::{Legaliser, Task};
 use crate::cin::Role;
+use crate::legalise::order::Order;
+use crate::legalise::written::Written;
+use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -25,7 +25,7 @@ type Fits<'f> = &'f dyn Fn(&Legaliser<'_>, &Expr) -> bool;
 
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
-    pub(super) fn split(&mut self, task: Task) -> Task {
+    pub(in crate::legalise) fn split(&mut self, task: Task) -> Task {
         let task = self.contracted(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
@@ -44,19 +44,19 @@ impl Legaliser<'_> {
     }
 
     /// Whether the merge of a value's operands has few cases.
-    pub(super) fn merges_little(&self, value: &Expr, compute: DataType) -> bool {
+    pub(in crate::legalise) fn merges_little(&self, value: &Expr, compute: DataType) -> bool {
         self.points(value, compute) <= MAX_POINTS && self.listing(value) <= MAX_OPERANDS
     }
 
     /// The task with parts of its value replaced by temporaries until no merge has many cases.
-    pub(super) fn narrowed(&mut self, task: Task) -> Task {
+    pub(in crate::legalise) fn narrowed(&mut self, task: Task) -> Task {
         let order = self.storage_order(&task);
         let value = self.narrow(task.value, &order, task.compute);
         Task { value, ..task }
     }
 
     /// The variables of a result in the order in which its levels come to them.
-    pub(super) fn storage_order(&self, task: &Task) -> Vec<IndexVar> {
+    pub(in crate::legalise) fn storage_order(&self, task: &Task) -> Vec<IndexVar> {
         let levels = self.program.storage(task.result).format.levels();
         let modes = levels.iter().flat_map(|l| l.map.modes());
         let mut vars = vec![];
@@ -234,7 +234,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether elements of the result hold what its value is summed in.
-    pub(super) fn holds_sums(&self, task: &Task) -> bool {
+    pub(in crate::legalise) fn holds_sums(&self, task: &Task) -> bool {
         let datatype = self.program.storage(task.result).datatype;
         datatype == self.program.accumulator(&task.value, task.compute)
     }
@@ -250,7 +250,11 @@ impl Legaliser<'_> {
     }
 
     /// A use of a tensor.
-    pub(super) fn access(&self, tensor: tamis_ir::ids::TensorId, vars: &[IndexVar]) -> Access {
+    pub(in crate::legalise) fn access(
+        &self,
+        tensor: tamis_ir::ids::TensorId,
+        vars: &[IndexVar],
+    ) -> Access {
         Access::of(tensor, vars.to_vec())
     }
 }

@@ -10,10 +10,10 @@
 //! Without it, a temporary as large as the result would hold them (tensor algebra compilation with
 //! workspaces, section 5).
 
-use super::order::Order;
-use super::{Legaliser, Task};
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, LevelMap, LevelSpec, Storage};
+use crate::legalise::order::Order;
+use crate::legalise::{Legaliser, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::ids::IndexVar;
@@ -24,7 +24,7 @@ const MOST: u64 = 1 << 16;
 impl Legaliser<'_> {
     /// How many of the outermost loops are around the workspace, if there should be one. Longer
     /// products may be factored, which needs sums that a tensor holds.
-    pub(super) fn summed_rows(&self, task: &Task, order: &Order) -> Option<usize> {
+    pub(in crate::legalise) fn summed_rows(&self, task: &Task, order: &Order) -> Option<usize> {
         let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
         let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
         let format = &self.program.storage(task.result).format;
@@ -51,7 +51,12 @@ impl Legaliser<'_> {
     }
 
     /// The loops of a task in an order, with a workspace below the outer ones.
-    pub(super) fn row_loops(&mut self, task: Task, order: &[IndexVar], outer: usize) -> Stmt {
+    pub(in crate::legalise) fn row_loops(
+        &mut self,
+        task: Task,
+        order: &[IndexVar],
+        outer: usize,
+    ) -> Stmt {
         let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
         let (outer, inner) = order.split_at(outer);
         let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();

@@ -4,8 +4,8 @@
 //! that only dense operands index stay dense; the outermost level is dense too unless some operand
 //! lists its coordinates once each, so that `csr` operands give `csr` results.
 
-use super::Legaliser;
 use crate::format::{Format, LevelSpec, Storage};
+use crate::legalise::Legaliser;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::Expr;
 use tamis_ir::datatype::{DataType, Scalar};
@@ -26,7 +26,7 @@ impl Legaliser<'_> {
 
     /// The fill value of a result that does not say. Zero has no sign: `csr` results of `-A` are as
     /// those of `A`, and kernels that start sums from it store the same bits as those that pack.
-    pub(super) fn inferred_fill(
+    pub(in crate::legalise) fn inferred_fill(
         &self,
         value: &Expr,
         compute: DataType,
@@ -39,7 +39,7 @@ impl Legaliser<'_> {
     }
 
     /// The storage of a result or temporary that nobody chose.
-    pub(super) fn inferred_storage(
+    pub(in crate::legalise) fn inferred_storage(
         &self,
         value: &Expr,
         vars: &[IndexVar],
@@ -66,7 +66,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether some sparse operand indexes a variable.
-    pub(super) fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
+    pub(in crate::legalise) fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
         value.accesses().iter().any(|a| !self.is_full(a) && a.indices.contains(&var))
     }
 
@@ -89,7 +89,7 @@ impl Legaliser<'_> {
         })
     }
 
-    pub(super) fn is_full(&self, access: &crate::notation::Access) -> bool {
+    pub(in crate::legalise) fn is_full(&self, access: &crate::notation::Access) -> bool {
         self.program.storage(access.tensor).format.is_full()
     }
 }

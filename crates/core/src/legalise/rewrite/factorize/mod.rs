@@ -19,10 +19,10 @@
 
 mod rows;
 
-use super::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
-use super::{Legaliser, Task};
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
+use crate::legalise::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
+use crate::legalise::{Legaliser, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
@@ -34,7 +34,7 @@ const WORTH: f64 = 0.6;
 /// How many splits deep.
 const DEPTH: usize = 4;
 /// How many sums a product may have; of more, some are summed beforehand.
-pub(super) const MAX_SUMS: usize = 4;
+pub(in crate::legalise) const MAX_SUMS: usize = 4;
 
 /// A factor of a product.
 #[derive(Clone, PartialEq)]
@@ -93,11 +93,11 @@ struct Target {
 }
 
 /// The loops of a product that are better split.
-pub(super) struct Distributed {
-    pub(super) cost: f64,
-    pub(super) body: Stmt,
+pub(in crate::legalise) struct Distributed {
+    pub(in crate::legalise) cost: f64,
+    pub(in crate::legalise) body: Stmt,
     /// The temporaries that may be sums of nothing.
-    pub(super) partial: Vec<TensorId>,
+    pub(in crate::legalise) partial: Vec<TensorId>,
 }
 
 impl Plan {
@@ -122,12 +122,12 @@ impl Plan {
 
 impl Legaliser<'_> {
     /// The order of a task's loops from which they are better split.
-    pub(super) fn order_apart(&self, task: &Task) -> Option<Vec<IndexVar>> {
+    pub(in crate::legalise) fn order_apart(&self, task: &Task) -> Option<Vec<IndexVar>> {
         Some(self.plan_apart(task)?.order())
     }
 
     /// The loops of a task, if they are better split.
-    pub(super) fn distributed(&mut self, task: &Task) -> Option<Distributed> {
+    pub(in crate::legalise) fn distributed(&mut self, task: &Task) -> Option<Distributed> {
         let plan = self.plan_apart(task)?;
         let mut target =
             Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
@@ -142,7 +142,7 @@ impl Legaliser<'_> {
         let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
         let mut accesses = vec![];
         let format = &self.program.storage(task.result).format;
-        let is_product = super::contract::flatten(body, &mut accesses);
+        let is_product = crate::legalise::rewrite::contraction::flatten(body, &mut accesses);
         let plain = |a: &&Access| self.program.storage(a.tensor).format.is_plain();
         let fits = format.is_plain() && vars.len() <= MAX_SUMS;
         let levels = format.levels();
@@ -172,7 +172,8 @@ impl Legaliser<'_> {
         depth: usize,
     ) -> Option<Plan> {
         let open = product.open();
-        let orders = super::order::topological(&open, &self.edges_of(&product.factors, &open));
+        let orders =
+            crate::legalise::order::topological(&open, &self.edges_of(&product.factors, &open));
         let nests = orders.into_iter().map(|order| (self.nest_cost(product, &order), order));
         let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
         let mut best = Plan { cost, way: Way::Nest(product.clone(), order) };
@@ -343,7 +344,7 @@ impl Legaliser<'_> {
     }
 
     /// The dimension of a variable, as far as it is known.
-    pub(super) fn dimension_of(&self, var: IndexVar) -> f64 {
+    pub(in crate::legalise) fn dimension_of(&self, var: IndexVar) -> f64 {
         self.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
     }
 

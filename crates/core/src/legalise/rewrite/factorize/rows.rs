@@ -23,7 +23,7 @@ impl Legaliser<'_> {
     /// The operand over whose entries each side of a split may have a loop of its own, for the last
     /// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
     /// which coordinates come.
-    pub(super) fn rows(
+    pub(in crate::legalise::rewrite::factorize) fn rows(
         &self,
         rest: &Product,
         part: &[Factor],
@@ -56,7 +56,11 @@ impl Legaliser<'_> {
 
     /// The variable that counts the entries of a row, which takes the place of the last one that is
     /// shared.
-    pub(super) fn entries(&mut self, access: Access, shared: &mut Vec<IndexVar>) -> IndexVar {
+    pub(in crate::legalise::rewrite::factorize) fn entries(
+        &mut self,
+        access: Access,
+        shared: &mut Vec<IndexVar>,
+    ) -> IndexVar {
         let var = shared.pop().expect("a row has a variable");
         let vars = self.level_vars(&access);
         let level = vars.iter().position(|&v| v == var).expect("the row is over the variable");

@@ -16,14 +16,14 @@
 
 mod tiles;
 
-use super::accumulate::accumulate;
-use super::gpu::repeating;
-use super::parse::parse;
-use super::scheduler::Scheduler;
-use super::sums;
 use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::legalise::Request;
 use crate::notation::Access;
+use crate::schedule::accumulate::accumulate;
+use crate::schedule::gpu::repeating;
+use crate::schedule::parse::parse;
+use crate::schedule::partial_sums;
+use crate::schedule::scheduler::Scheduler;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
@@ -69,7 +69,7 @@ pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Foun
 fn applied(program: &Program, text: &str, kernel: usize) -> Result<Program, Diagnostic> {
     let commands = parse(text)?;
     let scheduled = Scheduler::run_at(program.clone(), &commands, kernel)?;
-    sums::check(&accumulate(scheduled.clone()), &commands)?;
+    partial_sums::check(&accumulate(scheduled.clone()), &commands)?;
     Ok(scheduled)
 }
 

@@ -8,6 +8,8 @@
 //! Checked when all commands are done, since a unit may be named before the one around it. Sparse
 //! iteration space transformations, section 6.3.
 
+pub(in crate::schedule) mod heuristics;
+
 use super::Schedule;
 use super::command::Command;
 use super::nest::{around, assignments, assignments_within};

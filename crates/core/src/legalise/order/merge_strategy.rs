@@ -4,20 +4,24 @@
 //! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
 //! ```
 
-use super::{Legaliser, Task};
 use crate::cin::{Merge, Role, Tag};
 use crate::format::LevelSpec;
+use crate::legalise::{Legaliser, Task};
 use crate::notation::Access;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
 
 /// From how many times as many coordinates on a search is faster than a look at each.
-pub(super) const SKEWED: f64 = 64.0;
+pub(in crate::legalise) const SKEWED: f64 = 64.0;
 
 impl Legaliser<'_> {
     /// The loops that search, among those over these variables.
-    pub(super) fn searches(&self, task: &Task, vars: &[IndexVar]) -> BTreeMap<IndexVar, Tag> {
-        let operands = super::order::distinct(&task.value);
+    pub(in crate::legalise) fn searches(
+        &self,
+        task: &Task,
+        vars: &[IndexVar],
+    ) -> BTreeMap<IndexVar, Tag> {
+        let operands = crate::legalise::order::distinct(&task.value);
         let needed = |a: &&Access| self.ways().decides(a, task);
         let needed: Vec<&Access> = operands.iter().filter(needed).collect();
         let gallops = |var: &IndexVar| {
@@ -31,7 +35,7 @@ impl Legaliser<'_> {
 
     /// How many coordinates of a variable an operand lists below a position, on average, if its
     /// entries are known: as many as entries in any places would have, and at least one.
-    pub(super) fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
+    pub(in crate::legalise) fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
         let mut above = 1.0;
         for (level, of, positions) in self.positions(access)? {
             if of == var {
@@ -44,7 +48,10 @@ impl Legaliser<'_> {
 
     /// The levels of an operand whose entries are known, with about how many positions they have: as
     /// many as entries in any places would have.
-    pub(super) fn positions(&self, access: &Access) -> Option<Vec<(LevelSpec, IndexVar, f64)>> {
+    pub(in crate::legalise) fn positions(
+        &self,
+        access: &Access,
+    ) -> Option<Vec<(LevelSpec, IndexVar, f64)>> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let entries = *self.request.entries.get(&id)? as f64;
         let mut positions = 1.0;

@@ -1,0 +1,4 @@
+//! Copies of operands and results that make loops cheaper.
+
+pub(super) mod bitmap;
+pub(super) mod transpose;

@@ -1,0 +1,7 @@
+//! Rewrites of statements into several: temporaries, factors, contractions, long sums.
+
+pub(super) mod contraction;
+pub(super) mod factorize;
+pub(super) mod nary_sum;
+pub(super) mod row_workspaces;
+pub(super) mod temporaries;
