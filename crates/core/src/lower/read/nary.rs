@@ -1,0 +1,78 @@
+//! Three and more operands merged in one loop: the least coordinate, and a flag per operand that is at it.
+
+use super::forall::{Iterator, Loop};
+use crate::iteration::lattice::{Point, Set};
+use crate::lower::Lowerer;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{all, assign, binary, eq, int, lt};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// The least coordinate of several operands, and which of them are at it.
+    pub(in crate::lower) fn many(
+        &mut self,
+        nest: &Loop<'_>,
+        present: Set,
+        coordinates: &[Var],
+    ) -> Vec<Stmt> {
+        let least = coordinates.iter().map(|&c| Expr::Var(c));
+        let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(0));
+        let mut stmts = vec![assign(nest.index, least)];
+        let mut flags = vec![];
+        for (it, &coordinate) in nest.members(present).zip(coordinates) {
+            let here = eq(Expr::Var(coordinate), Expr::Var(nest.index));
+            flags.push((it, self.flag(it), here));
+        }
+        for (_, flag, here) in &flags {
+            stmts.push(assign(*flag, here.clone()));
+        }
+        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
+        for (it, flag, _) in &flags {
+            stmts.extend(self.segment_if(nest, it, *flag));
+        }
+        stmts.extend(self.cases(nest, present, &flag_of).stmts);
+        for (it, flag, _) in &flags {
+            stmts.push(self.advanced_if(it, *flag));
+        }
+        stmts
+    }
+
+    /// Three operands or more, not all of which are needed: one loop while some point is live, so
+    /// that there is one case per point and not one per point and loop. An operand at its end is
+    /// at a coordinate beyond all others.
+    pub(in crate::lower) fn any(&mut self, nest: &Loop<'_>, every: Set) -> Vec<Stmt> {
+        let mut stmts = self.start(nest, every);
+        let mut body = vec![];
+        let mut coordinates = vec![];
+        for it in nest.members(every) {
+            let coordinate = self.coordinate_var(nest, it);
+            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+            body.push(Stmt::If {
+                cond: live,
+                then: vec![assign(coordinate, it.coordinate(it.position))],
+                otherwise: vec![assign(coordinate, int(i64::MAX))],
+            });
+            coordinates.push(coordinate);
+        }
+        body.extend(self.many(nest, every, &coordinates));
+        let points = &nest.lattice.points;
+        let minimal = points.iter().filter(|p| {
+            let below = |q: &Point| q.present != p.present && q.present & !p.present == 0;
+            !points.iter().any(below)
+        });
+        let mut live = vec![];
+        for point in minimal {
+            let mut parts = vec![];
+            for it in nest.members(point.present) {
+                parts.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
+            }
+            live.push(all(parts));
+        }
+        let cond = live.into_iter().reduce(|a, b| binary(BinaryOp::Or, a, b));
+        let cond = cond.unwrap_or(Expr::Const(Scalar::Bool(false)));
+        stmts.push(Stmt::While { cond, body });
+        stmts
+    }
+}

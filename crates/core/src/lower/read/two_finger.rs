@@ -1,0 +1,91 @@
+//! Two operands merged by two fingers: the one at the lesser coordinate moves on, or gallops.
+
+use super::forall::Loop;
+use crate::iteration::lattice::{Point, Set};
+use crate::lower::Lowerer;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{all, assign, eq, lt};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// Walks several operands while all are live.
+    pub(in crate::lower) fn together(&mut self, nest: &Loop<'_>, point: &Point) -> Stmt {
+        let mut live = vec![];
+        let mut body = vec![];
+        let mut coordinates = vec![];
+        for it in nest.members(point.present) {
+            live.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
+            let coordinate = self.coordinate_var(nest, it);
+            body.push(assign(coordinate, it.coordinate(it.position)));
+            coordinates.push(coordinate);
+        }
+        let rest = match coordinates[..] {
+            [a, b] => self.two(nest, point, a, b),
+            _ => match self.all_of(nest, point, &coordinates) {
+                Some(searched) => searched,
+                None => self.many(nest, point.present, &coordinates),
+            },
+        };
+        body.extend(rest);
+        Stmt::While { cond: all(live), body }
+    }
+
+    /// Two operands: both, only the first, only the second.
+    pub(in crate::lower) fn two(
+        &mut self,
+        nest: &Loop<'_>,
+        point: &Point,
+        a: Var,
+        b: Var,
+    ) -> Vec<Stmt> {
+        let first = 1 << point.present.trailing_zeros();
+        let second = point.present & !first;
+        let both = self.advancing(nest, point.present, a);
+        let only_first = self.passing(nest, first, (a, b));
+        let only_second = self.passing(nest, second, (b, a));
+        vec![Stmt::If {
+            cond: eq(Expr::Var(a), Expr::Var(b)),
+            then: both,
+            otherwise: vec![Stmt::If {
+                cond: lt(Expr::Var(a), Expr::Var(b)),
+                then: only_first,
+                otherwise: only_second,
+            }],
+        }]
+    }
+
+    /// The case in which one of two operands is at a coordinate before that of the other.
+    pub(in crate::lower) fn passing(
+        &mut self,
+        nest: &Loop<'_>,
+        alone: Set,
+        (own, other): (Var, Var),
+    ) -> Vec<Stmt> {
+        match nest.members(alone).next() {
+            Some(it) if self.gallops(nest, alone) => self.galloped(it, other),
+            _ => self.advancing(nest, alone, own),
+        }
+    }
+
+    /// The case in which exactly these operands are at the coordinate, which moves them on.
+    pub(in crate::lower) fn advancing(
+        &mut self,
+        nest: &Loop<'_>,
+        present: Set,
+        coordinate: Var,
+    ) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        let point = nest.lattice.below(present).next();
+        if point.is_some() || nest.members(present).any(|it| it.segmented) {
+            stmts.push(assign(nest.index, Expr::Var(coordinate)));
+        }
+        stmts.extend(self.segments_at(nest, &nest.at(present)));
+        if let Some(point) = point {
+            stmts.extend(self.case(nest, &nest.at(point.present), &point.body).stmts);
+        }
+        for it in nest.members(present) {
+            stmts.push(self.advanced(it));
+        }
+        stmts
+    }
+}

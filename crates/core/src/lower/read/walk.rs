@@ -1,0 +1,144 @@
+//! A loop over the positions of one operand.
+
+use super::forall::{Iterator, Loop};
+use crate::iteration::lattice::{Point, Set};
+use crate::level::Bounds;
+use crate::lower::{Code, Lowerer};
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, assign, binary, int, lt, when};
+use tamis_ir::ir::{Expr, Stmt};
+
+impl Lowerer<'_> {
+    /// A loop over the positions of one operand, from where an earlier loop left off if there was
+    /// one.
+    pub(in crate::lower) fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Code {
+        let it = &nest.iterators[point.present.trailing_zeros() as usize];
+        let fresh = point.present & started == 0;
+        if it.segmented {
+            return Code { stmts: self.walk_segments(nest, point, it, fresh), covers: false };
+        }
+        let fresh = fresh && !it.is_clipped() && !self.is_cut(nest);
+        let position = match fresh {
+            true => it.position,
+            false => {
+                let rest = format!("{}_rest", self.name_of(it.position));
+                self.temp(&rest)
+            }
+        };
+        let Code { stmts: body, covers } = self.visit(nest, point, it, position);
+        if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
+            let first = vec![assign(position, it.parent.position.clone())];
+            return Code { stmts: [first, body].concat(), covers };
+        }
+        let mut stmts = vec![];
+        let (lo, hi) = match fresh {
+            true => {
+                let bounds = it.bounds();
+                self.cut_positions(nest, (bounds.lo, bounds.hi))
+            }
+            false => {
+                stmts.extend(self.start(nest, point.present & !started));
+                (Expr::Var(it.position), Expr::Var(self.end(it)))
+            }
+        };
+        stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
+        Code { stmts, covers: covers && !it.is_clipped() }
+    }
+
+    /// A loop over positions, which passes over stretches that hold nothing where the level can
+    /// tell:
+    ///
+    /// ```text
+    /// for first in lo..hi step n
+    ///   if not (first + n <= hi and then these n are empty)
+    ///     for p in first..min(first + n, hi)
+    /// ```
+    pub(in crate::lower) fn positions(
+        &mut self,
+        nest: &Loop<'_>,
+        it: &Iterator,
+        p: Var,
+        range: Bounds,
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let Bounds { lo, hi } = range;
+        let first = self.temp(&format!("{}_first", self.name_of(p)));
+        let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
+            self.on_unit(nest.own, p);
+            return self.unrolled(nest.own, Stmt::For { var: p, lo, hi, step: 1, body });
+        };
+        let end = self.end(it);
+        let next = add(Expr::Var(first), int(passed.positions));
+        let whole = binary(BinaryOp::Le, next.clone(), Expr::Var(end));
+        let rest = binary(BinaryOp::Min, next, Expr::Var(end));
+        let within = Stmt::For { var: p, lo: Expr::Var(first), hi: rest, step: 1, body };
+        let stretch = Stmt::If {
+            cond: Expr::AndThen(Box::new(whole), Box::new(passed.empty)),
+            then: vec![],
+            otherwise: vec![within],
+        };
+        let (end_value, hi) = (hi, Expr::Var(end));
+        let mut stmts = vec![];
+        if end_value != hi {
+            stmts.push(assign(end, end_value));
+        }
+        stmts.push(Stmt::For { var: first, lo, hi, step: passed.positions, body: vec![stretch] });
+        stmts
+    }
+
+    /// What is done at one position of one operand, if it has a coordinate.
+    pub(in crate::lower) fn visit(
+        &mut self,
+        nest: &Loop<'_>,
+        point: &Point,
+        it: &Iterator,
+        position: Var,
+    ) -> Code {
+        let labelled = it.labelled(position);
+        let mut body = vec![assign(nest.index, labelled.coordinate)];
+        let mut at = position;
+        if it.kind.walks_coordinates() {
+            let c = Expr::Var(nest.index);
+            let parent = it.parent.position.clone();
+            let located = it.kind.locate(&it.arrays, parent, c, &mut self.builder);
+            let located = located.expect("coordinates that are walked are located");
+            at = self.temp(&format!("{}_at", self.name_of(position)));
+            body.extend(located.stmts);
+            body.push(assign(at, located.position));
+        }
+        let code = self.case(nest, &[(it, at)], &point.body);
+        let covers = code.covers && labelled.found.is_none();
+        match labelled.found {
+            None => body.extend(code.stmts),
+            Some(found) if code.stmts.is_empty() => drop(found),
+            Some(found) => body.push(when(found, code.stmts)),
+        }
+        Code { stmts: body, covers }
+    }
+
+    /// A loop over the segments of equal coordinates of one operand.
+    pub(in crate::lower) fn walk_segments(
+        &mut self,
+        nest: &Loop<'_>,
+        point: &Point,
+        it: &Iterator,
+        fresh: bool,
+    ) -> Vec<Stmt> {
+        let first = 1 << nest.place(it);
+        let mut stmts = if fresh { self.start(nest, first) } else { vec![] };
+        let end = Expr::Var(self.end(it));
+        let labelled = it.labelled(it.position);
+        let mut body = vec![assign(nest.index, labelled.coordinate)];
+        let stored = it.stored(it.position, nest.index);
+        body.extend(self.segment(it, it.position, stored, end.clone()));
+        let code = self.case(nest, &[(it, it.position)], &point.body).stmts;
+        match labelled.found {
+            Some(found) if !code.is_empty() => body.push(when(found, code)),
+            _ => body.extend(code),
+        }
+        body.push(self.advanced(it));
+        stmts.push(Stmt::While { cond: lt(Expr::Var(it.position), end), body });
+        stmts
+    }
+}
