@@ -35,8 +35,8 @@ fn detach(program: &mut Program, kernel: Kernel) {
         return program.kernels.push(kernel);
     };
     let tensor = written(producer);
-    let before = Kernel { result: tensor, body: (**producer).clone(), ..kernel.clone() };
-    let after = Kernel { body: (**consumer).clone(), ..kernel.clone() };
+    let before = part(&kernel, tensor, producer);
+    let after = part(&kernel, kernel.result, consumer);
     let mut apart = program.clone();
     let stored = stores(&mut apart, tensor, producer);
     let readable = |k: &Kernel| unreadable(&apart, k).is_none();
@@ -51,6 +51,14 @@ fn detach(program: &mut Program, kernel: Kernel) {
     *program = apart;
     detach(program, before);
     detach(program, after);
+}
+
+/// The part of a kernel that a statement is, with the tags of its loops.
+fn part(kernel: &Kernel, result: TensorId, body: &Stmt) -> Kernel {
+    let mut part = Kernel { result, body: body.clone(), ..kernel.clone() };
+    let loops = part.body.loops();
+    part.tags.retain(|var, _| loops.contains(var));
+    part
 }
 
 /// Whether a statement only makes a register the result: a loop around the one is around the other.
