@@ -1,5 +1,6 @@
 //! The compiler on one page.
 
+use crate::cin::verify::assert_valid as assert_valid_program;
 use crate::cin::{self, Kind};
 use crate::kind;
 use crate::legalise::{Request, legalise};
@@ -54,6 +55,7 @@ pub fn compile_watched(
     let (program, apart) = match target.gpu && commands.is_empty() {
         true => {
             let program = legalise(request)?;
+            assert_valid_program(&program, "legalisation");
             watch(Stage::Legalised(&program));
             let OnGpu { program, apart, .. } = on_gpu(program, request);
             (program, apart.map(|apart| Box::new(detached(apart.program))))
@@ -61,6 +63,7 @@ pub fn compile_watched(
         false => (scheduled(request, commands, watch)?, None),
     };
     let program = detached(program);
+    assert_valid_program(&program, "scheduling");
     watch(Stage::Scheduled(&program));
     let mut counted = vec![];
     let mut size = 0;
@@ -134,6 +137,7 @@ fn scheduled(
     let mut why = None;
     loop {
         let program = legalise(&request)?;
+        assert_valid_program(&program, "legalisation");
         watch(Stage::Legalised(&program));
         let refusal = match schedule(program, commands) {
             Ok(program) => return Ok(program),

@@ -15,13 +15,13 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 /// Every derived variable of a program.
 #[derive(Clone, Debug, Default)]
 pub struct Derived {
-    vars: BTreeMap<Key, IndexVar>,
-    keys: BTreeMap<IndexVar, Key>,
-    aliases: BTreeMap<IndexVar, IndexVar>,
-    modes: BTreeMap<IndexVar, (TensorId, Mode)>,
+    pub(super) vars: BTreeMap<Key, IndexVar>,
+    pub(super) keys: BTreeMap<IndexVar, Key>,
+    pub(super) aliases: BTreeMap<IndexVar, IndexVar>,
+    pub(super) modes: BTreeMap<IndexVar, (TensorId, Mode)>,
     pub(super) relations: super::provenance::Relations,
     /// Blocks that a schedule made, and places in them.
-    split: BTreeSet<IndexVar>,
+    pub(super) split: BTreeSet<IndexVar>,
     /// What follows from what, once it was asked for and until there is another variable.
     rules: OnceLock<Vec<Rule>>,
 }
@@ -30,7 +30,7 @@ pub struct Derived {
 type Rule = (IndexVar, Vec<IndexVar>);
 
 /// What a variable stands for. The slots of each tensor are variables of their own.
-type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
+pub(super) type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
 
 impl Derived {
     /// What a variable stands for; `None` if it is not derived.

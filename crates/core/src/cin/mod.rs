@@ -15,7 +15,9 @@ mod scale;
 pub mod simplify;
 mod slices;
 mod stmt;
+pub mod text;
 pub mod tiles;
+pub mod verify;
 
 pub use choice::Choice;
 pub use derived::Derived;

@@ -19,6 +19,7 @@ pub use map::{LevelMap, Recovery};
 pub use misfit::Misfit;
 pub use named::{Argument, NAMED, NamedFormat};
 pub use parse::parse;
+pub(crate) use parse::parse_of_workspace;
 pub use walk::Walk;
 
 use crate::level::{COMPRESSED, Crd, DENSE, LevelKind, Part, Property};

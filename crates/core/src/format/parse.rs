@@ -12,7 +12,7 @@
 
 use super::named::{Argument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
-use crate::level::{COMPRESSED, DENSE, LevelKind, Property, SINGLETON, registered};
+use crate::level::{COMPRESSED, DENSE, LISTED, LevelKind, Property, SINGLETON, registered};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode};
@@ -24,7 +24,24 @@ use tamis_ir::ids::{Id, Mode};
 /// assert_eq!(spec.to_string(), "csc{f32}");
 /// ```
 pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic> {
-    let mut reader = Reader { text, at: 0 };
+    parse_of(text, order, registered())
+}
+
+/// Reads a format with the level formats of users and those that only workspaces have.
+pub(crate) fn parse_of_workspace(
+    text: &str,
+    order: Option<usize>,
+) -> Result<FormatSpec, Diagnostic> {
+    parse_of(text, order, registered().into_iter().chain([LISTED]).collect())
+}
+
+/// Reads a format with level formats of these kinds.
+fn parse_of(
+    text: &str,
+    order: Option<usize>,
+    kinds: Vec<LevelKind>,
+) -> Result<FormatSpec, Diagnostic> {
+    let mut reader = Reader { text, at: 0, kinds };
     reader.blank();
     let start = reader.at;
     if let Some(order) = order.filter(|&order| order > MAX_ORDER) {
@@ -58,6 +75,8 @@ const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compr
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
+    /// The level formats that the text may name.
+    kinds: Vec<LevelKind>,
 }
 
 impl<'t> Reader<'t> {
@@ -412,10 +431,10 @@ impl<'t> Reader<'t> {
     }
 
     fn level_kind(&mut self) -> Result<LevelKind, Diagnostic> {
-        let names: Vec<&str> = registered().iter().map(|kind| kind.name()).collect();
+        let names: Vec<&str> = self.kinds.iter().map(|kind| kind.name()).collect();
         let help = format!("the level formats are {}", names.join(", "));
         let (name, span) = self.name("a level format", &help)?;
-        let Some(mut kind) = LevelKind::parse(name) else {
+        let Some(mut kind) = self.kinds.iter().copied().find(|kind| kind.name() == name) else {
             let message = format!("there is no level format named {name}");
             return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
         };

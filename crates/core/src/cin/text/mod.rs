@@ -1,0 +1,26 @@
+//! A whole program as text: declarations, and kernels with all that steers lowering.
+//!
+//! ```text
+//! width i32
+//! var i
+//! var j
+//! tensor y(i): dense = result 0
+//! tensor A(i,j): csr = input 1
+//! tensor x(j): dense = input 2
+//! tensor s: dense = register 0.0
+//! kernel y f64 fused chunked workspace
+//!   forall(i, where(y(i) = s, forall(j, s += A(i,j) * x(j))))
+//! ```
+//!
+//! [`print()`] writes it and [`parse()`] reads it back to the same program: ids are numbered in the order of
+//! the declarations. A name that stands for several things is followed by a dot and its number. In values,
+//! `@i` is the value of an index variable and operands of infix operators that are operators themselves stand
+//! in parentheses. [`print::program`](super::print::program) is the short form for people.
+
+mod parse;
+mod print;
+mod reader;
+mod values;
+
+pub use parse::parse;
+pub use print::print;

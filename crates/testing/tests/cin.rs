@@ -1,0 +1,53 @@
+//! Concrete index notation: every program is valid, and its text says all that steers lowering.
+
+use std::path::Path;
+use tamis::Backend;
+use tamis::pipeline;
+use tamis_core::cin::{Program, text, verify};
+use tamis_core::lower::Lowered;
+use tamis_testing::case::Case;
+use tamis_testing::functions::Functions;
+use tamis_testing::random::Random;
+use tamis_testing::{filetest, generate, schedules};
+
+/// The gallery, and random programs, some with loops on a GPU.
+fn programs() -> Vec<(Case, Functions)> {
+    let gallery = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/gallery");
+    let mut files: Vec<_> =
+        std::fs::read_dir(gallery).unwrap().map(|f| f.unwrap().path()).collect();
+    files.sort();
+    let read = |file| filetest::cases(&std::fs::read_to_string(file).unwrap()).unwrap_or_default();
+    let mut cases: Vec<Case> = files.into_iter().flat_map(read).collect();
+    for seed in 0..200 {
+        let mut random = Random::new(seed);
+        let mut case = generate::case(&mut random);
+        if random.one_in(3) {
+            case.schedule = schedules::on_gpu(&mut random, &case, &case.schedule);
+        }
+        cases.push(case);
+    }
+    let compiled = |case: Case| Some((case.clone(), Functions::of(&case).ok()?));
+    cases.into_iter().filter_map(compiled).collect()
+}
+
+#[test]
+fn programs_read_back_and_lower_to_the_same_code() {
+    let programs = programs();
+    assert!(programs.len() > 100);
+    for (case, functions) in programs {
+        let program = functions.program();
+        verify::verify(program).unwrap_or_else(|why| panic!("{why}\n{case}"));
+        let printed = text::print(program);
+        let read = text::parse(&printed).unwrap_or_else(|d| panic!("{d}\n{printed}{case}"));
+        assert_eq!(text::print(&read), printed, "{case}");
+        assert!(code(&read) == code(program), "other code:\n{printed}{case}");
+    }
+}
+
+/// The functions of a program for the machine.
+fn code(program: &Program) -> String {
+    let functions = pipeline::functions(program, Backend::Jit.target(), &mut |_| {});
+    let code = |l: &Lowered| format!("{:?}{}", l.bindings, l.function);
+    // Formats do not tell the sign of a fill value that is not a number.
+    functions.iter().map(code).collect::<String>().replace("nan(18444492273895866368)", "nan")
+}
