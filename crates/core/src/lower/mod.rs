@@ -21,7 +21,6 @@
 
 mod builder;
 mod complex;
-mod deferred;
 mod gpu;
 mod overflow;
 mod partition;
@@ -110,7 +109,6 @@ impl<'p> Lowerer<'p> {
             None => parallel::marked(&self.units, body),
             Some(_) => parallel::in_order(body),
         };
-        let body = deferred::deferred(&mut self.builder, body);
         let like = self.like();
         let chunks = self.interval.map(|interval| interval.chunks).ok_or(self.whole);
         Ok(signature::finish(self.builder, body, chunks, host, like))

@@ -18,6 +18,7 @@ use crate::ir::build::{add, assign, div, for_loop, int, mul, sub};
 use crate::ir::verify::assert_valid;
 use crate::ir::{Expr, Function, Stmt, Type};
 use branchless::merge::branchless_merges;
+use loops::defer_overflow::defer_overflow;
 use loops::fuse_init::fuse_init;
 use loops::guard_empty::guard_empty;
 use loops::hoist_loads::hoist_loads;
@@ -71,7 +72,8 @@ pub type Pass = fn(Function, Target) -> Function;
 ///
 /// Sums are split the same way for every processor, since that decides their bits; tiles keep each
 /// element's order of additions, so they may differ between targets.
-pub const PASSES: [(&str, Pass); 21] = [
+pub const PASSES: [(&str, Pass); 22] = [
+    ("defer-overflow", |f, _| defer_overflow(f)),
     ("sink-flags", |f, _| sink_flags(f)),
     ("fuse-init", |f, _| fuse_init(f)),
     ("position-loops", |f, _| position_loops(f)),

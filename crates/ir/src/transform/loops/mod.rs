@@ -1,5 +1,6 @@
 //! Passes that move, split and fuse loops and what they initialise.
 
+pub(super) mod defer_overflow;
 pub(super) mod fuse_init;
 pub(super) mod guard_empty;
 pub(super) mod hoist_loads;

@@ -19,29 +19,31 @@
 //! if 0 < beyond  fail integer_overflow
 //! ```
 
-use super::builder::Builder;
-use tamis_ir::algebra::BinaryOp;
-use tamis_ir::datatype::{Register, Scalar};
-use tamis_ir::ids::Var;
-use tamis_ir::ir::build::{add, assign, binary, int, lt, sub, when};
-use tamis_ir::ir::flow::{mentions, uses};
-use tamis_ir::ir::{self, Expr, Status, Stmt};
+use crate::algebra::BinaryOp;
+use crate::datatype::{Register, Scalar};
+use crate::ids::Var;
+use crate::ir::build::{add, assign, binary, int, lt, sub, when};
+use crate::ir::flow::{mentions, uses};
+use crate::ir::{self, Expr, Function, Status, Stmt};
+use crate::transform::fresh;
 
 /// Of so many terms the carry may be 2^32.
 const TERMS: i64 = 1 << 32;
 
-/// A block with its tests after the loops.
-pub(super) fn deferred(builder: &mut Builder, block: Vec<Stmt>) -> Vec<Stmt> {
-    let summed = summed(builder, block);
-    counted(builder, summed)
+/// The function with its tests after the loops.
+pub(in crate::transform) fn defer_overflow(mut function: Function) -> Function {
+    let body = std::mem::take(&mut function.body);
+    let summed = summed(&mut function, body);
+    function.body = counted(&mut function, summed);
+    function
 }
 
 /// A block whose innermost loops sum the high halves of terms.
-fn summed(builder: &mut Builder, block: Vec<Stmt>) -> Vec<Stmt> {
+fn summed(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
-        let s = s.map_children(&mut |e| e, &mut |b| summed(builder, b));
-        match by_halves(builder, &s) {
+        let s = s.map_children(&mut |e| e, &mut |b| summed(function, b));
+        match by_halves(function, &s) {
             Some(halved) => out.extend(halved),
             None => out.push(s),
         }
@@ -49,18 +51,18 @@ fn summed(builder: &mut Builder, block: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-fn by_halves(builder: &mut Builder, s: &Stmt) -> Option<Vec<Stmt>> {
+fn by_halves(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (mut before, mut after) = (vec![], vec![]);
     let mut halved = body.clone();
     for (at, total, term) in terms(body) {
-        let ty = builder.vars[total].ty;
-        let high = builder.var("high", ty);
+        let ty = function.vars[total].ty;
+        let high = fresh(function, "high", ty);
         let half = |e: Expr| ir::high(e, ty.register);
         before.push(assign(high, half(Expr::Var(total))));
         halved.swap(at, at + 1);
         halved[at + 1] = assign(high, add(Expr::Var(high), half(term)));
-        let carry = builder.var("carry", ty);
+        let carry = fresh(function, "carry", ty);
         after.push(assign(carry, sub(half(Expr::Var(total)), Expr::Var(high))));
         let none = Expr::Const(Scalar::I64(0).convert(ty.register));
         after.push(ends(binary(BinaryOp::Ne, half(Expr::Var(carry)), none)));
@@ -70,7 +72,7 @@ fn by_halves(builder: &mut Builder, s: &Stmt) -> Option<Vec<Stmt>> {
     }
     let sum = Stmt::For { var: *var, lo: lo.clone(), hi: hi.clone(), step: 1, body: halved };
     let then = [before, vec![sum], after].concat();
-    if is_short(builder, lo, hi) {
+    if is_short(function, lo, hi) {
         return Some(then);
     }
     let cond = lt(sub(hi.clone(), lo.clone()), int(TERMS));
@@ -97,9 +99,9 @@ fn terms(body: &[Stmt]) -> Vec<(usize, Var, Expr)> {
 }
 
 /// Whether a loop surely has fewer iterations: over constants, or positions of 32 bits.
-fn is_short(builder: &Builder, lo: &Expr, hi: &Expr) -> bool {
+fn is_short(function: &Function, lo: &Expr, hi: &Expr) -> bool {
     let narrow = |e: &Expr| match e {
-        Expr::Load { array, .. } => builder.arrays[*array].elem.size() <= 4,
+        Expr::Load { array, .. } => function.arrays[*array].elem.size() <= 4,
         Expr::Const(Scalar::I64(c)) => (0..TERMS).contains(c),
         _ => false,
     };
@@ -107,15 +109,15 @@ fn is_short(builder: &Builder, lo: &Expr, hi: &Expr) -> bool {
 }
 
 /// A block whose loops count steps that leave 64 bits.
-fn counted(builder: &mut Builder, block: Vec<Stmt>) -> Vec<Stmt> {
+fn counted(function: &mut Function, block: Vec<Stmt>) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
         let is_loop = matches!(s, Stmt::For { .. } | Stmt::While { .. });
         if !is_loop || !is_arithmetic(&s) || !has_test(&s) {
-            out.push(s.map_children(&mut |e| e, &mut |b| counted(builder, b)));
+            out.push(s.map_children(&mut |e| e, &mut |b| counted(function, b)));
             continue;
         }
-        let beyond = builder.var("beyond", ir::Type::INDEX);
+        let beyond = fresh(function, "beyond", ir::Type::INDEX);
         out.push(assign(beyond, int(0)));
         out.push(counting(s, beyond));
         out.push(ends(lt(int(0), Expr::Var(beyond))));
