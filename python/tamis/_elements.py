@@ -97,7 +97,9 @@ def _numpys(name: str, parts: Sequence[Any]) -> Callable[..., Any]:
         # A power may be beyond 64 bits, too.
         wrong = np.flatnonzero((made != wide) | (abs(near) >= 2.0**63))
         if len(wrong):
-            raise OverflowError(f"the value {wide.flat[wrong[0]]} does not fit {dtype}")
+            value = near.flat[wrong[0]]
+            shown = wide.flat[wrong[0]] if abs(value) < 2.0**63 else f"{value:.6g}"
+            raise OverflowError(f"the value {shown} does not fit {dtype}")
         return made
 
     return checked
