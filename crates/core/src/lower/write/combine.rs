@@ -160,16 +160,17 @@ impl Lowerer<'_> {
         };
         let storage = self.program.storage(self.kernel.result);
         let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
-        let kept = match storage.datatype {
-            DataType::Bool => is_logical,
-            d => d.part().register() == self.facts.register() && is_register(d.part()),
-        };
-        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
-        // What is listed starts from its own first value.
+        // What is listed starts from its own first value, and packing sums floats in 64 bits.
         let listed = matches!(
             (&self.plan, self.packing(None)),
             (Plan::Assemble(_), Join::Pack { around: None, .. })
         );
+        let kept = match storage.datatype {
+            DataType::Bool => is_logical,
+            d if listed && d.is_float() && op == ReduceOp::Add => true,
+            d => d.part().register() == self.facts.register() && is_register(d.part()),
+        };
+        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
         let from_identity =
             listed || matches!(body, Stmt::Where { .. }) || self.initial() == identity;
         let whole = !self.may_leave_in(body);
