@@ -1,7 +1,7 @@
 //! Floats of 16 bits, which are stored only: loads widen to `f32`, stores round to nearest even.
 //!
 //! ```
-//! use crate::half::{Bf16, F16};
+//! use tamis_ir::half::{Bf16, F16};
 //! assert_eq!(f32::from(F16::from(0.1)), 0.099975586);
 //! assert_eq!(f32::from(Bf16::from(0.1)), 0.100_097_656);
 //! ```

@@ -20,7 +20,7 @@ use tamis_ir::ids::{Id, Mode};
 /// Reads a format for a tensor of this order, or of the order that the text says.
 ///
 /// ```
-/// let spec = crate::format::parse("ds:1,0{f32}", None).unwrap();
+/// let spec = tamis_core::format::parse("ds:1,0{f32}", None).unwrap();
 /// assert_eq!(spec.to_string(), "csc{f32}");
 /// ```
 pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic> {

@@ -1,7 +1,7 @@
 //! Index notation in Rust: expressions of overloaded operators that become a [`Program`].
 //!
 //! ```
-//! use crate::notation::build;
+//! use tamis_core::notation::build;
 //!
 //! let program = build(|b| {
 //!     let [i, j] = b.vars(["i", "j"]);
@@ -428,7 +428,7 @@ impl Operator {
     /// An operator of one operand.
     ///
     /// ```
-    /// use crate::notation::{Operator, OperatorProperties, parse_with};
+    /// use tamis_core::notation::{Operator, OperatorProperties, parse_with};
     /// let double = Operator::unary("double", OperatorProperties::default(), |x| x + x)?;
     /// let program = parse_with("y(i) = double(x(i))", &[double])?;
     /// assert_eq!(program.to_string(), "y(i) = double(x(i))");

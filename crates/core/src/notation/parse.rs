@@ -19,7 +19,7 @@ use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, UserOp};
 /// Reads statements, separated by `;` or newlines.
 ///
 /// ```
-/// let program = crate::notation::parse("y(i) = A(i,j) * x(j)").unwrap();
+/// let program = tamis_core::notation::parse("y(i) = A(i,j) * x(j)").unwrap();
 /// assert_eq!(program.tensors.len(), 3);
 /// assert_eq!(program.to_string(), "y(i) = A(i,j) * x(j)");
 /// ```

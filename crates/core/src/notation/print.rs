@@ -29,7 +29,7 @@ impl Program {
     /// A statement, access or expression of the program, to print.
     ///
     /// ```
-    /// let program = crate::notation::parse("a = b(i) * (c(i) + 1)").unwrap();
+    /// let program = tamis_core::notation::parse("a = b(i) * (c(i) + 1)").unwrap();
     /// let value = &program.statements[0].value;
     /// assert_eq!(program.show(value).to_string(), "b(i) * (c(i) + 1)");
     /// ```

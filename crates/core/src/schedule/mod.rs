@@ -57,10 +57,10 @@ use tamis_ir::ids::TensorId;
 /// Commands in order.
 ///
 /// ```
-/// use crate::schedule::Schedule;
+/// use tamis_core::schedule::Schedule;
 /// let mut schedule = Schedule::default();
 /// schedule.reorder(&["j", "i"])?;
-/// assert_eq!(schedule, crate::schedule::parse("reorder(j, i)")?);
+/// assert_eq!(schedule, tamis_core::schedule::parse("reorder(j, i)")?);
 /// # Ok::<(), tamis_ir::diagnostic::Diagnostic>(())
 /// ```
 #[derive(Clone, Default, Debug)]

@@ -19,7 +19,7 @@ const MAX_COMMANDS: usize = 100;
 /// Reads commands separated by `;` or newlines.
 ///
 /// ```
-/// let schedule = crate::schedule::parse("reorder(j,i)").unwrap();
+/// let schedule = tamis_core::schedule::parse("reorder(j,i)").unwrap();
 /// assert_eq!(schedule.to_string(), "reorder(j, i)");
 /// ```
 pub fn parse(text: &str) -> Result<Schedule, Diagnostic> {

@@ -8,7 +8,7 @@
 //!
 //! A merge looks at each entry of both rows (or vectors) and cannot foresee which comes next. The cost rule: the
 //! copy has no more places than merges would look at entries of it, nor than fit a cache; a search in what has
-//! far more entries is faster than a look at each of these (`crate::legalise::order::merge_strategy`). One of the operands that meet keeps
+//! far more entries is faster than a look at each of these (`legalise::order::merge_strategy`). One of the operands that meet keeps
 //! telling which coordinates to visit.
 
 use crate::format::{Format, LevelMap};

@@ -1,7 +1,7 @@
 //! Indices of tensors: variables, and slices of them.
 //!
 //! ```
-//! use crate::notation::build;
+//! use tamis_core::notation::build;
 //!
 //! let program = build(|b| {
 //!     let [i, j] = b.vars(["i", "j"]);

@@ -47,7 +47,7 @@ const DEEPEST: usize = 400;
 ///
 /// ```
 /// let text = "fn f(n: i64, x: out [f64]) {\n  var i: i64\n  for i in 0..n {\n    x[i] = 0.5\n  }\n}\n";
-/// assert_eq!(crate::ir::parse::parse(text).unwrap().to_string(), text);
+/// assert_eq!(tamis_ir::ir::parse::parse(text).unwrap().to_string(), text);
 /// ```
 ///
 /// # Errors
