@@ -1,11 +1,11 @@
 //! What holds of every program in concrete index notation, after legalisation and after each schedule.
 //!
 //! 1. Names: every use of a tensor has an index variable per mode.
-//! 2. Loops: a variable has at most one loop around each statement, and no loop runs over a mode of a slice.
+//! 2. Loops: a variable has at most one loop around each statement.
 //! 3. Scope: index variables of uses, values and slices are loops around them, or follow from these
 //!    ([`Derived::follows`](super::Derived::follows)).
 //! 4. Values: no reduction is left; what they read was given, or computed by an earlier kernel or a producer.
-//! 5. Producers write one register or workspace; a kernel writes its result, which no other kernel writes.
+//! 5. A producer writes a register or a workspace; kernels write nothing else but their results, each its own.
 //! 6. Tags belong to loops of their kernel; operators have as many operands as they take.
 
 use super::{Kernel, Program, Role, Stmt, print};
@@ -16,7 +16,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The first rule that a program breaks, in words.
 pub fn verify(program: &Program) -> Result<(), String> {
-    let given = |t: &TensorId| matches!(program.tensors[*t].role, Role::Input(_) | Role::Result(_));
+    let given = |t: &TensorId| matches!(program.tensors[*t].role, Role::Input(_));
     let mut known: BTreeSet<TensorId> = program.tensors.ids().filter(given).collect();
     for kernel in &program.kernels {
         let within = |why| format!("{why}, in {}", print::stmt(program, &kernel.body));
@@ -24,7 +24,9 @@ pub fn verify(program: &Program) -> Result<(), String> {
         checker.tags().map_err(within)?;
         let mut local = known.clone();
         checker.stmt(&kernel.body, &mut vec![], &mut local).map_err(within)?;
-        known.insert(kernel.result);
+        if !known.insert(kernel.result) {
+            return Err(format!("{} is computed twice", program.name(kernel)));
+        }
     }
     Ok(())
 }

@@ -13,7 +13,8 @@
 //! ```
 //!
 //! [`print()`] writes it and [`parse()`] reads it back to the same program: ids are numbered in the order of
-//! the declarations. A name that stands for several things is followed by a dot and its number. In values,
+//! the declarations. A name that stands for several things, or is a word of the text, is
+//! followed by a dot and its number. In values,
 //! `@i` is the value of an index variable and operands of infix operators that are operators themselves stand
 //! in parentheses. [`print::program`](super::print::program) is the short form for people.
 

@@ -32,13 +32,19 @@ pub fn print(program: &Program) -> String {
     out
 }
 
-/// Names, those that several things have with their numbers.
+/// Words of the text, which stand for no tensor and no variable.
+const WORDS: [&str; 15] = [
+    "width", "operator", "var", "tensor", "kernel", "tag", "choice", "forall", "where", "sequence",
+    "within", "reduce", "choose", "complex", "slice",
+];
+
+/// Names, those that several things have or that are words of the text with their numbers.
 fn distinct<'n, I: Id>(names: impl Iterator<Item = &'n str>) -> IdVec<I, String> {
     let names: Vec<&str> = names.collect();
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();
     names.iter().for_each(|name| *count.entry(name).or_default() += 1);
     let name = |(k, &name): (usize, &&str)| match count[name] {
-        1 => name.to_owned(),
+        1 if !WORDS.contains(&name) => name.to_owned(),
         _ => format!("{name}.{k}"),
     };
     names.iter().enumerate().map(name).collect()
