@@ -1,8 +1,9 @@
 //! Writing a file as a whole: under a temporary name beside it, then renamed.
 
 use crate::error::{FileError, FileErrorCode};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use tamis_runtime::Interrupt;
 use tamis_runtime::temporary::{Readers, Temporary};
@@ -22,12 +23,16 @@ pub(crate) fn save(
         let file = OpenOptions::new().write(true).open(&target).map_err(refused)?;
         return fill(file, path, content);
     }
-    let (temporary, file) = beside(&target).map_err(refused)?;
+    // Who may read the old file may read the new one, and nobody else meanwhile.
+    let readers = if before.is_some() { Readers::User } else { Readers::Usual };
+    let (temporary, file) = beside(&target, readers).map_err(refused)?;
     if let Some(before) = before {
-        // Who may read the old file may read the new one.
-        file.set_permissions(before.permissions()).map_err(refused)?;
+        let permissions = Permissions::from_mode(before.permissions().mode() & 0o777);
+        file.set_permissions(permissions).map_err(refused)?;
     }
-    fill(file, path, content)?;
+    fill(file.try_clone().map_err(refused)?, path, content)?;
+    // A crash right after the renaming leaves the whole file, too.
+    file.sync_all().map_err(refused)?;
     temporary.rename(&target).map_err(refused)
 }
 
@@ -69,14 +74,14 @@ pub(crate) fn check(path: &Path) -> Result<(), FileError> {
     match fs::metadata(&target) {
         Ok(m) if m.is_dir() => Err(refused(io::ErrorKind::IsADirectory.into())),
         Ok(m) if !m.is_file() => Ok(()),
-        _ => beside(&target).map(drop).map_err(refused),
+        _ => beside(&target, Readers::Usual).map(drop).map_err(refused),
     }
 }
 
 /// A temporary file in the folder of another.
-fn beside(target: &Path) -> io::Result<(Temporary, File)> {
+fn beside(target: &Path, readers: Readers) -> io::Result<(Temporary, File)> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-    Temporary::file(folder.unwrap_or(Path::new(".")), Readers::Usual)
+    Temporary::file(folder.unwrap_or(Path::new(".")), readers)
 }
 
 /// The error that a file cannot be written.
