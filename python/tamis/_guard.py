@@ -5,6 +5,7 @@ T.item("a")   error[type-mismatch]: Tensor.item does not take ('a')
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
@@ -88,12 +89,13 @@ def _is_of_signature(error: Exception) -> bool:
 
 def _shown(x: Any) -> str:
     """An argument in a few words."""
-    if isinstance(x, np.ndarray):
-        return f"array of {x.dtype} and shape {x.shape}"
-    if hasattr(x, "shape") and hasattr(x, "dtype"):
-        return f"{type(x).__name__} of {x.dtype} and shape {x.shape}"
     try:
-        text = " ".join(repr(x).split())
+        if isinstance(x, np.ndarray):
+            return f"array of {x.dtype} and shape {x.shape}"
+        if hasattr(x, "shape") and hasattr(x, "dtype"):
+            return f"{type(x).__name__} of {x.dtype} and shape {x.shape}"
+        # Long lists are shown in part, without making the text of all of them.
+        text = " ".join(reprlib.repr(x).split())
     except Exception:
         return type(x).__name__
     return text if len(text) < 60 else f"{text[:50]} .."
