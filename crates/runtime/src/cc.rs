@@ -171,21 +171,23 @@ fn compiler() -> Result<Arc<Compiler>, Diagnostic> {
     static FOUND: Mutex<Found> = Mutex::new(BTreeMap::new());
     let named = NAMED.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let wanted = (named, processor::level()?);
-    let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = found.get(&wanted) {
+    let found = || FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = found().get(&wanted) {
         return known.clone();
     }
+    // The search takes long, and the process may be forked meanwhile: nothing is locked.
     let compiler = find(wanted.0.as_deref(), wanted.1).map(Arc::new);
     // Whoever gave the search up says nothing of compilers.
     Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
-    found.insert(wanted, compiler.clone());
+    found().insert(wanted, compiler.clone());
     compiler
 }
 
 fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
     let environment = || std::env::var_os(VARIABLE).filter(|name| !name.is_empty());
+    let by_environment = named.is_none();
     let named = named.map(OsString::from).or_else(environment);
-    if named.as_ref().is_some_and(|name| name == "off") {
+    if by_environment && named.as_ref().is_some_and(|name| name == "off") {
         return Err(Diagnostic::new(
             Code::UnsupportedBackend,
             "TAMIS_CC=off: no C compiler is used",
@@ -211,7 +213,10 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         }
     }
     let message = match named {
-        Some(name) => format!("{}, which TAMIS_CC names, is no C compiler", name.display()),
+        Some(name) if by_environment => {
+            format!("{}, which TAMIS_CC names, is no C compiler", name.display())
+        }
+        Some(name) => format!("{} is no C compiler", name.display()),
         None => "no C compiler was found".to_owned(),
     };
     Err(Diagnostic::new(Code::UnsupportedBackend, message)

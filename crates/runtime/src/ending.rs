@@ -1,10 +1,10 @@
-//! The end of the process: temporaries are removed and the processes that it started are killed, however
-//! it ends.
+//! The end of the process: temporaries are removed and the processes that it started are killed.
 //!
 //! ```text
 //! return from main, exit      a handler of the C library
 //! SIGINT SIGTERM SIGHUP       a thread of the command, which then has the signal end the process
 //! SIGPIPE                     the same: the reader of a pipeline went away
+//! no memory                   the command ends with a diagnostic; temporaries stay
 //! SIGKILL                     started processes die with the thread that started them; temporaries stay
 //! ```
 
@@ -13,8 +13,8 @@ use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
-use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
 /// Killed processes are gone within milliseconds, but for those that nobody waits for.
@@ -50,8 +50,22 @@ pub fn on_signals() {
 /// The end of the socket that handlers write to.
 static TELLS: AtomicI32 = AtomicI32::new(-1);
 
+/// Seconds after which another signal ends the process, whatever the first one's end waits for.
+const STUCK: libc::time_t = 2;
+
 /// Tells the thread that ends the process.
 extern "C" fn tell(signal: libc::c_int) {
+    static FIRST: AtomicI64 = AtomicI64::new(0);
+    // SAFETY: handlers may ask for the time.
+    let now = unsafe { libc::time(std::ptr::null_mut()) };
+    let first = FIRST.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed);
+    if first.is_err_and(|first| now - first > STUCK) {
+        // SAFETY: both may be called in handlers.
+        unsafe {
+            libc::signal(signal, libc::SIG_DFL);
+            libc::raise(signal);
+        }
+    }
     let byte = signal as u8;
     // SAFETY: one byte is written to a socket that stays open.
     unsafe { libc::write(TELLS.load(Ordering::Relaxed), (&raw const byte).cast(), 1) };
@@ -92,8 +106,6 @@ pub(crate) struct Owned {
 
 /// Locked while something is created or renamed, so that nothing is left between that and its entry here.
 pub(crate) fn owned() -> MutexGuard<'static, Owned> {
-    static OWNED: Mutex<Owned> =
-        Mutex::new(Owned { process: 0, temporaries: vec![], groups: vec![], is_ending: false });
     static AT_EXIT: Once = Once::new();
     // SAFETY: the handler neither unwinds nor relies on anything that ends before the process does.
     AT_EXIT.call_once(|| _ = unsafe { libc::atexit(at_exit) });
@@ -104,7 +116,18 @@ pub(crate) fn owned() -> MutexGuard<'static, Owned> {
     owned
 }
 
+static OWNED: Mutex<Owned> =
+    Mutex::new(Owned { process: 0, temporaries: vec![], groups: vec![], is_ending: false });
+
 extern "C" fn at_exit() {
+    // A forked process may have the lock of a thread that it does not have: it owns nothing.
+    let until = Instant::now() + PATIENCE;
+    while let Err(TryLockError::WouldBlock) = OWNED.try_lock() {
+        if until < Instant::now() {
+            return;
+        }
+        std::thread::sleep(TICK);
+    }
     owned().end();
 }
 

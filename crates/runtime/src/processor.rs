@@ -91,15 +91,19 @@ pub fn allows(needed: Level) -> bool {
     level().unwrap_or(Level::Baseline).allows(needed)
 }
 
-/// The processor's model and features, on which `native` depends.
+/// The processor's architecture, model and features, on which `native` depends.
 pub fn model() -> String {
     let info = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    let wanted = |line: &&str| line.starts_with("model name") || line.starts_with("flags");
-    info.lines().filter(wanted).take(2).collect::<Vec<_>>().join("\n")
+    let processor = info.split("\n\n").next().unwrap_or_default();
+    let names = ["model name", "flags", "Features", "CPU implementer", "CPU variant", "CPU part"];
+    let wanted = |line: &&str| names.iter().any(|name| line.starts_with(name));
+    let lines = processor.lines().filter(wanted);
+    [std::env::consts::ARCH].into_iter().chain(lines).collect::<Vec<_>>().join("\n")
 }
 
 fn named() -> Result<Level, Diagnostic> {
     let text = match std::env::var(VARIABLE) {
+        Ok(text) if text.trim().is_empty() => return Ok(Level::Native),
         Ok(text) => text,
         Err(VarError::NotUnicode(text)) => text.to_string_lossy().into_owned(),
         Err(VarError::NotPresent) => return Ok(Level::Native),

@@ -37,6 +37,7 @@ pub(crate) enum Missing {
 pub(crate) fn shared(path: &Path, missing: Missing) -> Result<PathBuf, String> {
     let root = about(Path::new("/"))?;
     let mut resolved = closed(PathBuf::from("/"), &root)?;
+    let mut is_open = is_written_by_others(&root);
     let mut ahead = components(path);
     let mut links = 0;
     while let Some(name) = ahead.pop() {
@@ -49,8 +50,10 @@ pub(crate) fn shared(path: &Path, missing: Missing) -> Result<PathBuf, String> {
             Missing::Create => created(&next)?,
             Missing::Refuse => about(&next)?,
         };
-        // Who owns the root may do anything: the administrator, or who made the container.
-        if ![0, user(), root.uid()].contains(&about.uid()) {
+        // Who owns the root may do anything: the administrator, or who made the container. In a container
+        // strangers may have the same number, who add to folders that are open to all.
+        let is_owned = [0, user()].contains(&about.uid()) || !is_open && about.uid() == root.uid();
+        if !is_owned {
             return Err(format!("{} belongs to another user", next.display()));
         }
         if about.is_symlink() {
@@ -68,14 +71,19 @@ pub(crate) fn shared(path: &Path, missing: Missing) -> Result<PathBuf, String> {
         if !about.is_dir() {
             return Err(format!("{} is not a folder", next.display()));
         }
+        is_open |= is_written_by_others(&about);
         resolved = closed(next, &about)?;
     }
     Ok(resolved)
 }
 
+fn is_written_by_others(about: &Metadata) -> bool {
+    about.mode() & WRITTEN_BY_OTHERS != 0
+}
+
 /// A folder in which others cannot rename what is not theirs.
 fn closed(path: PathBuf, about: &Metadata) -> Result<PathBuf, String> {
-    match about.mode() & WRITTEN_BY_OTHERS != 0 && about.mode() & STICKY == 0 {
+    match is_written_by_others(about) && about.mode() & STICKY == 0 {
         true => Err(format!("others may write to {}", path.display())),
         false => Ok(path),
     }
