@@ -55,7 +55,7 @@ int posix_memalign(void **fresh, size_t alignment, size_t size) { return tamis_h
 void free(void *old) { tamis_host.free(old); }
 ";
 
-/// The variable of the environment that names a compiler, or turns it off.
+/// The environment variable that names a compiler, or turns it off.
 const VARIABLE: &str = "TAMIS_CC";
 /// The one that says how long it may take.
 const TIMEOUT: &str = "TAMIS_CC_TIMEOUT";

@@ -27,7 +27,7 @@ pub fn parse(text: &str, order: Option<usize>) -> Result<FormatSpec, Diagnostic>
     parse_of(text, order, registered())
 }
 
-/// Reads a format with the level formats of users and those that only workspaces have.
+/// Reads a format that may also name level formats that only workspaces have.
 pub(crate) fn parse_of_workspace(
     text: &str,
     order: Option<usize>,

@@ -70,7 +70,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The same of the reductions of a statement, as far as the types of operands tell.
+    /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
     pub(super) fn may_leave_in(&self, s: &Stmt) -> bool {
         let mut leaves = false;
         s.for_each_assign(&mut |_, op, rhs| {

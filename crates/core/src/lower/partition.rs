@@ -75,7 +75,7 @@ pub enum Whole {
     Scale,
     /// Results of parts cannot become one.
     Join,
-    /// Steps of integers that may leave 64 bits are tested, and those that combine parts would not be.
+    /// Integer steps may leave 64 bits: kernels test them, combining parts would not.
     Tested,
 }
 

@@ -38,7 +38,7 @@ const WORDS: [&str; 15] = [
     "within", "reduce", "choose", "complex", "slice",
 ];
 
-/// Names, those that several things have or that are words of the text with their numbers.
+/// Unique names: an ambiguous name, or a word of the text, gets its number behind a dot.
 fn distinct<'n, I: Id>(names: impl Iterator<Item = &'n str>) -> IdVec<I, String> {
     let names: Vec<&str> = names.collect();
     let mut count: BTreeMap<&str, usize> = BTreeMap::new();

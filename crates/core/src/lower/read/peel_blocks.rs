@@ -35,7 +35,7 @@ const MOST_COPIED: usize = 100;
 const MOST_PEELED: u64 = 8;
 
 /// A loop over the places of a block in two copies: for whole blocks, and for what is left at the
-/// end of a tensor. A loop with more loops in it than those over places stays as it is, and so does a long one.
+/// end of a tensor. Long loops, and those with other loops inside than over blocks, stay as they are.
 pub(in crate::lower) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
     if !body.iter().all(is_short) || count(&body) > MOST_COPIED {
