@@ -127,7 +127,7 @@ pub struct ExplainArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// One or several of: notation cin schedule graph lattice ir c cuda asm; without it all, of c,
+    /// One or several of: notation cin schedule graph lattice plan ir c cuda asm; without it all, of c,
     /// cuda and asm only how long they are
     #[arg(long, value_name = "STAGE", value_delimiter = ',')]
     pub emit: Vec<String>,

@@ -398,7 +398,11 @@ fn kinds_of_kernels_are_explained() {
     let explain = |args: &[&str], status, part: &str| {
         check(&[&["explain", "C(i,j) = A(i,j)", "-f", "A=csr"], args].concat(), status, part);
     };
-    explain(&["-f", "C=csr", "--kind", "assemble", "--emit", "ir"], 0, "fn assemble_C(A2_pos");
+    explain(
+        &["-f", "C=csr", "--kind", "assemble", "--emit", "ir"],
+        0,
+        "fn assemble_C(A1_size: i64, A2_pos",
+    );
     explain(&["-f", "C=csr", "--kind", "compute", "--emit", "cin"], 0, "within(C(i,j), C(i,j) =");
     explain(&["-f", "C=ell", "--kind", "compute"], 0, "# C is computed whole");
     explain(&["--kind", "symbolic"], 2, "use one of fused, assemble, compute");
@@ -406,7 +410,7 @@ fn kinds_of_kernels_are_explained() {
 
 #[test]
 fn every_stage_is_explained() {
-    for stage in ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"] {
+    for stage in ["notation", "cin", "schedule", "graph", "lattice", "plan", "ir", "c", "asm"] {
         assert!(tamis(&["explain", SPMV, "-f", "A=csr", "--emit", stage]).status.success());
     }
     let seen = |args: &[&str], part: &str| check(&[&["explain", SPMV], args].concat(), 0, part);
@@ -415,7 +419,7 @@ fn every_stage_is_explained() {
     let drawn = ["-f", "A=csr", "--emit", "graph", "--format", "dot"];
     seen(&drawn, "a0_0 [label=\"A(i,j)\", shape=plaintext]");
     seen(&drawn, "v0_0 -> v0_1 [label=\"compressed\", color=1]");
-    let stages = ["notation", "cin", "schedule", "graph", "lattice", "ir", "c", "asm"];
+    let stages = ["notation", "cin", "schedule", "graph", "lattice", "plan", "ir", "c", "asm"];
     stages.iter().for_each(|stage| seen(&["-f", "A=csr"], &format!("---- {stage}\n")));
     seen(&["-f", "A=csr"], " lines: --emit asm\n");
     check(&["formats"], 0, "compressed");

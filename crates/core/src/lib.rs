@@ -15,6 +15,8 @@ pub mod cin;
 
 pub mod iteration;
 
+pub mod plan;
+
 pub mod legalise;
 
 pub mod schedule;

@@ -15,6 +15,7 @@ use tamis_core::legalise::{Request, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
+use tamis_core::plan;
 use tamis_core::schedule::{self, Found, Schedule};
 use tamis_ir::backend::{c, cuda};
 use tamis_ir::datatype::{DataType, IndexWidth};
@@ -35,6 +36,8 @@ pub enum Stage {
     Graph,
     /// The iteration lattices.
     Lattice,
+    /// The plan: how loops read, merge and write.
+    Plan,
     /// The imperative form.
     Ir,
     /// C.
@@ -47,12 +50,13 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Stage; 9] = [
+    pub const ALL: [Stage; 10] = [
         Stage::Notation,
         Stage::Cin,
         Stage::Schedule,
         Stage::Graph,
         Stage::Lattice,
+        Stage::Plan,
         Stage::Ir,
         Stage::C,
         Stage::Cuda,
@@ -67,6 +71,7 @@ impl Stage {
             Stage::Schedule => "schedule",
             Stage::Graph => "graph",
             Stage::Lattice => "lattice",
+            Stage::Plan => "plan",
             Stage::Ir => "ir",
             Stage::C => "c",
             Stage::Cuda => "cuda",
@@ -265,6 +270,11 @@ impl<'p> Explanation<'p> {
             }
             Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
+            Stage::Plan => {
+                let program = compiled(Backend::Interpreter)?.program;
+                let text = |kernel| plan::print(&program, kernel, &plan::plan(&program, kernel));
+                program.kernels.iter().map(text).collect::<Vec<_>>().join("\n")
+            }
             Stage::Ir => {
                 let functions = compiled(Backend::Interpreter)?.functions;
                 functions.iter().map(|l| l.function.to_string()).collect()

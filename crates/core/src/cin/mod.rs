@@ -146,6 +146,15 @@ impl Kernel {
         self.kind == Kind::Compute && self.like.is_none()
     }
 
+    /// Whether it combines values with what its result holds.
+    pub fn accumulates(&self) -> bool {
+        let mut accumulates = false;
+        self.body.for_each_assign(&mut |lhs, op, _| {
+            accumulates |= lhs.tensor == self.result && op.is_some();
+        });
+        accumulates
+    }
+
     /// Whether a GPU is to run some loop.
     pub fn is_for_gpu(&self) -> bool {
         self.tags.values().any(|tag| tag.gpu().is_some())

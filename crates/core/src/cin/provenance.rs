@@ -12,6 +12,7 @@
 //! and the originals are recovered from them.
 
 use super::Derived;
+use crate::format::LevelMap;
 use crate::notation::Access;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
@@ -178,6 +179,28 @@ impl Derived {
         generation
     }
 
+    /// The variable of the places in a block, or of the block that a place is in.
+    pub fn other_half(&self, var: IndexVar) -> Option<IndexVar> {
+        match (self.relation(var), self.map(var)) {
+            (
+                Some(&(Relation::Place { part: other, .. } | Relation::Part { place: other, .. })),
+                _,
+            ) => Some(other),
+            (None, Some(LevelMap::Mod(i, size))) => self.var(LevelMap::Div(i, size)),
+            (None, Some(LevelMap::Div(i, size))) => self.var(LevelMap::Mod(i, size)),
+            _ => None,
+        }
+    }
+
+    /// Whether a variable is another under a new name.
+    pub fn is_same(&self, var: IndexVar, of: IndexVar) -> bool {
+        match self.relation(var) {
+            _ if var == of => true,
+            Some(&Relation::Same { of: next, .. }) => self.is_same(next, of),
+            _ => false,
+        }
+    }
+
     /// The position variable that a variable was made from, if there is one.
     pub fn position(&self, var: IndexVar) -> Option<IndexVar> {
         if matches!(self.relation(var), Some(Relation::Position { .. })) {
@@ -189,7 +212,6 @@ impl Derived {
     /// The number of coordinates of a variable, from the dimensions of others; `None` if only the
     /// data tell, or beyond 2^63.
     pub fn size(&self, var: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
-        use crate::format::LevelMap;
         let size = |v: IndexVar| self.size(v, dimension);
         match (self.relation(var), self.map(var)) {
             (Some(Relation::Part { parts, .. }), _) => Some(*parts),

@@ -36,10 +36,11 @@ pub use signature::{Binding, Like, Lowered};
 pub use write::combine::Join;
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Kind, Program, Role, Stmt};
+use crate::cin::{Kernel, Kind, Program, Role};
 use crate::format::open::extent;
 use crate::level::LevelArrays;
 use crate::notation::Access;
+use crate::plan::{self, Node, Plan};
 use builder::Builder;
 use complex::{Held, Vals, Value};
 use gpu::{parallel, segmented_reduction, tile_starts};
@@ -48,19 +49,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
 use tamis_ir::ir::build::assign;
 use tamis_ir::ir::{self, Expr};
+use write::Writing;
 use write::accumulator::Pass;
-use write::output::Plan;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
-    let new = || Lowerer::new(program, kernel, name);
+    let plan = plan::plan(program, kernel);
+    plan::verify::assert_valid(program, kernel, &plan);
+    let new = || Lowerer::new(program, kernel, &plan, name);
     let sliced = Lowerer { in_slices: kernel.is_for_gpu(), ..new() }.lowered();
     let whole = |why| Lowerer { unphased: Some(why), ..new() }.lowered();
     sliced.or_else(whole).expect("workspaces that are no slices are always right")
 }
 
 impl<'p> Lowerer<'p> {
-    fn new(program: &'p Program, kernel: &'p Kernel, name: &str) -> Lowerer<'p> {
+    fn new(program: &'p Program, kernel: &'p Kernel, plan: &'p Plan, name: &str) -> Lowerer<'p> {
         Lowerer {
             program,
             kernel,
@@ -93,7 +96,8 @@ impl<'p> Lowerer<'p> {
             pass: Pass::Look,
             interval: None,
             whole: if kernel.chunked { Whole::NoLoop } else { Whole::NotAsked },
-            plan: Plan::Full,
+            plan,
+            writing: Writing::default(),
         }
     }
 
@@ -168,7 +172,9 @@ struct Lowerer<'p> {
     interval: Option<partition::Interval>,
     /// Why it computes all of it, where it does.
     whole: Whole,
-    plan: Plan,
+    plan: &'p Plan,
+    /// How far the result is written.
+    writing: Writing,
 }
 
 /// The arrays of a tensor under their generated names.
@@ -237,21 +243,20 @@ impl Scope {
 
 impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
-        let body = self.facts.stmt(self.kernel.body.clone());
-        self.plan = self.plan();
-        if let (true, Some(body)) = (self.kernel.chunked, &body) {
+        let plan = self.plan;
+        if let (true, Some(body)) = (self.kernel.chunked, &plan.body) {
             match self.cut_outermost(body) {
                 Ok(interval) => self.interval = Some(interval),
                 Err(whole) => self.whole = whole,
             }
         }
         let scope = Scope::default();
-        let code = match (&body, self.staged_from()) {
-            (_, Some(0)) => self.staged(0, ir::build::int(0), body.as_ref(), scope),
-            (Some(body), _) => self.resolved(body, scope),
+        let code = match (&plan.root, plan.output.gathered_from()) {
+            (root, Some(0)) => self.staged(0, ir::build::int(0), root.as_ref(), scope),
+            (Some(root), _) => self.node(root, scope),
             (None, _) => Code::nothing(),
         };
-        let mut stmts = self.scalar_operands(body.as_ref());
+        let mut stmts = self.scalar_operands(plan.body.as_ref());
         let [room, tables] = self.filled_tables();
         stmts.extend(room);
         match self.in_phases(&code.stmts) {
@@ -278,38 +283,38 @@ impl Lowerer<'_> {
         }
     }
 
-    fn stmt(&mut self, s: &Stmt, scope: &Scope) -> Code {
-        match s {
-            Stmt::Forall { var, body } => self.forall(*var, body, scope),
-            Stmt::Where { consumer, producer } => self.where_stmt(consumer, producer, scope),
-            Stmt::Sequence(parts) => self.sequence(parts, scope),
-            Stmt::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, scope),
-            // The pattern has been descended to its entry.
-            Stmt::Within { body, .. } => self.stmt(body, scope),
+    /// The code of a step of the plan.
+    fn node(&mut self, node: &Node, scope: Scope) -> Code {
+        match node {
+            Node::Loop(nest) => self.forall(nest, &scope),
+            Node::Locate(locate) => self.located(locate, scope),
+            Node::Where(temporary) => self.where_node(temporary, &scope),
+            Node::Sequence(parts) => self.sequence(parts, &scope),
+            Node::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, &scope),
         }
     }
 
-    fn sequence(&mut self, parts: &[Stmt], scope: &Scope) -> Code {
+    fn sequence(&mut self, parts: &[Node], scope: &Scope) -> Code {
         let mut all = Code::nothing();
         for part in parts {
-            let code = self.resolved(part, scope.clone());
+            let code = self.node(part, scope.clone());
             all.stmts.extend(code.stmts);
             all.covers |= code.covers;
         }
         all
     }
 
-    fn where_stmt(&mut self, consumer: &Stmt, producer: &Stmt, scope: &Scope) -> Code {
-        let tensor = crate::cin::simplify::written(producer);
-        let Role::Register(initial) = self.program.tensors[tensor].role else {
-            return self.with_local(tensor, consumer, producer, scope);
+    fn where_node(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
+        let plan::Where { tensor, producer, consumer, .. } = temporary;
+        let Role::Register(initial) = self.program.tensors[*tensor].role else {
+            return self.with_local(temporary, scope);
         };
-        let held = self.register(tensor);
-        let datatype = self.program.storage(tensor).datatype;
+        let held = self.register(*tensor);
+        let datatype = self.program.storage(*tensor).datatype;
         let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
-        let produced = self.resolved(producer, scope.clone()).stmts;
-        let consumer = self.resolved(consumer, scope.clone());
-        let code = self.if_partial(tensor, [vec![], produced], consumer);
+        let produced = self.node(producer, scope.clone()).stmts;
+        let consumer = self.node(consumer, scope.clone());
+        let code = self.if_partial(*tensor, [vec![], produced], consumer);
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
     }

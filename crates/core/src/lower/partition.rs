@@ -12,13 +12,12 @@ use super::signature::Binding;
 use super::{Lowerer, Scope};
 use crate::cin::{Root, Scale, Stmt, Unit};
 use crate::format::LevelMap;
-use crate::iteration::lattice::Lattice;
 use crate::level::Part;
 use crate::lower::read::forall::{Iterator, Loop};
 use crate::lower::read::slice::Sliced;
 use crate::lower::write::combine::Join;
-use crate::lower::write::output::{Assembler, Plan};
 use crate::notation::{self, Access};
+use crate::plan::{Assembler, Output};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, TensorId, Var};
 use tamis_ir::ir::build::{assign, binary, lt};
@@ -117,14 +116,13 @@ impl Lowerer<'_> {
         if kept || self.kernel.is_for_gpu() {
             return Err(Whole::Commanded);
         }
+        let outermost =
+            crate::plan::outermost(self.program, self.kernel, &self.plan.output, own, below);
+        let crate::plan::Outermost { var, drivers, is_universal } = outermost;
         let scope = Scope::default();
-        let in_order = self.plan.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
-        let window = if in_order { None } else { self.window(own, below, &scope) };
-        let var = window.map_or(own, |w| w.var);
-        let iterators = self.iterators((own, var), below, &scope, in_order);
-        let accesses: Vec<Access> = iterators.iter().map(|it| it.access.clone()).collect();
-        let universal = Lattice::build(self.facts, below, &accesses).is_universal();
-        let cut = cut(&iterators, universal).ok_or(Whole::Walk)?;
+        let iterators: Vec<Iterator> =
+            drivers.iter().map(|driver| self.iterator(driver, &scope, None)).collect();
+        let cut = cut(&iterators, is_universal).ok_or(Whole::Walk)?;
         let (scale, leads) = match (cut, &iterators[..]) {
             (cut, [only]) if cut.is_by_position() => (Scale::plain(var), vec![only.access.tensor]),
             _ => self.leads(var, body).ok_or(Whole::Scale)?,
@@ -138,7 +136,7 @@ impl Lowerer<'_> {
             }
         };
         // What is not combined comes once for each element.
-        let combines = self.accumulates() || self.kernel.scatter;
+        let combines = self.kernel.accumulates() || self.kernel.scatter;
         let repeats = combines && iterators.iter().any(scattered);
         let join = self.join(var, cut, repeats, body);
         let why = if self.may_leave_in(body) { Whole::Tested } else { Whole::Join };
@@ -161,7 +159,7 @@ impl Lowerer<'_> {
         let (mut var, mut below) = outermost(body, self.kernel.result)?;
         let derived = &self.program.derived;
         let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
-        let accesses = crate::lower::read::locate::distinct(body);
+        let accesses = crate::plan::distinct(body);
         let dense = |var: IndexVar| {
             let made_from = derived.ancestors(var);
             let is_over = |v: &IndexVar| *v == var || made_from.contains(v);
@@ -171,8 +169,8 @@ impl Lowerer<'_> {
                 full && access.slices.is_empty()
             })
         };
-        while let (Plan::Full, true, Stmt::Forall { var: inner, body }) =
-            (&self.plan, few(var), below)
+        while let (Output::InPlace, true, Stmt::Forall { var: inner, body }) =
+            (&self.plan.output, few(var), below)
             && !self.is_told_by_result(var)
             && (few(*inner) || dense(*inner))
         {
@@ -191,7 +189,7 @@ impl Lowerer<'_> {
         let derived = &self.program.derived;
         let begins_with = |var: IndexVar| {
             let mut leads = vec![];
-            for access in crate::lower::read::locate::distinct(body) {
+            for access in crate::plan::distinct(body) {
                 let vars = self.program.level_vars(access.tensor, &access.indices);
                 let begins = !vars.is_empty() && self.program.slicing(&access, 0).is_none();
                 if begins && vars[0] == var {
@@ -224,12 +222,12 @@ impl Lowerer<'_> {
 
     /// Variables that no operand lists, of loops inside of those over the result.
     fn summed_over_all(&self, body: &Stmt) -> Vec<IndexVar> {
-        let accesses = crate::lower::read::locate::distinct(body);
+        let accesses = crate::plan::distinct(body);
         let lists = |var: IndexVar| {
             let mut levels = accesses.iter().flat_map(|a| self.program.levels(a));
             levels.any(|(level, v)| v == var && !level.kind.properties().full)
         };
-        let outer = crate::lower::write::output::outer_loops(body);
+        let outer = crate::plan::outer_loops(body);
         let around = outer.iter().rposition(|&var| self.is_told_by_result(var));
         let around = &outer[..around.map_or(0, |last| last + 1)];
         let mut loops = body.loops();
@@ -239,7 +237,7 @@ impl Lowerer<'_> {
 
     /// Where coordinates of these tensors choose rows of others.
     fn meetings(&self, leads: &[TensorId], body: &Stmt) -> Vec<Meeting> {
-        let mut accesses = crate::lower::read::locate::distinct(body);
+        let mut accesses = crate::plan::distinct(body);
         accesses.retain(|access| !access.is_sliced());
         let (choose, chosen): (Vec<Access>, Vec<Access>) =
             accesses.into_iter().partition(|access| leads.contains(&access.tensor));
@@ -261,7 +259,7 @@ impl Lowerer<'_> {
 
     /// A level that stores a variable.
     fn level_over(&self, var: IndexVar, body: &Stmt) -> Option<Root> {
-        let reads = crate::lower::read::locate::distinct(body);
+        let reads = crate::plan::distinct(body);
         let of_read = reads.iter().find_map(|access| {
             let vars = self.program.level_vars(access.tensor, &access.indices);
             let whole = |k: &usize| self.program.slicing(access, *k).is_none();
@@ -300,18 +298,18 @@ impl Lowerer<'_> {
     /// Whether a loop runs over a part of its coordinates.
     pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
         let interval = self.interval.as_ref();
-        interval.is_some_and(|i| i.chunks.var == nest.var && i.chunks.cut == Cut::Coordinates)
+        interval.is_some_and(|i| i.chunks.var == nest.plan.var && i.chunks.cut == Cut::Coordinates)
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
     pub(super) fn turns(&mut self, nest: &Loop<'_>) -> (Expr, Expr) {
         let (true, Some(interval)) = (self.is_cut(nest), self.interval.clone()) else {
-            return self.range(nest.var, nest.scope);
+            return self.range(nest.plan.var, nest.scope);
         };
         if nest.scope.bound.is_empty() {
             return (interval.first, interval.last);
         }
-        let (lo, hi) = self.range(nest.var, nest.scope);
+        let (lo, hi) = self.range(nest.plan.var, nest.scope);
         (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
     }
 

@@ -14,10 +14,10 @@
 
 use super::complex::{Vals, Value};
 use super::{Code, Lowerer, Scope, TensorArrays};
-use crate::cin::{Role, Stmt};
+use crate::cin::Role;
 use crate::level::{LevelArrays, Scratch};
-use crate::lower::write::output::Plan;
 use crate::notation::Access;
+use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{Array, TensorId, Var};
@@ -31,28 +31,22 @@ impl Lowerer<'_> {
     }
 
     /// A consumer that reads a workspace, after its producer.
-    pub(super) fn with_local(
-        &mut self,
-        tensor: TensorId,
-        consumer: &Stmt,
-        producer: &Stmt,
-        scope: &Scope,
-    ) -> Code {
+    pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
+        let plan::Where { tensor, opens, ref producer, ref consumer } = *temporary;
         let (arrays, room) = self.local_arrays(tensor, scope);
         self.own_loops.insert(tensor, self.parallel_loops(scope));
-        let opened = matches!(producer, Stmt::Sequence(parts) if self.facts.opens(&parts[0]));
         // Masks and lists follow from what came before.
-        if !opened && self.scratch(tensor).is_none() {
+        if !opens && self.scratch(tensor).is_none() {
             self.lent.insert(tensor);
         }
-        let producer = self.resolved(producer, scope.clone());
-        let consumer = self.resolved(consumer, scope.clone());
+        let producer = self.node(producer, scope.clone());
+        let consumer = self.node(consumer, scope.clone());
         if consumer.stmts.is_empty() {
             return Code::nothing();
         }
         let mut stmts = vec![];
         let Some((scratch, level)) = self.scratch(tensor) else {
-            let before = match (opened, producer.covers) {
+            let before = match (opens, producer.covers) {
                 (true, _) => {
                     self.fill_once(tensor, &arrays);
                     vec![]
@@ -67,7 +61,7 @@ impl Lowerer<'_> {
         stmts.extend(producer.stmts);
         let listed = level.crd.map(|crd| crd.array);
         let walked = listed.is_some_and(|list| consumer.stmts.iter().any(|s| loads(s, list)));
-        if walked && matches!(self.plan, Plan::Assemble(_)) {
+        if walked && matches!(self.plan.output, Output::Assemble(_)) {
             stmts.extend(scratch.scratch_sort(&level, parents.clone(), p));
         }
         stmts.extend(consumer.stmts);

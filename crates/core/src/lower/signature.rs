@@ -58,6 +58,17 @@ pub enum Binding {
     },
 }
 
+impl Binding {
+    /// Where it stands among the parameters: dimensions, the part, then tensors as they were declared.
+    fn place(self) -> (usize, usize) {
+        match self {
+            Binding::Dimension(var) => (0, var.index()),
+            Binding::Begin | Binding::End => (1, 0),
+            Binding::Level { tensor, .. } | Binding::Vals { tensor } => (2, tensor.index()),
+        }
+    }
+}
+
 /// The function with this body, without the declarations that nothing uses.
 ///
 /// Arrays of the result stay: the caller gets them back even when they are empty.
@@ -72,13 +83,13 @@ pub(super) fn finish(
     let body = known(&params, &arrays).flattened(body);
     let mut used = Used::none(vars.len(), arrays.len());
     used.block(&body);
-    let (params, bindings) = params
-        .into_iter()
-        .filter(|(param, _)| match param {
-            Param::Scalar(v) => used.vars[v.index()],
-            Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != Role::Input,
-        })
-        .unzip();
+    let is_used = |(param, _): &(Param, Binding)| match param {
+        Param::Scalar(v) => used.vars[v.index()],
+        Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != Role::Input,
+    };
+    let mut params: Vec<(Param, Binding)> = params.into_iter().filter(is_used).collect();
+    params.sort_by_key(|(_, binding)| binding.place());
+    let (params, bindings) = params.into_iter().unzip();
     Lowered {
         function: number(Function { name, params, vars, arrays, body }),
         bindings,

@@ -17,7 +17,7 @@ impl Lowerer<'_> {
     /// Loads operands of order 0 once, before everything else.
     pub(super) fn scalar_operands(&mut self, body: Option<&Stmt>) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
-        for access in body.map(crate::lower::read::locate::distinct).unwrap_or_default() {
+        for access in body.map(crate::plan::distinct).unwrap_or_default() {
             let tensor = &self.program.tensors[access.tensor];
             if access.indices.is_empty() && !matches!(tensor.role, Role::Register(_)) {
                 let vals = self.arrays(access.tensor).vals;
@@ -176,7 +176,7 @@ impl Lowerer<'_> {
     /// Whether each sum waits for the one before in memory, as in a loop over a list of entries:
     /// then the product is better ready beforehand.
     fn waits_for_sums(&self) -> bool {
-        let loops = crate::lower::write::output::outer_loops(&self.kernel.body);
+        let loops = crate::plan::outer_loops(&self.kernel.body);
         let Some(&innermost) = loops.last() else { return false };
         let lists = |access: &notation::Access| {
             let vars = self.program.level_vars(access.tensor, &access.indices);

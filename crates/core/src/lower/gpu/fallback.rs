@@ -6,7 +6,7 @@
 //! ```
 
 use crate::lower::Lowerer;
-use crate::lower::write::output::{Assembly, Plan, Rest};
+use crate::plan::{Assembly, Output, Rest};
 
 /// Why a kernel runs on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -60,22 +60,22 @@ impl Host {
 impl Lowerer<'_> {
     /// Whether the whole result would have one slice.
     fn gathers_all(&self) -> bool {
-        self.staged_from() == Some(0) && self.slice_of_plan().is_some()
+        self.plan.output.gathered_from() == Some(0) && self.slice_of_plan().is_some()
     }
 
     /// Why the host runs the kernel although a schedule gives its loops to units.
     pub(in crate::lower) fn host(&self) -> Option<Host> {
-        match &self.plan {
+        match &self.plan.output {
             _ if !self.kernel.is_for_gpu() => None,
             _ if self.gathers_all() => Some(Host::Gathered),
             _ if self.raced => Some(Host::Raced),
             _ if self.phased => None,
-            Plan::Full | Plan::Follow => None,
-            Plan::Placed => Some(Host::Placed),
-            Plan::Assemble(Assembly { rest: Rest::Staged(_), .. }) => Some(Host::Listed),
-            Plan::Assemble(Assembly { rest: Rest::Counted, .. }) => Some(Host::Counted),
-            Plan::Assemble(_) if self.tentative => Some(Host::Tentative),
-            Plan::Assemble(_) => Some(self.unphased.unwrap_or(Host::Rows)),
+            Output::InPlace | Output::SharedStructure => None,
+            Output::Insert => Some(Host::Placed),
+            Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => Some(Host::Listed),
+            Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => Some(Host::Counted),
+            Output::Assemble(_) if self.tentative => Some(Host::Tentative),
+            Output::Assemble(_) => Some(self.unphased.unwrap_or(Host::Rows)),
         }
     }
 }

@@ -17,7 +17,6 @@
 
 use crate::lower::complex::Vals;
 use crate::lower::write::accumulator::Pass;
-use crate::lower::write::output::{Assembly, Plan, Rest};
 use crate::lower::{Lowerer, Scope};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -93,13 +92,7 @@ impl Lowerer<'_> {
 
     /// The slices of the plan, if it has some.
     pub(in crate::lower) fn slice_of_plan(&self) -> Option<&Slice> {
-        match &self.plan {
-            Plan::Assemble(Assembly {
-                rest: Rest::Workspace(Some(w)) | Rest::Ranked(Some(w)),
-                ..
-            }) => w.slice.as_deref(),
-            _ => None,
-        }
+        self.writing.accumulator.as_ref()?.slice.as_deref()
     }
 
     /// Notes which loops are around a slice.

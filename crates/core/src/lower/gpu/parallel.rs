@@ -15,9 +15,9 @@
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
 use crate::lower::complex::{Vals, Value};
-use crate::lower::write::output::Plan;
 use crate::lower::{Lowerer, Scope};
 use crate::notation::Access;
+use crate::plan::Output;
 use std::collections::BTreeMap;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::Register;
@@ -46,7 +46,7 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let vals = self.arrays(self.kernel.result).vals;
         if let Some(op) = op
-            && matches!(self.plan, Plan::Full | Plan::Follow)
+            && matches!(self.plan.output, Output::InPlace | Output::SharedStructure)
             && let Ok(tiles) = tiles(self.program, self.kernel, lhs, &scope.loops)
         {
             return self.in_run(&tiles, position, op, value, scope);

@@ -6,7 +6,6 @@
 //!                                        pC2 = pC2 + max(hi - lo, 0)
 //! ```
 
-use crate::lower::write::output::{Assembly, Plan};
 use crate::lower::{Lowerer, ir};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
@@ -18,8 +17,7 @@ impl Lowerer<'_> {
     /// Entries that every turn of a loop over threads appends have places of their own: the turn
     /// tells which.
     pub(in crate::lower) fn by_threads(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
-        let Plan::Assemble(Assembly { next, .. }) = &self.plan else { return block };
-        let nexts: Vec<Var> = next.iter().flatten().copied().collect();
+        let nexts: Vec<Var> = self.writing.next.values().copied().collect();
         let mut out = vec![];
         for s in block {
             let s = s.map_children(&mut |e| e, &mut |b| self.by_threads(b));

@@ -60,7 +60,7 @@ impl Lowerer<'_> {
                 Some(&Relation::Same { of, .. }) => (of, first),
                 _ => {
                     let (of, part, size) = self.tile(var, &Scope::default())?;
-                    let crate::lower::read::recover::Tile::Block = part else { return None };
+                    let crate::plan::known::Tile::Block = part else { return None };
                     (of, mul(first, size))
                 }
             };

@@ -19,8 +19,8 @@ use super::scan::Sums;
 use crate::lower::gpu::fallback::Host;
 use crate::lower::gpu::hash_accumulator::Slice;
 use crate::lower::gpu::two_pass_rows::{Numbers, Phase, Phases};
-use crate::lower::write::output::{Assembler, Assembly, Plan, Rest};
 use crate::lower::{Lowerer, ir};
+use crate::plan::{Assembler, Rest};
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, int, load, mul, store};
 use tamis_ir::ir::parallel::has_parallel;
@@ -130,8 +130,7 @@ impl Lowerer<'_> {
 
     /// The levels whose entries are counted, the first one below levels where all have a place.
     fn counted_levels(&self) -> Option<Vec<usize>> {
-        let Plan::Assemble(Assembly { rest, .. }) = &self.plan else { return None };
-        if !matches!(rest, Rest::Block) && self.slice_of_plan().is_none() {
+        if self.plan.output.rest()? != Rest::Block && self.slice_of_plan().is_none() {
             return None;
         }
         if !self.kernel.is_for_gpu() || self.raced || self.tentative {

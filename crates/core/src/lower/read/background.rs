@@ -21,61 +21,46 @@
 //! ```
 
 use super::forall::Loop;
-use crate::cin::Stmt;
-use crate::cin::simplify::written;
 use crate::format::LevelMap;
 use crate::lower::complex::Value;
 use crate::lower::{Code, Lowerer, Scope};
+use crate::plan::{Background, Times};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
-use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir::build::{assign, binary, int, lt, mul, sub, when};
 use tamis_ir::ir::{self, Expr, Type};
 
 impl Lowerer<'_> {
-    /// Takes the turns without an operand out of a loop where one of them is enough, and has the
-    /// others counted.
-    pub(in crate::lower) fn taken_once(&mut self, nest: &mut Loop<'_>) -> Option<Stmt> {
-        let rest = &nest.lattice.points.last()?.body;
-        if !self.is_once(nest.own, rest) || nest.result_level.is_some() {
-            return None;
-        }
-        let rest = nest.lattice.points.pop_if(|point| point.present == 0)?;
-        let name = format!("{}_seen", self.name_of(nest.index));
-        nest.seen = Some(self.builder.var(&name, Type::INDEX));
-        Some(rest.body)
-    }
-
-    /// Whether a statement does for one coordinate of a loop what it does for all of them, at any
-    /// time.
-    pub(in crate::lower) fn is_once(&self, own: IndexVar, s: &Stmt) -> bool {
-        let is_plain = !self.program.derived.is_scheduled(own)
-            && !self.kernel.tags.contains_key(&own)
-            && !self.kernel.scatter;
-        is_plain && self.facts.is_once(own, s)
-    }
-
-    /// A loop over the coordinates that operands have, and the turn for all others after it.
-    pub(in crate::lower) fn with_rest(
+    /// A loop over the coordinates that operands have, and the iteration for all others after it.
+    pub(in crate::lower) fn with_background(
         &mut self,
         nest: &mut Loop<'_>,
-        code: Code,
-        rest: &Stmt,
+        background: &Background,
     ) -> Code {
-        let Some(seen) = nest.seen.take() else { return code };
+        let name = format!("{}_seen", self.name_of(nest.index));
+        let seen = self.builder.var(&name, Type::INDEX);
+        nest.seen = Some(seen);
+        let code = self.merge(nest);
+        nest.seen = None;
         let (lo, hi) = self.turns(nest);
-        let hi = match self.program.derived.map(nest.var) {
+        let hi = match self.program.derived.map(nest.plan.var) {
             // A place in a block that is larger than the dimension is that of no coordinate.
             Some(LevelMap::Mod(of, _)) => {
                 binary(BinaryOp::Min, hi, self.size(of, &Scope::default()))
             }
             _ => hi,
         };
-        let is_added = adds(rest);
-        let name = format!("{}_absent", self.name_of(nest.index));
-        let absent = is_added.then(|| self.builder.var(&name, Type::INDEX));
-        self.times.extend(absent.map(|absent| (written(rest), absent)));
-        let once = self.case(nest, &[], rest).stmts;
-        self.times.truncate(self.times.len() - usize::from(is_added));
+        let absent = match background.times {
+            Times::Once => None,
+            Times::Each(tensor) => {
+                let name = format!("{}_absent", self.name_of(nest.index));
+                let absent = self.builder.var(&name, Type::INDEX);
+                self.times.push((tensor, absent));
+                Some(absent)
+            }
+        };
+        let once = self.case(nest, &[], &background.node).stmts;
+        self.times.truncate(self.times.len() - usize::from(absent.is_some()));
         let mut stmts = vec![assign(seen, int(0))];
         stmts.extend(code.stmts);
         let count = self.count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
@@ -120,12 +105,4 @@ impl Lowerer<'_> {
         stmts.remove(0);
         Some(count)
     }
-}
-
-/// Whether a statement adds values up.
-fn adds(s: &Stmt) -> bool {
-    let mut found = false;
-    let target = written(s);
-    s.for_each_assign(&mut |lhs, op, _| found |= lhs.tensor == target && op == Some(ReduceOp::Add));
-    found
 }

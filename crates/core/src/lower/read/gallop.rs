@@ -8,9 +8,7 @@
 //! Of lists of n and m coordinates, n the fewer, this looks at about n log (m / n).
 
 use super::forall::{Iterator, Loop};
-use super::slice::Sliced;
-use crate::cin::Merge;
-use crate::iteration::lattice::{Point, Set};
+use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
@@ -18,16 +16,6 @@ use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// Whether the schedule wants an operand searched for coordinates that it may lack: nothing is
-    /// done where only these operands are present.
-    pub(in crate::lower) fn gallops(&self, nest: &Loop<'_>, alone: Set) -> bool {
-        let merge = self.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
-        let searched = |it: &Iterator| matches!(it.sliced, Sliced::Whole);
-        merge == Some(Merge::Gallop)
-            && nest.lattice.below(alone).next().is_none()
-            && nest.members(alone).all(searched)
-    }
-
     /// Moves an operand from a coordinate before the target to the first that is not.
     pub(in crate::lower) fn galloped(&mut self, it: &Iterator, target: Var) -> Vec<Stmt> {
         let p = it.position;
@@ -59,13 +47,11 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn all_of(
         &mut self,
         nest: &Loop<'_>,
-        point: &Point,
+        every: Set,
         coordinates: &[Var],
     ) -> Option<Vec<Stmt>> {
-        let every = point.present;
-        let gallops = |it: &Iterator| self.gallops(nest, 1 << nest.place(it)) && !it.segmented;
-        let needed = nest.members(every).all(gallops);
-        if !needed || nest.lattice.below(every).count() != 1 {
+        let needed = nest.members(every).all(|it| it.gallops && !it.segmented);
+        if !needed || nest.plan.below(every).count() != 1 {
             return None;
         }
         let last = self.temp(&format!("{}_last", self.name_of(nest.index)));

@@ -4,11 +4,10 @@
 //! operand has its fill value there, and the statement becomes what that leaves. This is how
 //! diagonals `A(i,i)` and operands stored in another order than the loops are read.
 
-use crate::cin::Stmt;
-use crate::cin::simplify::written;
 use crate::level::Located;
 use crate::lower::{Code, Lowerer, Reached, Scope};
 use crate::notation::{Access, Slicing};
+use crate::plan::{self, Absent, AccessMethod};
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Mode, TensorId, Var};
@@ -16,32 +15,22 @@ use tamis_ir::ir;
 use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, when};
 
 impl Lowerer<'_> {
-    /// The code of a statement after every operand has descended as far as the bound variables
-    /// allow.
-    pub(in crate::lower) fn resolved(&mut self, s: &Stmt, mut scope: Scope) -> Code {
+    /// The code of a step after an operand has descended a level whose coordinate is known.
+    pub(in crate::lower) fn located(&mut self, locate: &plan::Locate, mut scope: Scope) -> Code {
         let mut prefix = vec![];
-        for access in given(s) {
-            while let Some(var) = self.next_var(&access, &scope) {
-                let Some(coordinate) = self.coordinate(var, &mut scope, &mut prefix) else { break };
-                let located = self.find(&access, coordinate, &scope);
-                prefix.extend(located.stmts);
-                let Some(found) = located.found else {
-                    let p = self.held(&access, located.reached, &mut prefix);
-                    self.reach(&access, p, &mut scope);
-                    continue;
-                };
-                let split = self.split(&access, located.reached, found, s, &scope);
-                return Code { stmts: [prefix, split.stmts].concat(), covers: split.covers };
+        let coordinate = self.coordinate(locate.var, &mut scope, &mut prefix);
+        let coordinate = coordinate.expect("the plan locates what follows from known coordinates");
+        let found = self.find(locate, coordinate, &scope);
+        prefix.extend(found.stmts);
+        let code = match found.found {
+            Some(cond) => self.split(locate, found.reached, cond, scope),
+            None => {
+                let reached = self.held(&locate.access, found.reached, &mut prefix);
+                self.reach(&locate.access, reached, &mut scope);
+                self.node(&locate.present, scope)
             }
-        }
-        let code = self.stmt(s, &scope);
+        };
         Code { stmts: [prefix, code.stmts].concat(), covers: code.covers }
-    }
-
-    /// The variable of the first level that an access has not descended.
-    pub(in crate::lower) fn next_var(&self, access: &Access, scope: &Scope) -> Option<IndexVar> {
-        let vars = self.program.level_vars(access.tensor, &access.indices);
-        vars.get(scope.reached(access).levels).copied()
     }
 
     /// Holds a position in the variable that belongs to it.
@@ -57,21 +46,20 @@ impl Lowerer<'_> {
     /// Both ways on from an operand that may have nothing at a coordinate.
     fn split(
         &mut self,
-        access: &Access,
+        locate: &plan::Locate,
         reached: Reached,
         found: ir::Expr,
-        s: &Stmt,
-        scope: &Scope,
+        scope: Scope,
     ) -> Code {
         let mut below = scope.clone();
         let mut then = vec![];
-        let reached = self.held(access, reached, &mut then);
-        self.reach(access, reached, &mut below);
-        let present = self.resolved(s, below);
+        let reached = self.held(&locate.access, reached, &mut then);
+        self.reach(&locate.access, reached, &mut below);
+        let present = self.node(&locate.present, below);
         then.extend(present.stmts);
-        let absent = match self.facts.without(s, &|a| a == access) {
-            Some(rest) => self.resolved(&rest, scope.clone()),
-            None => Code::nothing(),
+        let absent = match &locate.absent {
+            Absent::Does(rest) => self.node(rest, scope),
+            Absent::Nothing | Absent::Never => Code::nothing(),
         };
         let covers = present.covers && absent.covers;
         let stmts = match absent.stmts.is_empty() {
@@ -82,20 +70,24 @@ impl Lowerer<'_> {
     }
 
     /// Descends one level by `locate`, or by a search where the level lacks it.
-    fn find(&mut self, access: &Access, coordinate: Var, scope: &Scope) -> Found {
+    fn find(&mut self, locate: &plan::Locate, coordinate: Var, scope: &Scope) -> Found {
+        let plan::Locate { ref access, level: k, by, .. } = *locate;
         let parent = scope.reached(access);
-        let k = parent.levels;
-        let level = self.arrays(access.tensor).levels[k].clone();
-        let kind = self.program.storage(access.tensor).format.levels()[k].kind;
         let mut stmts = vec![];
         let (coordinate, inside) = self.stored(access, k, coordinate, &mut stmts);
-        let at = parent.position.clone();
-        let found = match kind.locate(&level, at, coordinate.clone(), &mut self.builder) {
-            Some(Located { stmts, position, found }) => {
+        let found = match by {
+            AccessMethod::Locate => {
+                let level = self.arrays(access.tensor).levels[k].clone();
+                let kind = self.program.storage(access.tensor).format.levels()[k].kind;
+                let located = kind.locate(&level, parent.position, coordinate, &mut self.builder);
+                let Located { stmts, position, found } =
+                    located.expect("the plan locates where levels have locate");
                 let reached = Reached { levels: k + 1, position, end: None };
                 Found { stmts, reached, found }
             }
-            None => self.search(access, coordinate, scope),
+            AccessMethod::BinarySearch | AccessMethod::LinearSearch => {
+                self.search(locate, coordinate, scope)
+            }
         };
         stmts.extend(found.stmts);
         let inside = inside.into_iter().chain(found.found).reduce(|a, b| all([a, b]));
@@ -122,13 +114,13 @@ impl Lowerer<'_> {
 
     /// Descends one level by a search for the coordinate among the children: a binary one if they
     /// are ordered, else from the first to the last.
-    fn search(&mut self, access: &Access, coordinate: ir::Expr, scope: &Scope) -> Found {
-        let it = self.iterator(access.clone(), scope);
+    fn search(&mut self, locate: &plan::Locate, coordinate: ir::Expr, scope: &Scope) -> Found {
+        let it = self.iterator_at(&locate.access, scope);
         let bounds = it.bounds();
         let (p, hi) = (it.position, self.end(&it));
         let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
         let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
-        match it.kind.properties().ordered {
+        match locate.by == AccessMethod::BinarySearch {
             true => stmts.extend(self.lower_bound(&it, p, coordinate.clone())),
             false => {
                 let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());
@@ -212,39 +204,4 @@ struct Found {
     reached: Reached,
     /// Whether the coordinate is there; `None` if it always is.
     found: Option<ir::Expr>,
-}
-
-/// Each access of a statement once, in order, but for those to what the statement itself computes
-/// beforehand.
-pub(in crate::lower) fn given(s: &Stmt) -> Vec<Access> {
-    let mut own = vec![];
-    produced(s, &mut own);
-    let mut found = distinct(s);
-    found.retain(|access| !own.contains(&access.tensor));
-    found
-}
-
-/// The tensors that producers in a statement compute.
-fn produced(s: &Stmt, into: &mut Vec<TensorId>) {
-    match s {
-        Stmt::Where { consumer, producer } => {
-            into.push(written(producer));
-            produced(producer, into);
-            produced(consumer, into);
-        }
-        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => produced(body, into),
-        Stmt::Sequence(parts) => parts.iter().for_each(|part| produced(part, into)),
-        Stmt::Assign { .. } => {}
-    }
-}
-
-/// Each access of a statement once, in order.
-pub(in crate::lower) fn distinct(s: &Stmt) -> Vec<Access> {
-    let mut found: Vec<Access> = vec![];
-    for access in s.reads() {
-        if !found.contains(access) {
-            found.push(access.clone());
-        }
-    }
-    found
 }

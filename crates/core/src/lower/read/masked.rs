@@ -18,17 +18,6 @@ use tamis_ir::ir::build::{all, assign, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// The pattern of the result, if it leads a loop over operands of which some may be absent.
-    pub(in crate::lower) fn leader<'n>(&self, nest: &'n Loop<'_>) -> Option<&'n Iterator> {
-        let it = nest.iterators.iter().find(|it| self.is_pattern(&it.access))?;
-        let p = it.kind.properties();
-        let leads = p.ordered && p.unique && p.compact && !p.branchless && !it.segmented;
-        let own = 1 << nest.place(it);
-        let points = &nest.lattice.points;
-        let everywhere = points.iter().all(|point| point.present & own != 0);
-        (leads && everywhere && points.len() > 1).then_some(it)
-    }
-
     /// A loop over the positions of the pattern.
     pub(in crate::lower) fn led(&mut self, nest: &Loop<'_>, leader: &Iterator) -> Code {
         let every = nest.every();

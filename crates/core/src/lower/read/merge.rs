@@ -13,6 +13,7 @@
 use super::forall::{At, Iterator, Loop};
 use crate::iteration::lattice::Set;
 use crate::lower::{Code, Lowerer};
+use crate::plan::{Body, Case, Merge};
 use tamis_ir::datatype::Register;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, int, when};
@@ -20,31 +21,29 @@ use tamis_ir::ir::{Expr, Stmt, Type};
 
 impl Lowerer<'_> {
     pub(in crate::lower) fn merge(&mut self, nest: &Loop<'_>) -> Code {
-        if nest.lattice.points.is_empty() {
-            return Code::nothing();
+        let uncovered = |stmts| Code { stmts, covers: false };
+        match (nest.plan.merge, &nest.plan.body) {
+            (Merge::Nothing, _) => Code::nothing(),
+            (Merge::Universe, _) => self.universe(nest),
+            (Merge::Led(leader), _) => self.led(nest, &nest.iterators[leader]),
+            (Merge::NarySum, _) => uncovered(self.sum(nest)),
+            (Merge::Nary, _) => uncovered(self.any(nest, nest.every())),
+            (Merge::Points, Body::Cases(cases)) => self.by_points(nest, cases),
+            (Merge::Points, Body::Sum(_)) => unreachable!("terms of a sum share a loop"),
         }
-        if nest.lattice.is_universal() {
-            return self.universe(nest);
-        }
-        if let Some(leader) = self.leader(nest) {
-            return self.led(nest, leader);
-        }
-        if nest.lattice.sums {
-            return Code { stmts: self.sum(nest), covers: false };
-        }
-        let every = nest.every();
-        if every.count_ones() > 2 && nest.lattice.points.len() > 1 {
-            return Code { stmts: self.any(nest, every), covers: false };
-        }
+    }
+
+    /// A loop per point of the lattice, more operands first.
+    fn by_points(&mut self, nest: &Loop<'_>, points: &[Case]) -> Code {
         let (mut stmts, mut covers) = (vec![], false);
         let mut started: Set = 0;
-        for point in &nest.lattice.points {
+        for point in points {
             if point.present.count_ones() == 1 {
                 let code = self.walk(nest, point, started);
                 stmts.extend(code.stmts);
                 // What has the entries of the pattern has no others.
                 let it = &nest.iterators[point.present.trailing_zeros() as usize];
-                let all = nest.lattice.points.len() == 1 && it.kind.properties().compact;
+                let all = points.len() == 1 && it.kind.properties().compact;
                 let own = self.is_pattern(&it.access) || self.is_like(&it.access, it.level);
                 covers = all && own && code.covers;
             } else {
@@ -128,21 +127,21 @@ impl Lowerer<'_> {
         present: Set,
         flag_of: &dyn Fn(&Iterator) -> Option<Var>,
     ) -> Code {
-        if nest.lattice.sums {
+        if let Body::Sum(sum) = &nest.plan.body {
             let at = |it: &Iterator| flag_of(it).map(Expr::Var);
-            let stmts = self.terms_at(nest, &at, &mut |_, _| vec![]);
+            let stmts = self.terms_at(nest, sum, &at, &mut |_, _| vec![]);
             return Code { stmts, covers: false };
         }
         let mut covers = true;
         let mut arms = vec![];
-        for point in nest.lattice.below(present) {
-            let at = nest.at(point.present);
-            let code = self.case(nest, &at, &point.body);
+        for case in nest.plan.below(present) {
+            let at = nest.at(case.present);
+            let code = self.case(nest, &at, &case.node);
             covers &= code.covers;
             let flags: Vec<Var> = at.iter().filter_map(|(it, _)| flag_of(it)).collect();
             arms.push((flags.is_empty(), all(flags.into_iter().map(Expr::Var)), code.stmts));
         }
-        covers &= nest.lattice.is_universal();
+        covers &= nest.is_universal();
         let mut chain = vec![];
         for (always, cond, then) in arms.into_iter().rev() {
             chain = match (always, chain.is_empty()) {
@@ -177,7 +176,7 @@ impl Lowerer<'_> {
 impl Loop<'_> {
     /// The iterators that some point has.
     pub(in crate::lower) fn every(&self) -> Set {
-        self.lattice.points.iter().fold(0, |set, p| set | p.present)
+        self.plan.points().iter().fold(0, |set, point| set | point)
     }
 
     /// The iterators of a set.

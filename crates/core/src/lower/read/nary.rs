@@ -1,7 +1,7 @@
 //! Three and more operands merged in one loop: the least coordinate, and a flag per operand that is at it.
 
 use super::forall::{Iterator, Loop};
-use crate::iteration::lattice::{Point, Set};
+use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
@@ -57,15 +57,15 @@ impl Lowerer<'_> {
             coordinates.push(coordinate);
         }
         body.extend(self.many(nest, every, &coordinates));
-        let points = &nest.lattice.points;
-        let minimal = points.iter().filter(|p| {
-            let below = |q: &Point| q.present != p.present && q.present & !p.present == 0;
-            !points.iter().any(below)
+        let points = nest.plan.points();
+        let minimal = points.iter().filter(|&&p| {
+            let below = |q: Set| q != p && q & !p == 0;
+            !points.iter().any(|&q| below(q))
         });
         let mut live = vec![];
-        for point in minimal {
+        for &point in minimal {
             let mut parts = vec![];
-            for it in nest.members(point.present) {
+            for it in nest.members(point) {
                 parts.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
             }
             live.push(all(parts));

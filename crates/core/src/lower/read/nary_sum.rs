@@ -15,10 +15,10 @@
 //!
 //! The code is linear in the operands, where a merge has a case for each combination of them.
 
-use super::forall::{At, Iterator, Loop};
-use crate::cin::simplify::written;
-use crate::cin::{Role, Stmt};
+use super::forall::{Iterator, Loop};
+use crate::cin::Role;
 use crate::lower::Lowerer;
+use crate::plan::{Body, Sum};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
@@ -27,6 +27,7 @@ use tamis_ir::ir::{self, Expr};
 impl Lowerer<'_> {
     /// A loop over the coordinates that some operand has.
     pub(in crate::lower) fn sum(&mut self, nest: &Loop<'_>) -> Vec<ir::Stmt> {
+        let Body::Sum(sum) = &nest.plan.body else { return vec![] };
         let every = nest.every();
         let mut stmts = self.start(nest, every);
         let heads: Vec<(&Iterator, Var)> =
@@ -42,7 +43,7 @@ impl Lowerer<'_> {
         let here = |it: &Iterator| {
             head_of(it).map(|&(_, head)| eq(Expr::Var(head), Expr::Var(nest.index)))
         };
-        let mut body = self.terms_at(nest, &here, &mut |lowerer, it| {
+        let mut body = self.terms_at(nest, sum, &here, &mut |lowerer, it| {
             let advanced = assign(it.position, add(Expr::Var(it.position), int(1)));
             let head = head_of(it).map(|&(it, head)| lowerer.looked_at(it, head));
             std::iter::once(advanced).chain(head).collect()
@@ -66,25 +67,19 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn terms_at(
         &mut self,
         nest: &Loop<'_>,
+        sum: &Sum,
         here: &dyn Fn(&Iterator) -> Option<Expr>,
         after: &mut dyn FnMut(&mut Self, &Iterator) -> Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
-        let body = &nest.lattice.points[0].body;
-        let Stmt::Where { consumer, producer } = body else { return vec![] };
-        let Stmt::Sequence(parts) = &**producer else { return vec![] };
-        let register = written(producer);
         let mut stmts = vec![];
-        if let Role::Register(initial) = self.program.tensors[register].role {
-            let held = self.register(register);
-            let datatype = self.program.storage(register).datatype;
+        if let Role::Register(initial) = self.program.tensors[sum.register].role {
+            let held = self.register(sum.register);
+            let datatype = self.program.storage(sum.register).datatype;
             let initial = crate::lower::Value::constant(initial.computed(datatype));
             stmts.extend(self.assigned(held, initial));
         }
-        for part in parts {
-            let reads = part.reads();
-            let Some(it) = nest.iterators.iter().find(|it| reads.contains(&&it.access)) else {
-                continue;
-            };
+        for (driver, part) in &sum.terms {
+            let it = &nest.iterators[*driver];
             let mut term = self.case_at(nest, &[(it, it.position)], part, None).stmts;
             term.extend(after(self, it));
             match here(it) {
@@ -92,10 +87,7 @@ impl Lowerer<'_> {
                 None => stmts.extend(term),
             }
         }
-        let reads = consumer.reads();
-        let pattern = nest.iterators.iter().filter(|it| reads.contains(&&it.access));
-        let pattern: Vec<At<'_>> = pattern.map(|it| (it, it.position)).collect();
-        stmts.extend(self.case(nest, &pattern, consumer).stmts);
+        stmts.extend(self.case(nest, &nest.at(sum.pattern), &sum.consumer).stmts);
         stmts
     }
 }

@@ -18,7 +18,9 @@ impl Lowerer<'_> {
     /// For a loop over the places in a block that may be cut short by the end of the tensor: the
     /// size of a whole block, and how many places there are.
     pub(in crate::lower) fn whole_block(&mut self, nest: &Loop<'_>) -> Option<(i64, Expr)> {
-        let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.var) else { return None };
+        let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.plan.var) else {
+            return None;
+        };
         let block = self.program.derived.var(LevelMap::Div(i, size))?;
         let &block = nest.scope.bound.get(&block)?;
         let small = nest.iterators.is_empty() && size > 1 && size <= MOST_PEELED;

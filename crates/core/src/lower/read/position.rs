@@ -20,6 +20,7 @@ use crate::cin::Relation;
 use crate::lower::read::recover::Bound;
 use crate::lower::{Lowerer, Reached, Scope};
 use crate::notation::Access;
+use crate::plan::known::next_position;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
@@ -81,17 +82,10 @@ impl Lowerer<'_> {
     /// Gives variables values that follow from positions; false if none does.
     pub(in crate::lower) fn recovered(&mut self, scope: &mut Scope, bound: &mut Bound) -> bool {
         let program = self.program;
-        let found = program.derived.relations().find_map(|(var, relation)| match relation {
-            Relation::Position { of, access, above, level } => {
-                let position = *scope.bound.get(&var)?;
-                let open = of.iter().any(|v| !scope.bound.contains_key(v));
-                let known = above.iter().all(|v| scope.bound.contains_key(v));
-                let reached = scope.reached(access).levels == level + 1 - of.len();
-                (open && known && reached).then_some((var, position))
-            }
-            _ => None,
-        });
-        let Some((var, position)) = found else { return false };
+        let is_bound = |v: IndexVar| scope.bound.contains_key(&v);
+        let behind = |access: &Access| scope.reached(access).levels;
+        let Some(var) = next_position(&program.derived, &is_bound, &behind) else { return false };
+        let position = scope.bound[&var];
         let Some(at) = self.counted_by(var) else { return false };
         let (lo, _) = self.stretch(&at, at.last, scope);
         let mut here = add(Expr::Var(position), lo.clone());

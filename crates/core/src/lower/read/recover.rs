@@ -10,6 +10,8 @@ use crate::cin::{Bound as Promise, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
 use crate::lower::{Lowerer, Scope};
+pub(in crate::lower) use crate::plan::known::Tile;
+use crate::plan::known::{Follows, Rule, next_value, tile_of};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{Id, IndexVar, Level, TensorId, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
@@ -67,54 +69,32 @@ impl Lowerer<'_> {
 
     /// A variable without a value that has one by what is bound.
     fn following(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
-        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
-        let stored = self.program.derived.iter().find_map(|(var, map)| match map {
-            LevelMap::Div(i, size) if of(i).is_none() => {
-                let place = of(self.program.derived.var(LevelMap::Mod(i, size))?)?;
-                let i_is = add(mul(of(var)?, int(size as i64)), place);
-                Some((i, i_is, vec![Condition::BelowDimension]))
+        let is_bound = |v: IndexVar| scope.bound.contains_key(&v);
+        let Follows { var, rule } = next_value(&self.program.derived, &is_bound)?;
+        let of = |v: IndexVar| Expr::Var(scope.bound[&v]);
+        let below = vec![Condition::BelowDimension];
+        let both = vec![Condition::FromZero, Condition::BelowDimension];
+        let (value, conditions) = match rule {
+            Rule::Blocks { block, place, size } => {
+                (add(mul(of(block), int(size as i64)), of(place)), below)
             }
-            LevelMap::Diff { plus, minus } if plus != minus => {
-                let both = vec![Condition::FromZero, Condition::BelowDimension];
-                match (of(plus), of(minus)) {
-                    (None, Some(i)) => Some((plus, add(of(var)?, i), both)),
-                    (Some(j), None) => Some((minus, sub(j, of(var)?), both)),
-                    _ => None,
-                }
+            Rule::Parts { part, place } => {
+                let width = self.width_of(part, scope);
+                (add(mul(of(part), width), of(place)), below)
             }
-            _ => None,
-        });
-        stored.or_else(|| self.following_schedule(scope))
-    }
-
-    /// The same by what a schedule made.
-    fn following_schedule(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
-        let program = self.program;
-        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
-        for (var, relation) in program.derived.relations() {
-            let Some(value) = of(var) else { continue };
-            match relation {
-                Relation::Part { of: i, place, .. } if of(*i).is_none() => {
-                    let Some(place) = of(*place) else { continue };
-                    let width = self.width_of(var, scope);
-                    let i_is = add(mul(value, width), place);
-                    return Some((*i, i_is, vec![Condition::BelowDimension]));
-                }
-                Relation::Fused { outer, inner } if of(*outer).is_none() => {
-                    let size = self.size(*inner, &self.around(var, scope));
-                    return Some((*outer, binary(BinaryOp::Div, value, size), vec![]));
-                }
-                Relation::Fused { inner, .. } if of(*inner).is_none() => {
-                    let size = self.size(*inner, &self.around(var, scope));
-                    return Some((*inner, binary(BinaryOp::Mod, value, size), vec![]));
-                }
-                Relation::Same { of: i, .. } if of(*i).is_none() => {
-                    return Some((*i, value, vec![Condition::BelowDimension]));
-                }
-                _ => {}
+            Rule::Plus { diagonal, minus } => (add(of(diagonal), of(minus)), both),
+            Rule::Minus { diagonal, plus } => (sub(of(plus), of(diagonal)), both),
+            Rule::Outer { fused, inner } => {
+                let size = self.size(inner, &self.around(fused, scope));
+                (binary(BinaryOp::Div, of(fused), size), vec![])
             }
-        }
-        None
+            Rule::Inner { fused, inner } => {
+                let size = self.size(inner, &self.around(fused, scope));
+                (binary(BinaryOp::Mod, of(fused), size), vec![])
+            }
+            Rule::Same { as_var } => (of(as_var), below),
+        };
+        Some((var, value, conditions))
     }
 
     /// Whether a variable counts all pairs of variables that were made from the same one, of which
@@ -180,17 +160,15 @@ impl Lowerer<'_> {
         var: IndexVar,
         scope: &Scope,
     ) -> Option<(IndexVar, Tile, Expr)> {
-        match (self.program.derived.relation(var), self.program.derived.map(var)) {
-            (Some(&Relation::Part { of, .. }), _) => {
-                Some((of, Tile::Block, self.width_of(var, scope)))
-            }
-            (Some(&Relation::Place { of, part }), _) => {
-                Some((of, Tile::Place, self.width_of(part, scope)))
-            }
-            (None, Some(LevelMap::Div(i, b))) => Some((i, Tile::Block, int(b as i64))),
-            (None, Some(LevelMap::Mod(i, b))) => Some((i, Tile::Place, int(b as i64))),
-            _ => None,
-        }
+        let derived = &self.program.derived;
+        let (of, tile) = tile_of(derived, var)?;
+        let size = match (derived.relation(var), derived.map(var)) {
+            (Some(Relation::Part { .. }), _) => self.width_of(var, scope),
+            (Some(&Relation::Place { part, .. }), _) => self.width_of(part, scope),
+            (_, Some(LevelMap::Div(_, size) | LevelMap::Mod(_, size))) => int(size as i64),
+            _ => return None,
+        };
+        Some((of, tile, size))
     }
 
     /// The coordinates that a loop over a variable has to visit if nothing else is known.
@@ -288,14 +266,6 @@ impl Lowerer<'_> {
         let up = add(self.size(of, &around), int(parts as i64 - 1));
         binary(BinaryOp::Div, up, int(parts as i64))
     }
-}
-
-/// What of a tiled variable a variable is.
-pub(in crate::lower) enum Tile {
-    /// Which block.
-    Block,
-    /// The place in the block.
-    Place,
 }
 
 /// What has to hold of a value that follows.

@@ -1,29 +1,30 @@
 //! Two operands merged by two fingers: the one at the lesser coordinate moves on, or gallops.
 
 use super::forall::Loop;
-use crate::iteration::lattice::{Point, Set};
+use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
+use crate::plan::Case;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, eq, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Walks several operands while all are live.
-    pub(in crate::lower) fn together(&mut self, nest: &Loop<'_>, point: &Point) -> Stmt {
+    pub(in crate::lower) fn together(&mut self, nest: &Loop<'_>, case: &Case) -> Stmt {
         let mut live = vec![];
         let mut body = vec![];
         let mut coordinates = vec![];
-        for it in nest.members(point.present) {
+        for it in nest.members(case.present) {
             live.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
             let coordinate = self.coordinate_var(nest, it);
             body.push(assign(coordinate, it.coordinate(it.position)));
             coordinates.push(coordinate);
         }
         let rest = match coordinates[..] {
-            [a, b] => self.two(nest, point, a, b),
-            _ => match self.all_of(nest, point, &coordinates) {
+            [a, b] => self.two(nest, case.present, a, b),
+            _ => match self.all_of(nest, case.present, &coordinates) {
                 Some(searched) => searched,
-                None => self.many(nest, point.present, &coordinates),
+                None => self.many(nest, case.present, &coordinates),
             },
         };
         body.extend(rest);
@@ -34,13 +35,13 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn two(
         &mut self,
         nest: &Loop<'_>,
-        point: &Point,
+        present: Set,
         a: Var,
         b: Var,
     ) -> Vec<Stmt> {
-        let first = 1 << point.present.trailing_zeros();
-        let second = point.present & !first;
-        let both = self.advancing(nest, point.present, a);
+        let first = 1 << present.trailing_zeros();
+        let second = present & !first;
+        let both = self.advancing(nest, present, a);
         let only_first = self.passing(nest, first, (a, b));
         let only_second = self.passing(nest, second, (b, a));
         vec![Stmt::If {
@@ -62,7 +63,7 @@ impl Lowerer<'_> {
         (own, other): (Var, Var),
     ) -> Vec<Stmt> {
         match nest.members(alone).next() {
-            Some(it) if self.gallops(nest, alone) => self.galloped(it, other),
+            Some(it) if it.gallops => self.galloped(it, other),
             _ => self.advancing(nest, alone, own),
         }
     }
@@ -75,13 +76,13 @@ impl Lowerer<'_> {
         coordinate: Var,
     ) -> Vec<Stmt> {
         let mut stmts = vec![];
-        let point = nest.lattice.below(present).next();
-        if point.is_some() || nest.members(present).any(|it| it.segmented) {
+        let case = nest.plan.below(present).next();
+        if case.is_some() || nest.members(present).any(|it| it.segmented) {
             stmts.push(assign(nest.index, Expr::Var(coordinate)));
         }
         stmts.extend(self.segments_at(nest, &nest.at(present)));
-        if let Some(point) = point {
-            stmts.extend(self.case(nest, &nest.at(point.present), &point.body).stmts);
+        if let Some(case) = case {
+            stmts.extend(self.case(nest, &nest.at(case.present), &case.node).stmts);
         }
         for it in nest.members(present) {
             stmts.push(self.advanced(it));

@@ -15,9 +15,9 @@ impl Lowerer<'_> {
             None => self.turns(nest),
         };
         // Iterations that run at the same time find their own places.
-        let apart = self.unit(nest.own).is_some();
+        let apart = self.unit(nest.plan.own).is_some();
         let first = if apart { Expr::Var(nest.index) } else { lo.clone() };
-        let places = self.tracking(nest.var, &first, nest.scope);
+        let places = self.tracking(nest.plan.var, &first, nest.scope);
         let (mut stmts, mut body) = if apart { (vec![], places) } else { (places, vec![]) };
         stmts.extend(self.start(nest, every));
         if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
@@ -33,13 +33,13 @@ impl Lowerer<'_> {
         for (it, flag) in &flags {
             body.push(self.advanced_if(it, *flag));
         }
-        self.on_unit(nest.own, nest.index);
+        self.on_unit(nest.plan.own, nest.index);
         let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
         match self.whole_block(nest) {
-            Some((size, rest)) if !self.kernel.tags.contains_key(&nest.own) => {
+            Some((size, rest)) if !self.kernel.tags.contains_key(&nest.plan.own) => {
                 stmts.push(crate::lower::read::peel_blocks::peeled(every_coordinate, size, rest));
             }
-            _ => stmts.extend(self.unrolled(nest.own, every_coordinate)),
+            _ => stmts.extend(self.unrolled(nest.plan.own, every_coordinate)),
         }
         Code { stmts, covers: cases.covers && !self.leaves_gaps(nest) }
     }

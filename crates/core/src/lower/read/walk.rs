@@ -1,9 +1,10 @@
 //! A loop over the positions of one operand.
 
 use super::forall::{Iterator, Loop};
-use crate::iteration::lattice::{Point, Set};
+use crate::iteration::lattice::Set;
 use crate::level::Bounds;
 use crate::lower::{Code, Lowerer};
+use crate::plan::Case;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, int, lt, when};
@@ -12,7 +13,7 @@ use tamis_ir::ir::{Expr, Stmt};
 impl Lowerer<'_> {
     /// A loop over the positions of one operand, from where an earlier loop left off if there was
     /// one.
-    pub(in crate::lower) fn walk(&mut self, nest: &Loop<'_>, point: &Point, started: Set) -> Code {
+    pub(in crate::lower) fn walk(&mut self, nest: &Loop<'_>, point: &Case, started: Set) -> Code {
         let it = &nest.iterators[point.present.trailing_zeros() as usize];
         let fresh = point.present & started == 0;
         if it.segmented {
@@ -65,8 +66,8 @@ impl Lowerer<'_> {
         let Bounds { lo, hi } = range;
         let first = self.temp(&format!("{}_first", self.name_of(p)));
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
-            self.on_unit(nest.own, p);
-            return self.unrolled(nest.own, Stmt::For { var: p, lo, hi, step: 1, body });
+            self.on_unit(nest.plan.own, p);
+            return self.unrolled(nest.plan.own, Stmt::For { var: p, lo, hi, step: 1, body });
         };
         let end = self.end(it);
         let next = add(Expr::Var(first), int(passed.positions));
@@ -91,7 +92,7 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn visit(
         &mut self,
         nest: &Loop<'_>,
-        point: &Point,
+        point: &Case,
         it: &Iterator,
         position: Var,
     ) -> Code {
@@ -107,7 +108,7 @@ impl Lowerer<'_> {
             body.extend(located.stmts);
             body.push(assign(at, located.position));
         }
-        let code = self.case(nest, &[(it, at)], &point.body);
+        let code = self.case(nest, &[(it, at)], &point.node);
         let covers = code.covers && labelled.found.is_none();
         match labelled.found {
             None => body.extend(code.stmts),
@@ -121,7 +122,7 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn walk_segments(
         &mut self,
         nest: &Loop<'_>,
-        point: &Point,
+        point: &Case,
         it: &Iterator,
         fresh: bool,
     ) -> Vec<Stmt> {
@@ -132,7 +133,7 @@ impl Lowerer<'_> {
         let mut body = vec![assign(nest.index, labelled.coordinate)];
         let stored = it.stored(it.position, nest.index);
         body.extend(self.segment(it, it.position, stored, end.clone()));
-        let code = self.case(nest, &[(it, it.position)], &point.body).stmts;
+        let code = self.case(nest, &[(it, it.position)], &point.node).stmts;
         match labelled.found {
             Some(found) if !code.is_empty() => body.push(when(found, code)),
             _ => body.extend(code),

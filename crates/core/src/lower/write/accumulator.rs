@@ -14,12 +14,11 @@
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`crate::lower::write::coo_buffer`].
 
-use crate::cin::Stmt;
 use crate::level::Count;
 use crate::lower::complex::{Vals, Value};
 use crate::lower::gpu::hash_accumulator::Slice;
-use crate::lower::write::output::{Assembler, Assembly, Plan, Rest};
 use crate::lower::{Code, Lowerer, Scope};
+use crate::plan::{Assembler, Node, Rest};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
@@ -69,58 +68,17 @@ impl Workspace {
 }
 
 impl Lowerer<'_> {
-    /// How the levels from `first` on are gathered.
-    pub(in crate::lower) fn gathering(&self, first: usize) -> Rest {
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        let last = levels.len() - 1;
-        let places = |mut range: std::ops::Range<usize>| {
-            range.all(|k| matches!(self.assembler(k), Assembler::Place) && !self.is_slot(k))
-        };
-        let list = |k: usize| {
-            let goes_on = self.program.storage(self.kernel.result).format.chain_goes_on(k);
-            matches!(self.assembler(k), Assembler::Append(_)) && self.head(k) == k && !goes_on
-        };
-        let adds = self.kernel.scatter && !self.accumulates();
-        if !self.kernel.workspace {
-            return Rest::Staged(None);
-        }
-        if list(first) && first == last {
-            return Rest::Workspace(None);
-        }
-        if list(first) && places(first + 1..last + 1) && !adds {
-            return Rest::Ranked(None);
-        }
-        if first == 0 && list(last) && places(0..last) && self.visits_once() {
-            return Rest::Counted;
-        }
-        Rest::Staged(None)
-    }
-
-    /// Whether every coordinate of the result comes once, and its last one in order among those
-    /// that agree in the others.
-    fn visits_once(&self) -> bool {
-        let vars = self.level_vars(self.kernel.result);
-        let loops = crate::lower::write::output::outer_loops(&self.kernel.body);
-        let countable = match self.assembler(vars.len() - 1) {
-            Assembler::Append(append) => append.count().is_some(),
-            Assembler::Place | Assembler::Insert(_) => false,
-        };
-        let same = loops.len() == vars.len() && vars.iter().all(|v| loops.contains(v));
-        let ordered = loops.iter().all(|&v| !self.is_unordered(v));
-        countable && same && ordered && !self.accumulates() && !self.kernel.scatter
-    }
-
     /// One level by a workspace of values.
     pub(in crate::lower) fn with_workspace(
         &mut self,
         level: usize,
         parent: Expr,
-        body: &Stmt,
+        body: &Node,
         scope: Scope,
     ) -> Code {
         let w = self.workspace(level);
         self.note_slice(&scope);
-        let body = self.resolved(body, scope);
+        let body = self.node(body, scope);
         if body.stmts.is_empty() && level > 0 {
             return Code::nothing();
         }
@@ -182,18 +140,18 @@ impl Lowerer<'_> {
         &mut self,
         level: usize,
         parent: Expr,
-        body: &Stmt,
+        body: &Node,
         scope: Scope,
     ) -> Code {
         let w = self.workspace(level);
         self.note_slice(&scope);
         self.pass = Pass::Look;
-        let look = self.resolved(body, scope.clone());
+        let look = self.node(body, scope.clone());
         if look.stmts.is_empty() && level > 0 {
             return Code::nothing();
         }
         self.pass = Pass::Fill;
-        let fill = self.resolved(body, scope);
+        let fill = self.node(body, scope);
         let mut stmts = vec![assign(w.count, w.begin())];
         stmts.extend(look.stmts);
         stmts.extend(self.sorted_list(&w));
@@ -246,7 +204,7 @@ impl Lowerer<'_> {
     }
 
     /// All levels by counting the last one.
-    pub(in crate::lower) fn counted(&mut self, body: &Stmt, scope: Scope) -> Code {
+    pub(in crate::lower) fn counted(&mut self, body: &Node, scope: Scope) -> Code {
         let arrays = self.arrays(self.kernel.result);
         let last = arrays.levels.len() - 1;
         let level = arrays.levels[last].clone();
@@ -254,9 +212,9 @@ impl Lowerer<'_> {
         let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
         let parents = sizes.fold(int(1), tamis_ir::ir::build::mul);
         self.pass = Pass::Look;
-        let look = self.resolved(body, scope.clone());
+        let look = self.node(body, scope.clone());
         self.pass = Pass::Fill;
-        let fill = self.resolved(body, scope);
+        let fill = self.node(body, scope);
         let (p, total) = (self.temp("p"), self.temp("total"));
         let mut stmts = count.count_init(&level, parents.clone());
         stmts.extend(look.stmts);
@@ -364,26 +322,15 @@ impl Lowerer<'_> {
     }
 
     fn workspace_of_plan(&self) -> Workspace {
-        match &self.plan {
-            Plan::Assemble(Assembly {
-                rest: Rest::Workspace(Some(w)) | Rest::Ranked(Some(w)),
-                ..
-            }) => w.clone(),
-            _ => unreachable!("the workspace is declared before its loops"),
-        }
+        self.writing.accumulator.clone().expect("the accumulator is declared before its loops")
     }
 
     /// The arrays of the workspace, declared and cleared before everything else.
     fn workspace(&mut self, level: usize) -> Workspace {
-        if let Plan::Assemble(Assembly {
-            rest: Rest::Workspace(Some(w)) | Rest::Ranked(Some(w)),
-            ..
-        }) = &self.plan
-        {
+        if let Some(w) = &self.writing.accumulator {
             return w.clone();
         }
-        let is_ranked =
-            matches!(&self.plan, Plan::Assemble(Assembly { rest: Rest::Ranked(_), .. }));
+        let is_ranked = self.plan.output.rest() == Some(Rest::PositionAccumulator);
         let result = &self.program.tensors[self.kernel.result];
         let (name, crd) = (result.name.clone(), result.storage.crd.datatype());
         let wide = matches!(self.arrays(self.kernel.result).levels[level].least, Expr::Const(_));
@@ -430,12 +377,7 @@ impl Lowerer<'_> {
     }
 
     fn declared(&mut self, w: Workspace) -> Workspace {
-        if let Plan::Assemble(Assembly {
-            rest: Rest::Workspace(place) | Rest::Ranked(place), ..
-        }) = &mut self.plan
-        {
-            *place = Some(w.clone());
-        }
+        self.writing.accumulator = Some(w.clone());
         w
     }
 }

@@ -9,11 +9,10 @@
 //!
 //! A coordinate of an outer compressed level is kept only if something was appended below it.
 
-use crate::cin::Stmt;
 use crate::level::Append;
-use crate::lower::write::output::{Assembler, Assembly, Plan, Rest};
 use crate::lower::{Code, Lowerer, Scope};
 use crate::notation::Access;
+use crate::plan::{Assembler, Node};
 use std::ops::Range;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, TensorId, Var};
@@ -30,7 +29,7 @@ impl Lowerer<'_> {
         &mut self,
         k: usize,
         index: Var,
-        body: &Stmt,
+        body: &Node,
         scope: Scope,
         universal: bool,
     ) -> Code {
@@ -59,7 +58,7 @@ impl Lowerer<'_> {
         &mut self,
         k: usize,
         index: Var,
-        body: &Stmt,
+        body: &Node,
         scope: Scope,
         universal: bool,
     ) -> Code {
@@ -115,9 +114,7 @@ impl Lowerer<'_> {
     }
 
     fn set_touched(&mut self, var: Option<Var>) {
-        if let Plan::Assemble(Assembly { touched, .. }) = &mut self.plan {
-            *touched = var;
-        }
+        self.writing.touched = var;
     }
 
     /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
@@ -142,21 +139,12 @@ impl Lowerer<'_> {
     }
 
     /// What is below a position of level `k`.
-    fn below(&mut self, k: usize, position: Expr, body: &Stmt, mut scope: Scope) -> Code {
+    fn below(&mut self, k: usize, position: Expr, body: &Node, mut scope: Scope) -> Code {
         scope.result.levels = k + 1;
         scope.result.position = position.clone();
-        match self.staged_from() {
+        match self.plan.output.gathered_from() {
             Some(first) if first == k + 1 => self.staged(first, position, Some(body), scope),
-            _ => self.resolved(body, scope),
-        }
-    }
-
-    /// The first level that is gathered before it is written, if any is.
-    pub(in crate::lower) fn staged_from(&self) -> Option<usize> {
-        match &self.plan {
-            Plan::Full | Plan::Placed | Plan::Follow => None,
-            Plan::Assemble(Assembly { rest: Rest::Block, .. }) => None,
-            Plan::Assemble(Assembly { in_order, .. }) => Some(*in_order),
+            _ => self.node(body, scope),
         }
     }
 
@@ -242,10 +230,10 @@ impl Lowerer<'_> {
         let arrays = self.arrays(self.kernel.result);
         let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
         let last = (0..arrays.levels.len()).rfind(appended);
-        let (None, Some(last)) = (self.staged_from(), last) else { return vec![] };
+        let (None, Some(last)) = (self.plan.output.gathered_from(), last) else { return vec![] };
         let var = self.level_vars(self.kernel.result)[last];
         let mut total = int(0);
-        for access in crate::lower::read::locate::distinct(&self.kernel.body) {
+        for access in crate::plan::distinct(&self.kernel.body) {
             let full = self.program.storage(access.tensor).format.is_full();
             if !full && !self.is_workspace(access.tensor) {
                 total = add(total, self.entries(&access, var));
@@ -376,16 +364,12 @@ impl Lowerer<'_> {
     /// The variable `pC2` with the next free position of an appended level; a chain has one.
     pub(in crate::lower) fn next(&mut self, k: usize) -> Var {
         let k = self.head(k);
-        if let Plan::Assemble(Assembly { next, .. }) = &self.plan
-            && let Some(var) = next[k]
-        {
+        if let Some(&var) = self.writing.next.get(&k) {
             return var;
         }
         let name = format!("p{}{}", self.program.tensors[self.kernel.result].name, k + 1);
         let var = self.temp(&name);
-        if let Plan::Assemble(Assembly { next, .. }) = &mut self.plan {
-            next[k] = Some(var);
-        }
+        self.writing.next.insert(k, var);
         var
     }
 }

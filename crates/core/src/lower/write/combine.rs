@@ -12,8 +12,8 @@ use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
 use crate::lower::Lowerer;
 use crate::lower::partition::Cut;
-use crate::lower::write::output::{Assembler, Assembly, Plan};
 use crate::notation::{self, Access, Expr};
+use crate::plan::{Assembler, Assembly, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;
@@ -63,16 +63,16 @@ impl Lowerer<'_> {
             true => Some(self.packing(None)),
             false => combined().map(|op| self.packing(Some(op))),
         };
-        let Plan::Assemble(Assembly { vars, in_order, .. }) = &self.plan else {
-            return match (&self.plan, disjoint) {
-                (Plan::Full | Plan::Follow, true) => {
+        let Output::Assemble(Assembly { vars, in_order, .. }) = &self.plan.output else {
+            return match (&self.plan.output, disjoint) {
+                (Output::InPlace | Output::SharedStructure, true) => {
                     Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
                 }
-                (Plan::Full, false) => combined().map(|op| match self.begins_in_order(var) {
+                (Output::InPlace, false) => combined().map(|op| match self.begins_in_order(var) {
                     true => Join::Overlap { op, initial: self.initial() },
                     false => Join::Combine(op),
                 }),
-                (Plan::Follow, false) => combined().map(Join::Combine),
+                (Output::SharedStructure, false) => combined().map(Join::Combine),
                 (_, true) => Some(self.packing(None)),
                 (_, false) => listed(),
             };
@@ -162,8 +162,8 @@ impl Lowerer<'_> {
         let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
         // What is listed starts from its own first value, and packing sums floats in 64 bits.
         let listed = matches!(
-            (&self.plan, self.packing(None)),
-            (Plan::Assemble(_), Join::Pack { around: None, .. })
+            (&self.plan.output, self.packing(None)),
+            (Output::Assemble(_), Join::Pack { around: None, .. })
         );
         let kept = match storage.datatype {
             DataType::Bool => is_logical,
@@ -184,10 +184,10 @@ impl Lowerer<'_> {
 
     /// Whether the elements of a part of a full result lie side by side.
     pub(in crate::lower) fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
-        let rows = match &self.plan {
-            Plan::Full => self.has_plain_modes(),
-            Plan::Follow => self.kind(0).properties().full && self.kind(0).locates(),
-            Plan::Placed | Plan::Assemble(_) => false,
+        let rows = match &self.plan.output {
+            Output::InPlace => self.has_plain_modes(),
+            Output::SharedStructure => self.kind(0).properties().full && self.kind(0).locates(),
+            Output::Insert | Output::Assemble(_) => false,
         };
         cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
     }

@@ -10,11 +10,10 @@
 //! the levels before are written in order by the outer loops, which sort and assemble the list at
 //! their every coordinate.
 
-use crate::cin::Stmt;
 use crate::format::LevelMap;
 use crate::lower::complex::{Vals, Value};
-use crate::lower::write::output::{Assembly, Plan, Rest};
 use crate::lower::{Code, Lowerer, Scope};
+use crate::plan::{Node, Rest};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
@@ -49,14 +48,14 @@ impl Lowerer<'_> {
         &mut self,
         first: usize,
         parent: Expr,
-        body: Option<&Stmt>,
+        body: Option<&Node>,
         scope: Scope,
     ) -> Code {
-        let Plan::Assemble(Assembly { rest, .. }) = &self.plan else { return Code::nothing() };
+        let Some(rest) = self.plan.output.rest() else { return Code::nothing() };
         match (rest, body) {
-            (Rest::Workspace(_), Some(body)) => self.with_workspace(first, parent, body, scope),
-            (Rest::Ranked(_), Some(body)) => self.ranked(first, parent, body, scope),
-            (Rest::Counted, Some(body)) => self.counted(body, scope),
+            (Rest::Accumulator, Some(body)) => self.with_workspace(first, parent, body, scope),
+            (Rest::PositionAccumulator, Some(body)) => self.ranked(first, parent, body, scope),
+            (Rest::CountThenFill, Some(body)) => self.counted(body, scope),
             (_, body) => self.listed_and_sorted(first, parent, body, scope),
         }
     }
@@ -66,13 +65,13 @@ impl Lowerer<'_> {
         &mut self,
         first: usize,
         parent: Expr,
-        body: Option<&Stmt>,
+        body: Option<&Node>,
         scope: Scope,
     ) -> Code {
         let body = match body {
             Some(body) => {
                 self.stage(first);
-                self.resolved(body, scope)
+                self.node(body, scope)
             }
             None => Code::nothing(),
         };
@@ -108,12 +107,9 @@ impl Lowerer<'_> {
     }
 
     /// Adds an entry to the list.
-    pub(in crate::lower) fn push(
-        &mut self,
-        stage: &Stage,
-        value: Value,
-        scope: &mut Scope,
-    ) -> Vec<ir::Stmt> {
+    pub(in crate::lower) fn push(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
+        let stage = self.writing.buffer.clone();
+        let stage = stage.expect("the buffer is declared before its loops");
         let vars = self.level_vars(self.kernel.result);
         let levels = self.arrays(self.kernel.result).levels;
         let count = || Expr::Var(stage.count);
@@ -135,7 +131,7 @@ impl Lowerer<'_> {
 
     /// The list's arrays, declared on first use.
     fn stage(&mut self, first: usize) -> Stage {
-        if let Plan::Assemble(Assembly { rest: Rest::Staged(Some(stage)), .. }) = &self.plan {
+        if let Some(stage) = &self.writing.buffer {
             return stage.clone();
         }
         let result = &self.program.tensors[self.kernel.result];
@@ -153,9 +149,7 @@ impl Lowerer<'_> {
         let count = self.temp(&format!("{name}_stage_size"));
         let op = self.combining();
         let stage = Stage { first, crds, vals, count, op };
-        if let Plan::Assemble(Assembly { rest: Rest::Staged(place), .. }) = &mut self.plan {
-            *place = Some(stage.clone());
-        }
+        self.writing.buffer = Some(stage.clone());
         stage
     }
 

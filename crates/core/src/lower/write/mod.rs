@@ -8,3 +8,21 @@ pub(super) mod output;
 pub(super) mod pack_buffer;
 pub(super) mod shared_structure;
 pub(super) mod symbolic;
+
+use accumulator::Workspace;
+use coo_buffer::Stage;
+use std::collections::BTreeMap;
+use tamis_ir::ids::Var;
+
+/// How far a result with assembled levels is written.
+#[derive(Default)]
+pub(super) struct Writing {
+    /// The next free position of each appended level, of the first of those that form a chain.
+    pub(super) next: BTreeMap<usize, Var>,
+    /// Whether something was written to the block of values at hand, where it may stay empty.
+    pub(super) touched: Option<Var>,
+    /// The coordinate buffer, once it is declared.
+    pub(super) buffer: Option<Stage>,
+    /// The accumulator, once it is declared.
+    pub(super) accumulator: Option<Workspace>,
+}

@@ -7,7 +7,7 @@
 use crate::level::{Part, Query};
 use crate::lower::Lowerer;
 use crate::lower::write::coo_buffer::Stage;
-use crate::lower::write::output::Assembler;
+use crate::plan::Assembler;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{

@@ -21,7 +21,7 @@
 //! integers that would overflow are not computed (sparse tensor algebra with workspaces, section 6).
 
 use crate::lower::Lowerer;
-use crate::lower::write::output::{Assembler, Plan};
+use crate::plan::{Assembler, Output};
 use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::ids::{Array, Var};
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
         }
         while needed.more(&code) {}
         let mut code = needed.of(code);
-        if !matches!(self.plan, Plan::Full) {
+        if self.plan.output != Output::InPlace {
             code.extend(vals.reserve(&count));
         }
         let fill = self.program.storage(self.kernel.result).fill;

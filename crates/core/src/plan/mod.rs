@@ -1,0 +1,321 @@
+//! The plan of a kernel: how its loops read, merge and write, decided before any code is emitted.
+//!
+//! ```text
+//! forall(i, where(y(i) = t, forall(j, t += A(i,j) * x(j))))        A: csr, x, y: dense
+//!
+//! y(i) in place
+//! for i: every coordinate
+//!   locate A level 1 (dense)
+//!   where t
+//!     for j: walk A level 2 (compressed)
+//!       locate x level 1 (dense)
+//!       t += A(i,j) * x(j)
+//!     y(i) = t
+//! ```
+//!
+//! Per `forall` an iteration lattice (The Tensor Algebra Compiler, sections 5 and 6) says which operands
+//! drive the loop and what is left to do where some of them have no value. Operands whose coordinate is known are
+//! located by arithmetic or hashing, or searched. [`plan`] is pure; [`crate::lower`] emits what it says.
+
+pub(crate) mod known;
+mod output;
+mod print;
+mod read;
+pub mod verify;
+mod window;
+
+pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
+pub(crate) use output::{distinct, given};
+pub use print::print;
+
+use crate::cin::simplify::Facts;
+use crate::cin::{Kernel, Program, Stmt};
+use crate::iteration::lattice::Set;
+use crate::notation::{Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// What a kernel does.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// How the result is written.
+    pub output: Output,
+    /// What is left of the kernel's statement once its values are simplified; `None` if it does nothing.
+    pub body: Option<Stmt>,
+    /// The same, decided.
+    pub root: Option<Node>,
+}
+
+/// One step of a kernel.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Node {
+    /// A loop.
+    Loop(Box<Loop>),
+    /// An operand descends a level whose coordinate is known.
+    Locate(Box<Locate>),
+    /// A consumer after the producer of a register or a workspace.
+    Where(Box<Where>),
+    /// One after another.
+    Sequence(Vec<Node>),
+    /// `lhs = rhs` or `lhs op= rhs`.
+    Assign {
+        /// What is written.
+        lhs: Access,
+        /// How it is combined with what is there.
+        op: Option<ReduceOp>,
+        /// The value.
+        rhs: Expr,
+    },
+}
+
+/// The producer of a temporary and what reads it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Where {
+    /// The register or the workspace.
+    pub tensor: TensorId,
+    /// Whether the producer begins by giving the workspace a first value at the entries of a pattern.
+    pub opens: bool,
+    /// Writes the temporary.
+    pub producer: Node,
+    /// Reads it.
+    pub consumer: Node,
+}
+
+/// An operand that descends a level whose coordinate is known.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Locate {
+    /// The operand.
+    pub access: Access,
+    /// The level.
+    pub level: usize,
+    /// The variable of the level.
+    pub var: IndexVar,
+    /// How the position is found.
+    pub by: AccessMethod,
+    /// What is done at the position.
+    pub present: Node,
+    /// What is done where the operand has no entry.
+    pub absent: Absent,
+}
+
+/// How the position of a known coordinate is found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AccessMethod {
+    /// By the level's `locate`: arithmetic, or hashing.
+    Locate,
+    /// By a binary search, since the level is ordered.
+    BinarySearch,
+    /// By looking at one position after another.
+    LinearSearch,
+}
+
+/// What is done where an operand has no entry.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Absent {
+    /// It has an entry at every coordinate.
+    Never,
+    /// Nothing.
+    Nothing,
+    /// This.
+    Does(Node),
+}
+
+/// A loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Loop {
+    /// The variable of the `forall`.
+    pub own: IndexVar,
+    /// The variable whose coordinates are visited: another one where the loop is over a part of them.
+    pub var: IndexVar,
+    /// Which of its coordinates are visited.
+    pub window: Window,
+    /// The operands whose coordinates are visited.
+    pub drivers: Vec<Driver>,
+    /// How the drivers are merged.
+    pub merge: Merge,
+    /// What is done at a coordinate, by which drivers are there.
+    pub body: Body,
+    /// What is done once for all coordinates that no driver has.
+    pub background: Option<Background>,
+    /// The level of the result that this loop writes in order.
+    pub result_level: Option<usize>,
+    /// The tensor that the loop computes.
+    pub writes: TensorId,
+}
+
+/// Which coordinates of a variable a loop visits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// All.
+    Whole,
+    /// Those of the part that the loop's own variable counts.
+    Part,
+}
+
+/// An operand whose coordinates a loop visits.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Driver {
+    /// The operand.
+    pub access: Access,
+    /// The level that is iterated.
+    pub level: usize,
+    /// What is done about positions of the same coordinate.
+    pub duplicates: Duplicates,
+    /// How the operand moves on where another one is ahead of it.
+    pub advance: Advance,
+}
+
+/// What a loop does about positions of the same coordinate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Duplicates {
+    /// There are none, or each is visited.
+    Each,
+    /// They are taken together, as a segment (the thesis, section 4.4: deduplication and chaining).
+    Segment,
+}
+
+/// How an operand moves on where another one is ahead of it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Advance {
+    /// By one position.
+    Step,
+    /// By a search with steps that double.
+    Gallop,
+}
+
+/// How a loop merges its drivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Merge {
+    /// Nothing is to be done at any coordinate.
+    Nothing,
+    /// Every coordinate of the dimension is visited, and each driver asked whether it is there.
+    Universe,
+    /// The driver with this number has every coordinate at which anything is done.
+    Led(usize),
+    /// Each driver adds a term to a register where it is.
+    NarySum,
+    /// One loop while some point of the lattice is left: the least coordinate, and a flag per driver.
+    Nary,
+    /// A loop per point of the lattice, more drivers first.
+    Points,
+}
+
+/// What is done at the coordinates of a loop.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Body {
+    /// By the points of the lattice, more drivers first.
+    Cases(Vec<Case>),
+    /// Terms of a sum in a register, and what becomes of the sum.
+    Sum(Box<Sum>),
+}
+
+/// A point of the lattice.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// The drivers that are there.
+    pub present: Set,
+    /// What is done.
+    pub node: Node,
+}
+
+/// Terms of a sum, each where its driver is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sum {
+    /// The register.
+    pub register: TensorId,
+    /// Per term its driver, and what adds it.
+    pub terms: Vec<(usize, Node)>,
+    /// The drivers that the consumer reads.
+    pub pattern: Set,
+    /// What becomes of the sum.
+    pub consumer: Node,
+    /// The points: each term's driver with the pattern.
+    pub points: Vec<Set>,
+}
+
+/// What is done once for all coordinates that no driver has.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Background {
+    /// What is done.
+    pub node: Node,
+    /// How often it counts.
+    pub times: Times,
+}
+
+/// How often a value counts that one iteration combines for several coordinates.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Times {
+    /// Once, however many there are, as in a maximum.
+    Once,
+    /// As often as there are coordinates: it is added to this tensor.
+    Each(TensorId),
+}
+
+/// The plan of a kernel.
+pub fn plan(program: &Program, kernel: &Kernel) -> Plan {
+    let planner = Planner::new(program, kernel);
+    let output = planner.output();
+    let body = planner.facts.stmt(kernel.body.clone());
+    let reader = read::Reader { planner, output: &output };
+    let root = body.as_ref().map(|body| reader.begin(body));
+    Plan { output, body, root }
+}
+
+/// The operands that drive a loop around everything else, of which parts may run at the same time.
+pub(crate) fn outermost(
+    program: &Program,
+    kernel: &Kernel,
+    output: &Output,
+    own: IndexVar,
+    body: &Stmt,
+) -> Outermost {
+    let planner = Planner::new(program, kernel);
+    read::Reader { planner, output }.outermost(own, body)
+}
+
+/// A loop around everything else.
+pub(crate) struct Outermost {
+    /// The variable whose coordinates are visited.
+    pub(crate) var: IndexVar,
+    pub(crate) drivers: Vec<Driver>,
+    /// Whether every coordinate is visited.
+    pub(crate) is_universal: bool,
+}
+
+/// What a plan is made of.
+#[derive(Clone, Copy)]
+struct Planner<'p> {
+    program: &'p Program,
+    kernel: &'p Kernel,
+    facts: Facts<'p>,
+}
+
+impl<'p> Planner<'p> {
+    fn new(program: &'p Program, kernel: &'p Kernel) -> Planner<'p> {
+        Planner { program, kernel, facts: Facts { program, compute: kernel.compute } }
+    }
+}
+
+impl Loop {
+    /// The sets of drivers that the lattice has a point for, more drivers first.
+    pub fn points(&self) -> Vec<Set> {
+        match &self.body {
+            Body::Cases(cases) => cases.iter().map(|case| case.present).collect(),
+            Body::Sum(sum) => sum.points.clone(),
+        }
+    }
+
+    /// The cases that may hold while only the drivers of `present` are left, more drivers first.
+    pub fn below(&self, present: Set) -> impl Iterator<Item = &Case> {
+        let cases = match &self.body {
+            Body::Cases(cases) => &cases[..],
+            Body::Sum(_) => &[],
+        };
+        cases.iter().filter(move |case| case.present & !present == 0)
+    }
+
+    /// Whether every coordinate of the dimension is visited.
+    pub fn is_universal(&self) -> bool {
+        self.merge == Merge::Universe
+    }
+}

@@ -1,0 +1,336 @@
+//! How a kernel writes its result: in place, in the order of the levels, or gathered first.
+//!
+//! ```text
+//! y(i) dense                 in place
+//! C(i,j) csr, loops i, j     both levels in order: each entry is appended
+//! C(i,j) csr, loops i, k, j  one level in order; the rest of a row in an accumulator
+//! C(i,j) csc, loops i, j     counted for each column, then filled
+//! C(i,j) coo, loops i, k, j  a coordinate buffer, sorted
+//! ```
+//!
+//! Appending is cheapest, so as many leading levels as possible are written in order: those whose
+//! variables are the outermost loops, each visited in ascending order. The levels below are gathered
+//! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
+
+use super::Planner;
+use crate::cin::{Kind, Relation, Stmt, Walk};
+use crate::format::{Format, LevelMap};
+use crate::level::{Append, Insert};
+use crate::notation::Access;
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// How the result of a kernel is stored.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Output {
+    /// Every element has a position from the beginning, in an array of the caller.
+    InPlace,
+    /// Every element has a position from the beginning, and levels know which are present.
+    Insert,
+    /// Levels are assembled.
+    Assemble(Assembly),
+    /// Levels are those of a pattern, and values are written at its positions.
+    SharedStructure,
+}
+
+/// How a result with assembled levels is written.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assembly {
+    /// The index variable of each level.
+    pub vars: Vec<IndexVar>,
+    /// The loop that gives each its value: of the first level, perhaps one over positions in tiles.
+    pub loops: Vec<IndexVar>,
+    /// So many leading levels are written in order by the outermost loops.
+    pub in_order: usize,
+    /// How the remaining levels are written.
+    pub rest: Rest,
+}
+
+/// How the levels of a result are written that the loops do not write in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rest {
+    /// A block of values under each position of the last level in order, found by `locate`.
+    Block,
+    /// A list of coordinates and values, sorted before it is appended.
+    CoordinateBuffer,
+    /// A dense workspace of the values of one level.
+    Accumulator,
+    /// A dense workspace of the positions of one level, with blocks of values below.
+    PositionAccumulator,
+    /// Counts of the last level's coordinates for each position above, and their prefix sums.
+    CountThenFill,
+}
+
+/// How one level of a result gets its coordinates.
+#[derive(Clone, Copy)]
+pub enum Assembler {
+    /// Every coordinate has a position.
+    Place,
+    /// In order.
+    Append(&'static dyn Append),
+    /// In any order.
+    Insert(&'static dyn Insert),
+}
+
+impl Assembler {
+    /// How a level of a format gets its coordinates.
+    pub fn of(format: &Format, k: usize) -> Assembler {
+        let kind = format.levels()[k].kind;
+        let chained = format.chain_head(k) < k;
+        match (kind.format().insert(), kind.format().append()) {
+            _ if kind.properties().full => Assembler::Place,
+            (Some(insert), Some(append)) => match chained {
+                true => Assembler::Append(append),
+                false => Assembler::Insert(insert),
+            },
+            (Some(insert), None) => Assembler::Insert(insert),
+            (None, Some(append)) => Assembler::Append(append),
+            (None, None) => Assembler::Place,
+        }
+    }
+}
+
+impl Output {
+    /// The number of levels that loops write in order, and the variable of each level.
+    pub fn in_order(&self) -> Option<(usize, &[IndexVar])> {
+        match self {
+            Output::InPlace | Output::Insert | Output::SharedStructure => None,
+            Output::Assemble(assembly) => Some((assembly.in_order, &assembly.vars)),
+        }
+    }
+
+    /// How the levels are written that are not in order, where levels are assembled.
+    pub fn rest(&self) -> Option<Rest> {
+        match self {
+            Output::InPlace | Output::Insert | Output::SharedStructure => None,
+            Output::Assemble(assembly) => Some(assembly.rest),
+        }
+    }
+
+    /// The first level that is gathered before it is written, if one is.
+    pub fn gathered_from(&self) -> Option<usize> {
+        match self {
+            Output::Assemble(Assembly { rest: Rest::Block, .. }) => None,
+            Output::Assemble(Assembly { in_order, .. }) => Some(*in_order),
+            Output::InPlace | Output::Insert | Output::SharedStructure => None,
+        }
+    }
+}
+
+impl Planner<'_> {
+    /// Decides how the kernel stores its result: in place when every element has a position, appended
+    /// when the outermost loops are those of its levels up to the last that is not full, gathered
+    /// else.
+    pub(super) fn output(self) -> Output {
+        let format = self.result_format();
+        if self.kernel.kind == Kind::Compute {
+            return Output::SharedStructure;
+        }
+        if format.is_full() {
+            return Output::InPlace;
+        }
+        if format.is_placed() {
+            return Output::Insert;
+        }
+        let vars = self.result_vars();
+        let levels = vars.len();
+        let assembler = |k| Assembler::of(format, k);
+        let last = (0..levels).rposition(|k| !matches!(assembler(k), Assembler::Place));
+        let last = last.unwrap_or(0);
+        let inserts = (0..levels).any(|k| matches!(assembler(k), Assembler::Insert(_)));
+        let mut own_loops = vars.clone();
+        let in_order = match inserts {
+            true => 0,
+            false => {
+                let mut loops = outer_loops(&self.kernel.body);
+                own_loops[0] = self.join_tiles(&mut loops, vars[0]).unwrap_or(vars[0]);
+                let ordered = vars.iter().zip(&loops).take_while(|(a, b)| a == b);
+                ordered.take_while(|(v, _)| !self.is_unordered(**v)).count()
+            }
+        };
+        // What is added up in loops below the last level can only be appended once it is complete.
+        let in_order = match last + 1 == levels && self.kernel.accumulates() {
+            true => in_order.min(last),
+            false => in_order,
+        };
+        let (in_order, rest) = match in_order > last {
+            true => (last + 1, Rest::Block),
+            // A chain is written as a whole.
+            false => {
+                let first = format.chain_head(in_order);
+                (first, self.gathering(first))
+            }
+        };
+        Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
+    }
+
+    /// How the levels from `first` on are gathered.
+    fn gathering(self, first: usize) -> Rest {
+        let format = self.result_format();
+        let last = format.levels().len() - 1;
+        let assembler = |k| Assembler::of(format, k);
+        let is_slot = |k: usize| matches!(format.levels()[k].map, LevelMap::Slot(_));
+        let places = |mut range: std::ops::Range<usize>| {
+            range.all(|k| matches!(assembler(k), Assembler::Place) && !is_slot(k))
+        };
+        let list = |k: usize| {
+            let appends = matches!(assembler(k), Assembler::Append(_));
+            appends && format.chain_head(k) == k && !format.chain_goes_on(k)
+        };
+        let adds = self.kernel.scatter && !self.kernel.accumulates();
+        if !self.kernel.workspace {
+            return Rest::CoordinateBuffer;
+        }
+        if list(first) && first == last {
+            return Rest::Accumulator;
+        }
+        if list(first) && places(first + 1..last + 1) && !adds {
+            return Rest::PositionAccumulator;
+        }
+        if first == 0 && list(last) && places(0..last) && self.visits_once() {
+            return Rest::CountThenFill;
+        }
+        Rest::CoordinateBuffer
+    }
+
+    /// Whether the loops visit every coordinate of the result once, and its last one in order among those
+    /// that agree in the others, so that they can be counted.
+    fn visits_once(self) -> bool {
+        let vars = self.result_vars();
+        let loops = outer_loops(&self.kernel.body);
+        let countable = match Assembler::of(self.result_format(), vars.len() - 1) {
+            Assembler::Append(append) => append.count().is_some(),
+            Assembler::Place | Assembler::Insert(_) => false,
+        };
+        let same = loops.len() == vars.len() && vars.iter().all(|v| loops.contains(v));
+        let ordered = loops.iter().all(|&v| !self.is_unordered(v));
+        countable && same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
+    }
+
+    /// Puts a variable in the place of the outermost loops if it ascends in these: they are over
+    /// positions of its coordinates, or over tiles and the positions in each, all of them in order; the
+    /// loop that gives it its value.
+    fn join_tiles(self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
+        let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
+        let most = (1..=loops.len()).find(whole)?;
+        if loops[..most].iter().any(|v| self.is_unordered(*v)) {
+            return None;
+        }
+        let innermost = loops[most - 1];
+        loops.splice(..most, [var]);
+        Some(innermost)
+    }
+
+    /// The variable that several loops visit in order, as tiles and positions in them.
+    fn joined(self, loops: &[IndexVar]) -> Option<IndexVar> {
+        let (&outer, inner) = loops.split_first()?;
+        let var = match inner.is_empty() {
+            true => outer,
+            false => self.tiled(outer, self.joined(inner)?)?,
+        };
+        Some(self.told_by_position(var).unwrap_or(var))
+    }
+
+    /// The variable that a loop over tiles and one over the positions in each visit together.
+    fn tiled(self, tile: IndexVar, place: IndexVar) -> Option<IndexVar> {
+        let derived = &self.program.derived;
+        let of = match (derived.relation(tile), derived.map(tile)) {
+            (Some(&Relation::Part { of, .. }), _) => of,
+            (None, Some(LevelMap::Div(of, _))) => of,
+            _ => return None,
+        };
+        (derived.is_scheduled(tile) && derived.other_half(tile) == Some(place)).then_some(of)
+    }
+
+    /// The variable whose coordinates ascend with the positions that another counts.
+    fn told_by_position(self, var: IndexVar) -> Option<IndexVar> {
+        let Some(Relation::Position { of, access, level, .. }) = self.program.derived.relation(var)
+        else {
+            return None;
+        };
+        let kind = self.program.storage(access.tensor).format.levels()[*level].kind;
+        let p = kind.properties();
+        let ascends = p.ordered && p.unique && self.program.walk(access, *level) == Walk::AsStored;
+        let [of] = of[..] else { return None };
+        ascends.then_some(of)
+    }
+
+    /// Whether a loop over a variable may visit its coordinates in another order than ascending,
+    /// or again.
+    fn is_unordered(self, var: IndexVar) -> bool {
+        let mut hashed = false;
+        let mut listed = false;
+        for access in distinct(&self.kernel.body) {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            for (k, level) in levels.iter().enumerate().filter(|(k, _)| vars[*k] == var) {
+                let p = level.kind.properties();
+                let reversed = self.program.walk(&access, k) == Walk::OutOfOrder;
+                match (p.full, level.kind.locates()) {
+                    (true, _) => {}
+                    (_, true) => hashed |= !p.ordered || reversed,
+                    (_, false) if self.only_alone(level.kind) || reversed => return true,
+                    (_, false) => listed = true,
+                }
+            }
+        }
+        hashed && !listed
+    }
+
+    /// The index variable of each level of the result.
+    pub(super) fn result_vars(self) -> Vec<IndexVar> {
+        let result = self.kernel.result;
+        self.program.level_vars(result, &self.program.tensors[result].modes)
+    }
+
+    fn result_format(&self) -> &Format {
+        &self.program.storage(self.kernel.result).format
+    }
+}
+
+/// The loops around the assignment of the result, outermost first.
+pub fn outer_loops(s: &Stmt) -> Vec<IndexVar> {
+    match s {
+        Stmt::Forall { var, body } => {
+            let mut loops = vec![*var];
+            loops.extend(outer_loops(body));
+            loops
+        }
+        Stmt::Where { consumer, .. } => outer_loops(consumer),
+        Stmt::Sequence(_) | Stmt::Assign { .. } | Stmt::Within { .. } => vec![],
+    }
+}
+
+/// Each access of a statement once, in order, but for those to what the statement itself computes
+/// beforehand.
+pub(crate) fn given(s: &Stmt) -> Vec<Access> {
+    let mut own = vec![];
+    produced(s, &mut own);
+    let mut found = distinct(s);
+    found.retain(|access| !own.contains(&access.tensor));
+    found
+}
+
+/// The tensors that producers in a statement compute.
+fn produced(s: &Stmt, into: &mut Vec<TensorId>) {
+    match s {
+        Stmt::Where { consumer, producer } => {
+            into.push(crate::cin::simplify::written(producer));
+            produced(producer, into);
+            produced(consumer, into);
+        }
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => produced(body, into),
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| produced(part, into)),
+        Stmt::Assign { .. } => {}
+    }
+}
+
+/// Each access of a statement once, in order.
+pub(crate) fn distinct(s: &Stmt) -> Vec<Access> {
+    let mut found: Vec<Access> = vec![];
+    for access in s.reads() {
+        if !found.contains(access) {
+            found.push(access.clone());
+        }
+    }
+    found
+}

@@ -1,0 +1,437 @@
+//! Which operands drive each loop, and how the others are found.
+//!
+//! | level meets its loop   | ordered, unique     | ordered, repeated | unordered, padded, with gaps |
+//! |------------------------|---------------------|-------------------|------------------------------|
+//! | with nothing else      | walked              | walked by segment | walked, if it decides alone  |
+//! | with other operands    | merged              | merged by segment | not read: copied before      |
+//! | after its coordinate   | located or searched | not read          | located, or not read         |
+//!
+//! (Figure 4-3 of the thesis, for any expression.)
+
+use super::known::{Descent, Known};
+use super::{
+    Absent, AccessMethod, Advance, Assembler, Assembly, Background, Body, Case, Driver, Duplicates,
+    Locate, Loop, Merge, Node, Outermost, Output, Planner, Rest, Sum, Times, Where, Window,
+    distinct, given,
+};
+use crate::cin::simplify::written;
+use crate::cin::{self, Stmt, Walk};
+use crate::format::LevelSpec;
+use crate::iteration::lattice::{Lattice, Point, Set};
+use crate::level::LevelKind;
+use crate::notation::{Access, Slicing};
+use std::slice::from_ref;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::ids::IndexVar;
+
+/// Decides how operands are read, once it is decided how the result is written.
+#[derive(Clone, Copy)]
+pub(super) struct Reader<'p> {
+    pub(super) planner: Planner<'p>,
+    pub(super) output: &'p Output,
+}
+
+impl Reader<'_> {
+    /// The whole statement of the kernel.
+    pub(super) fn begin(self, s: &Stmt) -> Node {
+        self.resolve(s, Known::default())
+    }
+
+    /// A statement after every operand has descended as far as what is known allows.
+    fn resolve(self, s: &Stmt, mut known: Known) -> Node {
+        let program = self.planner.program;
+        let mut located: Vec<(Access, usize, IndexVar, AccessMethod)> = vec![];
+        let around = |located: Vec<_>, node: Node| {
+            let wrap = |node, (access, level, var, by)| {
+                let locate =
+                    Locate { access, level, var, by, present: node, absent: Absent::Never };
+                Node::Locate(Box::new(locate))
+            };
+            located.into_iter().rev().fold(node, wrap)
+        };
+        for access in given(s) {
+            while let Some(var) = known.next_var(program, &access) {
+                if !known.learn(program, var) {
+                    break;
+                }
+                let level = known.descent(&access).levels;
+                let by = self.access_method(&access, level);
+                let mut below = known.clone();
+                let is_segment = self.repeats(&access, level) && by != AccessMethod::Locate;
+                below.descend(&access, Descent { levels: level + 1, is_segment });
+                if self.is_always_found(&access, level) {
+                    known = below;
+                    located.push((access.clone(), level, var, by));
+                    continue;
+                }
+                let present = self.resolve(s, below);
+                let rest = self.planner.facts.without(s, &|a| *a == access);
+                let absent =
+                    rest.map_or(Absent::Nothing, |s| Absent::Does(self.resolve(&s, known)));
+                let locate = Locate { access, level, var, by, present, absent };
+                return around(located, Node::Locate(Box::new(locate)));
+            }
+        }
+        around(located, self.stmt(s, &known))
+    }
+
+    /// How a level finds the position of a coordinate.
+    fn access_method(self, access: &Access, level: usize) -> AccessMethod {
+        let kind = self.kind(access, level);
+        match (kind.locates(), kind.properties().ordered) {
+            (true, _) => AccessMethod::Locate,
+            (false, true) => AccessMethod::BinarySearch,
+            (false, false) => AccessMethod::LinearSearch,
+        }
+    }
+
+    /// Whether a level has a position for every value of its index variable.
+    fn is_always_found(self, access: &Access, level: usize) -> bool {
+        let kind = self.kind(access, level);
+        let slicing = self.planner.program.slicing(access, level);
+        let is_placed = matches!(slicing, Some(Slicing::Placed(_)));
+        kind.locates() && kind.properties().full && !is_placed
+    }
+
+    fn stmt(self, s: &Stmt, known: &Known) -> Node {
+        match s {
+            Stmt::Forall { var, body } => Node::Loop(Box::new(self.forall(*var, body, known))),
+            Stmt::Where { consumer, producer } => {
+                let facts = self.planner.facts;
+                let opens = matches!(&**producer, Stmt::Sequence(parts) if facts.opens(&parts[0]));
+                let tensor = written(producer);
+                let producer = self.resolve(producer, known.clone());
+                let consumer = self.resolve(consumer, known.clone());
+                Node::Where(Box::new(Where { tensor, opens, producer, consumer }))
+            }
+            Stmt::Sequence(parts) => {
+                let parts = parts.iter().map(|part| self.resolve(part, known.clone()));
+                Node::Sequence(parts.collect())
+            }
+            Stmt::Assign { lhs, op, rhs } => {
+                Node::Assign { lhs: lhs.clone(), op: *op, rhs: rhs.clone() }
+            }
+            // The pattern has been descended to its entry.
+            Stmt::Within { body, .. } => self.stmt(body, known),
+        }
+    }
+
+    fn forall(self, own: IndexVar, body: &Stmt, known: &Known) -> Loop {
+        let program = self.planner.program;
+        let (result_level, (var, window)) = self.order(own, body, known);
+        let drivers = self.drivers((own, var), body, known, result_level.is_some());
+        let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
+        let mut lattice = Lattice::build(self.planner.facts, body, &accesses);
+        let background = self.background(own, &mut lattice, result_level);
+        let merge = self.merge(&lattice, &drivers);
+        let mut nest = Loop {
+            own,
+            var,
+            window,
+            drivers,
+            merge,
+            body: Body::Cases(vec![]),
+            background: None,
+            result_level,
+            writes: written(body),
+        };
+        let mut inside = known.clone();
+        inside.bind(program, var);
+        inside.result = result_level.map_or(inside.result, |level| level + 1);
+        nest.background = background.map(|(rest, times)| Background {
+            node: self.case(&nest, 0, &rest, inside.clone()),
+            times,
+        });
+        self.set_gallops(&mut nest, &lattice);
+        nest.body = match lattice.sums {
+            true => self.sum(&nest, &lattice, known, &inside),
+            false => {
+                let case = |Point { present, body }: Point| {
+                    let node = self.case(&nest, present, &body, inside.clone());
+                    Case { present, node }
+                };
+                Body::Cases(lattice.points.into_iter().map(case).collect())
+            }
+        };
+        nest
+    }
+
+    /// The level of the result that a loop writes in order, and the variable whose coordinates it visits.
+    fn order(
+        self,
+        own: IndexVar,
+        body: &Stmt,
+        known: &Known,
+    ) -> (Option<usize>, (IndexVar, Window)) {
+        let level = self.result_level(own, body, known);
+        let window = match level {
+            Some(_) if !self.is_in_tiles(own) => None,
+            _ => self.window(own, body, known),
+        };
+        let (var, window) = window.unwrap_or((own, Window::Whole));
+        (level.or_else(|| self.result_level(var, body, known)), (var, window))
+    }
+
+    /// What is done where these drivers are.
+    fn case(self, nest: &Loop, present: Set, body: &Stmt, mut known: Known) -> Node {
+        let members = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
+        for (_, driver) in members {
+            let is_segment = driver.duplicates == Duplicates::Segment;
+            known.descend(&driver.access, Descent { levels: driver.level + 1, is_segment });
+        }
+        self.resolve(body, known)
+    }
+
+    /// The operands that a loop iterates to find their coordinates of a variable: those that cannot
+    /// be located, or only one of those if it can only be iterated alone; the others are located
+    /// or searched at each coordinate.
+    fn drivers(
+        self,
+        (own, var): (IndexVar, IndexVar),
+        body: &Stmt,
+        known: &Known,
+        in_order: bool,
+    ) -> Vec<Driver> {
+        let Planner { program, kernel, facts } = self.planner;
+        let (mut listed, mut located) = (vec![], vec![]);
+        for access in given(body) {
+            if known.next_var(program, &access) != Some(var) {
+                continue;
+            }
+            let driver = self.driver(access, known);
+            let kind = self.kind(&driver.access, driver.level);
+            if kind.properties().full {
+                continue;
+            }
+            if kind.locates() { located.push(driver) } else { listed.push(driver) }
+        }
+        if let Some(alone) = listed.iter().position(|driver| self.stands_alone(driver)) {
+            return vec![listed.swap_remove(alone)];
+        }
+        if !listed.is_empty() {
+            return listed;
+        }
+        let drives = |driver: &Driver| {
+            let kind = self.kind(&driver.access, driver.level);
+            let walk = program.walk(&driver.access, driver.level);
+            let ascends = kind.properties().ordered && walk != Walk::OutOfOrder;
+            let is_segment = known.descent(&driver.access).is_segment;
+            let comes = kind.walks() && (ascends || !in_order) && !is_segment;
+            let lattice = Lattice::build(facts, body, from_ref(&driver.access));
+            // Parts are of coordinates where some of them have to be counted.
+            let is_cut = kernel.chunked && known.bound.is_empty();
+            let is_plain = own == var && !in_order && !is_cut;
+            let is_silent = |rest: &Stmt| is_plain && self.is_once(own, rest);
+            comes && lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
+        };
+        match located.iter().position(drives) {
+            Some(driver) => vec![located.swap_remove(driver)],
+            None => vec![],
+        }
+    }
+
+    fn driver(self, access: Access, known: &Known) -> Driver {
+        let level = known.descent(&access).levels;
+        let segmented = self.repeats(&access, level)
+            && !self.planner.kernel.scatter
+            && !self.goes_by_entry(&access);
+        let duplicates = if segmented { Duplicates::Segment } else { Duplicates::Each };
+        Driver { access, level, duplicates, advance: Advance::Step }
+    }
+
+    /// Whether each entry of an operand becomes one of the result, and nothing else does, so that equal
+    /// coordinates need not be taken together: rows have positions, and every entry moves the end of its
+    /// row.
+    fn goes_by_entry(self, access: &Access) -> bool {
+        let Planner { program, kernel, facts } = self.planner;
+        let Output::Assemble(Assembly { in_order, rest: Rest::Block, vars, .. }) = self.output
+        else {
+            return false;
+        };
+        let levels = program.storage(access.tensor).format.levels();
+        let Some((last, above)) = levels.split_last() else { return false };
+        let own = program.level_vars(access.tensor, &access.indices);
+        let result = &program.storage(kernel.result).format;
+        let placed = |(k, level): (usize, &LevelSpec)| {
+            level.kind.properties().unique || matches!(Assembler::of(result, k), Assembler::Place)
+        };
+        distinct(&kernel.body) == [access.clone()]
+            && access.slices.is_empty()
+            && is_copy(&kernel.body)
+            && !Lattice::build(facts, &kernel.body, from_ref(access)).is_universal()
+            && *in_order == vars.len()
+            && own == *vars
+            && last.kind.properties().unique
+            && above.iter().enumerate().all(placed)
+    }
+
+    /// Whether an operand can be iterated only by itself, of which a slice may be used.
+    fn stands_alone(self, driver: &Driver) -> bool {
+        let walk = self.planner.program.walk(&driver.access, driver.level);
+        let kind = self.kind(&driver.access, driver.level);
+        self.planner.only_alone(kind) || matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
+    }
+
+    /// Takes what is done where no driver is out of a lattice where one iteration is enough for all such
+    /// coordinates.
+    fn background(
+        self,
+        own: IndexVar,
+        lattice: &mut Lattice,
+        result_level: Option<usize>,
+    ) -> Option<(Stmt, Times)> {
+        let rest = &lattice.points.last()?.body;
+        if !self.is_once(own, rest) || result_level.is_some() {
+            return None;
+        }
+        let rest = lattice.points.pop_if(|point| point.present == 0)?.body;
+        let times = if adds(&rest) { Times::Each(written(&rest)) } else { Times::Once };
+        Some((rest, times))
+    }
+
+    /// Whether a statement does for one coordinate of a loop what it does for all of them, at any
+    /// time.
+    fn is_once(self, own: IndexVar, s: &Stmt) -> bool {
+        let Planner { program, kernel, facts } = self.planner;
+        let is_plain = !program.derived.is_scheduled(own)
+            && !kernel.tags.contains_key(&own)
+            && !kernel.scatter;
+        is_plain && facts.is_once(own, s)
+    }
+
+    /// How the drivers of a loop are merged.
+    fn merge(self, lattice: &Lattice, drivers: &[Driver]) -> Merge {
+        let every = lattice.points.iter().fold(0, |set: Set, p| set | p.present);
+        match (lattice.is_universal(), self.leader(lattice, drivers)) {
+            _ if lattice.points.is_empty() => Merge::Nothing,
+            (true, _) => Merge::Universe,
+            (_, Some(leader)) => Merge::Led(leader),
+            _ if lattice.sums => Merge::NarySum,
+            _ if every.count_ones() > 2 && lattice.points.len() > 1 => Merge::Nary,
+            _ => Merge::Points,
+        }
+    }
+
+    /// The pattern of the result, if it leads a loop over operands of which some may be absent.
+    fn leader(self, lattice: &Lattice, drivers: &[Driver]) -> Option<usize> {
+        let own = drivers.iter().position(|d| d.access.tensor == self.planner.kernel.result)?;
+        let driver = &drivers[own];
+        let p = self.kind(&driver.access, driver.level).properties();
+        let segmented = driver.duplicates == Duplicates::Segment;
+        let leads = p.ordered && p.unique && p.compact && !p.branchless && !segmented;
+        let everywhere = lattice.points.iter().all(|point| point.present & (1 << own) != 0);
+        (leads && everywhere && lattice.points.len() > 1).then_some(own)
+    }
+
+    /// Has drivers searched for coordinates that they may lack where the schedule wants that: nothing is
+    /// done where only they are.
+    fn set_gallops(self, nest: &mut Loop, lattice: &Lattice) {
+        let merge = self.planner.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
+        if merge != Some(cin::Merge::Gallop) {
+            return;
+        }
+        for (k, driver) in nest.drivers.iter_mut().enumerate() {
+            let is_whole = self.planner.program.slicing(&driver.access, driver.level).is_none();
+            if is_whole && lattice.below(1 << k).next().is_none() {
+                driver.advance = Advance::Gallop;
+            }
+        }
+    }
+
+    /// The terms of a sum in a register.
+    fn sum(self, nest: &Loop, lattice: &Lattice, around: &Known, inside: &Known) -> Body {
+        let points = lattice.points.iter().map(|point| point.present).collect();
+        let Stmt::Where { consumer, producer } = &lattice.points[0].body else {
+            unreachable!("a lattice of terms is that of a sum in a register");
+        };
+        let Stmt::Sequence(parts) = &**producer else {
+            unreachable!("a sum in a register has several terms");
+        };
+        let read_by = |s: &Stmt| {
+            let reads: Vec<Access> = s.reads().into_iter().cloned().collect();
+            let drivers = nest.drivers.iter().enumerate();
+            drivers.filter(move |(_, d)| reads.contains(&d.access)).map(|(k, _)| k).collect()
+        };
+        // Terms are added to the register and write nothing of the result.
+        let term = Known { result: around.result, ..inside.clone() };
+        let terms = parts.iter().filter_map(|part| {
+            let of: Vec<usize> = read_by(part);
+            let &k = of.first()?;
+            Some((k, self.case(nest, 1 << k, part, term.clone())))
+        });
+        let of: Vec<usize> = read_by(consumer);
+        let pattern = of.iter().fold(0, |set: Set, k| set | 1 << k);
+        Body::Sum(Box::new(Sum {
+            register: written(producer),
+            terms: terms.collect(),
+            pattern,
+            consumer: self.case(nest, pattern, consumer, inside.clone()),
+            points,
+        }))
+    }
+
+    /// The level of the result that a loop over `var` writes in order here.
+    fn result_level(self, var: IndexVar, body: &Stmt, known: &Known) -> Option<usize> {
+        if written(body) != self.planner.kernel.result {
+            return None;
+        }
+        let Output::Assemble(Assembly { in_order, loops, .. }) = self.output else { return None };
+        (known.result < *in_order && loops[known.result] == var).then_some(known.result)
+    }
+
+    /// Whether a loop goes through the positions of tiles of the result's first level.
+    fn is_in_tiles(self, var: IndexVar) -> bool {
+        match self.output {
+            Output::Assemble(Assembly { vars, loops, .. }) => loops[0] == var && vars[0] != var,
+            Output::InPlace | Output::Insert | Output::SharedStructure => false,
+        }
+    }
+
+    /// The loop around everything else, as the caller of parts sees it.
+    pub(super) fn outermost(self, own: IndexVar, body: &Stmt) -> Outermost {
+        let known = Known::default();
+        let in_order = self.output.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
+        let window = if in_order { None } else { self.window(own, body, &known) };
+        let var = window.map_or(own, |(var, _)| var);
+        let drivers = self.drivers((own, var), body, &known, in_order);
+        let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
+        let is_universal = Lattice::build(self.planner.facts, body, &accesses).is_universal();
+        Outermost { var, drivers, is_universal }
+    }
+
+    /// Whether a level has several positions of the same coordinate.
+    fn repeats(self, access: &Access, level: usize) -> bool {
+        !self.kind(access, level).properties().unique
+    }
+
+    /// The level format of a level of an operand.
+    pub(super) fn kind(self, access: &Access, level: usize) -> LevelKind {
+        self.planner.program.storage(access.tensor).format.levels()[level].kind
+    }
+}
+
+impl Planner<'_> {
+    /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
+    /// and again, or not at every position.
+    pub(super) fn only_alone(self, kind: LevelKind) -> bool {
+        let p = kind.properties();
+        !p.ordered || !p.compact || (!p.unique && self.kernel.scatter)
+    }
+}
+
+/// Whether a statement is loops around one assignment.
+fn is_copy(s: &Stmt) -> bool {
+    match s {
+        Stmt::Forall { body, .. } | Stmt::Within { body, .. } => is_copy(body),
+        Stmt::Assign { op, .. } => op.is_none(),
+        Stmt::Where { .. } | Stmt::Sequence(_) => false,
+    }
+}
+
+/// Whether a statement adds values up.
+fn adds(s: &Stmt) -> bool {
+    let mut found = false;
+    let target = written(s);
+    s.for_each_assign(&mut |lhs, op, _| found |= lhs.tensor == target && op == Some(ReduceOp::Add));
+    found
+}
