@@ -184,6 +184,14 @@ pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
     Compiled { program, functions, apart: None }
 }
 
+/// The same kernels for sums of so many terms that even those of 32 bits may leave 64 bits.
+pub fn with_long_sums(compiled: &Compiled, target: Target) -> Compiled {
+    let mut program = compiled.program.clone();
+    program.kernels.iter_mut().for_each(|kernel| kernel.long_sums = kernel.checked);
+    let functions = functions(&program, target, &mut |_| {});
+    Compiled { program, functions, apart: None }
+}
+
 /// The functions of kernels for a target. Their parameters do not depend on the target.
 pub fn functions(
     program: &cin::Program,

@@ -9,11 +9,13 @@
 use crate::backend::{Backend, NARROW};
 use crate::kernel::{Options, Parts};
 use crate::on_device::Steps;
+use crate::operand::Operand;
 use crate::waste;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
-use tamis_core::cin::Kind;
+use tamis_core::cin::terms::{MANY, Sizes, most_terms};
+use tamis_core::cin::{self, Kind, Role};
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
 use tamis_ir::diagnostic::Diagnostic;
@@ -44,6 +46,8 @@ pub(crate) struct Form {
     backend: Backend,
     /// How kernels are cut.
     parts: Parts,
+    /// The kernels for sums of very many terms, once they are needed.
+    long: OnceLock<Result<Box<Form>, Diagnostic>>,
 }
 
 impl Form {
@@ -66,6 +70,7 @@ impl Form {
             let steps = Steps::load(&functions(&compiled.functions))?;
             let (optimised, spent) = (Arc::default(), AtomicU64::new(0));
             let (executables, device) = (vec![], Some(steps));
+            let long = OnceLock::new();
             return Ok(Form {
                 compiled,
                 kind,
@@ -75,6 +80,7 @@ impl Form {
                 spent,
                 backend,
                 parts,
+                long,
             });
         }
         let executables = match backend.load_suited(&functions(&compiled.functions))? {
@@ -85,8 +91,8 @@ impl Form {
             }
         };
         let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
-        let device = None;
-        Ok(Form { compiled, kind, executables, device, optimised, spent, backend, parts })
+        let (device, long) = (None, OnceLock::new());
+        Ok(Form { compiled, kind, executables, device, optimised, spent, backend, parts, long })
     }
 
     /// The same program in kernels of another kind.
@@ -102,6 +108,48 @@ impl Form {
     /// Runs the kernels one after another, given the tensors that have a value before by id, and
     /// patterns of results in their places.
     pub(crate) fn run(
+        &self,
+        values: Vec<Option<Tensor>>,
+        dims: &IdVec<IndexVar, u64>,
+    ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
+        self.suited(&values, dims)?.run_all(values, dims)
+    }
+
+    /// The kernels that are right for operands of these sizes: sums of very many terms need more tests
+    /// for integer overflow.
+    pub(crate) fn suited<T: Operand>(
+        &self,
+        values: &[Option<T>],
+        dims: &IdVec<IndexVar, u64>,
+    ) -> Result<&Form, Diagnostic> {
+        let program = &self.compiled.program;
+        // Small operands have no such sums, whatever is computed.
+        let values_in_all = values.iter().flatten().map(|v| v.stored() as u64).sum::<u64>();
+        let all = dims.iter().fold(values_in_all + 1, |n, &d| n.saturating_mul(d.max(1)));
+        if all < MANY {
+            return Ok(self);
+        }
+        let stored = |id: TensorId| {
+            let is_input = matches!(program.tensors[id].role, Role::Input(_));
+            let value = values.get(id.index()).filter(|_| is_input)?;
+            value.as_ref().map(|value| value.stored() as u64)
+        };
+        let sizes = Sizes { dimension: &|var| dims[var], stored: &stored };
+        let is_long = |kernel: &cin::Kernel| {
+            let tests = kernel.checked && !kernel.long_sums && kernel.kind != Kind::Assemble;
+            tests && most_terms(program, kernel, &sizes) >= MANY
+        };
+        if !program.kernels.iter().any(is_long) {
+            return Ok(self);
+        }
+        let long = self.long.get_or_init(|| {
+            let compiled = pipeline::with_long_sums(&self.compiled, self.backend.target());
+            Form::of(compiled, self.kind, self.backend, self.parts).map(Box::new)
+        });
+        long.as_deref().map_err(Clone::clone)
+    }
+
+    fn run_all(
         &self,
         mut values: Vec<Option<Tensor>>,
         dims: &IdVec<IndexVar, u64>,

@@ -58,7 +58,7 @@ impl Kernel {
     /// waits next.
     pub fn run_on_device(&self, operands: &[(&str, &DeviceTensor)]) -> Result<Named, Diagnostic> {
         let (values, dims) = self.bound(operands)?;
-        let form = self.form(Kind::Fused)?;
+        let form = self.form(Kind::Fused)?.suited(&values, &dims)?;
         let steps = form.steps().ok_or_else(elsewhere)?;
         self.placed(steps.run_on_device(form, values, &dims)?)
     }
@@ -85,7 +85,7 @@ impl Kernel {
         let names = patterns.iter().map(|(name, _)| *name);
         let patterns: Vec<(&str, &DeviceTensor)> = names.zip(&owned).collect();
         self.bind_patterns(&patterns, &mut values, &dims)?;
-        let form = self.form(Kind::Compute)?;
+        let form = self.form(Kind::Compute)?.suited(&values, &dims)?;
         let steps = form.steps().ok_or_else(elsewhere)?;
         self.placed(steps.run_on_device(form, values, &dims)?)
     }

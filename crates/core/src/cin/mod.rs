@@ -15,6 +15,7 @@ mod scale;
 pub mod simplify;
 mod slices;
 mod stmt;
+pub mod terms;
 pub mod text;
 pub mod tiles;
 pub mod verify;
@@ -81,6 +82,8 @@ pub struct Kernel {
     /// Whether integers that leave 64 bits on the way end the call, as those do that do not fit the
     /// statement's result.
     pub checked: bool,
+    /// Whether sums may have so many terms that even those of 32 bits leave 64 bits on the way.
+    pub long_sums: bool,
 }
 
 /// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).

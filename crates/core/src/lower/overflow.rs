@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Steps are not checked where the types of the operands bound them (interval analysis). A sum of terms
-//! of 32 bits is not either: more than 2^31 of them would have to meet.
+//! of 32 bits is checked where it may have very many ([`crate::cin::terms`]).
 
 use super::Lowerer;
 use super::complex::Value;
@@ -62,9 +62,10 @@ impl Lowerer<'_> {
 
     /// Whether a reduction of such values may leave 64 bits and is to be checked.
     pub(super) fn may_leave(&self, op: ReduceOp, value: &Expr) -> bool {
-        let term = |r: Range| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
+        let is_small = |r: Range| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
+        let is_bounded = || !self.kernel.long_sums && is_small(self.integers_of(value));
         match op {
-            ReduceOp::Add => self.is_checked() && !term(self.integers_of(value)),
+            ReduceOp::Add => self.is_checked() && !is_bounded(),
             ReduceOp::Mul => self.is_checked(),
             _ => false,
         }
@@ -73,12 +74,13 @@ impl Lowerer<'_> {
     /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
     pub(super) fn may_leave_in(&self, s: &Stmt) -> bool {
         let mut leaves = false;
+        let sum_leaves = |rhs| self.kernel.long_sums || self.bits(rhs) > 32;
         s.for_each_assign(&mut |_, op, rhs| {
             leaves |= match op {
-                Some(ReduceOp::Add) => self.bits(rhs) > 32,
+                Some(ReduceOp::Add) => sum_leaves(rhs),
                 Some(ReduceOp::Mul) => true,
                 Some(_) => false,
-                None => self.kernel.scatter && self.bits(rhs) > 32,
+                None => self.kernel.scatter && sum_leaves(rhs),
             };
         });
         self.is_checked() && leaves
@@ -249,6 +251,8 @@ impl Lowerer<'_> {
                 let tensor = &self.program.tensors[a.tensor];
                 match (&tensor.role, tensor.storage.datatype) {
                     (Role::Input(_), DataType::Bool) => 1,
+                    // The value is a sum of entries.
+                    _ if !self.kernel.scatter && tensor.storage.format.has_duplicates() => 64,
                     (_, datatype) => 8 * datatype.size(),
                 }
             }

@@ -261,8 +261,8 @@ impl<'t> Parser<'t> {
             .ok_or_else(|| line.refuse("the word before this is no type"))?;
         let kind = Kind::parse(line.name()?)
             .ok_or_else(|| line.refuse("the word before this is no kind"))?;
-        let [scatter, workspace, chunked, checked] =
-            ["scatter", "workspace", "chunked", "checked"].map(|word| line.eat(word));
+        let words = ["scatter", "workspace", "chunked", "checked", "long_sums"];
+        let [scatter, workspace, chunked, checked, long_sums] = words.map(|word| line.eat(word));
         let like = if line.eat("like") { Some(self.tensor(line)?) } else { None };
         let partial = if line.eat("partial") { self.tensor_names(line)? } else { vec![] };
         Ok(Kernel {
@@ -276,6 +276,7 @@ impl<'t> Parser<'t> {
             choices: vec![],
             chunked,
             checked,
+            long_sums,
             tags: BTreeMap::new(),
             partial,
         })

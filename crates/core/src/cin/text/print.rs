@@ -162,6 +162,7 @@ impl Printer<'_> {
             ("workspace", kernel.workspace),
             ("chunked", kernel.chunked),
             ("checked", kernel.checked),
+            ("long_sums", kernel.long_sums),
         ] {
             if holds {
                 out += &format!(" {word}");

@@ -70,6 +70,7 @@ impl Legaliser<'_> {
             tags,
             partial,
             checked: self.checked,
+            long_sums: false,
         }
     }
 
