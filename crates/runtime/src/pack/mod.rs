@@ -48,7 +48,7 @@ pub enum Duplicates {
 /// The format is a list of coordinates, or its levels are dense and compressed; for all others
 /// there are conversions by generated kernels.
 ///
-/// Values become the storage's data type: integers are summed in 64 bits and checked to fit,
+/// Values become the storage's data type: sums of integers below 64 bits are exact and checked to fit,
 /// anything but zero is true. Refused are coordinates outside their dimension, positions or
 /// coordinates that do not fit their index width, fractions as integers, and, if asked,
 /// duplicates.

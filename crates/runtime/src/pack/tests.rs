@@ -250,6 +250,28 @@ fn values_that_do_not_fit_are_refused() {
     );
 }
 
+/// The total counts: four times 2^62 is 2^64, whose lower half is 0.
+#[test]
+fn sums_of_duplicates_do_not_wrap_to_a_narrower_type() {
+    let sum = |datatype: &str, vals: Vec<i64>| {
+        let crds = vec![vec![3; vals.len()]];
+        let list = Coordinates::new(vec![9], crds, Values::I64(vals)).unwrap();
+        let text = format!("sparse{{{datatype}}}");
+        let storage = parse(&text, Some(1)).unwrap().resolve(DataType::F64).unwrap();
+        let packed = pack(&list, &storage, Duplicates::Sum);
+        packed.map_or_else(|d| d.to_string(), |tensor| tensor.vals().get(0).to_string())
+    };
+    let (large, most) = (1 << 62, i64::MAX);
+    for datatype in ["i8", "i16", "i32", "u8", "u16", "u32"] {
+        let expected = format!(
+            "error[integer-overflow]: the value 18446744073709551616 does not fit {datatype}\n  \
+             = help: store the tensor as f64"
+        );
+        assert_eq!(sum(datatype, vec![large; 4]), expected);
+        assert_eq!(sum(datatype, vec![most, most, 5, -most, -most]), "5");
+    }
+}
+
 #[test]
 fn tensors_beyond_memory_are_refused() {
     let check = |text: &str, expected: &str| assert_eq!(text, expected);

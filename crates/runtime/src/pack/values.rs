@@ -95,7 +95,8 @@ pub(super) trait Stored: Element {
     type Sum: Copy;
     /// A value from its bits.
     fn read(bits: u128) -> Self::Sum;
-    /// The sum of two: those of floats are as exact as in kernels. Integers wrap, as in kernels; of truth values one true is enough.
+    /// The sum of two: those of floats are as exact as in kernels. Integers of 64 bits wrap, as in kernels; of truth
+    /// values one true is enough.
     fn add(a: Self::Sum, b: Self::Sum) -> Self::Sum;
     /// The sum as it is stored.
     fn store(sum: Self::Sum) -> Result<Self, Diagnostic>;
@@ -125,12 +126,12 @@ stored! {
     Bf16 as f64: single, |a, b| a + b, |sum| Ok(Bf16::from(sum as f32));
     u64 as u64: |bits| bits as u64, u64::wrapping_add, Ok;
     i64 as i64: |bits| bits as i64, i64::wrapping_add, Ok;
-    i32 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
-    i16 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
-    i8 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
-    u32 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
-    u16 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
-    u8 as i64: |bits| bits as i64, i64::wrapping_add, narrow;
+    i32 as i128: exact, i128::wrapping_add, narrow;
+    i16 as i128: exact, i128::wrapping_add, narrow;
+    i8 as i128: exact, i128::wrapping_add, narrow;
+    u32 as i128: exact, i128::wrapping_add, narrow;
+    u16 as i128: exact, i128::wrapping_add, narrow;
+    u8 as i128: exact, i128::wrapping_add, narrow;
     Truth as bool: |bits| bits != 0, |a, b| a | b, |sum| Ok(Truth::from(sum));
     [f32; 2] as [f64; 2]:
         |bits| [single(bits), single(bits >> 32)],
@@ -146,12 +147,18 @@ fn single(bits: u128) -> f64 {
     f64::from(f32::from_bits(bits as u32))
 }
 
-fn narrow<T: Stored + TryFrom<i64>>(sum: i64) -> Result<T, Diagnostic> {
-    T::try_from(sum).map_err(|_| beyond(i128::from(sum), T::DATATYPE))
+/// An integer of 64 bits as one whose sums do not wrap.
+fn exact(bits: u128) -> i128 {
+    i128::from(bits as i64)
+}
+
+fn narrow<T: Stored + TryFrom<i128>>(sum: i128) -> Result<T, Diagnostic> {
+    T::try_from(sum).map_err(|_| beyond(sum, T::DATATYPE))
 }
 
 fn beyond(x: i128, datatype: DataType) -> Diagnostic {
     let message = format!("the value {x} does not fit {datatype}");
-    let wide = if x < 0 || i64::try_from(x).is_ok() { "i64" } else { "u64" };
+    let holds = |t: &DataType| t.integers().is_some_and(|held| held.contains(&x));
+    let wide = [DataType::I64, DataType::U64].into_iter().find(holds).unwrap_or(DataType::F64);
     Diagnostic::new(Code::IntegerOverflow, message).help(format!("store the tensor as {wide}"))
 }
