@@ -271,7 +271,10 @@ impl<'p> Explanation<'p> {
             Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
             Stage::Plan => {
-                let program = compiled(Backend::Interpreter)?.program;
+                let in_parts = Request { parallel: true, ..self.request.clone() };
+                let of_parts =
+                    Explanation { request: in_parts, schedule: self.schedule.clone(), ..*self };
+                let program = of_parts.compiled(Backend::Interpreter.target())?.program;
                 let text = |kernel| plan::print(&program, kernel, &plan::plan(&program, kernel));
                 program.kernels.iter().map(text).collect::<Vec<_>>().join("\n")
             }

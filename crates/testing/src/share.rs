@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 use tamis::explain::{Explanation, Stage};
 use tamis::{Backend, Diagnostic, Kernel, Parts, Tensor};
 use tamis_core::cin::{Role, print};
-use tamis_core::lower::{Lowered, Whole};
+use tamis_core::lower::Lowered;
 use tamis_core::pipeline::Compiled;
+use tamis_core::plan::Whole;
 
 /// What became of the programs with a result of some kind.
 #[derive(Default)]

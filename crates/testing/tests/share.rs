@@ -1,6 +1,6 @@
 //! Random programs with a sparse result run in parts, where they have loops.
 
-use tamis_core::lower::Whole;
+use tamis_core::plan::Whole;
 use tamis_testing::generate;
 use tamis_testing::random::Random;
 use tamis_testing::share::Shares;

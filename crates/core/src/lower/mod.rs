@@ -31,16 +31,14 @@ mod value;
 mod write;
 
 pub use gpu::fallback::Host;
-pub use partition::{Chunks, Cut, Whole};
 pub use signature::{Binding, Like, Lowered};
-pub use write::combine::Join;
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role};
 use crate::format::open::extent;
 use crate::level::LevelArrays;
 use crate::notation::Access;
-use crate::plan::{self, Node, Plan};
+use crate::plan::{self, Node, Plan, Planner};
 use builder::Builder;
 use complex::{Held, Vals, Value};
 use gpu::{parallel, segmented_reduction, tile_starts};
@@ -95,10 +93,14 @@ impl<'p> Lowerer<'p> {
             prologue: vec![],
             pass: Pass::Look,
             interval: None,
-            whole: if kernel.chunked { Whole::NoLoop } else { Whole::NotAsked },
             plan,
             writing: Writing::default(),
         }
+    }
+
+    /// The same facts as the plan was made of.
+    fn planner(&self) -> Planner<'p> {
+        Planner::new(self.program, self.kernel)
     }
 
     /// The function; or why slices have no loops that count them, if it would have some.
@@ -114,8 +116,7 @@ impl<'p> Lowerer<'p> {
             Some(_) => parallel::in_order(body),
         };
         let like = self.like();
-        let chunks = self.interval.map(|interval| interval.chunks).ok_or(self.whole);
-        Ok(signature::finish(self.builder, body, chunks, host, like))
+        Ok(signature::finish(self.builder, body, self.plan.parts.clone(), host, like))
     }
 }
 
@@ -169,9 +170,7 @@ struct Lowerer<'p> {
     /// Of results in two passes, the one being lowered.
     pass: Pass,
     /// The part of the outermost loop that the function computes, where not all of it.
-    interval: Option<partition::Interval>,
-    /// Why it computes all of it, where it does.
-    whole: Whole,
+    interval: Option<partition::Interval<'p>>,
     plan: &'p Plan,
     /// How far the result is written.
     writing: Writing,
@@ -244,11 +243,8 @@ impl Scope {
 impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let plan = self.plan;
-        if let (true, Some(body)) = (self.kernel.chunked, &plan.body) {
-            match self.cut_outermost(body) {
-                Ok(interval) => self.interval = Some(interval),
-                Err(whole) => self.whole = whole,
-            }
+        if let Ok(chunks) = &plan.parts {
+            self.cut_outermost(chunks);
         }
         let scope = Scope::default();
         let code = match (&plan.root, plan.output.gathered_from()) {
@@ -256,7 +252,7 @@ impl Lowerer<'_> {
             (Some(root), _) => self.node(root, scope),
             (None, _) => Code::nothing(),
         };
-        let mut stmts = self.scalar_operands(plan.body.as_ref());
+        let mut stmts = self.scalar_operands();
         let [room, tables] = self.filled_tables();
         stmts.extend(room);
         match self.in_phases(&code.stmts) {

@@ -15,8 +15,6 @@
 
 use super::Lowerer;
 use super::complex::Value;
-use crate::cin::{Role, Stmt};
-use crate::notation;
 use std::ops::RangeInclusive;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Register, Scalar};
@@ -35,7 +33,7 @@ impl Lowerer<'_> {
         b: Expr,
         prefix: &mut Vec<ir::Stmt>,
     ) -> Expr {
-        if !self.is_checked() || self.exact(op, &a, &b).is_some_and(|r| self.fits(&r)) {
+        if !self.planner().is_checked() || self.exact(op, &a, &b).is_some_and(|r| self.fits(&r)) {
             return binary(op, a, b);
         }
         let (a, b) = (self.named(a, prefix), self.named(b, prefix));
@@ -65,25 +63,10 @@ impl Lowerer<'_> {
         let is_small = |r: Range| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
         let is_bounded = || !self.kernel.long_sums && is_small(self.integers_of(value));
         match op {
-            ReduceOp::Add => self.is_checked() && !is_bounded(),
-            ReduceOp::Mul => self.is_checked(),
+            ReduceOp::Add => self.planner().is_checked() && !is_bounded(),
+            ReduceOp::Mul => self.planner().is_checked(),
             _ => false,
         }
-    }
-
-    /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
-    pub(super) fn may_leave_in(&self, s: &Stmt) -> bool {
-        let mut leaves = false;
-        let sum_leaves = |rhs| self.kernel.long_sums || self.bits(rhs) > 32;
-        s.for_each_assign(&mut |_, op, rhs| {
-            leaves |= match op {
-                Some(ReduceOp::Add) => sum_leaves(rhs),
-                Some(ReduceOp::Mul) => true,
-                Some(_) => false,
-                None => self.kernel.scatter && sum_leaves(rhs),
-            };
-        });
-        self.is_checked() && leaves
     }
 
     /// A function of a real number.
@@ -91,7 +74,7 @@ impl Lowerer<'_> {
         let plain = |a| Expr::Unary(op, Box::new(a));
         let zero = self.zero();
         match op {
-            _ if !self.is_checked() => plain(a),
+            _ if !self.planner().is_checked() => plain(a),
             UnaryOp::Neg if !self.is_exact(BinaryOp::Sub, &zero, &a) => {
                 self.arithmetic(BinaryOp::Sub, zero, a, prefix)
             }
@@ -111,10 +94,6 @@ impl Lowerer<'_> {
             }
             _ => plain(a),
         }
-    }
-
-    fn is_checked(&self) -> bool {
-        self.kernel.checked && self.facts.register().is_integer()
     }
 
     fn is_signed(&self) -> bool {
@@ -242,32 +221,6 @@ impl Lowerer<'_> {
             op if op.is_logical() => 0..=1,
             _ => return None,
         })
-    }
-
-    /// How many bits a value has at most, by the types of the operands.
-    fn bits(&self, e: &notation::Expr) -> usize {
-        match e {
-            notation::Expr::Access(a) => {
-                let tensor = &self.program.tensors[a.tensor];
-                match (&tensor.role, tensor.storage.datatype) {
-                    (Role::Input(_), DataType::Bool) => 1,
-                    // The value is a sum of entries.
-                    _ if !self.kernel.scatter && tensor.storage.format.has_duplicates() => 64,
-                    (_, datatype) => 8 * datatype.size(),
-                }
-            }
-            notation::Expr::Literal(c) => match c.integer() {
-                Some(x) => 129 - x.unsigned_abs().leading_zeros() as usize,
-                None => 64,
-            },
-            notation::Expr::Unary(UnaryOp::Neg | UnaryOp::Abs, a) => self.bits(a) + 1,
-            notation::Expr::Binary(BinaryOp::Mul, a, b) => self.bits(a) + self.bits(b),
-            notation::Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => {
-                self.bits(a).max(self.bits(b)) + 1
-            }
-            notation::Expr::Binary(op, ..) if op.is_logical() => 1,
-            _ => 64,
-        }
     }
 
     /// A value of an operand that a variable holds.

@@ -3,8 +3,8 @@
 use crate::level::Part;
 use crate::lower::builder::Builder;
 use crate::lower::gpu::fallback::Host;
-use crate::lower::partition::{Chunks, Whole};
 use crate::lower::read::collapse::Known;
+use crate::plan::{Chunks, Whole};
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};

@@ -5,7 +5,6 @@
 
 use super::complex::{Vals, Value};
 use super::{Lowerer, Scope};
-use crate::cin::{Role, Stmt};
 use crate::notation;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::Register;
@@ -15,17 +14,14 @@ use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// Loads operands of order 0 once, before everything else.
-    pub(super) fn scalar_operands(&mut self, body: Option<&Stmt>) -> Vec<ir::Stmt> {
+    pub(super) fn scalar_operands(&mut self) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
-        for access in body.map(crate::plan::distinct).unwrap_or_default() {
-            let tensor = &self.program.tensors[access.tensor];
-            if access.indices.is_empty() && !matches!(tensor.role, Role::Register(_)) {
-                let vals = self.arrays(access.tensor).vals;
-                let value = self.loaded(vals, int(0));
-                let held = self.register(access.tensor);
-                self.note_range(&held.value(), tensor.storage.datatype);
-                stmts.extend(self.assigned(held, value));
-            }
+        for &tensor in &self.plan.scalars {
+            let vals = self.arrays(tensor).vals;
+            let value = self.loaded(vals, int(0));
+            let held = self.register(tensor);
+            self.note_range(&held.value(), self.program.storage(tensor).datatype);
+            stmts.extend(self.assigned(held, value));
         }
         stmts
     }

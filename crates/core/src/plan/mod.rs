@@ -17,21 +17,27 @@
 //! drive the loop and what is left to do where some of them have no value. Operands whose coordinate is known are
 //! located by arithmetic or hashing, or searched. [`plan`] is pure; [`crate::lower`] emits what it says.
 
+mod combine;
 pub(crate) mod known;
 mod output;
+mod overflow;
+mod partition;
 mod print;
 mod read;
 pub mod verify;
 mod window;
 
+pub use combine::Join;
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{distinct, given};
+pub use partition::{Chunks, Cut, Meeting, Whole};
 pub use print::print;
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Program, Stmt};
+use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::iteration::lattice::Set;
 use crate::notation::{Access, Expr};
+use partition::Partitioner;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -40,9 +46,11 @@ use tamis_ir::ids::{IndexVar, TensorId};
 pub struct Plan {
     /// How the result is written.
     pub output: Output,
-    /// What is left of the kernel's statement once its values are simplified; `None` if it does nothing.
-    pub body: Option<Stmt>,
-    /// The same, decided.
+    /// How parts of the outermost loop run at the same time, or why they do not.
+    pub parts: Result<Chunks, Whole>,
+    /// Operands of order 0, which are loaded once.
+    pub scalars: Vec<TensorId>,
+    /// What it does, if anything.
     pub root: Option<Node>,
 }
 
@@ -258,41 +266,35 @@ pub fn plan(program: &Program, kernel: &Kernel) -> Plan {
     let body = planner.facts.stmt(kernel.body.clone());
     let reader = read::Reader { planner, output: &output };
     let root = body.as_ref().map(|body| reader.begin(body));
-    Plan { output, body, root }
+    let parts = Partitioner { planner, output: &output, body: body.as_ref() }.cut();
+    let scalars = body.as_ref().map_or(vec![], |body| planner.scalars(body));
+    Plan { output, parts, scalars, root }
 }
 
-/// The operands that drive a loop around everything else, of which parts may run at the same time.
-pub(crate) fn outermost(
-    program: &Program,
-    kernel: &Kernel,
-    output: &Output,
-    own: IndexVar,
-    body: &Stmt,
-) -> Outermost {
-    let planner = Planner::new(program, kernel);
-    read::Reader { planner, output }.outermost(own, body)
-}
-
-/// A loop around everything else.
-pub(crate) struct Outermost {
-    /// The variable whose coordinates are visited.
-    pub(crate) var: IndexVar,
-    pub(crate) drivers: Vec<Driver>,
-    /// Whether every coordinate is visited.
-    pub(crate) is_universal: bool,
-}
-
-/// What a plan is made of.
+/// What decisions are made of.
 #[derive(Clone, Copy)]
-struct Planner<'p> {
+pub(crate) struct Planner<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
     facts: Facts<'p>,
 }
 
 impl<'p> Planner<'p> {
-    fn new(program: &'p Program, kernel: &'p Kernel) -> Planner<'p> {
+    pub(crate) fn new(program: &'p Program, kernel: &'p Kernel) -> Planner<'p> {
         Planner { program, kernel, facts: Facts { program, compute: kernel.compute } }
+    }
+
+    /// Operands of order 0, each once.
+    fn scalars(self, body: &Stmt) -> Vec<TensorId> {
+        let is_register = |t| matches!(self.program.tensors[t].role, Role::Register(_));
+        let mut found = vec![];
+        for access in body.reads() {
+            let is_scalar = access.indices.is_empty() && !is_register(access.tensor);
+            if is_scalar && !found.contains(&access.tensor) {
+                found.push(access.tensor);
+            }
+        }
+        found
     }
 }
 

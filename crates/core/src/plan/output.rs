@@ -12,11 +12,13 @@
 //! variables are the outermost loops, each visited in ascending order. The levels below are gathered
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
-use super::Planner;
+use super::{Cut, Planner};
 use crate::cin::{Kind, Relation, Stmt, Walk};
 use crate::format::{Format, LevelMap};
 use crate::level::{Append, Insert};
-use crate::notation::Access;
+use crate::notation::{Access, Expr};
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How the result of a kernel is stored.
@@ -282,8 +284,61 @@ impl Planner<'_> {
         self.program.level_vars(result, &self.program.tensors[result].modes)
     }
 
-    fn result_format(&self) -> &Format {
+    pub(super) fn result_format(&self) -> &Format {
         &self.program.storage(self.kernel.result).format
+    }
+
+    /// Whether the levels of the result are its modes, so that its elements are all there is.
+    pub(crate) fn has_plain_modes(self) -> bool {
+        let levels = self.result_format().levels();
+        levels.iter().all(|l| matches!(l.map, LevelMap::Mode(_)) && !l.kind.properties().branchless)
+    }
+
+    /// Whether a variable has a value once an element of the result is known.
+    pub(crate) fn is_told_by_result(self, var: IndexVar) -> bool {
+        let modes = &self.program.tensors[self.kernel.result].modes;
+        self.program.derived.follows(var, modes)
+    }
+
+    /// The constant that elements have before the first value is written.
+    pub(crate) fn initial(self) -> Scalar {
+        self.initial_as(self.program.storage(self.kernel.result).datatype)
+    }
+
+    /// The same in another type.
+    pub(crate) fn initial_as(self, datatype: DataType) -> Scalar {
+        let mut initial = self.program.storage(self.kernel.result).fill.computed(datatype);
+        self.kernel.body.for_each_assign(&mut |lhs, op, _| {
+            let identity = op.and_then(|op| self.program.identity(op, self.facts.compute));
+            if let (true, Some(identity)) = (lhs.tensor == self.kernel.result, identity) {
+                initial = identity.computed(datatype);
+            }
+        });
+        initial
+    }
+
+    /// How values of the same coordinate are combined where they are written.
+    pub(crate) fn adding(self, op: Option<ReduceOp>, value: &Expr) -> Option<ReduceOp> {
+        op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))
+    }
+
+    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
+    pub(super) fn adds_entries(self, value: &Expr) -> bool {
+        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
+        self.kernel.scatter && value.accesses().iter().any(repeats)
+    }
+
+    /// Whether the elements of a part of a result lie side by side.
+    pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: Cut) -> bool {
+        let rows = match output {
+            Output::InPlace => self.has_plain_modes(),
+            Output::SharedStructure => {
+                let first = self.result_format().levels()[0].kind;
+                first.properties().full && first.locates()
+            }
+            Output::Insert | Output::Assemble(_) => false,
+        };
+        cut == Cut::Coordinates && rows && self.result_vars().first() == Some(&var)
     }
 }
 

@@ -15,8 +15,8 @@
 //! ```
 
 use super::{
-    Absent, AccessMethod, Advance, Assembly, Body, Driver, Duplicates, Locate, Loop, Merge, Node,
-    Output, Plan, Rest, Times, Where, Window,
+    Absent, AccessMethod, Advance, Assembly, Body, Chunks, Cut, Driver, Duplicates, Join, Locate,
+    Loop, Merge, Node, Output, Plan, Rest, Times, Where, Whole, Window,
 };
 use crate::cin::{Kernel, Program, Stmt, print};
 use crate::iteration::lattice::Set;
@@ -29,6 +29,11 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     let result = print::access(program, &Access::of(kernel.result, modes));
     let mut printer = Printer { program, out: String::new() };
     let _ = writeln!(printer.out, "{result} {}", output(&plan.output));
+    match &plan.parts {
+        Err(Whole::NotAsked) => {}
+        Err(whole) => printer.line(0, &format!("whole: {}", whole.reason())),
+        Ok(chunks) => printer.parts(chunks),
+    }
     match &plan.root {
         Some(node) => printer.node(node, 0),
         None => printer.line(0, "nothing"),
@@ -75,6 +80,26 @@ struct Printer<'p> {
 impl Printer<'_> {
     fn line(&mut self, depth: usize, text: &str) {
         let _ = writeln!(self.out, "{:1$}{text}", "", 2 * depth);
+    }
+
+    /// How parts are cut, and how their results become one.
+    fn parts(&mut self, chunks: &Chunks) {
+        let var = &self.program.vars[chunks.var];
+        let cut = match chunks.cut {
+            Cut::Coordinates => "coordinates",
+            Cut::Positions => "positions",
+            Cut::Segments => "segments of equal coordinates",
+        };
+        let join = match chunks.join {
+            Join::Shared { .. } => "which write elements of their own".to_owned(),
+            Join::Concatenate => "which follow each other".to_owned(),
+            Join::Combine(op) => format!("combined by {}", op.binary().name()),
+            Join::Overlap { op, .. } => {
+                format!("combined by {} where they meet", op.binary().name())
+            }
+            Join::Pack { .. } => "listed and packed".to_owned(),
+        };
+        self.line(0, &format!("parts by {cut} of {var}, {join}"));
     }
 
     fn node(&mut self, node: &Node, depth: usize) {

@@ -11,8 +11,7 @@
 use super::known::{Descent, Known};
 use super::{
     Absent, AccessMethod, Advance, Assembler, Assembly, Background, Body, Case, Driver, Duplicates,
-    Locate, Loop, Merge, Node, Outermost, Output, Planner, Rest, Sum, Times, Where, Window,
-    distinct, given,
+    Locate, Loop, Merge, Node, Output, Planner, Rest, Sum, Times, Where, Window, distinct, given,
 };
 use crate::cin::simplify::written;
 use crate::cin::{self, Stmt, Walk};
@@ -408,6 +407,15 @@ impl Reader<'_> {
     pub(super) fn kind(self, access: &Access, level: usize) -> LevelKind {
         self.planner.program.storage(access.tensor).format.levels()[level].kind
     }
+}
+
+/// A loop around everything else.
+pub(super) struct Outermost {
+    /// The variable whose coordinates are visited.
+    pub(super) var: IndexVar,
+    pub(super) drivers: Vec<Driver>,
+    /// Whether every coordinate is visited.
+    pub(super) is_universal: bool,
 }
 
 impl Planner<'_> {

@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, views};
 use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::lower::{Chunks, Cut, Join};
+use tamis_core::plan::{Chunks, Cut, Join};
 use tamis_ir::ids::{Id, TensorId};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.

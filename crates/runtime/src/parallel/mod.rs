@@ -26,7 +26,7 @@ use list::Parts;
 use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tamis_core::lower::{Chunks, Join};
+use tamis_core::plan::{Chunks, Join};
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::Status;

@@ -15,7 +15,7 @@ use crate::memory::{self, Buffer, for_element};
 use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Mutex;
-use tamis_core::lower::Chunks;
+use tamis_core::plan::Chunks;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;

@@ -226,7 +226,7 @@ impl Lowerer<'_> {
             let levels = 0..self.arrays(self.kernel.result).levels.len();
             let size = self.positions_at(self.kernel.result, levels, int(1));
             before.extend(target.reserve(&size));
-            let initial = self.initial_as(self.facts.compute);
+            let initial = self.planner().initial_as(self.facts.compute);
             filled.extend(self.filled(target, int(0), size.clone(), initial));
             after.push(self.tiles(size, &mut |lowerer, element| {
                 let sum = lowerer.loaded(target, element.clone());

@@ -71,11 +71,6 @@ impl View {
         }
     }
 
-    /// Whether coordinates ascend with the values of the variable.
-    pub(in crate::lower) fn ascends(&self) -> bool {
-        matches!(self, View::Steps { step: 1.., .. } | View::Runs(_))
-    }
-
     /// The value of the variable that names a coordinate, if one does.
     pub(in crate::lower) fn index(&self, c: Expr) -> Expr {
         match self {

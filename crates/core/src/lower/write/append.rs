@@ -201,7 +201,7 @@ impl Lowerer<'_> {
         }
         stmts.extend(arrays.vals.reserve(&hi));
         if is_block {
-            let initial = self.initial();
+            let initial = self.planner().initial();
             stmts.extend(self.filled(arrays.vals, lo, hi, initial));
         }
         stmts

@@ -2,7 +2,6 @@
 
 pub(super) mod accumulator;
 pub(super) mod append;
-pub(super) mod combine;
 pub(super) mod coo_buffer;
 pub(super) mod output;
 pub(super) mod pack_buffer;

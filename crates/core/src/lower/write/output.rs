@@ -1,7 +1,6 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
 use crate::cin::Role;
-use crate::format::LevelMap;
 use crate::lower::complex::{Vals, Value};
 use crate::lower::{Code, Lowerer, Scope};
 use crate::notation::{self, Access};
@@ -46,7 +45,7 @@ impl Lowerer<'_> {
             let code = self.write_local(lhs, op, value, scope);
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
-        let (mut scope, added) = (scope.clone(), self.adding(op, rhs));
+        let (mut scope, added) = (scope.clone(), self.planner().adding(op, rhs));
         match &self.plan.output {
             Output::InPlace | Output::Insert => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
@@ -177,23 +176,6 @@ impl Lowerer<'_> {
         ]
     }
 
-    /// The constant that elements have before the first value is written.
-    pub(in crate::lower) fn initial(&self) -> Scalar {
-        self.initial_as(self.program.storage(self.kernel.result).datatype)
-    }
-
-    /// The same in another type.
-    pub(in crate::lower) fn initial_as(&self, datatype: DataType) -> Scalar {
-        let mut initial = self.program.storage(self.kernel.result).fill.computed(datatype);
-        self.kernel.body.for_each_assign(&mut |lhs, op, _| {
-            let identity = op.and_then(|op| self.program.identity(op, self.facts.compute));
-            if let (true, Some(identity)) = (lhs.tensor == self.kernel.result, identity) {
-                initial = identity.computed(datatype);
-            }
-        });
-        initial
-    }
-
     /// What runs before the loops.
     pub(in crate::lower) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
@@ -201,20 +183,20 @@ impl Lowerer<'_> {
         match &self.plan.output {
             // The identity of an operator may be beyond the narrow type of the elements.
             Output::InPlace | Output::SharedStructure if elsewhere => vec![],
-            Output::InPlace if covered && self.has_plain_modes() => vec![],
+            Output::InPlace if covered && self.planner().has_plain_modes() => vec![],
             Output::InPlace if self.shares_result() => self.filled_part(),
             Output::InPlace => {
                 let sizes = arrays.levels.iter().map(|l| l.size.clone());
                 let size = sizes.fold(int(1), mul);
-                let initial = self.initial();
+                let initial = self.planner().initial();
                 self.filled(arrays.vals, int(0), size, initial)
             }
-            Output::SharedStructure if covered && self.has_plain_modes() => vec![],
+            Output::SharedStructure if covered && self.planner().has_plain_modes() => vec![],
             Output::SharedStructure if self.shares_result() => self.filled_part(),
             Output::SharedStructure => {
                 let levels = 0..arrays.levels.len();
                 let size = self.positions_at(self.kernel.result, levels, int(1));
-                let initial = self.initial();
+                let initial = self.planner().initial();
                 self.filled(arrays.vals, int(0), size, initial)
             }
             Output::Insert => self.open_root(),
@@ -226,12 +208,6 @@ impl Lowerer<'_> {
                 stmts
             }
         }
-    }
-
-    /// Whether the levels of the result are its modes, so that its elements are all there is.
-    pub(in crate::lower) fn has_plain_modes(&self) -> bool {
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        levels.iter().all(|l| matches!(l.map, LevelMap::Mode(_)) && !l.kind.properties().branchless)
     }
 
     /// What runs after the loops.

@@ -8,12 +8,12 @@
 //!
 //! Joins are in order of the parts, whoever runs them.
 
+use super::partition::Partitioner;
+use super::{Assembler, Assembly, Cut, Output};
 use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
-use crate::lower::Lowerer;
-use crate::lower::partition::Cut;
-use crate::notation::{self, Access, Expr};
-use crate::plan::{Assembler, Assembly, Output};
+use crate::notation::Expr;
+
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;
@@ -48,28 +48,22 @@ pub enum Join {
     },
 }
 
-impl Lowerer<'_> {
+impl Partitioner<'_> {
     /// How results of parts become one; `None` if they cannot.
-    pub(in crate::lower) fn join(
-        &self,
-        var: IndexVar,
-        cut: Cut,
-        repeats: bool,
-        body: &Stmt,
-    ) -> Option<Join> {
-        let disjoint = !repeats && self.is_told_by_result(var);
+    pub(super) fn join(self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
+        let disjoint = !repeats && self.planner.is_told_by_result(var);
         let combined = || self.combining_parts(body);
         let listed = || match self.writes_once(body) {
             true => Some(self.packing(None)),
             false => combined().map(|op| self.packing(Some(op))),
         };
-        let Output::Assemble(Assembly { vars, in_order, .. }) = &self.plan.output else {
-            return match (&self.plan.output, disjoint) {
+        let Output::Assemble(Assembly { vars, in_order, .. }) = self.output else {
+            return match (self.output, disjoint) {
                 (Output::InPlace | Output::SharedStructure, true) => {
                     Some(Join::Shared { initial: self.initial_elsewhere(var, cut) })
                 }
                 (Output::InPlace, false) => combined().map(|op| match self.begins_in_order(var) {
-                    true => Join::Overlap { op, initial: self.initial() },
+                    true => Join::Overlap { op, initial: self.planner.initial() },
                     false => Join::Combine(op),
                 }),
                 (Output::SharedStructure, false) => combined().map(Join::Combine),
@@ -87,69 +81,57 @@ impl Lowerer<'_> {
 
     /// Whether no element of the result gets a value twice, in whatever order its entries come: the
     /// loops visit it once.
-    fn writes_once(&self, body: &Stmt) -> bool {
+    fn writes_once(self, body: &Stmt) -> bool {
         match body {
-            Stmt::Forall { var, body } => self.is_told_by_result(*var) && self.writes_once(body),
-            Stmt::Assign { op: None, rhs, .. } => !self.adds_entries(rhs),
+            Stmt::Forall { var, body } => {
+                self.planner.is_told_by_result(*var) && self.writes_once(body)
+            }
+            Stmt::Assign { op: None, rhs, .. } => !self.planner.adds_entries(rhs),
             _ => false,
         }
     }
 
-    /// How values of the same coordinate are combined where they are written.
-    pub(in crate::lower) fn adding(
-        &self,
-        op: Option<ReduceOp>,
-        value: &notation::Expr,
-    ) -> Option<ReduceOp> {
-        op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))
-    }
-
-    /// Whether entries of a value come one by one for the same coordinate, and are to be added.
-    fn adds_entries(&self, value: &notation::Expr) -> bool {
-        let repeats = |a: &&Access| self.program.storage(a.tensor).format.has_duplicates();
-        self.kernel.scatter && value.accesses().iter().any(repeats)
-    }
-
     /// Packing: several parts may have a place that an entry brings for others.
-    fn packing(&self, op: Option<ReduceOp>) -> Join {
-        let levels = self.program.storage(self.kernel.result).format.levels().iter();
+    fn packing(self, op: Option<ReduceOp>) -> Join {
+        let levels =
+            self.planner.program.storage(self.planner.kernel.result).format.levels().iter();
         let mut below = levels.skip_while(|l| l.kind.properties().full);
         let blocks = below.any(|l| l.kind.properties().full);
-        Join::Pack { op, around: blocks.then(|| self.initial()) }
+        Join::Pack { op, around: blocks.then(|| self.planner.initial()) }
     }
 
     /// Whether a loop visits positions in an order in which the first coordinates of the result
     /// ascend.
-    fn begins_in_order(&self, var: IndexVar) -> bool {
-        let derived = &self.program.derived;
+    fn begins_in_order(self, var: IndexVar) -> bool {
+        let derived = &self.planner.program.derived;
         let position = derived.position(var).and_then(|p| derived.relation(p));
         let ordered = Scale::of(derived, var).is_some_and(|scale| scale.is_ordered());
         // Rows of a slice have other numbers than those of the tensor.
         let first = match position {
             Some(Relation::Position { of, access, .. }) => {
-                of.first().filter(|_| self.program.slicing(access, 0).is_none())
+                of.first().filter(|_| self.planner.program.slicing(access, 0).is_none())
             }
             _ => None,
         };
         ordered
-            && self.has_plain_modes()
+            && self.planner.has_plain_modes()
             && first.is_some()
-            && self.level_vars(self.kernel.result).first() == first
+            && self.planner.result_vars().first() == first
     }
 
     /// The operator that makes one value of those that parts have for the same element, where
     /// that gives what one loop gives: parts start from its identity, and nothing is lost when
     /// they are stored.
-    fn combining_parts(&self, body: &Stmt) -> Option<ReduceOp> {
+    fn combining_parts(self, body: &Stmt) -> Option<ReduceOp> {
         let mut ops = vec![];
         // A sum of truth values that are copied is true if one of them is.
-        let stored = self.program.storage(self.kernel.result).datatype;
-        let is_bool = self.facts.compute == DataType::Bool && stored == DataType::Bool;
+        let stored = self.planner.program.storage(self.planner.kernel.result).datatype;
+        let is_bool = self.planner.facts.compute == DataType::Bool && stored == DataType::Bool;
         body.for_each_assign(&mut |lhs, op, rhs| {
-            if lhs.tensor == self.kernel.result {
+            if lhs.tensor == self.planner.kernel.result {
                 let any = is_bool && matches!(rhs, Expr::Access(_));
                 let scattered = if any { ReduceOp::Or } else { ReduceOp::Add };
-                ops.push(op.or(self.kernel.scatter.then_some(scattered)));
+                ops.push(op.or(self.planner.kernel.scatter.then_some(scattered)));
             }
         });
         let op = match (body, &ops[..]) {
@@ -158,44 +140,40 @@ impl Lowerer<'_> {
             (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
             _ => return None,
         };
-        let storage = self.program.storage(self.kernel.result);
+        let storage = self.planner.program.storage(self.planner.kernel.result);
         let is_logical = matches!(op, ReduceOp::Or | ReduceOp::And);
         // What is listed starts from its own first value, and packing sums floats in 64 bits.
         let listed = matches!(
-            (&self.plan.output, self.packing(None)),
+            (self.output, self.packing(None)),
             (Output::Assemble(_), Join::Pack { around: None, .. })
         );
         let kept = match storage.datatype {
             DataType::Bool => is_logical,
             d if listed && d.is_float() && op == ReduceOp::Add => true,
-            d => d.part().register() == self.facts.register() && is_register(d.part()),
+            d => d.part().register() == self.planner.facts.register() && is_register(d.part()),
         };
-        let identity = self.program.identity(op, self.facts.compute)?.computed(storage.datatype);
+        let identity = self
+            .planner
+            .program
+            .identity(op, self.planner.facts.compute)?
+            .computed(storage.datatype);
         let from_identity =
-            listed || matches!(body, Stmt::Where { .. }) || self.initial() == identity;
-        let whole = !self.may_leave_in(body);
+            listed || matches!(body, Stmt::Where { .. }) || self.planner.initial() == identity;
+        let whole = !self.planner.may_leave(body);
         (whole && kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
     }
 
     /// What the caller has to give every element beforehand, where parts do not do it themselves.
-    fn initial_elsewhere(&self, var: IndexVar, cut: Cut) -> Option<Scalar> {
-        (!self.fills_own_part(var, cut)).then(|| self.initial())
-    }
-
-    /// Whether the elements of a part of a full result lie side by side.
-    pub(in crate::lower) fn fills_own_part(&self, var: IndexVar, cut: Cut) -> bool {
-        let rows = match &self.plan.output {
-            Output::InPlace => self.has_plain_modes(),
-            Output::SharedStructure => self.kind(0).properties().full && self.kind(0).locates(),
-            Output::Insert | Output::Assemble(_) => false,
-        };
-        cut == Cut::Coordinates && rows && self.level_vars(self.kernel.result).first() == Some(&var)
+    fn initial_elsewhere(self, var: IndexVar, cut: Cut) -> Option<Scalar> {
+        (!self.planner.fills_own_part(self.output, var, cut)).then(|| self.planner.initial())
     }
 
     /// Whether the arrays of the result's levels can be put one behind the other.
-    fn follows(&self) -> bool {
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        let placed = |k: usize| !matches!(self.assembler(k), Assembler::Insert(_));
+    fn follows(self) -> bool {
+        let levels = self.planner.program.storage(self.planner.kernel.result).format.levels();
+        let placed = |k: usize| {
+            !matches!(Assembler::of(self.planner.result_format(), k), Assembler::Insert(_))
+        };
         let first = levels[0].kind.properties().full || levels[0].has(Part::Pos);
         first && (0..levels.len()).all(|k| placed(k) && !levels[k].has(Part::Width))
     }

@@ -1,0 +1,58 @@
+//! Whether integer steps of a kernel may leave 64 bits, by the types of its operands.
+//!
+//! ```text
+//! y(i) += A(i,j) * x(j)      A, x: i16      products have 32 bits: no sum of fewer than 2^31 leaves 64
+//! y(i) += A(i,j) * x(j)      A, x: i32      products have 64 bits: sums are tested
+//! ```
+
+use super::Planner;
+use crate::cin::{Role, Stmt};
+use crate::notation::Expr;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::DataType;
+
+impl Planner<'_> {
+    /// Whether steps that leave 64 bits end the call.
+    pub(crate) fn is_checked(self) -> bool {
+        self.kernel.checked && self.facts.register().is_integer()
+    }
+
+    /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
+    pub(super) fn may_leave(self, s: &Stmt) -> bool {
+        let mut leaves = false;
+        let sum_leaves = |rhs| self.kernel.long_sums || self.bits(rhs) > 32;
+        s.for_each_assign(&mut |_, op, rhs| {
+            leaves |= match op {
+                Some(ReduceOp::Add) => sum_leaves(rhs),
+                Some(ReduceOp::Mul) => true,
+                Some(_) => false,
+                None => self.kernel.scatter && sum_leaves(rhs),
+            };
+        });
+        self.is_checked() && leaves
+    }
+
+    /// How many bits a value has at most, by the types of the operands.
+    fn bits(self, e: &Expr) -> usize {
+        match e {
+            Expr::Access(a) => {
+                let tensor = &self.program.tensors[a.tensor];
+                match (&tensor.role, tensor.storage.datatype) {
+                    (Role::Input(_), DataType::Bool) => 1,
+                    // The value is a sum of entries.
+                    _ if !self.kernel.scatter && tensor.storage.format.has_duplicates() => 64,
+                    (_, datatype) => 8 * datatype.size(),
+                }
+            }
+            Expr::Literal(c) => match c.integer() {
+                Some(x) => 129 - x.unsigned_abs().leading_zeros() as usize,
+                None => 64,
+            },
+            Expr::Unary(UnaryOp::Neg | UnaryOp::Abs, a) => self.bits(a) + 1,
+            Expr::Binary(BinaryOp::Mul, a, b) => self.bits(a) + self.bits(b),
+            Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => self.bits(a).max(self.bits(b)) + 1,
+            Expr::Binary(op, ..) if op.is_logical() => 1,
+            _ => 64,
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! How a kernel is cut into parts of its outermost loop, so that parts run in parallel, or why it is not.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      csr       cut by coordinates of i; parts share y
+//! y(i) = A(i,j) * x(j)      coo       cut by positions of A; parts overlap in y
+//! C(i,k) = A(i,j) * B(j,k)  csr       cut by coordinates of i; parts of C follow each other
+//! ```
+//!
+//! Where the caller cuts does not change what any coordinate computes. What becomes of the parts
+//! depends on the result: they write elements of their own, or are joined ([`Join`]).
+
+use super::read::{Outermost, Reader};
+use super::{Driver, Duplicates, Join, Output, Planner, distinct, outer_loops};
+use crate::cin::{Root, Scale, Stmt, Unit};
+use crate::format::{LevelMap, LevelSpec};
+use crate::level::Part;
+use crate::notation::{self, Access, Slice, Slicing};
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// How a kernel may be cut into parts, and how their results become one.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chunks {
+    /// What the parts are parts of.
+    pub cut: Cut,
+    /// What becomes of their results.
+    pub join: Join,
+    /// The variable of the outermost loop.
+    pub var: IndexVar,
+    /// What the iterations of that loop count.
+    pub scale: Scale,
+    /// Tensors, operands or the result, whose first level is over what was cut into iterations:
+    /// they tell where the work is. There may be none if the variable has a size.
+    pub leads: Vec<TensorId>,
+    /// Where entries of these choose rows of others.
+    pub meetings: Vec<Meeting>,
+    /// The variables over all of whose coordinates each entry of the result is a sum.
+    pub summed: Vec<IndexVar>,
+    /// Whether the schedule has the loop run in parallel.
+    pub asked: bool,
+}
+
+/// A level whose coordinates choose rows of another tensor, as those of the first factor of a product of
+/// matrices do of the second.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Meeting {
+    /// The tensor that chooses.
+    pub lead: TensorId,
+    /// Its level.
+    pub level: usize,
+    /// The tensor whose first level the coordinates are of; it has a place for each of them.
+    pub met: TensorId,
+}
+
+/// Why a kernel runs in one part.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Whole {
+    /// Nobody asked for parts.
+    NotAsked,
+    /// The schedule has the outermost loop run on one thread, or on a GPU.
+    Commanded,
+    /// There is no loop.
+    NoLoop,
+    /// There are loops, but none around everything else.
+    Apart,
+    /// Operands are walked together that have no order, or not all of what is walked is at hand.
+    Walk,
+    /// What iterations of the outermost loop count is not known outside of it.
+    Scale,
+    /// Results of parts cannot become one.
+    Join,
+    /// Integer steps may leave 64 bits: kernels test them, combining parts would not.
+    Tested,
+}
+
+impl Whole {
+    /// The reason in words.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Whole::NotAsked => "nobody asked for parts",
+            Whole::Commanded => "the schedule says what runs the outermost loop",
+            Whole::NoLoop => "there is no loop",
+            Whole::Apart => "no loop is around everything else",
+            Whole::Walk => "operands are walked together that cannot be cut",
+            Whole::Scale => "the size of the outermost loop is not known outside of it",
+            Whole::Join => "results of parts cannot become one",
+            Whole::Tested => "integers are tested for overflow, which combining parts would not do",
+        }
+    }
+}
+
+/// What a part has an interval of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cut {
+    /// The coordinates of the outermost loop.
+    Coordinates,
+    /// The positions of the first level of the only operand that the loop walks.
+    Positions,
+    /// The same, where those of the same coordinate stay together.
+    Segments,
+}
+
+impl Cut {
+    /// Whether the parts are of positions.
+    pub fn is_by_position(self) -> bool {
+        matches!(self, Cut::Positions | Cut::Segments)
+    }
+}
+
+/// Decides how a kernel is cut, once it is decided how its result is written.
+#[derive(Clone, Copy)]
+pub(super) struct Partitioner<'p> {
+    pub(super) planner: Planner<'p>,
+    pub(super) output: &'p Output,
+    /// What is left of the kernel's statement.
+    pub(super) body: Option<&'p Stmt>,
+}
+
+impl<'p> Partitioner<'p> {
+    /// Cuts the outermost loop of the kernel, if it can be cut.
+    pub(super) fn cut(self) -> Result<Chunks, Whole> {
+        let body = match (self.planner.kernel.chunked, self.body) {
+            (false, _) => return Err(Whole::NotAsked),
+            (true, None) => return Err(Whole::NoLoop),
+            (true, Some(body)) => body,
+        };
+        let (own, below) = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
+            true => Whole::NoLoop,
+            false => Whole::Apart,
+        })?;
+        let tag = self.planner.kernel.tags.get(&own).and_then(|tag| tag.parallel);
+        let kept = tag.is_some_and(|(unit, _)| unit == Unit::NotParallel);
+        if kept || self.planner.kernel.is_for_gpu() {
+            return Err(Whole::Commanded);
+        }
+        let reader = Reader { planner: self.planner, output: self.output };
+        let Outermost { var, drivers, is_universal } = reader.outermost(own, below);
+        let cut = self.cut_of(&drivers, is_universal).ok_or(Whole::Walk)?;
+        let (scale, leads) = match (cut, &drivers[..]) {
+            (cut, [only]) if cut.is_by_position() => (Scale::plain(var), vec![only.access.tensor]),
+            _ => self.leads(var, body).ok_or(Whole::Scale)?,
+        };
+        let scattered = |driver: &Driver| {
+            let p = self.level(driver).kind.properties();
+            match cut {
+                Cut::Coordinates => false,
+                Cut::Positions => !p.unique,
+                Cut::Segments => !p.ordered,
+            }
+        };
+        // What is not combined comes once for each element.
+        let combines = self.planner.kernel.accumulates() || self.planner.kernel.scatter;
+        let repeats = combines && drivers.iter().any(scattered);
+        let join = self.join(var, cut, repeats, body);
+        let why = if self.planner.may_leave(body) { Whole::Tested } else { Whole::Join };
+        let join = join.ok_or(why)?;
+        let meetings = self.meetings(&leads, body);
+        let (summed, asked) = (self.summed_over_all(body), tag.is_some());
+        Ok(Chunks { cut, join, var, scale, leads, meetings, summed, asked })
+    }
+
+    /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
+    /// a few diagonals or slots, which every part goes through.
+    fn cuttable(self, body: &'p Stmt) -> Option<(IndexVar, &'p Stmt)> {
+        let (mut var, mut below) = outermost(body, self.planner.kernel.result)?;
+        let derived = &self.planner.program.derived;
+        let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
+        let accesses = distinct(body);
+        let dense = |var: IndexVar| {
+            let made_from = derived.ancestors(var);
+            let is_over = |v: &IndexVar| *v == var || made_from.contains(v);
+            accesses.iter().all(|access| {
+                let mut levels = self.planner.program.levels(access).into_iter();
+                let full = levels.all(|(l, v)| !is_over(&v) || l.kind.properties().full);
+                full && access.slices.is_empty()
+            })
+        };
+        while let (Output::InPlace, true, Stmt::Forall { var: inner, body }) =
+            (self.output, few(var), below)
+            && !self.planner.is_told_by_result(var)
+            && (few(*inner) || dense(*inner))
+        {
+            (var, below) = (*inner, body);
+        }
+        Some((var, below))
+    }
+
+    /// What iterations of the outermost loop count, and the tensors that know the work behind it.
+    fn leads(self, var: IndexVar, body: &Stmt) -> Option<(Scale, Vec<TensorId>)> {
+        let derived = &self.planner.program.derived;
+        let begins_with = |var: IndexVar| {
+            let mut leads = vec![];
+            for access in distinct(body) {
+                let vars = self.planner.program.level_vars(access.tensor, &access.indices);
+                let begins = !vars.is_empty() && self.planner.program.slicing(&access, 0).is_none();
+                if begins && vars[0] == var {
+                    leads.push(access.tensor);
+                }
+            }
+            if leads.is_empty() && self.planner.result_vars().first() == Some(&var) {
+                leads.push(self.planner.kernel.result);
+            }
+            leads
+        };
+        let own = begins_with(var);
+        if !own.is_empty() {
+            return Some((Scale::plain(var), own));
+        }
+        if derived.map(var).is_some()
+            && !derived.is_scheduled(var)
+            && let Some(root) = self.level_over(var, body)
+        {
+            return Some((Scale::whole(root), vec![]));
+        }
+        let scale = Scale::of(derived, var)?;
+        let leads = match scale.root {
+            Root::Coordinates(root) if scale.is_ordered() => begins_with(root),
+            Root::Coordinates(_) => vec![],
+            Root::Positions(tensor, _) | Root::Level(tensor, _) => vec![tensor],
+        };
+        Some((scale, leads))
+    }
+
+    /// Variables that no operand lists, of loops inside of those over the result.
+    fn summed_over_all(self, body: &Stmt) -> Vec<IndexVar> {
+        let accesses = distinct(body);
+        let lists = |var: IndexVar| {
+            let mut levels = accesses.iter().flat_map(|a| self.planner.program.levels(a));
+            levels.any(|(level, v)| v == var && !level.kind.properties().full)
+        };
+        let outer = outer_loops(body);
+        let around = outer.iter().rposition(|&var| self.planner.is_told_by_result(var));
+        let around = &outer[..around.map_or(0, |last| last + 1)];
+        let mut loops = body.loops();
+        loops.retain(|var| !around.contains(var) && !lists(*var));
+        loops
+    }
+
+    /// Where coordinates of these tensors choose rows of others.
+    fn meetings(self, leads: &[TensorId], body: &Stmt) -> Vec<Meeting> {
+        let mut accesses = distinct(body);
+        accesses.retain(|access| !access.is_sliced());
+        let (choose, chosen): (Vec<Access>, Vec<Access>) =
+            accesses.into_iter().partition(|access| leads.contains(&access.tensor));
+        let mut meetings = vec![];
+        for lead in &choose {
+            for (level, (spec, var)) in self.planner.program.levels(lead).into_iter().enumerate() {
+                let over = |access: &&Access| {
+                    let levels = self.planner.program.levels(access);
+                    let first = levels.first().filter(|_| levels.len() > 1);
+                    first.is_some_and(|(l, v)| *v == var && l.kind.properties().full)
+                };
+                let met = chosen.iter().filter(over).filter(|_| spec.has(Part::Crd));
+                let lead = lead.tensor;
+                meetings.extend(met.map(|access| Meeting { lead, level, met: access.tensor }));
+            }
+        }
+        meetings
+    }
+
+    /// A level that stores a variable.
+    fn level_over(self, var: IndexVar, body: &Stmt) -> Option<Root> {
+        let reads = distinct(body);
+        let of_read = reads.iter().find_map(|access| {
+            let vars = self.planner.program.level_vars(access.tensor, &access.indices);
+            let whole = |k: &usize| self.planner.program.slicing(access, *k).is_none();
+            let level = vars.iter().position(|&v| v == var).filter(whole)?;
+            Some(Root::Level(access.tensor, level))
+        });
+        of_read.or_else(|| {
+            let vars = self.planner.result_vars();
+            let level = vars.iter().position(|&v| v == var)?;
+            Some(Root::Level(self.planner.kernel.result, level))
+        })
+    }
+
+    /// What can be cut of a loop over these operands.
+    fn cut_of(self, drivers: &[Driver], is_universal: bool) -> Option<Cut> {
+        let searched = |driver: &Driver| {
+            let p = self.level(driver).kind.properties();
+            let slicing = self.planner.program.slicing(&driver.access, driver.level);
+            let ascending = match slicing {
+                Some(Slicing::Taken(slice) | Slicing::Placed(slice)) => match slice {
+                    Slice::Range { step, .. } => *step > 0,
+                    Slice::Set(_) => true,
+                },
+                None => true,
+            };
+            p.ordered && p.compact && ascending
+        };
+        match drivers {
+            _ if drivers.iter().all(searched) => Some(Cut::Coordinates),
+            [only] if !is_universal && only.duplicates == Duplicates::Segment => {
+                Some(Cut::Segments)
+            }
+            [_] if !is_universal => Some(Cut::Positions),
+            _ => None,
+        }
+    }
+
+    fn level(self, driver: &Driver) -> LevelSpec {
+        let format = &self.planner.program.storage(driver.access.tensor).format;
+        format.levels()[driver.level]
+    }
+}
+
+/// The outermost loop of a statement: also that of a sum that is the result as it is.
+fn outermost(s: &Stmt, result: TensorId) -> Option<(IndexVar, &Stmt)> {
+    match s {
+        Stmt::Forall { var, body } => Some((*var, body)),
+        Stmt::Where { consumer, producer } => match (&**consumer, &**producer) {
+            (
+                Stmt::Assign { lhs, op: None, rhs: notation::Expr::Access(read) },
+                Stmt::Forall { var, body },
+            ) if lhs.tensor == result && read.tensor == crate::cin::simplify::written(producer) => {
+                Some((*var, body))
+            }
+            _ => None,
+        },
+        Stmt::Assign { .. } | Stmt::Sequence(_) | Stmt::Within { .. } => None,
+    }
+}
