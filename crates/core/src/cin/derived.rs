@@ -23,11 +23,8 @@ pub struct Derived {
     /// Blocks that a schedule made, and places in them.
     pub(super) split: BTreeSet<IndexVar>,
     /// What follows from what, once it was asked for and until there is another variable.
-    rules: OnceLock<Vec<Rule>>,
+    rules: OnceLock<Rules>,
 }
-
-/// A variable that follows from others, and these.
-type Rule = (IndexVar, Vec<IndexVar>);
 
 /// What a variable stands for. The slots of each tensor are variables of their own.
 pub(super) type Key = (LevelMap<IndexVar>, Option<(TensorId, Level)>);
@@ -60,44 +57,40 @@ impl Derived {
             return at + 1;
         }
         let rules = self.rules();
-        let mut known: BTreeMap<IndexVar, usize> =
-            loops.iter().enumerate().rev().map(|(at, &v)| (v, at + 1)).collect();
-        loop {
-            let mut settled = true;
-            for (follows, needed) in rules {
-                let latest = |d: usize, v| Some(d.max(*known.get(v)?));
-                let Some(latest) = needed.iter().try_fold(0, latest) else { continue };
-                if known.get(follows).is_none_or(|&depth| latest < depth) {
-                    known.insert(*follows, latest);
-                    settled = false;
-                }
+        let mut known = BTreeSet::new();
+        for (at, &entered) in loops.iter().enumerate() {
+            if rules.group(entered) != rules.group(var) {
+                continue;
             }
-            if settled {
-                return known.get(&var).copied().unwrap_or(usize::MAX);
+            rules.learn(entered, &mut known);
+            if known.contains(&var) {
+                return at + 1;
             }
         }
+        usize::MAX
+    }
+
+    /// Adds a variable, and all that follow from it and others, to those that have values.
+    pub fn learn(&self, var: IndexVar, known: &mut BTreeSet<IndexVar>) {
+        self.rules().learn(var, known);
     }
 
     /// The variables that may have other values where a variable has: itself, and all that follow from it
     /// and others.
     pub fn varying_with(&self, var: IndexVar) -> BTreeSet<IndexVar> {
         let rules = self.rules();
-        let mut varying = BTreeSet::from([var]);
-        loop {
-            let known = varying.len();
-            let affected =
-                rules.iter().filter(|(_, needed)| needed.iter().any(|v| varying.contains(v)));
-            let affected: Vec<IndexVar> = affected.map(|(follows, _)| *follows).collect();
-            varying.extend(affected);
-            if varying.len() == known {
-                return varying;
+        let mut varying = BTreeSet::new();
+        let mut affected = vec![var];
+        while let Some(var) = affected.pop() {
+            if varying.insert(var) {
+                affected.extend(rules.needing(var).map(|(follows, _)| *follows));
             }
         }
+        varying
     }
 
-    /// Each variable that follows from others, with these.
-    fn rules(&self) -> &[Rule] {
-        self.rules.get_or_init(|| self.all_rules())
+    fn rules(&self) -> &Rules {
+        self.rules.get_or_init(|| Rules::new(self.all_rules()))
     }
 
     /// Forgets the rules, since there is another variable.
@@ -105,6 +98,7 @@ impl Derived {
         self.rules.take();
     }
 
+    /// Each variable that follows from others, with these.
     fn all_rules(&self) -> Vec<Rule> {
         let mut rules = vec![];
         for (var, relation) in self.relations() {
@@ -189,13 +183,24 @@ impl Derived {
         tensor: TensorId,
         indices: &[IndexVar],
     ) -> Vec<IndexVar> {
-        let var = |(k, level): (usize, &crate::format::LevelSpec)| match key(
-            level.map, tensor, k, indices,
-        ) {
+        (0..format.levels().len()).map(|k| self.of_level(format, k, tensor, indices)).collect()
+    }
+
+    /// The variable of one of these levels.
+    ///
+    /// # Panics
+    /// If the use was not [declared](Derived::declare).
+    pub fn of_level(
+        &self,
+        format: &Format,
+        level: usize,
+        tensor: TensorId,
+        indices: &[IndexVar],
+    ) -> IndexVar {
+        match key(format.levels()[level].map, tensor, level, indices) {
             (LevelMap::Mode(var), _) => var,
             key => *self.vars.get(&key).expect("uses of tensors are declared"),
-        };
-        format.levels().iter().enumerate().map(var).collect()
+        }
     }
 
     /// Blocks of a variable, and the places in them, under these names; where an operand is stored
@@ -252,6 +257,70 @@ impl Derived {
             self.keys.insert(var, key);
         }
     }
+}
+
+/// A variable that follows from others, and these.
+type Rule = (IndexVar, Vec<IndexVar>);
+
+/// What follows from what, found by the variables needed: programs of many variables ask for each of these in
+/// each order of the loops.
+#[derive(Clone, Debug)]
+struct Rules {
+    all: Vec<Rule>,
+    needing: BTreeMap<IndexVar, Vec<usize>>,
+    groups: Vec<usize>,
+}
+
+impl Rules {
+    fn new(all: Vec<Rule>) -> Rules {
+        let mut needing: BTreeMap<IndexVar, Vec<usize>> = BTreeMap::new();
+        for (at, (_, needed)) in all.iter().enumerate() {
+            needed.iter().for_each(|&v| needing.entry(v).or_default().push(at));
+        }
+        Rules { groups: groups(&all), all, needing }
+    }
+
+    /// The connected component of a variable in the graph of the rules.
+    fn group(&self, var: IndexVar) -> usize {
+        self.groups.get(var.index()).copied().unwrap_or(var.index())
+    }
+
+    /// The rules that need a variable.
+    fn needing(&self, var: IndexVar) -> impl Iterator<Item = &Rule> {
+        self.needing.get(&var).into_iter().flatten().map(|&at| &self.all[at])
+    }
+
+    /// Adds a variable, and all that follows from it and what is known.
+    fn learn(&self, var: IndexVar, known: &mut BTreeSet<IndexVar>) {
+        let mut learnt = vec![var];
+        while let Some(var) = learnt.pop() {
+            if known.insert(var) {
+                let complete = |(_, needed): &&Rule| needed.iter().all(|v| known.contains(v));
+                learnt.extend(self.needing(var).filter(complete).map(|(follows, _)| *follows));
+            }
+        }
+    }
+}
+
+/// The connected component of each variable that rules have, by one of its variables.
+fn groups(rules: &[Rule]) -> Vec<usize> {
+    fn root(parents: &mut Vec<usize>, var: IndexVar) -> usize {
+        parents.extend(parents.len()..=var.index());
+        let mut at = var.index();
+        while parents[at] != at {
+            parents[at] = parents[parents[at]];
+            at = parents[at];
+        }
+        at
+    }
+    let mut parents = vec![];
+    for (follows, needed) in rules {
+        for var in needed {
+            let (joined, group) = (root(&mut parents, *var), root(&mut parents, *follows));
+            parents[joined] = group;
+        }
+    }
+    (0..parents.len()).map(|at| root(&mut parents, IndexVar::new(at))).collect()
 }
 
 fn key(map: LevelMap, tensor: TensorId, level: usize, indices: &[IndexVar]) -> Key {

@@ -29,7 +29,7 @@ pub use stmt::Stmt;
 
 use crate::format::{Format, LevelSpec, Storage};
 use crate::notation::{Access, Expr, Operator};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId, UserOp};
@@ -304,15 +304,9 @@ impl Program {
         role: Role,
         modes: Vec<IndexVar>,
     ) -> TensorId {
-        let taken = |name: &str| self.tensors.iter().any(|t| t.name == name);
-        let mut unique = name.to_owned();
-        let mut k = 1;
-        while taken(&unique) {
-            k += 1;
-            unique = format!("{name}_{k}");
-        }
+        let name = unused(name, self.tensors.iter().map(|t| &t.name));
         let format = storage.format.clone();
-        let tensor = Tensor { name: unique, storage, role, modes: modes.clone(), streamed: false };
+        let tensor = Tensor { name, storage, role, modes: modes.clone(), streamed: false };
         let id = self.tensors.push(tensor);
         if format.order() == modes.len() {
             self.derived.declare(&format, id, &modes, &mut self.vars);
@@ -322,12 +316,12 @@ impl Program {
 
     /// A new index variable, under a name that nothing else has.
     pub fn variable(&mut self, name: &str) -> IndexVar {
-        let taken = |name: &String| {
-            self.vars.iter().any(|v| v == name) || self.tensors.iter().any(|t| t.name == *name)
-        };
-        let names = std::iter::once(name.to_owned()).chain((2..).map(|k| format!("{name}_{k}")));
-        let free = names.into_iter().find(|name| !taken(name));
-        self.vars.push(free.expect("there is no end of names"))
+        self.vars.push(self.unused_name(name))
+    }
+
+    /// A name that neither an index variable nor a tensor has.
+    pub fn unused_name(&self, name: &str) -> String {
+        unused(name, self.vars.iter().chain(self.tensors.iter().map(|t| &t.name)))
     }
 
     /// A new register that a reduction starts from its identity.
@@ -414,4 +408,17 @@ impl Program {
             _ => op.identity(compute.register()).map(|c| c.computed(compute)),
         }
     }
+}
+
+/// A name, or the first of `name_2`, `name_3` and so on, that is not taken.
+fn unused<'n>(name: &str, taken: impl Iterator<Item = &'n String>) -> String {
+    let endings: BTreeSet<&str> = taken.filter_map(|other| other.strip_prefix(name)).collect();
+    let mut ending = String::new();
+    for k in 2.. {
+        if !endings.contains(ending.as_str()) {
+            break;
+        }
+        ending = format!("_{k}");
+    }
+    format!("{name}{ending}")
 }

@@ -12,6 +12,7 @@ use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose;
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
+use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
 /// A dimension that nobody knows.
@@ -61,7 +62,8 @@ type IsSilent<'s> = dyn Fn(&[(Access, f64)]) -> bool + 's;
 /// The walk's state.
 pub(super) struct Estimate<'o> {
     operands: &'o Operands<'o>,
-    bound: Vec<IndexVar>,
+    /// The variables of the loops so far, and all that follow from them.
+    known: BTreeSet<IndexVar>,
     /// Levels descended, per distinct access.
     reached: Vec<(Access, usize)>,
     /// Iterations of the present loop.
@@ -78,7 +80,8 @@ impl Estimate<'_> {
             value => value,
         };
         let reached = distinct(&task.value).into_iter().map(|a| (a, 0)).collect();
-        let mut estimate = Estimate { operands, bound: vec![], reached, trips: 1.0, cost: 0.0 };
+        let known = BTreeSet::new();
+        let mut estimate = Estimate { operands, known, reached, trips: 1.0, cost: 0.0 };
         estimate.descend();
         let mut universal = false;
         for &var in vars {
@@ -110,7 +113,7 @@ impl Estimate<'_> {
         let weight = if self.is_place(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;
         self.trips *= trips.max(1.0);
-        self.bound.push(var);
+        self.operands.legaliser.program.derived.learn(var, &mut self.known);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
                 *k += 1;
@@ -153,12 +156,12 @@ impl Estimate<'_> {
         located.into_iter().min_by(|(_, a), (_, b)| a.total_cmp(b)).into_iter().collect()
     }
 
-    /// Descends the levels whose variable is bound: by arithmetic, or by a search.
+    /// Descends the levels whose variable is known: by arithmetic, or by a search.
     fn descend(&mut self) {
         for at in 0..self.reached.len() {
             loop {
-                let (access, k) = self.reached[at].clone();
-                match self.level(&access, k) {
+                let (access, k) = &self.reached[at];
+                match self.level(access, *k) {
                     Some((var, kind)) if self.is_known(var) => {
                         let p = kind.properties();
                         self.cost += match kind.locates() {
@@ -177,14 +180,12 @@ impl Estimate<'_> {
     /// Reductions that stay inside the value, with loops of their own.
     fn inner_reductions(&mut self, e: &Expr) {
         if let Expr::Reduce { vars, body, .. } = e {
-            let (trips, bound) = (self.trips, self.bound.len());
-            let reached = self.reached.clone();
+            let (trips, known, reached) = (self.trips, self.known.clone(), self.reached.clone());
             for &var in vars {
                 self.enter(var, body);
             }
             self.inner_reductions(body);
-            (self.trips, self.reached) = (trips, reached);
-            self.bound.truncate(bound);
+            (self.trips, self.known, self.reached) = (trips, known, reached);
             return;
         }
         e.children().into_iter().for_each(|child| self.inner_reductions(child));
@@ -275,9 +276,9 @@ impl Estimate<'_> {
             return vars.get(k).map(|&v| (v, format.levels()[k].kind));
         }
         let program = &self.operands.legaliser.program;
-        let level = program.storage(access.tensor).format.levels().get(k)?;
-        let var = program.level_vars(access.tensor, &access.indices)[k];
-        Some((var, level.kind))
+        let format = &program.storage(access.tensor).format;
+        let kind = format.levels().get(k)?.kind;
+        Some((program.derived.of_level(format, k, access.tensor, &access.indices), kind))
     }
 
     /// Whether the value is without effect where none of these operands has an entry.
@@ -295,7 +296,7 @@ impl Estimate<'_> {
     fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let task = self.operands.task;
         let Expr::Reduce { op, .. } = task.value else { return false };
-        let is_cut = self.operands.legaliser.request.parallel && self.bound.is_empty();
+        let is_cut = self.operands.legaliser.request.parallel && self.known.is_empty();
         let locates = |(access, k): &(Access, usize)| {
             operands.iter().any(|(o, _)| o == access)
                 && self.level(access, *k).is_some_and(|(_, kind)| kind.locates())
@@ -310,7 +311,7 @@ impl Estimate<'_> {
 
     /// Whether a variable has a value in the loops so far.
     fn is_known(&self, var: IndexVar) -> bool {
-        self.operands.legaliser.follows(var, &self.bound)
+        self.known.contains(&var)
     }
 
     /// Whether a loop is over the places in a block.

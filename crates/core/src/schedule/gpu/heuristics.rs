@@ -133,14 +133,7 @@ fn nest<'p>(
         lhs = lhs.take().or_else(|| (access.tensor == kernel.result).then(|| access.clone()));
     });
     let lhs = lhs.filter(|_| !loops.is_empty())?;
-    let taken = |name: &String| {
-        program.vars.iter().any(|v| v == name) || program.tensors.iter().any(|t| t.name == *name)
-    };
-    let fresh = |name: &str| {
-        let numbered = (2..).map(|k| format!("{name}_{k}"));
-        let free = std::iter::once(name.to_owned()).chain(numbered).find(|name| !taken(name));
-        free.unwrap_or_default()
-    };
+    let fresh = |name: &str| program.unused_name(name);
     let names = Names {
         block: fresh("block"),
         warp: fresh("warp"),
