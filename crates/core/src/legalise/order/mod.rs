@@ -391,11 +391,37 @@ pub(super) fn distinct(value: &Expr) -> Vec<Access> {
     found
 }
 
-/// Orders that respect the edges, those nearest to the given one first.
+/// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle.
 pub(super) fn topological(vars: &[IndexVar], edges: &[(IndexVar, IndexVar)]) -> Vec<Vec<IndexVar>> {
+    let before = |v: &IndexVar| -> Vec<IndexVar> {
+        edges.iter().filter(|(_, to)| to == v).map(|(from, _)| *from).collect()
+    };
+    let before: Vec<Vec<IndexVar>> = vars.iter().map(before).collect();
+    // Without a cycle each choice leads to an order, so that as many are made as orders are found.
+    let mut chosen: Vec<IndexVar> = vec![];
+    loop {
+        let next = ready(vars, &before, &chosen).next();
+        match next {
+            Some(v) => chosen.push(v),
+            None => break,
+        }
+    }
     let mut found = vec![];
-    extend(vars, edges, &mut vec![], (&mut found, most_candidates(vars.len())));
+    if chosen.len() == vars.len() {
+        extend((vars, &before), &mut vec![], (&mut found, most_candidates(vars.len())));
+    }
     found
+}
+
+/// The variables that an order may go on with: all that come before them are chosen.
+fn ready<'v>(
+    vars: &'v [IndexVar],
+    before: &'v [Vec<IndexVar>],
+    chosen: &'v [IndexVar],
+) -> impl Iterator<Item = IndexVar> + 'v {
+    let is_ready = |before: &[IndexVar]| before.iter().all(|from| chosen.contains(from));
+    let open = vars.iter().zip(before).filter(|(v, _)| !chosen.contains(v));
+    open.filter(move |(_, before)| is_ready(before)).map(|(v, _)| *v)
 }
 
 /// How many orders of so many variables are weighed: fewer the longer each takes.
@@ -404,8 +430,7 @@ fn most_candidates(vars: usize) -> usize {
 }
 
 fn extend(
-    vars: &[IndexVar],
-    edges: &[(IndexVar, IndexVar)],
+    (vars, before): (&[IndexVar], &[Vec<IndexVar>]),
     chosen: &mut Vec<IndexVar>,
     (found, most): (&mut Vec<Vec<IndexVar>>, usize),
 ) {
@@ -413,12 +438,27 @@ fn extend(
         found.push(chosen.clone());
         return;
     }
-    for &v in vars {
-        let ready = edges.iter().all(|(from, to)| *to != v || chosen.contains(from));
-        if ready && !chosen.contains(&v) && found.len() < most {
+    let choices: Vec<IndexVar> = ready(vars, before, chosen).collect();
+    for v in choices {
+        if found.len() < most {
             chosen.push(v);
-            extend(vars, edges, chosen, (found, most));
+            extend((vars, before), chosen, (found, most));
             chosen.pop();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::topological;
+    use tamis_ir::ids::{Id, IndexVar};
+
+    #[test]
+    fn a_cycle_beside_many_variables_has_no_order() {
+        let vars: Vec<IndexVar> = (0..40).map(IndexVar::new).collect();
+        let cycle = [(vars[38], vars[39]), (vars[39], vars[38])];
+        assert!(topological(&vars, &cycle).is_empty());
+        let orders = topological(&vars, &cycle[1..]);
+        assert_eq!(orders[0][38..], [vars[39], vars[38]]);
     }
 }
