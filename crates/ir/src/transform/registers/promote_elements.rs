@@ -166,17 +166,17 @@ impl Elements {
                 names.forget(std::slice::from_ref(s));
                 continue;
             }
-            let at = names.clone();
+            let at = &*names;
             let inside = |b: Vec<Stmt>| {
                 let mut names = at.clone();
                 names.forget(std::slice::from_ref(s));
                 let names = if matches!(s, Stmt::If { .. }) { &mut at.clone() } else { &mut names };
                 self.block(&b, names)
             };
-            let new = s.clone().map_children(&mut |e| self.expr(e, &at), &mut |b| inside(b));
+            let new = s.clone().map_children(&mut |e| self.expr(e, at), &mut |b| inside(b));
             out.push(match new {
                 Stmt::Store { array, index, value } if array == self.array => {
-                    self.register(&index, &at).map_or_else(
+                    self.register(&index, at).map_or_else(
                         || store(array, index.clone(), value.clone()),
                         |register| assign(register, value.clone()),
                     )
