@@ -19,6 +19,7 @@
 #![forbid(unsafe_code)]
 
 mod chunks;
+mod counted;
 mod cursor;
 mod error;
 mod file;

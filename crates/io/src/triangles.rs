@@ -6,8 +6,9 @@
 //! symmetric    2 1 5    1 2 7     which one holds, nobody knows: refused
 //! ```
 
+use crate::counted::Counted;
 use crate::error::{FileErrorCode, Flaw, Parsed, Place};
-use crate::triplets::{Entry, Triplets, reserved};
+use crate::triplets::{Entry, Triplets};
 
 /// Leaves out entries whose mirror is stored too, and refuses those that differ from it.
 pub(crate) fn check<V: Entry>(entries: &mut Triplets<V>) -> Parsed<()> {
@@ -15,15 +16,16 @@ pub(crate) fn check<V: Entry>(entries: &mut Triplets<V>) -> Parsed<()> {
     if !pairs().any(|(row, column)| row > column) || !pairs().any(|(row, column)| row < column) {
         return Ok(());
     }
-    let mut order: Vec<usize> = reserved(entries.len())?;
-    order.extend((0..entries.len()).filter(|&n| entries.rows[n] != entries.columns[n]));
+    let mut order: Counted<usize> = Counted::with_room(entries.len())?;
+    let mut beside = (0..entries.len()).filter(|&n| entries.rows[n] != entries.columns[n]);
+    beside.try_for_each(|n| order.push(n))?;
     let place = |n: usize| {
         let (row, column) = (entries.rows[n], entries.columns[n]);
         (row.max(column), row.min(column))
     };
     order.sort_unstable_by_key(|&n| (place(n), entries.rows[n] < entries.columns[n], n));
-    let mut kept: Vec<bool> = reserved(entries.len())?;
-    kept.resize(entries.len(), true);
+    let mut kept: Counted<bool> = Counted::with_room(entries.len())?;
+    (0..entries.len()).try_for_each(|_| kept.push(true))?;
     for group in order.chunk_by(|&a, &b| place(a) == place(b)) {
         let (below, above) =
             group.split_at(group.partition_point(|&n| entries.rows[n] > entries.columns[n]));

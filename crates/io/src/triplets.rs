@@ -1,5 +1,6 @@
 //! Entries of a matrix file, gathered while reading; symmetric ones appear in full at the end.
 
+use crate::counted::Counted;
 use crate::cursor::Cursor;
 use crate::error::{FileErrorCode, Flaw, Parsed};
 use crate::header::Symmetry;
@@ -43,7 +44,7 @@ impl Entry for One {
     }
 
     fn collect(values: Vec<One>) -> Parsed<Values> {
-        let mut ones = reserved(values.len())?;
+        let mut ones = Counted::with_room(values.len())?.into_vec();
         ones.resize(values.len(), 1.0);
         Ok(Values::F64(ones))
     }
@@ -155,14 +156,15 @@ pub(crate) struct Triplets<V> {
 
 /// The lines of entries: where they do not follow one another, an entry and its line.
 #[derive(Default)]
-pub(crate) struct Lines(Vec<(usize, u64)>);
+pub(crate) struct Lines(Counted<(usize, u64)>);
 
 impl Lines {
     /// Notes the line of the next entry.
     #[inline(always)]
-    pub fn note(&mut self, entry: usize, line: u64) {
-        if self.0.last().is_none_or(|&(first, at)| line != at + (entry - first) as u64) {
-            self.0.push((entry, line));
+    pub fn note(&mut self, entry: usize, line: u64) -> Parsed<()> {
+        match self.0.last() {
+            Some(&(first, at)) if line == at + (entry - first) as u64 => Ok(()),
+            _ => self.0.push((entry, line)),
         }
     }
 
@@ -217,7 +219,7 @@ impl<V: Entry> Triplets<V> {
     ) -> Parsed<()> {
         if self.symmetry != Symmetry::General {
             self.check_mirrored(row, column, value, at)?;
-            self.lines.note(self.rows.len(), line);
+            self.lines.note(self.rows.len(), line)?;
         }
         self.rows.push(row);
         self.columns.push(column);
@@ -319,13 +321,6 @@ pub(crate) fn integers<S>(
         Ok(()) => triplets.finish(rows, columns),
         Err(_) => Err(flaw),
     }
-}
-
-/// An empty vector with room for `length` elements, or the flaw that memory is too small.
-pub(crate) fn reserved<T>(length: usize) -> Parsed<Vec<T>> {
-    let mut vector = Vec::new();
-    vector.try_reserve_exact(length).map_err(|_| too_many(length))?;
-    Ok(vector)
 }
 
 /// The flaw that so many entries do not fit into memory.

@@ -21,6 +21,21 @@ fn bomb(folder: &Path, name: &str, start: &str, text: &str) -> PathBuf {
     path
 }
 
+/// Files of less than 2 MB, of which lists beside the entries, or these in another type, take far more.
+fn lists() -> [(&'static str, String); 5] {
+    let array = "%%MatrixMarket matrix array real symmetric\n692 692\n";
+    let general = "%%MatrixMarket matrix coordinate real general\n";
+    let comments = |mark: &str| format!("{mark}\n").repeat(700_000);
+    [
+        // The last value is missing: what refuses the file comes before that.
+        ("lines.mtx", format!("{array}{}", format!("{}10\n", "10 ".repeat(9)).repeat(23_977))),
+        ("comments.mtx", format!("{general}{}1 1 1\n1 1 1\n", comments("%"))),
+        ("comments.tns", format!("{}1 1 1\n", comments("#"))),
+        ("dims.tns", format!("# dims:{}\n1 1 1\n", " 1".repeat(900_000))),
+        ("whole.tns", format!("{}1 9007199254740993\n", "1 1\n".repeat(300_000))),
+    ]
+}
+
 #[test]
 fn files_beyond_the_limit_are_refused() {
     let folder = std::env::temp_dir().join(format!("tamis-io-limit-{}", std::process::id()));
@@ -37,6 +52,12 @@ fn files_beyond_the_limit_are_refused() {
         ("columns.rua.gz", "t\n1 1 1 1\nrua 9 9000000 9 0\n(8I8) (8I8) (8F8.0)\n", "1 "),
     ] {
         let error = read(&bomb(&folder, name, start, text)).unwrap_err();
+        assert_eq!(error.code, FileErrorCode::TooLarge, "{error}");
+        assert_eq!(budget::used(), before, "{name} counts no more");
+    }
+    for (name, text) in lists() {
+        std::fs::write(folder.join(name), text).unwrap();
+        let error = read(&folder.join(name)).unwrap_err();
         assert_eq!(error.code, FileErrorCode::TooLarge, "{error}");
         assert_eq!(budget::used(), before, "{name} counts no more");
     }

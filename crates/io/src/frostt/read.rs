@@ -2,6 +2,7 @@
 
 use super::values::Numbers;
 use crate::chunks::{Chunks, Source};
+use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, LARGEST};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
 use crate::header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry};
@@ -37,7 +38,7 @@ const COMMENTS: &[u8] = b"#;";
 /// What stands before the entries.
 #[derive(Default)]
 struct Preamble {
-    comments: Vec<String>,
+    comments: Counted<String>,
     dims: Option<Vec<u64>>,
     extended: bool,
     /// How many entries the file announces.
@@ -71,7 +72,7 @@ fn read_chunks(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<File> {
         field,
         symmetry: Symmetry::General,
         stored,
-        comments: preamble.comments,
+        comments: preamble.comments.into_vec(),
     };
     drop(reservation);
     let coordinates = Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)?;
@@ -111,7 +112,7 @@ fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
         } else if preamble.dims.is_none() && is_extended(&comment) {
             preamble.extended = true;
         } else {
-            preamble.comments.push(comment);
+            preamble.comments.push_text(comment)?;
         }
         *cursor = line;
     }
@@ -121,13 +122,13 @@ fn read_preamble(cursor: &mut Cursor) -> Parsed<Preamble> {
 /// The numbers after the colon of `# dims: 3 4 5`.
 fn read_dims_comment(cursor: &mut Cursor) -> Parsed<Vec<u64>> {
     cursor.skip_past(b':');
-    let mut dims = Vec::new();
+    let mut dims = Counted::default();
     cursor.skip_blanks();
     while !cursor.field().is_empty() {
-        dims.push(cursor.count("dimension")?);
+        dims.push(cursor.count("dimension")?)?;
         cursor.skip_blanks();
     }
-    Ok(dims)
+    Ok(dims.into_vec())
 }
 
 /// Whether the header of the extended format stands here, by the rule of the module's text.
@@ -153,7 +154,7 @@ fn refuse_parti(cursor: &Cursor) -> Parsed<()> {
     lines.next_entry(COMMENTS);
     let start = lines.clone();
     let order = numbers_of_line(&mut lines, 1).and_then(|n| usize::try_from(*n.first()?).ok());
-    let Some(order) = order.filter(|&order| order > 0) else { return Ok(()) };
+    let Some(order) = order.filter(|order| (1..=MAX_ORDER).contains(order)) else { return Ok(()) };
     let dims = numbers_of_line(&mut lines, order).filter(|dims| dims.len() == order);
     let Some(dims) = dims else { return Ok(()) };
     let dims: Vec<String> = dims.iter().map(u64::to_string).collect();
@@ -164,16 +165,16 @@ fn refuse_parti(cursor: &Cursor) -> Parsed<()> {
 }
 
 /// The numbers of the next line if it holds nothing else and at most `most`; moves behind it.
-fn numbers_of_line(cursor: &mut Cursor, most: usize) -> Option<Vec<u64>> {
+fn numbers_of_line(cursor: &mut Cursor, most: usize) -> Option<Counted<u64>> {
     if !cursor.next_entry(COMMENTS) {
         return None;
     }
-    let mut numbers = Vec::new();
+    let mut numbers = Counted::default();
     while cursor.end_of_line().is_err() {
         if numbers.len() == most {
             return None;
         }
-        numbers.push(cursor.count("number").ok()?);
+        numbers.push(cursor.count("number").ok()?).ok()?;
     }
     Some(numbers)
 }
@@ -190,17 +191,17 @@ fn read_extended_header(cursor: &mut Cursor, preamble: &mut Preamble) -> Parsed<
     let order = cursor.count("order")?;
     preamble.announced = Some(cursor.count("number of entries")?);
     cursor.end_of_line()?;
-    let mut dims = Vec::new();
+    let mut dims = Counted::default();
     if order > 0 && !cursor.next_entry(COMMENTS) {
         return Err(truncated(cursor, "the line of dimensions is missing".into()));
     }
     for _ in 0..order {
-        dims.push(cursor.count("dimension")?);
+        dims.push(cursor.count("dimension")?)?;
     }
     if order > 0 {
         cursor.end_of_line()?;
     }
-    preamble.dims = Some(dims);
+    preamble.dims = Some(dims.into_vec());
     Ok(())
 }
 

@@ -8,10 +8,10 @@
 //! 1  2+3j                       complex
 //! ```
 
+use crate::counted::Counted;
 use crate::cursor::{Cursor, beyond};
 use crate::error::{Flaw, Parsed};
 use crate::number;
-use crate::triplets::reserved;
 use tamis_runtime::Values;
 
 /// The values read so far.
@@ -166,7 +166,7 @@ impl Numbers {
 
 /// The numbers in another type, with as much room.
 fn others<T: Copy, U>(all: &Vec<T>, other: impl Fn(T) -> U) -> Parsed<Vec<U>> {
-    let mut made = reserved(all.capacity())?;
+    let mut made = Counted::with_room(all.capacity())?.into_vec();
     made.extend(all.iter().map(|&x| other(x)));
     Ok(made)
 }

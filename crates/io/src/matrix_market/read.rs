@@ -1,6 +1,7 @@
 //! Matrix Market text to coordinates.
 
 use crate::chunks::{Chunks, Source};
+use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
@@ -38,7 +39,7 @@ struct Banner {
 fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
     let mut cursor = chunks.cursor();
     let banner = read_banner(&mut cursor)?;
-    let comments = read_comments(&mut cursor);
+    let comments = read_comments(&mut cursor)?;
     let sizes = read_sizes(&mut cursor, &banner)?;
     let (at, room) = (cursor.at(), chunks.left(cursor.at()));
     check_room(&cursor, &sizes, room)?;
@@ -59,8 +60,14 @@ fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
         Field::Complex => reading.all::<[f64; 2]>()?,
     };
     let Banner { layout, field, symmetry } = banner;
-    let header =
-        Header { format: FileFormat::MatrixMarket, layout, field, symmetry, stored, comments };
+    let header = Header {
+        format: FileFormat::MatrixMarket,
+        layout,
+        field,
+        symmetry,
+        stored,
+        comments: comments.into_vec(),
+    };
     Ok(File { coordinates, header })
 }
 
@@ -128,8 +135,8 @@ fn check_meaning(banner: Banner, at: usize) -> Parsed<Banner> {
 }
 
 /// The comments between the banner and the sizes.
-fn read_comments(cursor: &mut Cursor) -> Vec<String> {
-    let mut comments = Vec::new();
+fn read_comments(cursor: &mut Cursor) -> Parsed<Counted<String>> {
+    let mut comments = Counted::default();
     loop {
         cursor.skip_blanks();
         let mut line = cursor.clone();
@@ -137,9 +144,9 @@ fn read_comments(cursor: &mut Cursor) -> Vec<String> {
         match text {
             [] if line.at() > cursor.at() => {}
             [b'%', comment @ ..] => {
-                comments.push(String::from_utf8_lossy(comment).trim().to_string());
+                comments.push_text(String::from_utf8_lossy(comment).trim().to_string())?;
             }
-            _ => return comments,
+            _ => return Ok(comments),
         }
         *cursor = line;
     }

@@ -1,13 +1,13 @@
 //! Coordinates to Matrix Market text.
 
+use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode};
 use crate::header::{FileFormat, Layout, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
-use crate::triplets::reserved;
 use std::io::Write;
 use std::path::Path;
-use tamis_runtime::{Coordinates, Values, budget};
+use tamis_runtime::{Coordinates, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
@@ -69,13 +69,11 @@ impl Shape {
             let row = coordinates.crds().first().map_or(0, |c| c[entry]);
             (column * self.rows + row) as usize
         };
-        let values = coordinates.vals().datatype().size() as f64;
         let too_large = || {
             let message = format!("an array of {size} values does not fit into memory");
             let help = "write only the stored entries";
             FileError::whole(FileErrorCode::TooLarge, path, message, help)
         };
-        budget::check("an array", size as f64 * values, "").map_err(|_| too_large())?;
         let dense = match coordinates.vals() {
             Values::Bool(v) => scatter(v, length, place, |a, b| a | b).map(Values::Bool),
             Values::I8(v) => scatter(v, length, place, i8::wrapping_add).map(Values::I8),
@@ -110,7 +108,7 @@ fn scatter<T: Copy + Default>(
     place: impl Fn(usize) -> usize,
     add: impl Fn(T, T) -> T,
 ) -> Option<Vec<T>> {
-    let mut dense: Vec<T> = reserved(length).ok()?;
+    let mut dense: Vec<T> = Counted::with_room(length).ok()?.into_vec();
     dense.resize(length, T::default());
     for (entry, &value) in values.iter().enumerate() {
         let place = place(entry);

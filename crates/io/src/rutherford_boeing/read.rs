@@ -2,14 +2,14 @@
 
 use super::fortran::{Fields, Format, not_a_number};
 use crate::chunks::{Chunks, Source};
+use crate::counted::Counted;
 use crate::cursor::{Cursor, beyond};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
 use crate::number;
-use crate::triplets::{Entry, Lines, One, Triplets, integers, reserved};
+use crate::triplets::{Entry, Lines, One, Triplets, integers};
 use std::path::Path;
 use tamis_runtime::Coordinates;
-use tamis_runtime::budget::Reservation;
 
 /// Reads a matrix from Rutherford-Boeing or Harwell-Boeing text; `path` names the file in errors.
 ///
@@ -201,13 +201,11 @@ struct Reading<'c, 's, 'p> {
     fields: Fields<'c, 's>,
     preamble: &'p Preamble,
     /// Where each column starts among the entries, from 0; one number more than columns.
-    pointers: Vec<usize>,
-    rows: Vec<u64>,
+    pointers: Counted<usize>,
+    rows: Counted<u64>,
     lines: Lines,
     /// The column of the next value.
     column: usize,
-    #[expect(dead_code, reason = "counts as long as it lives")]
-    reservation: Reservation,
 }
 
 impl<'c, 's, 'p> Reading<'c, 's, 'p> {
@@ -217,23 +215,19 @@ impl<'c, 's, 'p> Reading<'c, 's, 'p> {
         preamble: &'p Preamble,
         line: u64,
     ) -> Parsed<Reading<'c, 's, 'p>> {
-        let numbers = preamble.columns.saturating_add(preamble.stored).saturating_add(1);
-        let bytes = usize::try_from(numbers).unwrap_or(usize::MAX).saturating_mul(8);
-        let mut reservation = Reservation::default();
-        reservation.resize(bytes, "the pointers and rows", "").map_err(Flaw::of_memory)?;
-        let pointers = read_pointers(&mut fields, preamble)?;
         let stored = preamble.stored as usize;
-        let mut rows: Vec<u64> = reserved(stored)?;
+        let mut rows = Counted::with_room(stored)?;
+        let pointers = read_pointers(&mut fields, preamble)?;
         let mut lines = Lines::default();
         fields.go_on(preamble.indices);
         for entry in 0..stored {
-            rows.push(fields.integer("row number", 1, preamble.rows)? - 1);
+            rows.push(fields.integer("row number", 1, preamble.rows)? - 1)?;
             if preamble.symmetry != Symmetry::General {
-                lines.note(entry, line + fields.lines() - 1);
+                lines.note(entry, line + fields.lines() - 1)?;
             }
         }
         fields.go_on(preamble.values.unwrap_or(preamble.indices));
-        Ok(Reading { fields, preamble, pointers, rows, lines, column: 0, reservation })
+        Ok(Reading { fields, preamble, pointers, rows, lines, column: 0 })
     }
 
     fn all<V: FixedEntry>(self) -> Parsed<Coordinates> {
@@ -267,8 +261,8 @@ impl<'c, 's, 'p> Reading<'c, 's, 'p> {
 }
 
 /// Where each column starts among the entries, from 0; one number more than columns.
-fn read_pointers(fields: &mut Fields, preamble: &Preamble) -> Parsed<Vec<usize>> {
-    let mut pointers = reserved(preamble.columns as usize + 1)?;
+fn read_pointers(fields: &mut Fields, preamble: &Preamble) -> Parsed<Counted<usize>> {
+    let mut pointers = Counted::with_room((preamble.columns as usize).saturating_add(1))?;
     let last = preamble.stored + 1;
     let mut least = 1;
     for column in 0..=preamble.columns {
@@ -276,7 +270,7 @@ fn read_pointers(fields: &mut Fields, preamble: &Preamble) -> Parsed<Vec<usize>>
         let most = if column == 0 { 1 } else { last };
         let at_least = if column == preamble.columns { last.max(least) } else { least };
         least = fields.integer("column pointer", at_least, most)?;
-        pointers.push(least as usize - 1);
+        pointers.push(least as usize - 1)?;
     }
     Ok(pointers)
 }

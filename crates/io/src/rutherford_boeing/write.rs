@@ -1,12 +1,13 @@
 //! Coordinates to Rutherford-Boeing text.
 
-use crate::error::{FileError, FileErrorCode};
+use crate::counted::Counted;
+use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{FileFormat, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{flush_chunk, write_to};
 use std::io::{self, Write};
 use std::path::Path;
-use tamis_runtime::{Coordinates, budget};
+use tamis_runtime::Coordinates;
 
 /// The most columns that are written: the format spends a number on each, empty or not.
 const MOST_COLUMNS: u64 = 1 << 31;
@@ -39,14 +40,12 @@ pub fn write_rutherford_boeing(
         let help = "write a .mtx file, which takes no room for empty columns";
         return Err(FileError::whole(FileErrorCode::TooLarge, path, message, help));
     }
-    let bytes = coordinates.vals().len() as f64 * size_of::<(u64, u64, usize)>() as f64;
     let too_large = |_| {
         let message = "the entries do not fit into memory once more, to sort them by columns";
         let help = "write a .mtx file, which takes entries in any order";
         FileError::whole(FileErrorCode::TooLarge, path, message, help)
     };
-    budget::check("the order of entries", bytes, "").map_err(too_large)?;
-    let matrix = Sorted::of(coordinates, rows, columns);
+    let matrix = Sorted::of(coordinates, rows, columns).map_err(too_large)?;
     matrix.write(out, title(options)).map_err(|error| not_writable(path, &error))
 }
 
@@ -61,7 +60,7 @@ struct Sorted<'a> {
     columns: u64,
     /// Column, row and number of every entry, sorted: looking up the first two by the third would
     /// miss the cache each time.
-    entries: Vec<(u64, u64, usize)>,
+    entries: Counted<(u64, u64, usize)>,
 }
 
 /// So many fields of so many bytes in each line.
@@ -83,13 +82,13 @@ impl Column {
 }
 
 impl<'a> Sorted<'a> {
-    fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Sorted<'a> {
+    fn of(coordinates: &'a Coordinates, rows: u64, columns: u64) -> Parsed<Sorted<'a>> {
         let crd = |mode: usize, entry: usize| coordinates.crds().get(mode).map_or(0, |c| c[entry]);
-        let mut entries: Vec<(u64, u64, usize)> = (0..coordinates.vals().len())
-            .map(|entry| (crd(1, entry), crd(0, entry), entry))
-            .collect();
+        let stored = coordinates.vals().len();
+        let mut entries = Counted::with_room(stored)?;
+        (0..stored).try_for_each(|entry| entries.push((crd(1, entry), crd(0, entry), entry)))?;
         entries.sort_unstable();
-        Sorted { coordinates, rows, columns, entries }
+        Ok(Sorted { coordinates, rows, columns, entries })
     }
 
     fn write(&self, out: &mut dyn Write, title: &str) -> io::Result<()> {
