@@ -4,7 +4,7 @@
 //! return from main, exit      a handler of the C library
 //! SIGINT SIGTERM SIGHUP       a thread of the command, which then has the signal end the process
 //! SIGPIPE                     the same: the reader of a pipeline went away
-//! no memory                   the command ends with a diagnostic; temporaries stay
+//! no memory                   the handler that prints the command's diagnostic
 //! SIGKILL                     started processes die with the thread that started them; temporaries stay
 //! ```
 
@@ -120,6 +120,11 @@ static OWNED: Mutex<Owned> =
     Mutex::new(Owned { process: 0, temporaries: vec![], groups: vec![], is_ending: false });
 
 extern "C" fn at_exit() {
+    end();
+}
+
+/// Removes and kills everything, unless another thread holds it for long.
+pub(crate) fn end() {
     // A forked process may have the lock of a thread that it does not have: it owns nothing.
     let until = Instant::now() + PATIENCE;
     while let Err(TryLockError::WouldBlock) = OWNED.try_lock() {
