@@ -7,8 +7,12 @@ use tamis_ir::ir::Status;
 use tamis_runtime::memory;
 use tamis_runtime::records::sort_records;
 
+/// How many times as long an array becomes, as a fraction: less where more does not fit. Were it only as much
+/// longer as is asked for, appending to an array that nearly fills memory would copy it for each element.
+const GROWTH: [(usize, usize); 4] = [(2, 1), (3, 2), (5, 4), (17, 16)];
+
 /// Grows the array in two slots (address, length) to at least `len` elements of `size` bytes,
-/// at least doubling it. Returns a [`Status`].
+/// doubling it if that fits. Returns a [`Status`].
 ///
 /// # Safety
 /// `slot` points to the two slots of an array of the malloc family.
@@ -19,13 +23,18 @@ pub(crate) unsafe extern "C" fn reserve(slot: *mut u64, len: i64, size: i64) -> 
         return Status::OutOfMemory as i64;
     };
     let old = old as usize;
-    let grown = len.max(old.saturating_mul(2)).max(16);
-    for wanted in [grown, len] {
+    for (times, of) in GROWTH {
+        let wanted = len.max(old.saturating_mul(times) / of).max(16);
         let Some(bytes) = wanted.checked_mul(size).filter(|&b| b <= isize::MAX as usize) else {
             continue;
         };
         // SAFETY: the slots hold an array of `old` elements of the malloc family, or nothing.
-        let fresh = unsafe { memory::reserve(address as *mut u8, old * size, bytes) };
+        let fresh = unsafe {
+            match of {
+                1 => memory::reserve(address as *mut u8, old * size, bytes),
+                _ => memory::grow(address as *mut u8, bytes),
+            }
+        };
         if !fresh.is_null() {
             // SAFETY: as above.
             unsafe {

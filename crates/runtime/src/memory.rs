@@ -435,7 +435,7 @@ impl<T> Drop for Building<T> {
 ///
 /// # Safety
 /// `old` is null or memory of the malloc family.
-pub(crate) unsafe fn grow(old: *mut u8, bytes: usize) -> *mut u8 {
+pub unsafe fn grow(old: *mut u8, bytes: usize) -> *mut u8 {
     // SAFETY: as the caller promises.
     unsafe { budget::realloc(old.cast(), bytes) }.cast()
 }
