@@ -73,10 +73,16 @@ pub fn operands(
         let (entries, shape) = (generator.entries(&dims), generator.shape());
         let about = About { dims: &dims, entries, datatype, shape };
         // A list of all elements would take several times the memory.
-        let stored = generator.stored(&name, &dims, &about.storage(given, dtype)?)?;
+        let storage = about.storage(given, dtype)?;
+        let stored = generator.stored(&name, &dims, &storage)?;
         let known = match stored {
             Some(tensor) => operands.insert(name.clone(), tensor).is_some(),
             None => {
+                // What takes long to generate is refused before; of the rest the entries tell which
+                // format takes least.
+                if about.entries > MANY_ENTRIES {
+                    check_room(&name, &dims, &storage)?;
+                }
                 let list = generator.fill(&name, &dims, datatype)?;
                 let list = List { datatype: list.vals().datatype(), shape, list };
                 lists.insert(name.clone(), list).is_some()
@@ -95,6 +101,17 @@ pub fn operands(
         operands.insert(name, tensor);
     }
     Ok(operands.into_iter().collect())
+}
+
+/// From so many entries on an operand takes seconds to generate.
+const MANY_ENTRIES: u64 = 1 << 22;
+
+/// Refuses an operand of which no entries, stored so, already take too much memory, before any are generated.
+fn check_room(name: &str, dims: &[u64], storage: &Storage) -> Result<(), Diagnostic> {
+    let none = Coordinates::new(dims.to_vec(), vec![vec![]; dims.len()], Values::F64(vec![]))?;
+    let least = tamis::footprint(&none, storage).unwrap_or(0);
+    let help = format!("store {name} in a format that takes less, or work on a smaller part");
+    tamis::budget::check(name, least as f64, &help)
 }
 
 /// What packing says, of an operand; where it is too large, with the format that takes least.
