@@ -9,19 +9,19 @@ use tamis_ir::interpret::Buffer;
 use tamis_ir::ir::{Expr, Type};
 
 pub fn scalars() -> Vec<Case> {
-    Register::ALL.into_iter().map(|r| case(r, 1)).collect()
+    Register::ALL.into_iter().flat_map(|r| cases(r, 1)).collect()
 }
 
 pub fn vectors() -> Vec<Case> {
-    let common = [2, 4, 8].into_iter().flat_map(|lanes| Register::ALL.map(|r| case(r, lanes)));
+    let common = [2, 4, 8].into_iter().flat_map(|lanes| Register::ALL.map(|r| cases(r, lanes)));
     let wide = [
-        case(Register::F32, 16),
-        case(Register::Bool, 16),
-        case(Register::I64, 16),
-        case(Register::F64, 16),
-        case(Register::F32, 32),
+        cases(Register::F32, 16),
+        cases(Register::Bool, 16),
+        cases(Register::I64, 16),
+        cases(Register::F64, 16),
+        cases(Register::F32, 32),
     ];
-    common.chain(wide).collect()
+    common.chain(wide).flatten().collect()
 }
 
 const FLOATS: [f64; 16] = [
@@ -93,28 +93,45 @@ fn spread(register: Register) -> Buffer {
 
 /// A function that stores the results of all operators, each in a part of its own.
 struct Sheet {
+    done: Vec<Case>,
     case: Case,
     i: Var,
     lanes: u16,
     a: Array,
     b: Array,
     register: Register,
-    part: usize,
 }
 
-fn case(register: Register, lanes: u16) -> Case {
-    let (a, b) = pairs(register);
-    let mut case = Case::new(&format!("compute_{register:?}x{lanes}").to_lowercase());
-    let i = case.index("i");
-    let (a, b) = (case.input("a", a), case.input("b", b));
-    let mut sheet = Sheet { case, i, lanes, a, b, register, part: 0 };
+/// The cases of a type, a function each for an operator: compilers take more than twice as long over functions
+/// that are twice as long.
+fn cases(register: Register, lanes: u16) -> Vec<Case> {
+    let (case, i, a, b) = operands(register, lanes, 0);
+    let mut sheet = Sheet { done: vec![], case, i, lanes, a, b, register };
     sheet.unary();
     sheet.binary();
     sheet.others();
-    sheet.case
+    sheet.begin();
+    sheet.done
+}
+
+/// A case without statements, its index, and its operands.
+fn operands(register: Register, lanes: u16, number: usize) -> (Case, Var, Array, Array) {
+    let (a, b) = pairs(register);
+    let mut case = Case::new(&format!("compute_{register:?}x{lanes}_{number}").to_lowercase());
+    let i = case.index("i");
+    let (a, b) = (case.input("a", a), case.input("b", b));
+    (case, i, a, b)
 }
 
 impl Sheet {
+    /// Begins another case; index and operands have the same numbers in each.
+    fn begin(&mut self) {
+        if !self.case.function.body.is_empty() {
+            let (case, ..) = operands(self.register, self.lanes, self.done.len() + 1);
+            self.done.push(std::mem::replace(&mut self.case, case));
+        }
+    }
+
     /// Lanes of an operand, of the register type of the sheet.
     fn operand(&self, array: Array) -> Expr {
         let load = Expr::Load { array, index: Box::new(Expr::Var(self.i)), lanes: self.lanes };
@@ -132,12 +149,16 @@ impl Sheet {
         Box::new(self.operand(self.b))
     }
 
-    /// Stores what an expression gives for each pair.
+    /// Another case, which stores what an expression gives for each pair.
     fn record(&mut self, name: &str, value: Expr) {
+        self.begin();
+        self.store(name, value);
+    }
+
+    /// Stores what an expression gives for each pair.
+    fn store(&mut self, name: &str, value: Expr) {
         let register = self.case.function.type_of(&value).register;
-        self.part += 1;
-        let name = format!("out{}_{name}", self.part);
-        let out = self.case.output(&name, register.datatype(), 256);
+        let out = self.case.output(&format!("out_{name}"), register.datatype(), 256);
         self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
     }
 
@@ -158,10 +179,10 @@ impl Sheet {
             self.record(op.name(), Expr::Unary(op, self.a()));
         }
         if matches!(self.register, Register::F32 | Register::F64) && self.lanes < 2 {
-            let spread = spread(self.register);
-            let spread = self.case.input("spread", spread);
             for op in UnaryOp::ALL.into_iter().filter(|op| !op.is_of_parts()) {
-                self.record(op.name(), Expr::Unary(op, Box::new(self.operand(spread))));
+                self.begin();
+                let spread = self.case.input("spread", spread(self.register));
+                self.store(op.name(), Expr::Unary(op, Box::new(self.operand(spread))));
             }
         }
     }
@@ -215,6 +236,7 @@ impl Sheet {
 
     /// The sum of the lanes of every group.
     fn total(&mut self, total: Expr) {
+        self.begin();
         let out = self.case.output("totals", self.register.datatype(), 256);
         self.case.each(self.i, 256 - usize::from(self.lanes), 1, (out, 0), total);
     }
@@ -222,9 +244,10 @@ impl Sheet {
     /// A variable of the type.
     fn variable(&mut self) {
         let ty = Type { register: self.register, lanes: self.lanes };
+        self.begin();
         let v = self.case.var("v", ty);
         let assign = tamis_ir::ir::build::assign(v, *self.a());
-        self.record("variable", Expr::Var(v));
+        self.store("variable", Expr::Var(v));
         if let Some(tamis_ir::ir::Stmt::For { body, .. }) = self.case.function.body.last_mut() {
             body.insert(0, assign);
         }
@@ -242,6 +265,7 @@ impl Sheet {
         for elem in narrow.filter(|t| !widest || *t == DataType::I32) {
             self.narrow_to(elem);
         }
+        self.begin();
         let flags = self.case.output("flags", DataType::Bool, 256);
         let value =
             Expr::Convert(Register::I64, Box::new(Expr::Binary(BinaryOp::Lt, self.a(), self.b())));
@@ -254,10 +278,11 @@ impl Sheet {
         let fitting = |x| Scalar::I64((all.start() + wrapped(x).abs()) as i64);
         let values: Vec<Scalar> = INTEGERS.iter().cycle().take(256).map(fitting).collect();
         let buffer = Buffer::holding(elem, &values).expect("the values fit");
+        self.begin();
         let array = self.case.input(&format!("narrow_{elem}"), buffer);
         let operand = || Box::new(self.operand(array));
         let product = Expr::Binary(BinaryOp::Mul, operand(), operand());
-        self.record("product", product);
+        self.store("product", product);
         let out = self.case.output(&format!("narrowed_{elem}"), elem, 256);
         let value = self.operand(array);
         self.case.each(self.i, 256, self.lanes.into(), (out, 0), value);
@@ -275,6 +300,7 @@ impl Sheet {
                 DataType::F16 => Buffer::F16(all.map(F16::from_bits).collect()),
                 _ => Buffer::Bf16(all.map(Bf16::from_bits).collect()),
             };
+            self.begin();
             let array = self.case.input(&format!("narrow_{elem}"), buffer);
             let wide = self.case.output(&format!("wide_{elem}"), DataType::F32, 1 << 16);
             let again = self.case.output(&format!("again_{elem}"), elem, 1 << 16);
