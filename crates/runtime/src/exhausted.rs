@@ -11,8 +11,9 @@ use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 thread_local! {
-    /// Whether the last block that this thread asked for was refused.
-    static REFUSED: Cell<bool> = const { Cell::new(false) };
+    /// The size of the block that this thread was refused last, unless it got one as large since: what reports
+    /// the refusal may take small ones.
+    static REFUSED: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
 /// Memory that is given back before temporaries are removed, which takes some.
@@ -20,10 +21,13 @@ static KEPT: AtomicPtr<c_void> = AtomicPtr::new(std::ptr::null_mut());
 /// Reading a folder takes 32 KB.
 const KEPT_BYTES: usize = 1 << 18;
 
-/// Notes what became of a request for memory, which is passed on.
-pub(crate) fn noted(block: *mut u8) -> *mut u8 {
+/// Notes what became of a request for memory of a size, which is passed on.
+pub(crate) fn noted(block: *mut u8, size: usize) -> *mut u8 {
     // Threads that end allocate too; nothing is noted then.
-    let _ = REFUSED.try_with(|refused| refused.set(block.is_null()));
+    let _ = REFUSED.try_with(|refused| match block.is_null() {
+        true => refused.set(Some(size)),
+        false => refused.set(refused.get().filter(|&larger| size < larger)),
+    });
     block
 }
 
@@ -46,7 +50,7 @@ extern "C" fn on_abort(_: libc::c_int) {
     const TEXT: &[u8] = b"error[out-of-memory]: the system gives no more memory\n  \
         = help: work on a smaller part, in a format that takes less, or with fewer threads\n";
     static IS_ENDING: AtomicBool = AtomicBool::new(false);
-    if REFUSED.try_with(Cell::get).unwrap_or(false) {
+    if REFUSED.try_with(Cell::get).is_ok_and(|refused| refused.is_some()) {
         // An allocation below may fail, too: then this handler is called again.
         if !IS_ENDING.swap(true, Ordering::Relaxed) {
             // SAFETY: it was allocated by `malloc`, and nobody else has it any more. The signal is that of

@@ -55,5 +55,5 @@ fn offered(block: *mut u8, size: usize) -> *mut u8 {
             libc::madvise(pages, (size - skip) & !(PAGE - 1), libc::MADV_HUGEPAGE);
         }
     }
-    noted(block)
+    noted(block, size)
 }

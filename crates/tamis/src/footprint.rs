@@ -82,7 +82,7 @@ fn counts(list: &Coordinates, format: &Format) -> Option<Vec<Count>> {
         let insert = levels[k].kind.insert();
         let width = match (levels[k].map, insert) {
             _ if !levels[k].has(Part::Width) => 0,
-            (LevelMap::Slot(_), _) => keys.most_alike(&|l| is_placed(format, l)),
+            (LevelMap::Slot(_), _) => keys.most_alike(&|l| is_placed(format, l))?,
             (_, Some(insert)) if insert.insert_query() == Query::Span => {
                 width(insert, keys.widest_span(k))?
             }
@@ -141,7 +141,7 @@ impl Keys {
         // All keys, and a second time those without some levels.
         let bytes = 2.0 * size_of::<u128>() as f64 * list.vals().len() as f64;
         budget::check("the coordinates of entries", bytes, budget::SMALLER_RESULT).ok()?;
-        let mut keys: Vec<u128> = (0..list.vals().len()).map(key).collect();
+        let mut keys = gathered((0..list.vals().len()).map(key))?;
         keys.sort_unstable();
         keys.dedup();
         Some(Keys { keys, fields })
@@ -179,16 +179,24 @@ impl Keys {
     }
 
     /// The most entries that agree in some levels.
-    fn most_alike(&self, levels: &dyn Fn(usize) -> bool) -> u64 {
+    fn most_alike(&self, levels: &dyn Fn(usize) -> bool) -> Option<u64> {
         let ones = |(below, bits): (u32, u32)| {
             (u128::MAX.unbounded_shl(bits) ^ u128::MAX).unbounded_shl(below)
         };
         let chosen = (0..self.fields.len()).filter(|&k| levels(k));
         let mask = chosen.fold(0u128, |mask, k| mask | ones(self.fields[k]));
-        let mut keys: Vec<u128> = self.keys.iter().map(|key| key & mask).collect();
+        let mut keys = gathered(self.keys.iter().map(|key| key & mask))?;
         keys.sort_unstable();
-        keys.chunk_by(|a, b| a == b).map(<[u128]>::len).max().unwrap_or(0) as u64
+        Some(keys.chunk_by(|a, b| a == b).map(<[u128]>::len).max().unwrap_or(0) as u64)
     }
+}
+
+/// Keys in a vector, if there is memory for it.
+fn gathered(keys: impl ExactSizeIterator<Item = u128>) -> Option<Vec<u128>> {
+    let mut gathered = Vec::new();
+    gathered.try_reserve_exact(keys.len()).ok()?;
+    gathered.extend(keys);
+    Some(gathered)
 }
 
 /// The width that a level makes of an answer, by its code.
