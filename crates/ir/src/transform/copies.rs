@@ -1,7 +1,7 @@
 //! What the variables of a block stand for.
 
 use crate::ids::Var;
-use crate::ir::flow::assigned;
+use crate::ir::flow::{assigned, mentions};
 use crate::ir::{Expr, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,8 +23,8 @@ impl Names {
     /// A variable is given a value.
     pub(super) fn assign(&mut self, var: Var, value: &Expr) {
         let value = self.resolved(value);
-        self.forget_vars(&BTreeSet::from([var]));
-        if !mentions_any(&value, &BTreeSet::from([var])) {
+        self.0.retain(|v, value| *v != var && !mentions(value, var));
+        if !mentions(&value, var) {
             self.0.insert(var, value);
         }
     }
