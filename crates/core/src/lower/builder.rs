@@ -10,7 +10,7 @@ use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use tamis_ir::ir::build::int;
 use tamis_ir::ir::verify::CONSTANTS;
-use tamis_ir::ir::{ArrayDecl, Param, Role, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, Param, Role, Stmt, Type, VarDecl};
 
 /// What has been declared so far.
 pub(super) struct Builder {
@@ -18,6 +18,8 @@ pub(super) struct Builder {
     pub(super) params: Vec<(Param, Binding)>,
     pub(super) vars: IdVec<Var, VarDecl>,
     pub(super) arrays: IdVec<Array, ArrayDecl>,
+    /// Sizes of levels that follow from dimensions.
+    pub(super) prologue: Vec<Stmt>,
     names: BTreeSet<String>,
 }
 
@@ -28,6 +30,7 @@ impl Builder {
             params: vec![],
             vars: IdVec::new(),
             arrays: IdVec::new(),
+            prologue: vec![],
             names: CONSTANTS.iter().chain([&name]).map(|&name| name.to_owned()).collect(),
         }
     }

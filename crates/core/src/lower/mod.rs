@@ -41,23 +41,22 @@ use crate::notation::Access;
 use crate::plan::{self, Node, Plan, Planner};
 use builder::Builder;
 use complex::{Held, Vals, Value};
-use gpu::{parallel, segmented_reduction, tile_starts};
+use gpu::{OnGpu, parallel};
 use read::locate;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
 use tamis_ir::ir::build::assign;
 use tamis_ir::ir::{self, Expr};
 use write::Writing;
-use write::accumulator::Pass;
 
 /// The function that computes a kernel, and what its parameters stand for.
 pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
     let plan = plan::plan(program, kernel);
     plan::verify::assert_valid(program, kernel, &plan);
-    let new = || Lowerer::new(program, kernel, &plan, name);
-    let sliced = Lowerer { in_slices: kernel.is_for_gpu(), ..new() }.lowered();
-    let whole = |why| Lowerer { unphased: Some(why), ..new() }.lowered();
-    sliced.or_else(whole).expect("workspaces that are no slices are always right")
+    let new = |gpu| Lowerer { gpu, ..Lowerer::new(program, kernel, &plan, name) };
+    let sliced = OnGpu { in_slices: kernel.is_for_gpu(), ..OnGpu::default() };
+    let whole = |why| new(OnGpu { unphased: Some(why), ..OnGpu::default() }).lowered();
+    new(sliced).lowered().or_else(whole).expect("workspaces that are no slices are always right")
 }
 
 impl<'p> Lowerer<'p> {
@@ -67,31 +66,11 @@ impl<'p> Lowerer<'p> {
             kernel,
             facts: Facts { program, compute: kernel.compute },
             builder: Builder::new(name),
-            tensors: BTreeMap::new(),
-            dims: BTreeMap::new(),
-            vars: BTreeMap::new(),
-            registers: BTreeMap::new(),
+            declared: Declared::default(),
+            gpu: OnGpu::default(),
             ranges: BTreeMap::new(),
-            anys: BTreeMap::new(),
             times: vec![],
-            positions: BTreeMap::new(),
-            ends: BTreeMap::new(),
-            coordinates: BTreeMap::new(),
-            flags: BTreeMap::new(),
-            segments: BTreeMap::new(),
-            units: BTreeMap::new(),
-            own_loops: BTreeMap::new(),
-            lent: BTreeSet::new(),
-            edges: vec![],
-            tables: BTreeMap::new(),
-            raced: false,
-            phased: false,
-            unphased: None,
-            tentative: false,
-            in_slices: false,
             params: vec![],
-            prologue: vec![],
-            pass: Pass::Look,
             interval: None,
             plan,
             writing: Writing::default(),
@@ -112,7 +91,7 @@ impl<'p> Lowerer<'p> {
             return Err(why);
         }
         let body = match host {
-            None => parallel::marked(&self.units, body),
+            None => parallel::marked(&self.gpu.units, body),
             Some(_) => parallel::in_order(body),
         };
         let like = self.like();
@@ -120,22 +99,36 @@ impl<'p> Lowerer<'p> {
     }
 }
 
-/// What lowering one kernel looks up: declarations made so far and the plan for the result.
+/// A kernel on its way to code.
 struct Lowerer<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
     facts: Facts<'p>,
+    plan: &'p Plan,
     builder: Builder,
+    declared: Declared,
+    /// How far the result is written.
+    writing: Writing,
+    gpu: OnGpu,
+    /// What integers that variables hold may be, where that is known.
+    ranges: BTreeMap<Var, std::ops::RangeInclusive<i128>>,
+    /// How often values are added to tensors in an iteration that stands for several.
+    times: Vec<(TensorId, Var)>,
+    /// What the parameters of the user operator being inlined are.
+    params: Vec<Value>,
+    /// The part of the outermost loop that the function computes, where not all of it.
+    interval: Option<partition::Interval<'p>>,
+}
+
+/// The arrays and variables that things have in code, once these are declared.
+#[derive(Default)]
+struct Declared {
     tensors: BTreeMap<TensorId, TensorArrays>,
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Held>,
-    /// What integers that variables hold may be, where that is known.
-    ranges: BTreeMap<Var, std::ops::RangeInclusive<i128>>,
     /// The flags of temporaries that may be sums of nothing.
     anys: BTreeMap<TensorId, Var>,
-    /// How often values are added to tensors in a turn that stands for several.
-    times: Vec<(TensorId, Var)>,
     positions: BTreeMap<locate::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.
     ends: BTreeMap<Var, Var>,
@@ -143,37 +136,6 @@ struct Lowerer<'p> {
     flags: BTreeMap<Var, Var>,
     /// Per position variable: the end of the positions of the same coordinate.
     segments: BTreeMap<Var, Var>,
-    /// The loops that a GPU runs, by their variables in code, and the units that run them.
-    units: BTreeMap<Var, ir::Unit>,
-    /// How many such loops there are around each workspace.
-    own_loops: BTreeMap<TensorId, usize>,
-    /// Workspaces of which threads may write to elements of their own each.
-    lent: BTreeSet<TensorId>,
-    /// Sums of tiles of positions.
-    edges: Vec<segmented_reduction::Edges>,
-    /// Where tiles of positions begin, by the variables of positions.
-    tables: BTreeMap<IndexVar, tile_starts::Table>,
-    /// Whether several iterations of these loops would write to what they cannot share.
-    raced: bool,
-    /// Whether entries of the result are counted before they are written.
-    phased: bool,
-    /// Why they are not, where the loops would have to do it.
-    unphased: Option<Host>,
-    /// Whether blocks of values are written before it is known that they stay.
-    tentative: bool,
-    /// Whether workspaces are slices of arrays that the iterations of loops share.
-    in_slices: bool,
-    /// What the parameters of the user operator being inlined are.
-    params: Vec<Value>,
-    /// Sizes of levels that follow from dimensions.
-    prologue: Vec<ir::Stmt>,
-    /// Of results in two passes, the one being lowered.
-    pass: Pass,
-    /// The part of the outermost loop that the function computes, where not all of it.
-    interval: Option<partition::Interval<'p>>,
-    plan: &'p Plan,
-    /// How far the result is written.
-    writing: Writing,
 }
 
 /// The arrays of a tensor under their generated names.
@@ -257,12 +219,12 @@ impl Lowerer<'_> {
         stmts.extend(room);
         match self.in_phases(&code.stmts) {
             Ok(phases) => {
-                self.phased = true;
+                self.gpu.phased = true;
                 stmts.extend(tables);
                 stmts.extend(phases);
             }
             Err(why) => {
-                self.unphased.get_or_insert(why);
+                self.gpu.unphased.get_or_insert(why);
                 let [room, joined] = self.joined_tiles();
                 stmts.extend(room);
                 stmts.extend(tables);
@@ -272,7 +234,7 @@ impl Lowerer<'_> {
                 stmts.extend(self.after_result());
             }
         }
-        let code = [std::mem::take(&mut self.prologue), stmts].concat();
+        let code = [std::mem::take(&mut self.builder.prologue), stmts].concat();
         match self.kernel.kind {
             Kind::Assemble => self.assembled_only(code),
             Kind::Fused | Kind::Compute => code,
@@ -317,23 +279,23 @@ impl Lowerer<'_> {
 
     /// The variables that hold a register tensor.
     fn register(&mut self, tensor: TensorId) -> Held {
-        if let Some(&held) = self.registers.get(&tensor) {
+        if let Some(&held) = self.declared.registers.get(&tensor) {
             return held;
         }
         let name = self.program.tensors[tensor].name.clone();
         let held = self.held_vars(&name, self.program.storage(tensor).datatype.is_complex());
-        self.registers.insert(tensor, held);
+        self.declared.registers.insert(tensor, held);
         held
     }
 
     /// The variable that holds the value of an index variable.
     fn index(&mut self, var: IndexVar) -> Var {
-        if let Some(&known) = self.vars.get(&var) {
+        if let Some(&known) = self.declared.vars.get(&var) {
             return known;
         }
         let name = self.program.vars[var].clone();
         let fresh = self.builder.var(&name, ir::Type::INDEX);
-        self.vars.insert(var, fresh);
+        self.declared.vars.insert(var, fresh);
         fresh
     }
 
@@ -341,7 +303,7 @@ impl Lowerer<'_> {
     /// stores it.
     fn dim(&mut self, var: IndexVar) -> Var {
         let var = self.program.derived.alias(var);
-        if let Some(&known) = self.dims.get(&var) {
+        if let Some(&known) = self.declared.dims.get(&var) {
             return known;
         }
         let result = &self.program.tensors[self.kernel.result];
@@ -363,7 +325,7 @@ impl Lowerer<'_> {
             .next()
             .unwrap_or_else(|| format!("{}_size", self.program.vars[var]));
         let fresh = self.builder.size(&name, var);
-        self.dims.insert(var, fresh);
+        self.declared.dims.insert(var, fresh);
         fresh
     }
 
@@ -374,7 +336,7 @@ impl Lowerer<'_> {
 
     /// The arrays of a tensor that is declared where so much is known.
     fn arrays_in(&mut self, tensor: TensorId, scope: &Scope) -> TensorArrays {
-        if let Some(known) = self.tensors.get(&tensor) {
+        if let Some(known) = self.declared.tensors.get(&tensor) {
             return known.clone();
         }
         let result = (tensor == self.kernel.result).then_some(self.kernel.kind);
@@ -398,7 +360,7 @@ impl Lowerer<'_> {
             let levels = self.arrays(like.operand).levels;
             arrays.levels[..like.levels].clone_from_slice(&levels[..like.levels]);
         }
-        self.tensors.insert(tensor, arrays.clone());
+        self.declared.tensors.insert(tensor, arrays.clone());
         arrays
     }
 
@@ -424,7 +386,7 @@ impl Lowerer<'_> {
             Expr::Const(_) | Expr::Var(_) | Expr::Load { .. } => e,
             e => {
                 let var = self.builder.var(&format!("{name}_{suffix}"), ir::Type::INDEX);
-                self.prologue.push(assign(var, e));
+                self.builder.prologue.push(assign(var, e));
                 Expr::Var(var)
             }
         };

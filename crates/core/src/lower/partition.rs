@@ -54,8 +54,8 @@ impl<'p> Lowerer<'p> {
         let (first, last) =
             (self.temp(&format!("{name}_first")), self.temp(&format!("{name}_last")));
         let within = binary(BinaryOp::Min, end, hi);
-        self.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
-        self.prologue.push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
+        self.builder.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
+        self.builder.prologue.push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
         (Expr::Var(first), Expr::Var(last))
     }
 

@@ -34,10 +34,10 @@ impl Lowerer<'_> {
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
         let plan::Where { tensor, opens, ref producer, ref consumer } = *temporary;
         let (arrays, room) = self.local_arrays(tensor, scope);
-        self.own_loops.insert(tensor, self.parallel_loops(scope));
+        self.gpu.own_loops.insert(tensor, self.parallel_loops(scope));
         // Masks and lists follow from what came before.
         if !opens && self.scratch(tensor).is_none() {
-            self.lent.insert(tensor);
+            self.gpu.lent.insert(tensor);
         }
         let producer = self.node(producer, scope.clone());
         let consumer = self.node(consumer, scope.clone());
@@ -87,7 +87,8 @@ impl Lowerer<'_> {
             Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
                 body.retain(|s| *s != yes);
                 let turns = lt(lo.clone(), hi.clone());
-                let whole = lo == int(0) && self.dims.values().any(|&d| hi == Expr::Var(d));
+                let whole =
+                    lo == int(0) && self.declared.dims.values().any(|&d| hi == Expr::Var(d));
                 let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
                 let stmts = [before, produced, consumer.stmts].concat();
                 // A dimension of size 0 gives zeros to multiply with, as in products of matrices.
@@ -115,7 +116,13 @@ impl Lowerer<'_> {
             return None;
         }
         let name = format!("any_{}", self.program.tensors[tensor].name);
-        Some(*self.anys.entry(tensor).or_insert_with(|| self.builder.var(&name, ir::Type::BOOL)))
+        Some(
+            *self
+                .declared
+                .anys
+                .entry(tensor)
+                .or_insert_with(|| self.builder.var(&name, ir::Type::BOOL)),
+        )
     }
 
     /// Says that a temporary was added to.
@@ -200,10 +207,10 @@ impl Lowerer<'_> {
             return (self.arrays(tensor), vec![]);
         }
         // Where the same loops are run again, that needs room, too.
-        self.tensors.remove(&tensor);
-        let prologue = std::mem::take(&mut self.prologue);
+        self.declared.tensors.remove(&tensor);
+        let prologue = std::mem::take(&mut self.builder.prologue);
         let arrays = self.arrays_in(tensor, scope);
-        let room = std::mem::replace(&mut self.prologue, prologue);
+        let room = std::mem::replace(&mut self.builder.prologue, prologue);
         (arrays, room)
     }
 
@@ -211,12 +218,12 @@ impl Lowerer<'_> {
     pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
         let size = sizes.fold(int(1), mul);
-        self.prologue.extend(arrays.vals.reserve(&size));
+        self.builder.prologue.extend(arrays.vals.reserve(&size));
         let levels = self.program.storage(tensor).format.levels();
         if let (Some(spec), Some(level)) = (levels.last(), arrays.levels.last())
             && let Some(scratch) = spec.kind.format().scratch()
         {
-            self.prologue.extend(scratch.scratch_init(level, parents(arrays)));
+            self.builder.prologue.extend(scratch.scratch_init(level, parents(arrays)));
         }
     }
 
@@ -226,19 +233,19 @@ impl Lowerer<'_> {
     fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let filled = self.fill_local(tensor, arrays);
         if self.interval.is_none() {
-            return self.prologue.extend(filled);
+            return self.builder.prologue.extend(filled);
         }
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
         let size = sizes.fold(int(1), mul);
         let own = arrays.vals.arrays();
         let is_own =
             |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { array, .. } if own.contains(array));
-        let prologue = std::mem::take(&mut self.prologue);
+        let prologue = std::mem::take(&mut self.builder.prologue);
         let (room, others): (Vec<ir::Stmt>, _) = prologue.into_iter().partition(is_own);
-        self.prologue = others;
+        self.builder.prologue = others;
         let first = [room.clone(), filled].concat();
-        self.prologue.push(when(lt(Expr::Len(own[0]), size), first));
-        self.prologue.extend(room);
+        self.builder.prologue.push(when(lt(Expr::Len(own[0]), size), first));
+        self.builder.prologue.extend(room);
     }
 
     /// Gives every element of a workspace its fill value.

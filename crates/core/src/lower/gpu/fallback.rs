@@ -68,14 +68,14 @@ impl Lowerer<'_> {
         match &self.plan.output {
             _ if !self.kernel.is_for_gpu() => None,
             _ if self.gathers_all() => Some(Host::Gathered),
-            _ if self.raced => Some(Host::Raced),
-            _ if self.phased => None,
+            _ if self.gpu.raced => Some(Host::Raced),
+            _ if self.gpu.phased => None,
             Output::InPlace | Output::SharedStructure => None,
             Output::Insert => Some(Host::Placed),
             Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => Some(Host::Listed),
             Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => Some(Host::Counted),
-            Output::Assemble(_) if self.tentative => Some(Host::Tentative),
-            Output::Assemble(_) => Some(self.unphased.unwrap_or(Host::Rows)),
+            Output::Assemble(_) if self.gpu.tentative => Some(Host::Tentative),
+            Output::Assemble(_) => Some(self.gpu.unphased.unwrap_or(Host::Rows)),
         }
     }
 }

@@ -97,7 +97,7 @@ impl Lowerer<'_> {
 
     /// Notes which loops are around a slice.
     pub(in crate::lower) fn note_slice(&mut self, scope: &Scope) {
-        self.own_loops.insert(self.kernel.result, self.parallel_loops(scope));
+        self.gpu.own_loops.insert(self.kernel.result, self.parallel_loops(scope));
     }
 
     /// The place of a coordinate: that which it has, or a free one.
@@ -119,7 +119,7 @@ impl Lowerer<'_> {
             assign(at, add(Expr::Var(at), int(1))),
             when(eq(Expr::Var(at), end), vec![assign(at, begin.clone())]),
         ];
-        if self.pass == Pass::Look {
+        if self.writing.pass == Pass::Look {
             stmts.push(assign(slice.terms, add(Expr::Var(slice.terms), int(1))));
         }
         stmts.push(assign(at, add(begin, own)));

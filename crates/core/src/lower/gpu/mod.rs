@@ -10,3 +10,32 @@ pub(super) mod segmented_reduction;
 pub(super) mod tile_starts;
 pub(super) mod two_pass;
 pub(super) mod two_pass_rows;
+
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir;
+
+/// What is known of the loops that a GPU runs.
+#[derive(Default)]
+pub(super) struct OnGpu {
+    /// These loops, by their variables in code, and the units that run them.
+    pub(super) units: BTreeMap<Var, ir::Unit>,
+    /// How many such loops there are around each workspace.
+    pub(super) own_loops: BTreeMap<TensorId, usize>,
+    /// Workspaces of which threads may write to elements of their own each.
+    pub(super) lent: BTreeSet<TensorId>,
+    /// Sums of tiles of positions.
+    pub(super) edges: Vec<segmented_reduction::Edges>,
+    /// Where tiles of positions begin, by the variables of positions.
+    pub(super) tables: BTreeMap<IndexVar, tile_starts::Table>,
+    /// Whether several iterations of these loops would write to what they cannot share.
+    pub(super) raced: bool,
+    /// Whether entries of the result are counted before they are written.
+    pub(super) phased: bool,
+    /// Why they are not, where the loops would have to do it.
+    pub(super) unphased: Option<fallback::Host>,
+    /// Whether blocks of values are written before it is known that they stay.
+    pub(super) tentative: bool,
+    /// Whether workspaces are slices of arrays that the iterations of loops share.
+    pub(super) in_slices: bool,
+}

@@ -29,7 +29,7 @@ impl Lowerer<'_> {
     /// Notes what runs a loop over an index variable, whose variable in code is `var`.
     pub(in crate::lower) fn on_unit(&mut self, own: IndexVar, var: Var) {
         if let Some(unit) = self.unit(own) {
-            self.units.insert(var, unit);
+            self.gpu.units.insert(var, unit);
         }
         let tag = self.kernel.tags.get(&own);
         self.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
                 self.updated(vals, position, op, value)
             }
             (op, raced) => {
-                self.raced |= raced;
+                self.gpu.raced |= raced;
                 self.write(position, op, value)
             }
         }
@@ -88,8 +88,8 @@ impl Lowerer<'_> {
 
     /// Notes what is written to a workspace that does not belong to one iteration.
     pub(in crate::lower) fn note_local(&mut self, tensor: TensorId, scope: &Scope) {
-        let own = self.own_loops.get(&tensor).copied().unwrap_or(0);
-        self.raced |= self.parallel_loops(scope) > own;
+        let own = self.gpu.own_loops.get(&tensor).copied().unwrap_or(0);
+        self.gpu.raced |= self.parallel_loops(scope) > own;
     }
 
     /// How a workspace is combined with a value where several threads of a block that has it to itself
@@ -101,8 +101,8 @@ impl Lowerer<'_> {
         value: &Value,
         scope: &Scope,
     ) -> Option<ReduceOp> {
-        let own = self.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
-        if own == 0 || !self.lent.contains(&lhs.tensor) {
+        let own = self.gpu.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
+        if own == 0 || !self.gpu.lent.contains(&lhs.tensor) {
             self.note_local(lhs.tensor, scope);
             return None;
         }
@@ -111,7 +111,7 @@ impl Lowerer<'_> {
         }
         let vals = self.arrays(lhs.tensor).vals;
         let op = op.filter(|op| self.updates(vals, *op, value));
-        self.raced |= op.is_none();
+        self.gpu.raced |= op.is_none();
         op
     }
 

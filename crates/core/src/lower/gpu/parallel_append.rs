@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         let mut out = vec![];
         for s in block {
             let s = s.map_children(&mut |e| e, &mut |b| self.by_threads(b));
-            let on_threads = matches!(&s, Stmt::For { var, .. } if self.units.get(var) == Some(&ir::Unit::Thread));
+            let on_threads = matches!(&s, Stmt::For { var, .. } if self.gpu.units.get(var) == Some(&ir::Unit::Thread));
             let taken =
                 nexts.iter().filter(|_| on_threads).find_map(|&next| self.numbered_turns(&s, next));
             out.extend(taken.unwrap_or_else(|| vec![s]));

@@ -76,10 +76,10 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Vec<Stmt> {
         let var = scope.loops[tiles.at];
-        let known = self.edges.iter().position(|e| e.open && e.var == var && e.op == op);
+        let known = self.gpu.edges.iter().position(|e| e.open && e.var == var && e.op == op);
         let k = known.unwrap_or_else(|| self.new_edges(var, op, tiles.clone()));
-        self.edges[k].open = true;
-        let own = self.edges[k].clone();
+        self.gpu.edges[k].open = true;
+        let own = self.gpu.edges[k].clone();
         let at = self.temp("at");
         let mut same = vec![];
         let sum = self.combined(op, own.sum.value(), value.clone(), &mut same);
@@ -106,14 +106,14 @@ impl Lowerer<'_> {
         };
         let edges = common(format!("{name}_edge"));
         let sums = if wide { vals } else { common(format!("{name}_sums")) };
-        let target = self.edges.first().map_or(sums, |other| other.target);
+        let target = self.gpu.edges.first().map_or(sums, |other| other.target);
         let places = self.builder.common(&format!("{name}_at"), DataType::I64);
         let (run, head) = (self.temp("run"), self.temp("head"));
         let (sum, edge) = (self.held_vars("s", complex), self.held_vars("edge", complex));
         let open = false;
         let own = Edges { var, op, tiles, run, sum, head, edge, places, edges, target, open };
-        self.edges.push(own);
-        self.edges.len() - 1
+        self.gpu.edges.push(own);
+        self.gpu.edges.len() - 1
     }
 
     /// The first run of a tile is its edge; others are added to their elements.
@@ -144,12 +144,12 @@ impl Lowerer<'_> {
         scope: &mut Scope,
     ) -> Code {
         let mut code = code;
-        for k in 0..self.edges.len() {
-            let own = self.edges[k].clone();
+        for k in 0..self.gpu.edges.len() {
+            let own = self.gpu.edges[k].clone();
             if own.var != var || !own.open {
                 continue;
             }
-            self.edges[k].open = false;
+            self.gpu.edges[k].open = false;
             let nothing = || Value { re: self.zero(), im: own.sum.im.map(|_| self.zero()) };
             let (sum, edge) = (nothing(), nothing());
             let mut stmts = vec![assign(own.run, int(-1)), assign(own.head, int(-1))];
@@ -188,13 +188,13 @@ impl Lowerer<'_> {
     /// Whether tiles are summed in an array of another type than the result's, of which every element
     /// is written from there.
     pub(in crate::lower) fn sums_elsewhere(&mut self) -> bool {
-        !self.edges.is_empty() && !self.is_wide()
+        !self.gpu.edges.is_empty() && !self.is_wide()
     }
 
     /// Room for the edges of tiles, and what joins them after the loops.
     pub(in crate::lower) fn joined_tiles(&mut self) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
-        for own in self.edges.clone() {
+        for own in self.gpu.edges.clone() {
             let product = |lowerer: &mut Self, loops: &[IndexVar]| {
                 loops.iter().map(|&v| lowerer.most_turns(v)).fold(int(1), mul)
             };
@@ -220,7 +220,7 @@ impl Lowerer<'_> {
             after.extend(strides.map(|stride| self.joined_edges(&own, &row, stride)));
             after.push(self.last_edges(&own, &row));
         }
-        if let Some(target) = self.edges.first().map(|own| own.target)
+        if let Some(target) = self.gpu.edges.first().map(|own| own.target)
             && !self.is_wide()
         {
             let levels = 0..self.arrays(self.kernel.result).levels.len();

@@ -75,18 +75,18 @@ impl Lowerer<'_> {
         level: usize,
         tile: Var,
     ) -> (Expr, Expr) {
-        if !self.tables.contains_key(&position) {
+        if !self.gpu.tables.contains_key(&position) {
             let levels = self.searched_levels(position);
             let mut begins = BTreeMap::new();
             for (level, parent) in levels {
                 let name = format!("{}_begins", self.name_of(parent));
                 begins.insert(level, self.builder.common(&name, DataType::I64));
             }
-            let tile = self.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
+            let tile = self.declared.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
             let tile = tile.expect("loops over tiles have a variable");
-            self.tables.insert(position, Table { tile, begins });
+            self.gpu.tables.insert(position, Table { tile, begins });
         }
-        let array = self.tables[&position].begins[&level];
+        let array = self.gpu.tables[&position].begins[&level];
         let next = add(Expr::Var(tile), int(1));
         (load(array, Expr::Var(tile)), load(array, next))
     }
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
     /// Room for the tables, and what fills them.
     pub(in crate::lower) fn filled_tables(&mut self) -> [Vec<Stmt>; 2] {
         let (mut before, mut loops) = (vec![], vec![]);
-        for (position, Table { tile, begins }) in self.tables.clone() {
+        for (position, Table { tile, begins }) in self.gpu.tables.clone() {
             let tiles = self.temp("tiles");
             let count = self.size(tile, &Scope::default());
             before.push(assign(tiles, count));

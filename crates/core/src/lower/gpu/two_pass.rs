@@ -57,14 +57,14 @@ impl Lowerer<'_> {
         let numbers = match numbered {
             true => {
                 let row = self.temp("row");
-                Some(Numbers::of(&nest[0], &phases, &self.units, row).ok_or(Host::Blocks)?)
+                Some(Numbers::of(&nest[0], &phases, &self.gpu.units, row).ok_or(Host::Blocks)?)
             }
             false => None,
         };
         phases.numbers = numbers.as_ref();
         let loops = |phase| phases.of(nest, phase).ok_or(Host::Rows);
         let [counting, filling] = [loops(Phase::Count)?, loops(Phase::Fill)?];
-        if !has_parallel(&super::parallel::marked(&self.units, filling.clone())) {
+        if !has_parallel(&super::parallel::marked(&self.gpu.units, filling.clone())) {
             return Err(Host::InOrder);
         }
         let bounding = match slice {
@@ -133,7 +133,7 @@ impl Lowerer<'_> {
         if self.plan.output.rest()? != Rest::Block && self.slice_of_plan().is_none() {
             return None;
         }
-        if !self.kernel.is_for_gpu() || self.raced || self.tentative {
+        if !self.kernel.is_for_gpu() || self.gpu.raced || self.gpu.tentative {
             return None;
         }
         let levels = self.program.storage(self.kernel.result).format.levels();
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
     }
 
     fn runs_on_blocks(&self, s: &Stmt) -> bool {
-        matches!(s, Stmt::For { var, .. } if self.units.get(var) == Some(&ir::Unit::Block))
+        matches!(s, Stmt::For { var, .. } if self.gpu.units.get(var) == Some(&ir::Unit::Block))
     }
 
     /// Slices for rows, of which loops tell how many terms they have.

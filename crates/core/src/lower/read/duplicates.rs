@@ -41,7 +41,11 @@ impl Lowerer<'_> {
     /// The variable `pA1_segend` for a position variable.
     pub(in crate::lower) fn segment_end(&mut self, position: Var) -> Var {
         let name = format!("{}_segend", self.name_of(position));
-        *self.segments.entry(position).or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
+        *self
+            .declared
+            .segments
+            .entry(position)
+            .or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
     }
 
     /// The value of an access at several positions: their sum; of booleans, whether one is true.

@@ -176,12 +176,12 @@ impl Lowerer<'_> {
     /// The variable `pA2` for the position of an access at a level.
     pub(in crate::lower) fn position_var(&mut self, access: &Access, level: usize) -> Var {
         let key = (access.tensor, access.indices.clone(), access.slices.clone(), level);
-        if let Some(&known) = self.positions.get(&key) {
+        if let Some(&known) = self.declared.positions.get(&key) {
             return known;
         }
         let name = format!("p{}{}", self.program.tensors[access.tensor].name, level + 1);
         let var = self.temp(&name);
-        self.positions.insert(key, var);
+        self.declared.positions.insert(key, var);
         var
     }
 

@@ -156,20 +156,32 @@ impl Lowerer<'_> {
     /// The variable `pA2_end` for the end of an operand's segment.
     pub(in crate::lower) fn end(&mut self, it: &Iterator) -> Var {
         let name = format!("{}_end", self.name_of(it.position));
-        *self.ends.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))
+        *self
+            .declared
+            .ends
+            .entry(it.position)
+            .or_insert_with(|| self.builder.var(&name, Type::INDEX))
     }
 
     /// The variable `jA` for the coordinate at an operand's position.
     pub(in crate::lower) fn coordinate_var(&mut self, nest: &Loop<'_>, it: &Iterator) -> Var {
         let tensor = &self.program.tensors[it.access.tensor].name;
         let name = format!("{}{tensor}", self.name_of(nest.index));
-        *self.coordinates.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::INDEX))
+        *self
+            .declared
+            .coordinates
+            .entry(it.position)
+            .or_insert_with(|| self.builder.var(&name, Type::INDEX))
     }
 
     /// The variable that says whether an operand is at the coordinate.
     pub(in crate::lower) fn flag(&mut self, it: &Iterator) -> Var {
         let name = format!("at_{}", self.name_of(it.position));
-        *self.flags.entry(it.position).or_insert_with(|| self.builder.var(&name, Type::BOOL))
+        *self
+            .declared
+            .flags
+            .entry(it.position)
+            .or_insert_with(|| self.builder.var(&name, Type::BOOL))
     }
 }
 

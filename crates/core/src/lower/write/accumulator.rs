@@ -47,9 +47,10 @@ pub(in crate::lower) struct Workspace {
 }
 
 /// Which of two passes over the same loops is being lowered.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
 pub(in crate::lower) enum Pass {
     /// Learns which coordinates come.
+    #[default]
     Look,
     /// Writes their values.
     Fill,
@@ -145,12 +146,12 @@ impl Lowerer<'_> {
     ) -> Code {
         let w = self.workspace(level);
         self.note_slice(&scope);
-        self.pass = Pass::Look;
+        self.writing.pass = Pass::Look;
         let look = self.node(body, scope.clone());
         if look.stmts.is_empty() && level > 0 {
             return Code::nothing();
         }
-        self.pass = Pass::Fill;
+        self.writing.pass = Pass::Fill;
         let fill = self.node(body, scope);
         let mut stmts = vec![assign(w.count, w.begin())];
         stmts.extend(look.stmts);
@@ -186,7 +187,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let c = self.distance(w.level, scope, &mut stmts);
         let place = self.place_of(&w, c, scope, &mut stmts);
-        if self.pass == Pass::Look {
+        if self.writing.pass == Pass::Look {
             let (is_new, now_known) = match &w.slice {
                 Some(slice) => slice.taken(place, c),
                 None => (eq(load(w.at, Expr::Var(c)), int(0)), store(w.at, Expr::Var(c), int(1))),
@@ -211,9 +212,9 @@ impl Lowerer<'_> {
         let count = self.count_of(last);
         let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
         let parents = sizes.fold(int(1), tamis_ir::ir::build::mul);
-        self.pass = Pass::Look;
+        self.writing.pass = Pass::Look;
         let look = self.node(body, scope.clone());
-        self.pass = Pass::Fill;
+        self.writing.pass = Pass::Fill;
         let fill = self.node(body, scope);
         let (p, total) = (self.temp("p"), self.temp("total"));
         let mut stmts = count.count_init(&level, parents.clone());
@@ -242,7 +243,7 @@ impl Lowerer<'_> {
                 self.kind(k).locate(&arrays.levels[k], parent, coordinate, &mut self.builder);
             parent = located.expect("levels above are full").position;
         }
-        if self.pass == Pass::Look {
+        if self.writing.pass == Pass::Look {
             stmts.extend(count.count_coord(level, parent));
             return stmts;
         }
@@ -337,7 +338,7 @@ impl Lowerer<'_> {
         let crd = if wide { crd } else { DataType::I64 };
         let size = self.arrays(self.kernel.result).levels[level].size.clone();
         let op = self.combining();
-        if self.in_slices {
+        if self.gpu.in_slices {
             let vals = match is_ranked {
                 true => Vals::Real(self.builder.common(&format!("{name}_rank"), DataType::I64)),
                 false => self.shared_vals(&format!("{name}_w")),
@@ -368,10 +369,15 @@ impl Lowerer<'_> {
             .then(|| self.builder.local(&format!("{name}_set"), DataType::Bool));
         let count = self.temp(&format!("{name}_list_size"));
         for array in vals.arrays().into_iter().chain([list]).chain(set) {
-            self.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
+            self.builder.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
         }
         if let Some(array) = set.or(is_ranked.then_some(at)) {
-            self.prologue.push(ir::Stmt::Fill { array, lo: int(0), hi: size, value: int(0) });
+            self.builder.prologue.push(ir::Stmt::Fill {
+                array,
+                lo: int(0),
+                hi: size,
+                value: int(0),
+            });
         }
         self.declared(Workspace { level, at, vals, set, list, count, op, slice: None })
     }

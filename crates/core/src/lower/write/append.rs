@@ -70,14 +70,14 @@ impl Lowerer<'_> {
             let name = format!("{}_touched", self.name_of(next));
             self.temp(&name)
         });
-        self.tentative |= touched.is_some();
+        self.gpu.tentative |= touched.is_some();
         self.set_touched(touched);
         let behind = add(position.clone(), int(1));
         let mut stmts = self.open_below(k, position.clone(), behind.clone());
         if touched.is_some() {
             // What nothing came to is still as it was opened.
             let opened = self.temp(&format!("{}_opened", self.name_of(next)));
-            self.prologue.push(assign(opened, int(0)));
+            self.builder.prologue.push(assign(opened, int(0)));
             let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
             let (room, mut first): (Vec<_>, Vec<_>) = stmts.into_iter().partition(is_room);
             first.push(assign(opened, behind.clone()));

@@ -8,7 +8,7 @@ pub(super) mod pack_buffer;
 pub(super) mod shared_structure;
 pub(super) mod symbolic;
 
-use accumulator::Workspace;
+use accumulator::{Pass, Workspace};
 use coo_buffer::Stage;
 use std::collections::BTreeMap;
 use tamis_ir::ids::Var;
@@ -24,4 +24,6 @@ pub(super) struct Writing {
     pub(super) buffer: Option<Stage>,
     /// The accumulator, once it is declared.
     pub(super) accumulator: Option<Workspace>,
+    /// Of results in two passes over the same loops, the one being lowered.
+    pub(super) pass: Pass,
 }
