@@ -13,9 +13,9 @@
 use crate::cin::simplify::written;
 use crate::cin::{Derived, Kernel, Program, Relation, Role, Root, Scale, Stmt};
 use crate::format::{Format, LevelMap};
-use crate::legalise::unreadable;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::Expr;
+use crate::plan::unreadable;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels taken apart where they are to run in parts.

@@ -4,7 +4,6 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
-use super::order::distinct;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
@@ -12,6 +11,7 @@ use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose;
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
+use crate::plan::access::distinct;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
@@ -288,7 +288,7 @@ impl Estimate<'_> {
         let facts = legaliser.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
-        legaliser.ways().nothing(task).is_some_and(|n| n.same_value(c))
+        legaliser.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
     /// Whether one turn of a loop does what all those do where none of these operands has an entry,

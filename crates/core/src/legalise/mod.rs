@@ -16,17 +16,14 @@ mod copies;
 mod cost;
 mod infer;
 mod order;
-mod readable;
 mod rewrite;
-mod way;
 mod written;
-
-pub use readable::{searched, unreadable};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Derived, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::notation::{self, Access, Expr};
+use crate::plan::access::{AccessMethods, Task};
 use infer::{complex, slices, types};
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::algebra::ReduceOp;
@@ -116,14 +113,6 @@ struct Legaliser<'r> {
     plain: BTreeMap<TensorId, TensorId>,
     /// Whether integers of the statement at hand that leave 64 bits are refused.
     checked: bool,
-}
-
-/// One tensor to compute: `result(vars) = value`.
-struct Task {
-    result: TensorId,
-    vars: Vec<IndexVar>,
-    value: Expr,
-    compute: DataType,
 }
 
 impl Legaliser<'_> {
@@ -237,8 +226,8 @@ impl Legaliser<'_> {
         }
     }
 
-    fn ways(&self) -> way::Ways<'_> {
-        way::Ways { program: &self.program }
+    fn access_methods(&self) -> AccessMethods<'_> {
+        AccessMethods { program: &self.program }
     }
 
     fn facts(&self, compute: DataType) -> Facts<'_> {

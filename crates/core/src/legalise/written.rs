@@ -11,11 +11,11 @@
 //! The list of a product has a value for each multiplication. A temporary whose entries are gathered, and
 //! a copy of it, take less of time and of memory, and run in parts where the list does not.
 
-use super::order::distinct;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelSpec};
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
 /// How loops come to the places of a result.
@@ -137,6 +137,8 @@ impl Legaliser<'_> {
     fn comes_in_order(&self, access: &Access) -> bool {
         let levels = self.program.storage(access.tensor).format.levels();
         let ordered = levels.iter().all(|l| l.kind.properties().ordered);
-        ordered && !self.ways().is_revisited(std::iter::once(access)) && !access.is_sliced()
+        ordered
+            && !self.access_methods().is_revisited(std::iter::once(access))
+            && !access.is_sliced()
     }
 }

@@ -17,8 +17,10 @@
 //! drive the loop and what is left to do where some of them have no value. Operands whose coordinate is known are
 //! located by arithmetic or hashing, or searched. [`plan`] is pure; [`crate::lower`] emits what it says.
 
+pub(crate) mod access;
 mod combine;
 pub(crate) mod known;
+mod legality;
 mod output;
 mod overflow;
 mod partition;
@@ -28,6 +30,7 @@ pub mod verify;
 mod window;
 
 pub use combine::Join;
+pub use legality::{searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{distinct, given};
 pub use partition::{Chunks, Cut, Meeting, Whole};
@@ -99,7 +102,7 @@ pub struct Locate {
     /// The variable of the level.
     pub var: IndexVar,
     /// How the position is found.
-    pub by: AccessMethod,
+    pub by: Lookup,
     /// What is done at the position.
     pub present: Node,
     /// What is done where the operand has no entry.
@@ -108,7 +111,7 @@ pub struct Locate {
 
 /// How the position of a known coordinate is found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AccessMethod {
+pub enum Lookup {
     /// By the level's `locate`: arithmetic, or hashing.
     Locate,
     /// By a binary search, since the level is ordered.

@@ -15,8 +15,8 @@
 //! ```
 
 use super::{
-    Absent, AccessMethod, Advance, Assembly, Body, Chunks, Cut, Driver, Duplicates, Join, Locate,
-    Loop, Merge, Node, Output, Plan, Rest, Times, Where, Whole, Window,
+    Absent, Advance, Assembly, Body, Chunks, Cut, Driver, Duplicates, Join, Locate, Lookup, Loop,
+    Merge, Node, Output, Plan, Rest, Times, Where, Whole, Window,
 };
 use crate::cin::{Kernel, Program, Stmt, print};
 use crate::iteration::lattice::Set;
@@ -124,9 +124,9 @@ impl Printer<'_> {
     fn locate(&mut self, locate: &Locate, depth: usize) {
         let Locate { access, level, by, present, absent, .. } = locate;
         let how = match by {
-            AccessMethod::Locate => "locate",
-            AccessMethod::BinarySearch => "search",
-            AccessMethod::LinearSearch => "search linearly",
+            Lookup::Locate => "locate",
+            Lookup::BinarySearch => "search",
+            Lookup::LinearSearch => "search linearly",
         };
         let at = self.level(access, *level);
         match absent {

@@ -10,8 +10,8 @@
 
 use super::known::{Descent, Known};
 use super::{
-    Absent, AccessMethod, Advance, Assembler, Assembly, Background, Body, Case, Driver, Duplicates,
-    Locate, Loop, Merge, Node, Output, Planner, Rest, Sum, Times, Where, Window, distinct, given,
+    Absent, Advance, Assembler, Assembly, Background, Body, Case, Driver, Duplicates, Locate,
+    Lookup, Loop, Merge, Node, Output, Planner, Rest, Sum, Times, Where, Window, distinct, given,
 };
 use crate::cin::simplify::written;
 use crate::cin::{self, Stmt, Walk};
@@ -39,7 +39,7 @@ impl Reader<'_> {
     /// A statement after every operand has descended as far as what is known allows.
     fn resolve(self, s: &Stmt, mut known: Known) -> Node {
         let program = self.planner.program;
-        let mut located: Vec<(Access, usize, IndexVar, AccessMethod)> = vec![];
+        let mut located: Vec<(Access, usize, IndexVar, Lookup)> = vec![];
         let around = |located: Vec<_>, node: Node| {
             let wrap = |node, (access, level, var, by)| {
                 let locate =
@@ -54,9 +54,9 @@ impl Reader<'_> {
                     break;
                 }
                 let level = known.descent(&access).levels;
-                let by = self.access_method(&access, level);
+                let by = self.lookup(&access, level);
                 let mut below = known.clone();
-                let is_segment = self.repeats(&access, level) && by != AccessMethod::Locate;
+                let is_segment = self.repeats(&access, level) && by != Lookup::Locate;
                 below.descend(&access, Descent { levels: level + 1, is_segment });
                 if self.is_always_found(&access, level) {
                     known = below;
@@ -75,12 +75,12 @@ impl Reader<'_> {
     }
 
     /// How a level finds the position of a coordinate.
-    fn access_method(self, access: &Access, level: usize) -> AccessMethod {
+    fn lookup(self, access: &Access, level: usize) -> Lookup {
         let kind = self.kind(access, level);
         match (kind.locates(), kind.properties().ordered) {
-            (true, _) => AccessMethod::Locate,
-            (false, true) => AccessMethod::BinarySearch,
-            (false, false) => AccessMethod::LinearSearch,
+            (true, _) => Lookup::Locate,
+            (false, true) => Lookup::BinarySearch,
+            (false, false) => Lookup::LinearSearch,
         }
     }
 

@@ -10,9 +10,7 @@
 //!    the result is written.
 
 use super::known::{Descent, Known};
-use super::{
-    Absent, AccessMethod, Body, Duplicates, Locate, Loop, Merge, Node, Output, Plan, print,
-};
+use super::{Absent, Body, Duplicates, Locate, Lookup, Loop, Merge, Node, Output, Plan, print};
 use crate::cin::{Kernel, Program, print as cin};
 use crate::iteration::lattice::Set;
 use crate::level::LevelKind;
@@ -87,9 +85,9 @@ impl Checker<'_> {
         let kind = self.kind(access, *level);
         let p = kind.properties();
         let has_method = match by {
-            AccessMethod::Locate => kind.locates(),
-            AccessMethod::BinarySearch => p.ordered,
-            AccessMethod::LinearSearch => true,
+            Lookup::Locate => kind.locates(),
+            Lookup::BinarySearch => p.ordered,
+            Lookup::LinearSearch => true,
         };
         if !has_method || (*absent == Absent::Never && !p.full) {
             return Err(format!("level {} of {} is not read so", level + 1, self.access(access)));
@@ -99,7 +97,7 @@ impl Checker<'_> {
             around.learn(self.program, *var);
             self.node(rest, &around)?;
         }
-        let is_segment = !p.unique && *by != AccessMethod::Locate;
+        let is_segment = !p.unique && *by != Lookup::Locate;
         known.descend(access, Descent { levels: level + 1, is_segment });
         self.node(present, &known)
     }

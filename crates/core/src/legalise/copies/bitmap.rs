@@ -12,11 +12,11 @@
 //! telling which coordinates to visit.
 
 use crate::format::{Format, LevelMap};
-use crate::legalise::order::distinct;
 use crate::legalise::order::merge_strategy::SKEWED;
 use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
+use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
 /// Most places of a copy.
@@ -51,7 +51,7 @@ impl Legaliser<'_> {
             levels.iter().any(|(level, of)| *of == var && !level.kind.locates())
         };
         let mut meeting = distinct(&task.value);
-        meeting.retain(|a| lists(a) && self.ways().decides(a, task));
+        meeting.retain(|a| lists(a) && self.access_methods().decides(a, task));
         let merges = self.merges_of(task, outer);
         let looks = |a: &Access| self.fan_out(a, var);
         let fits = |a: &Access| {
@@ -87,7 +87,7 @@ impl Legaliser<'_> {
             let is_list = levels[..led].iter().any(|(level, ..)| !level.kind.properties().full);
             if !is_list {
                 places = places.max(positions);
-            } else if led >= deciding && self.ways().decides(&access, task) {
+            } else if led >= deciding && self.access_methods().decides(&access, task) {
                 turns = if led > deciding { positions } else { turns.min(positions) };
                 deciding = led;
             }

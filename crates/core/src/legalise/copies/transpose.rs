@@ -11,10 +11,10 @@
 
 use crate::cin::Role;
 use crate::format::{Format, LevelMap};
-use crate::legalise::order::distinct;
 use crate::legalise::{Legaliser, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
 /// So often loops come to an element that is copied for them.

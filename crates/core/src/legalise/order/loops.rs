@@ -87,8 +87,8 @@ impl Legaliser<'_> {
 
     /// Whether loops come to the places of the result as entries of operands come.
     fn scatters(&self, task: &Task) -> bool {
-        let revisited = self.ways().is_revisited(task.value.accesses().into_iter());
-        revisited || self.ways().is_list_driven(task)
+        let revisited = self.access_methods().is_revisited(task.value.accesses().into_iter());
+        revisited || self.access_methods().is_list_driven(task)
     }
 
     /// How loops find coordinates, where no schedule says so.
@@ -190,7 +190,7 @@ impl Legaliser<'_> {
 
     /// The order of the loops of an inner reduction: the one with the fewest operands against it.
     fn inner_order(&self, reduced: &[IndexVar], body: &Expr) -> Vec<IndexVar> {
-        let accesses: Vec<Access> = crate::legalise::order::distinct(body);
+        let accesses: Vec<Access> = crate::plan::access::distinct(body);
         let against = |order: &Vec<IndexVar>| {
             accesses.iter().filter(|a| self.against_inner(a, order)).count()
         };

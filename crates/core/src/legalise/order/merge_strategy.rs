@@ -21,8 +21,8 @@ impl Legaliser<'_> {
         task: &Task,
         vars: &[IndexVar],
     ) -> BTreeMap<IndexVar, Tag> {
-        let operands = crate::legalise::order::distinct(&task.value);
-        let needed = |a: &&Access| self.ways().decides(a, task);
+        let operands = crate::plan::access::distinct(&task.value);
+        let needed = |a: &&Access| self.access_methods().decides(a, task);
         let needed: Vec<&Access> = operands.iter().filter(needed).collect();
         let gallops = |var: &IndexVar| {
             let counts = || needed.iter().filter_map(|a| self.fan_out(a, *var));

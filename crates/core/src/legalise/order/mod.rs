@@ -12,7 +12,6 @@ pub(super) mod loops;
 pub(super) mod merge_strategy;
 
 use super::cost::{Estimate, Operands};
-use super::way::Way;
 use super::written::Written;
 use super::{Legaliser, Task};
 use crate::cin::Role;
@@ -21,6 +20,7 @@ use crate::format::{Format, LevelMap, LevelSpec};
 use crate::legalise::copies::transpose::is_dense;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use crate::plan::access::{AccessMethod, distinct};
 use tamis_ir::ids::IndexVar;
 
 /// How many orders are looked at, at most.
@@ -62,7 +62,7 @@ impl Legaliser<'_> {
     /// Where commands begin by taking the loops apart, the order of those that are cheapest then.
     pub(super) fn order_to_part(&self, task: &Task) -> Option<Order> {
         let vars = self.request.apart.then(|| self.order_apart(task)).flatten()?;
-        let direct = |a: &Access| self.ways().way(a, &vars, task) == Way::Direct;
+        let direct = |a: &Access| self.access_methods().of(a, &vars, task) == AccessMethod::Direct;
         let direct = distinct(&task.value).iter().all(direct);
         direct.then_some(Order { vars, converted: vec![] })
     }
@@ -150,18 +150,19 @@ impl Legaliser<'_> {
         let facts = self.facts(task.compute);
         let rest = facts.expr_without(body, &|a| a == access);
         let once = |&var: &IndexVar| facts.takes_once(var, (*op, &task.vars), &rest);
-        !self.ways().decides(access, task) && vars.iter().any(once)
+        !self.access_methods().decides(access, task) && vars.iter().any(once)
     }
 
     /// An order with operands against it searched, and with them converted; and with dense operands that
     /// it goes across transposed.
     fn variants(&self, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
-        let ways: Vec<Way> = accesses.iter().map(|a| self.ways().way(a, &vars, task)).collect();
-        let those = |chosen: &dyn Fn(Way) -> bool| -> Vec<Access> {
+        let ways: Vec<AccessMethod> =
+            accesses.iter().map(|a| self.access_methods().of(a, &vars, task)).collect();
+        let those = |chosen: &dyn Fn(AccessMethod) -> bool| -> Vec<Access> {
             let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
             picked.map(|(a, _)| a.clone()).collect()
         };
-        let needed = those(&|way| way == Way::Copied);
+        let needed = those(&|way| way == AccessMethod::Copied);
         // Loops over slots are for the operand that has them.
         let copied = |var: &IndexVar| {
             let owner = self.program.derived.slots(*var);
@@ -170,7 +171,7 @@ impl Legaliser<'_> {
         if vars.iter().any(copied) {
             return vec![];
         }
-        let against = those(&|way| way != Way::Direct);
+        let against = those(&|way| way != AccessMethod::Direct);
         let searched = against.len() - needed.len();
         let unlisted = accesses.iter().filter(|a| self.is_unlisted(a, &vars, task));
         let mut listed = against.clone();
@@ -209,10 +210,10 @@ impl Legaliser<'_> {
             is_against |= hashed && depth < latest;
             latest = latest.max(depth);
             let diagonals = matches!(level.map, LevelMap::Diff { .. });
-            hashed || diagonals && !self.ways().decides(access, task)
+            hashed || diagonals && !self.access_methods().decides(access, task)
         });
         let free = !self.request.scheduled && !matches!(task.value, Expr::Access(_));
-        let decides = |a: &Access| self.ways().decides(a, task);
+        let decides = |a: &Access| self.access_methods().decides(a, task);
         let walked = |a: &Access| {
             let levels = self.program.storage(a.tensor).format.levels();
             levels.iter().any(|level| !level.kind.locates()) && !decides(a)
@@ -378,17 +379,6 @@ pub(super) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
         Expr::Access(a) if a == *access => copy.clone(),
         _ => e.map_children(&mut |child| replace(child, access, copy)),
     }
-}
-
-/// Each access of a value once.
-pub(super) fn distinct(value: &Expr) -> Vec<Access> {
-    let mut found: Vec<Access> = vec![];
-    for access in value.accesses() {
-        if !found.contains(access) {
-            found.push(access.clone());
-        }
-    }
-    found
 }
 
 /// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle.

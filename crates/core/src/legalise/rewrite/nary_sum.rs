@@ -40,7 +40,8 @@ pub(in crate::legalise) struct Gather {
 impl Legaliser<'_> {
     /// What to gather, if a value has too many operands to merge, and gathering them helps.
     pub(in crate::legalise) fn gather(&self, task: &Task) -> Option<Gather> {
-        if self.merges_little(&task.value, task.compute) || self.ways().is_revisited_by(&task.value)
+        if self.merges_little(&task.value, task.compute)
+            || self.access_methods().is_revisited_by(&task.value)
         {
             return None;
         }

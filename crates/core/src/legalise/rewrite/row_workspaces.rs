@@ -36,8 +36,8 @@ impl Legaliser<'_> {
             || !is_dense
             || !simple
             || self.request.scheduled
-            || self.ways().is_revisited_by(&task.value)
-            || self.ways().is_list_driven(task)
+            || self.access_methods().is_revisited_by(&task.value)
+            || self.access_methods().is_list_driven(task)
             || accesses.iter().any(|a| a.is_sliced())
             || !order.vars.iter().all(own)
         {

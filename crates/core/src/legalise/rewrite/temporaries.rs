@@ -225,7 +225,7 @@ impl Legaliser<'_> {
     fn gathers_rows(&self, task: &Task, order: &Order) -> bool {
         let levels = self.program.storage(task.result).format.levels();
         let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
-        let revisits = self.ways().is_revisited(task.value.accesses().into_iter());
+        let revisits = self.access_methods().is_revisited(task.value.accesses().into_iter());
         let gathered = self.written(task, &order.vars) == Written::Gathered;
         lists
             && gathered
@@ -243,7 +243,8 @@ impl Legaliser<'_> {
     fn reduces_innermost(&self, task: &Task) -> bool {
         let order = self.best_order(task, false);
         let kept = |a: &&Access| !order.converted.contains(a);
-        let revisits = self.ways().is_revisited(task.value.accesses().into_iter().filter(kept));
+        let revisits =
+            self.access_methods().is_revisited(task.value.accesses().into_iter().filter(kept));
         let reduced = self.reduced(task, &order.vars);
         let inner = self.innermost_reduced(task, &order.vars, &reduced);
         !revisits && reduced.iter().filter(|&&r| r).count() == inner

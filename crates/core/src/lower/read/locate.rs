@@ -7,7 +7,7 @@
 use crate::level::Located;
 use crate::lower::{Code, Lowerer, Reached, Scope};
 use crate::notation::{Access, Slicing};
-use crate::plan::{self, Absent, AccessMethod};
+use crate::plan::{self, Absent, Lookup};
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Mode, TensorId, Var};
@@ -76,7 +76,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let (coordinate, inside) = self.stored(access, k, coordinate, &mut stmts);
         let found = match by {
-            AccessMethod::Locate => {
+            Lookup::Locate => {
                 let level = self.arrays(access.tensor).levels[k].clone();
                 let kind = self.program.storage(access.tensor).format.levels()[k].kind;
                 let located = kind.locate(&level, parent.position, coordinate, &mut self.builder);
@@ -85,9 +85,7 @@ impl Lowerer<'_> {
                 let reached = Reached { levels: k + 1, position, end: None };
                 Found { stmts, reached, found }
             }
-            AccessMethod::BinarySearch | AccessMethod::LinearSearch => {
-                self.search(locate, coordinate, scope)
-            }
+            Lookup::BinarySearch | Lookup::LinearSearch => self.search(locate, coordinate, scope),
         };
         stmts.extend(found.stmts);
         let inside = inside.into_iter().chain(found.found).reduce(|a, b| all([a, b]));
@@ -120,7 +118,7 @@ impl Lowerer<'_> {
         let (p, hi) = (it.position, self.end(&it));
         let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
         let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
-        match locate.by == AccessMethod::BinarySearch {
+        match locate.by == Lookup::BinarySearch {
             true => stmts.extend(self.lower_bound(&it, p, coordinate.clone())),
             false => {
                 let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());

@@ -61,10 +61,10 @@ struct Product {
 /// The loops of a product.
 struct Plan {
     cost: f64,
-    way: Way,
+    way: AccessMethod,
 }
 
-enum Way {
+enum AccessMethod {
     Nest(Product, Vec<IndexVar>),
     Split(Box<Split>),
 }
@@ -104,8 +104,8 @@ impl Plan {
     /// One order of all loops in which those of parts and of the rest are in theirs.
     fn order(&self) -> Vec<IndexVar> {
         let split = match &self.way {
-            Way::Nest(_, vars) => return vars.clone(),
-            Way::Split(split) => split,
+            AccessMethod::Nest(_, vars) => return vars.clone(),
+            AccessMethod::Split(split) => split,
         };
         let (mut order, rest) = (split.shared.clone(), split.rest.order());
         let mut rest = rest.into_iter();
@@ -156,7 +156,7 @@ impl Legaliser<'_> {
         let product = Product { factors, written, outer, begun, trips: 1.0 };
         let plan = self.plan(&product, task.compute, &mut 0, 0)?;
         // Levels that are not full are written in order, by the loops around everything.
-        let Way::Split(split) = &plan.way else { return None };
+        let AccessMethod::Split(split) = &plan.way else { return None };
         if !split.shared.starts_with(&self.storage_order(task)[..appended]) {
             return None;
         }
@@ -176,7 +176,7 @@ impl Legaliser<'_> {
             crate::legalise::order::topological(&open, &self.edges_of(&product.factors, &open));
         let nests = orders.into_iter().map(|order| (self.nest_cost(product, &order), order));
         let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let mut best = Plan { cost, way: Way::Nest(product.clone(), order) };
+        let mut best = Plan { cost, way: AccessMethod::Nest(product.clone(), order) };
         if depth == DEPTH {
             return Some(best);
         }
@@ -302,7 +302,7 @@ impl Legaliser<'_> {
         let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
         let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
         let split = Split { shared, number, kept, factors, rows, part, rest };
-        Some(Plan { cost, way: Way::Split(Box::new(split)) })
+        Some(Plan { cost, way: AccessMethod::Split(Box::new(split)) })
     }
 
     /// What a nest of loops costs: its turns, where contiguous ones are cheap and strides are not.
@@ -397,8 +397,8 @@ impl Legaliser<'_> {
     /// The statement of a plan that adds to `lhs`; `partial` if sums of nothing are not to be added.
     fn built(&mut self, plan: Plan, lhs: &Access, partial: bool, target: &mut Target) -> Stmt {
         let split = match plan.way {
-            Way::Split(split) => *split,
-            Way::Nest(product, order) => {
+            AccessMethod::Split(split) => *split,
+            AccessMethod::Nest(product, order) => {
                 let mut loops = product.outer[product.begun..].iter().chain(&order);
                 let again = partial || loops.any(|v| !lhs.indices.contains(v));
                 let op = again.then_some(ReduceOp::Add);

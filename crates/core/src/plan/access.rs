@@ -8,18 +8,25 @@
 //!
 //! An operand decides alone if nothing is to be done without it; the others are then located.
 
-use super::Task;
 use crate::cin::simplify::Facts;
 use crate::cin::{Program, Walk};
 use crate::format::{Format, LevelMap};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{DataType, Scalar};
-use tamis_ir::ids::IndexVar;
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// One tensor to compute: `result(vars) = value`.
+pub(crate) struct Task {
+    pub(crate) result: TensorId,
+    pub(crate) vars: Vec<IndexVar>,
+    pub(crate) value: Expr,
+    pub(crate) compute: DataType,
+}
 
 /// How an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Way {
+pub(crate) enum AccessMethod {
     /// As its levels come, or by arithmetic.
     Direct,
     /// By searches, since the loops meet its levels in another order.
@@ -30,18 +37,18 @@ pub(super) enum Way {
 
 /// A program whose operands are read.
 #[derive(Clone, Copy)]
-pub(super) struct Ways<'p> {
-    pub(super) program: &'p Program,
+pub(crate) struct AccessMethods<'p> {
+    pub(crate) program: &'p Program,
 }
 
-impl Ways<'_> {
+impl AccessMethods<'_> {
     /// How an operand can be read.
-    pub(super) fn way(self, access: &Access, loops: &[IndexVar], task: &Task) -> Way {
+    pub(crate) fn of(self, access: &Access, loops: &[IndexVar], task: &Task) -> AccessMethod {
         let format = &self.program.storage(access.tensor).format;
         if format.is_plain() && !self.passes_over(access) {
-            return self.way_of_plain(access, loops);
+            return self.of_plain(access, loops);
         }
-        let Some(way) = self.way_down(access, loops) else { return Way::Copied };
+        let Some(way) = self.down(access, loops) else { return AccessMethod::Copied };
         let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
         let others = task.value.accesses();
         let other_alone = |mut others: std::slice::Iter<'_, &Access>| {
@@ -53,12 +60,12 @@ impl Ways<'_> {
             false => repeats(format) && other_alone(others.iter()),
         };
         let copied = copied || (self.adds_entries(access) && !self.is_linear(access, task));
-        if copied { Way::Copied } else { way }
+        if copied { AccessMethod::Copied } else { way }
     }
 
     /// Whether loops over the levels of a pattern, which decides what is visited, come to its
     /// entries, each once, with these operands beside it.
-    pub(super) fn finds_entries(
+    pub(crate) fn finds_entries(
         self,
         pattern: &Access,
         others: &[&Access],
@@ -74,12 +81,12 @@ impl Ways<'_> {
         };
         let found =
             |a: &&Access| self.program.is_local(a.tensor) || is_plain(a) || self.is_located(a);
-        let reached = self.way_down(pattern, loops).is_some();
+        let reached = self.down(pattern, loops).is_some();
         reached && !format.has_duplicates() && others.iter().all(found)
     }
 
     /// Operands that any loops may read: against the order of their levels they are searched.
-    fn way_of_plain(self, access: &Access, loops: &[IndexVar]) -> Way {
+    fn of_plain(self, access: &Access, loops: &[IndexVar]) -> AccessMethod {
         let mut latest = 0;
         let against = self.program.levels(access).into_iter().any(|(level, var)| {
             let depth = self.program.derived.depth(var, loops);
@@ -87,13 +94,13 @@ impl Ways<'_> {
             latest = latest.max(depth);
             against
         });
-        if against { Way::Searched } else { Way::Direct }
+        if against { AccessMethod::Searched } else { AccessMethod::Direct }
     }
 
     /// How loops come down the levels of an operand; `None` if they cannot.
-    fn way_down(self, access: &Access, loops: &[IndexVar]) -> Option<Way> {
+    fn down(self, access: &Access, loops: &[IndexVar]) -> Option<AccessMethod> {
         let mut reached = 0;
-        let mut way = Way::Direct;
+        let mut way = AccessMethod::Direct;
         for (level, var) in self.program.levels(access) {
             let p = level.kind.properties();
             let depth = self.program.derived.depth(var, loops);
@@ -108,14 +115,14 @@ impl Ways<'_> {
             if depth == usize::MAX || !(p.ordered && p.unique && p.compact) {
                 return None;
             }
-            way = Way::Searched;
+            way = AccessMethod::Searched;
         }
         let inner = reached == usize::MAX && !self.is_located(access);
         (!inner).then_some(way)
     }
 
     /// Whether an operand can only be walked by itself.
-    pub(super) fn is_alone(self, access: &Access) -> bool {
+    pub(crate) fn is_alone(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         let alone = format.is_revisiting() || walks_padding(format) || self.passes_over(access);
         !self.is_located(access) && alone
@@ -133,7 +140,7 @@ impl Ways<'_> {
 
     /// Whether entries of the same coordinate of an operand come apart, and have to be added up by
     /// the result.
-    pub(super) fn adds_entries(self, access: &Access) -> bool {
+    pub(crate) fn adds_entries(self, access: &Access) -> bool {
         let format = &self.program.storage(access.tensor).format;
         format.has_duplicates() && format.is_revisiting()
     }
@@ -145,7 +152,7 @@ impl Ways<'_> {
     }
 
     /// Whether nothing is to be done where an operand has no entry.
-    pub(super) fn decides(self, access: &Access, task: &Task) -> bool {
+    pub(crate) fn decides(self, access: &Access, task: &Task) -> bool {
         let body = match &task.value {
             Expr::Reduce { body, .. } => body,
             value => value,
@@ -158,7 +165,7 @@ impl Ways<'_> {
 
     /// The value that has no effect: what elements of the result are that nobody writes, if a sum
     /// of nothing is the same.
-    pub(super) fn nothing(self, task: &Task) -> Option<Scalar> {
+    pub(crate) fn nothing(self, task: &Task) -> Option<Scalar> {
         let fill = Facts { program: self.program, compute: task.compute }.fill(task.result);
         match &task.value {
             Expr::Reduce { op, .. } => {
@@ -187,12 +194,12 @@ impl Ways<'_> {
 
     /// Whether the loops may come to a coordinate of the result again and again because of how an
     /// operand is stored.
-    pub(super) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
+    pub(crate) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
         operands.into_iter().any(|a| self.program.storage(a.tensor).format.is_revisiting())
     }
 
     /// The same of the operands of a value, entries of which may repeat coordinates.
-    pub(super) fn is_revisited_by(self, value: &Expr) -> bool {
+    pub(crate) fn is_revisited_by(self, value: &Expr) -> bool {
         let storage = |a: &&Access| &self.program.storage(a.tensor).format;
         self.is_revisited(value.accesses().into_iter())
             || value.accesses().iter().any(|a| repeats(storage(a)))
@@ -200,7 +207,7 @@ impl Ways<'_> {
 
     /// Whether an operand is a list of coordinates in order that alone decides what is visited,
     /// and the result can add up what comes: then one loop over the list is best.
-    pub(super) fn is_list_driven(self, task: &Task) -> bool {
+    pub(crate) fn is_list_driven(self, task: &Task) -> bool {
         let accesses = task.value.accesses();
         let sparse: Vec<&&Access> =
             accesses.iter().filter(|a| !self.program.storage(a.tensor).format.is_full()).collect();
@@ -239,4 +246,15 @@ fn linear(e: &Expr, access: &Access) -> bool {
         Expr::Binary(BinaryOp::Add | BinaryOp::Sub, a, b) => linear(a, access) && linear(b, access),
         _ => false,
     }
+}
+
+/// Each access of a value once.
+pub(crate) fn distinct(value: &Expr) -> Vec<Access> {
+    let mut found: Vec<Access> = vec![];
+    for access in value.accesses() {
+        if !found.contains(access) {
+            found.push(access.clone());
+        }
+    }
+    found
 }

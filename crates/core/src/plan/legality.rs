@@ -8,8 +8,7 @@
 //! order of their levels they are searched, and what is to be done with an entry and without one is
 //! code of its own.
 
-use super::Task;
-use super::way::{Way, Ways};
+use super::access::{AccessMethod, AccessMethods, Task};
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Relation, Stmt};
 use crate::notation::{Access, Expr};
@@ -64,7 +63,7 @@ fn needed_elsewhere(
     var: IndexVar,
     body: &Stmt,
 ) -> Option<Access> {
-    let ways = Ways { program };
+    let ways = AccessMethods { program };
     let facts = Facts { program, compute: kernel.compute };
     let mut operands = vec![];
     body.for_each_assign(&mut |_, _, rhs| operands.extend(rhs.accesses().into_iter().cloned()));
@@ -97,7 +96,7 @@ fn within(
         Stmt::Within { pattern, body } => {
             let others: Vec<&Access> =
                 kernel.body.reads().into_iter().filter(|a| *a != pattern).collect();
-            match (Ways { program }).finds_entries(pattern, &others, loops) {
+            match (AccessMethods { program }).finds_entries(pattern, &others, loops) {
                 true => within(program, kernel, body, loops),
                 false => Some((pattern.clone(), loops.clone())),
             }
@@ -113,9 +112,9 @@ fn within(
                 value: op.map_or_else(|| rhs.clone(), reduced),
                 compute: kernel.compute,
             };
-            let ways = Ways { program };
+            let ways = AccessMethods { program };
             let local = |a: &Access| program.is_local(a.tensor);
-            let operands = super::order::distinct(rhs);
+            let operands = super::access::distinct(rhs);
             // Positions lead to entries whatever the levels.
             let counted = |a: &Access| {
                 loops.iter().filter_map(|&v| program.derived.position(v)).any(|p| {
@@ -123,8 +122,9 @@ fn within(
                         Some(Relation::Position { access, .. }) if access == a)
                 })
             };
-            let copied =
-                |a: &&Access| !local(a) && !counted(a) && ways.way(a, loops, &task) == Way::Copied;
+            let copied = |a: &&Access| {
+                !local(a) && !counted(a) && ways.of(a, loops, &task) == AccessMethod::Copied
+            };
             operands.iter().find(copied).map(|a| (a.clone(), loops.clone()))
         }
     }
