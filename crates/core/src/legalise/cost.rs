@@ -4,13 +4,13 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
-use super::written::Written;
 use super::{Legaliser, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose;
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
+use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
@@ -199,10 +199,10 @@ impl Estimate<'_> {
         let written = legaliser.written(task, vars);
         self.cost += self.trips
             * match written {
-                Written::InOrder => 0.0,
-                Written::Gathered => GATHER,
+                OutputOrder::InOrder => 0.0,
+                OutputOrder::Gathered => GATHER,
                 _ if legaliser.gathered_elsewhere(task, vars, written).is_some() => ELSEWHERE,
-                Written::Listed => STAGE,
+                OutputOrder::Listed => STAGE,
             };
         let Some(&inner) = vars.last() else { return };
         let full = legaliser.program.storage(task.result).format.is_full();

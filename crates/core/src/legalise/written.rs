@@ -12,50 +12,18 @@
 //! a copy of it, take less of time and of memory, and run in parts where the list does not.
 
 use super::{Legaliser, Task};
-use crate::format::{Format, LevelSpec};
+use crate::format::Format;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use crate::plan::OutputOrder;
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// How loops come to the places of a result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Written {
-    /// In the order of its levels, or to places that all exist.
-    InOrder,
-    /// Only the coordinates of one level are in another order.
-    Gathered,
-    /// In another order.
-    Listed,
-}
-
-impl Written {
-    /// How loops write a result of this format whose levels have these variables.
-    pub(super) fn by(loops: &[IndexVar], format: &Format, vars: &[IndexVar]) -> Written {
-        let is_sparse = |l: &LevelSpec| !l.kind.properties().full;
-        let levels = format.levels();
-        let Some(last) = levels.iter().rposition(is_sparse) else { return Written::InOrder };
-        if loops.starts_with(&vars[..=last]) {
-            return Written::InOrder;
-        }
-        let in_order = loops.iter().zip(vars).take_while(|(a, b)| a == b).count();
-        // A chain is written as a whole.
-        let in_order = format.chain_head(in_order.min(last));
-        let rest = &levels[in_order..];
-        let one = rest.iter().filter(|l| is_sparse(l)).count() == 1;
-        let counted = in_order == 0 && loops.len() == vars.len();
-        match one && (is_sparse(&rest[0]) || counted && is_sparse(&rest[rest.len() - 1])) {
-            true => Written::Gathered,
-            false => Written::Listed,
-        }
-    }
-}
-
 impl Legaliser<'_> {
     /// How loops in this order come to the places of a task's result.
-    pub(super) fn written(&self, task: &Task, loops: &[IndexVar]) -> Written {
+    pub(super) fn written(&self, task: &Task, loops: &[IndexVar]) -> OutputOrder {
         let levels = self.program.level_vars(task.result, &task.vars);
-        Written::by(loops, &self.program.storage(task.result).format, &levels)
+        OutputOrder::of(loops, &self.program.storage(task.result).format, &levels)
     }
 
     /// Makes the task a copy of a temporary where that is better than to assemble the result itself
@@ -72,7 +40,7 @@ impl Legaliser<'_> {
         let loops = self.best_order(&task, is_copy).vars;
         let written = self.written(&task, &loops);
         let elsewhere = match written {
-            Written::InOrder => self.transposed_result(&task, &loops).map(|vars| {
+            OutputOrder::InOrder => self.transposed_result(&task, &loops).map(|vars| {
                 let format = Format::in_order(vec![DENSE; vars.len()]);
                 (vars, Some(format))
             }),
@@ -92,9 +60,9 @@ impl Legaliser<'_> {
         &self,
         task: &Task,
         loops: &[IndexVar],
-        written: Written,
+        written: OutputOrder,
     ) -> Option<(Vec<IndexVar>, Format)> {
-        if written != Written::Listed || self.request.scheduled || task.vars.len() < 2 {
+        if written != OutputOrder::Listed || self.request.scheduled || task.vars.len() < 2 {
             return None;
         }
         let vars = match task.value {
@@ -110,7 +78,7 @@ impl Legaliser<'_> {
         let kind = |k| if k == 0 { first } else { COMPRESSED };
         let format = Format::in_order((0..vars.len()).map(kind));
         let ordered = distinct(&task.value).iter().all(|a| self.comes_in_order(a));
-        let gathers = Written::by(loops, &format, &vars) != Written::Listed;
+        let gathers = OutputOrder::of(loops, &format, &vars) != OutputOrder::Listed;
         (ordered && gathers && self.becomes_result(&vars, task)).then_some((vars, format))
     }
 
@@ -118,8 +86,8 @@ impl Legaliser<'_> {
     /// by another one whose levels are in the result's order.
     fn becomes_result(&self, vars: &[IndexVar], task: &Task) -> bool {
         let own = self.storage_order(task);
-        self.written(task, vars) != Written::Listed
-            || self.has_rows(&own, task) && self.written(task, &own) == Written::InOrder
+        self.written(task, vars) != OutputOrder::Listed
+            || self.has_rows(&own, task) && self.written(task, &own) == OutputOrder::InOrder
     }
 
     /// Whether an array over the first of some variables is worth its memory: loops pass over all its

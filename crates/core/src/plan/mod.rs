@@ -32,7 +32,7 @@ mod window;
 pub use combine::Join;
 pub use legality::{searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
-pub(crate) use output::{distinct, given};
+pub(crate) use output::{OutputOrder, distinct, given};
 pub use partition::{Chunks, Cut, Meeting, Whole};
 pub use print::print;
 

@@ -118,6 +118,95 @@ impl Output {
     }
 }
 
+/// In which order loops come to the elements of a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OutputOrder {
+    /// In that of its levels, or it is dense.
+    InOrder,
+    /// In another order, in which coordinates are accumulated, counted or inserted.
+    Gathered,
+    /// In another order: values are listed and sorted.
+    Listed,
+}
+
+impl OutputOrder {
+    /// In which order loops come to a result of this format whose levels have these variables.
+    pub(crate) fn of(loops: &[IndexVar], format: &Format, vars: &[IndexVar]) -> OutputOrder {
+        let agree = loops.iter().zip(vars).take_while(|(a, b)| a == b).count();
+        let full = |k: &usize| format.levels()[*k].kind.properties().full;
+        let Some(last) = (0..vars.len()).rfind(|k| !full(k)) else { return OutputOrder::InOrder };
+        if format.is_placed() {
+            return if agree > last { OutputOrder::InOrder } else { OutputOrder::Gathered };
+        }
+        let inserts = |k| matches!(Assembler::of(format, k), Assembler::Insert(_));
+        let in_order = if (0..vars.len()).any(inserts) { 0 } else { agree };
+        let visits = Visits {
+            each_once: || loops.len() == vars.len(),
+            are_added: false,
+            fit_workspace: true,
+        };
+        match assembly(format, in_order, visits).1 {
+            Rest::Block => OutputOrder::InOrder,
+            Rest::Accumulator | Rest::PositionAccumulator | Rest::CountThenFill => {
+                OutputOrder::Gathered
+            }
+            Rest::CoordinateBuffer => OutputOrder::Listed,
+        }
+    }
+}
+
+/// How loops come to the elements of a result.
+struct Visits<F> {
+    /// Whether they come once to each, and to its last coordinate in order.
+    each_once: F,
+    /// Whether entries of the same coordinate come one by one.
+    are_added: bool,
+    /// Whether an array over any level fits memory.
+    fit_workspace: bool,
+}
+
+/// How many leading levels of a format are written in order, and how the others are written, where the loops visit
+/// so many levels in order.
+fn assembly<F: Fn() -> bool>(format: &Format, in_order: usize, visits: Visits<F>) -> (usize, Rest) {
+    let levels = format.levels().len();
+    let assembler = |k| Assembler::of(format, k);
+    let is_placed = |k: usize| matches!(assembler(k), Assembler::Place);
+    let last = (0..levels).rposition(|k| !is_placed(k)).unwrap_or(0);
+    if in_order > last {
+        return (last + 1, Rest::Block);
+    }
+    // A chain is written as a whole.
+    let first = format.chain_head(in_order);
+    let is_slot = |k: usize| matches!(format.levels()[k].map, LevelMap::Slot(_));
+    let places = |mut range: std::ops::Range<usize>| range.all(|k| is_placed(k) && !is_slot(k));
+    let list = |k: usize| {
+        let appends = matches!(assembler(k), Assembler::Append(_));
+        appends && format.chain_head(k) == k && !format.chain_goes_on(k)
+    };
+    let counts = |k: usize| match assembler(k) {
+        Assembler::Append(append) => append.count().is_some(),
+        Assembler::Place | Assembler::Insert(_) => false,
+    };
+    let last = levels - 1;
+    let rest = match visits.fit_workspace {
+        false => Rest::CoordinateBuffer,
+        true if list(first) && first == last => Rest::Accumulator,
+        true if list(first) && places(first + 1..levels) && !visits.are_added => {
+            Rest::PositionAccumulator
+        }
+        true if first == 0
+            && list(last)
+            && counts(last)
+            && places(0..last)
+            && (visits.each_once)() =>
+        {
+            Rest::CountThenFill
+        }
+        true => Rest::CoordinateBuffer,
+    };
+    (first, rest)
+}
+
 impl Planner<'_> {
     /// Decides how the kernel stores its result: in place when every element has a position, appended
     /// when the outermost loops are those of its levels up to the last that is not full, gathered
@@ -154,44 +243,13 @@ impl Planner<'_> {
             true => in_order.min(last),
             false => in_order,
         };
-        let (in_order, rest) = match in_order > last {
-            true => (last + 1, Rest::Block),
-            // A chain is written as a whole.
-            false => {
-                let first = format.chain_head(in_order);
-                (first, self.gathering(first))
-            }
+        let visits = Visits {
+            each_once: || self.visits_once(),
+            are_added: self.kernel.scatter && !self.kernel.accumulates(),
+            fit_workspace: self.kernel.workspace,
         };
+        let (in_order, rest) = assembly(format, in_order, visits);
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
-    }
-
-    /// How the levels from `first` on are gathered.
-    fn gathering(self, first: usize) -> Rest {
-        let format = self.result_format();
-        let last = format.levels().len() - 1;
-        let assembler = |k| Assembler::of(format, k);
-        let is_slot = |k: usize| matches!(format.levels()[k].map, LevelMap::Slot(_));
-        let places = |mut range: std::ops::Range<usize>| {
-            range.all(|k| matches!(assembler(k), Assembler::Place) && !is_slot(k))
-        };
-        let list = |k: usize| {
-            let appends = matches!(assembler(k), Assembler::Append(_));
-            appends && format.chain_head(k) == k && !format.chain_goes_on(k)
-        };
-        let adds = self.kernel.scatter && !self.kernel.accumulates();
-        if !self.kernel.workspace {
-            return Rest::CoordinateBuffer;
-        }
-        if list(first) && first == last {
-            return Rest::Accumulator;
-        }
-        if list(first) && places(first + 1..last + 1) && !adds {
-            return Rest::PositionAccumulator;
-        }
-        if first == 0 && list(last) && places(0..last) && self.visits_once() {
-            return Rest::CountThenFill;
-        }
-        Rest::CoordinateBuffer
     }
 
     /// Whether the loops visit every coordinate of the result once, and its last one in order among those
@@ -199,13 +257,9 @@ impl Planner<'_> {
     fn visits_once(self) -> bool {
         let vars = self.result_vars();
         let loops = outer_loops(&self.kernel.body);
-        let countable = match Assembler::of(self.result_format(), vars.len() - 1) {
-            Assembler::Append(append) => append.count().is_some(),
-            Assembler::Place | Assembler::Insert(_) => false,
-        };
         let same = loops.len() == vars.len() && vars.iter().all(|v| loops.contains(v));
         let ordered = loops.iter().all(|&v| !self.is_unordered(v));
-        countable && same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
+        same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
     }
 
     /// Puts a variable in the place of the outermost loops if it ascends in these: they are over

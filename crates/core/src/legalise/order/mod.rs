@@ -12,7 +12,6 @@ pub(super) mod loops;
 pub(super) mod merge_strategy;
 
 use super::cost::{Estimate, Operands};
-use super::written::Written;
 use super::{Legaliser, Task};
 use crate::cin::Role;
 use crate::cin::choice::{self, Choice};
@@ -20,6 +19,7 @@ use crate::format::{Format, LevelMap, LevelSpec};
 use crate::legalise::copies::transpose::is_dense;
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
+use crate::plan::OutputOrder;
 use crate::plan::access::{AccessMethod, distinct};
 use tamis_ir::ids::IndexVar;
 
@@ -105,7 +105,7 @@ impl Legaliser<'_> {
         if self.request.scheduled {
             return orders;
         }
-        let listed = orders.iter().all(|order| self.written(task, order) == Written::Listed);
+        let listed = orders.iter().all(|order| self.written(task, order) == OutputOrder::Listed);
         let against =
             |a: &&Access| listed || self.passes_by(a, accesses) || self.is_rest_once(a, task);
         let against = accesses.iter().filter(against);

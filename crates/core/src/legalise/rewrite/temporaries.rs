@@ -7,9 +7,9 @@
 
 use crate::cin::Role;
 use crate::legalise::order::Order;
-use crate::legalise::written::Written;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr};
+use crate::plan::OutputOrder;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar};
@@ -226,7 +226,7 @@ impl Legaliser<'_> {
         let levels = self.program.storage(task.result).format.levels();
         let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
         let revisits = self.access_methods().is_revisited(task.value.accesses().into_iter());
-        let gathered = self.written(task, &order.vars) == Written::Gathered;
+        let gathered = self.written(task, &order.vars) == OutputOrder::Gathered;
         lists
             && gathered
             && !revisits
