@@ -218,9 +218,9 @@ fn lowered(
 }
 
 fn transformed(lowered: Lowered, target: Target, watch: &mut dyn FnMut(Stage<'_>)) -> Lowered {
-    let Lowered { function, bindings, chunks, host, like } = lowered;
+    let Lowered { function, bindings, partition, host, like } = lowered;
     let function = transform(function, target);
-    let lowered = Lowered { function, bindings, chunks, host, like };
+    let lowered = Lowered { function, bindings, partition, host, like };
     watch(Stage::Transformed(&lowered));
     lowered
 }

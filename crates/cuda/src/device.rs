@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tamis_core::cin;
 use tamis_core::level::Part;
-use tamis_core::lower::{Binding, Like, Lowered};
+use tamis_core::lower::{Binding, Lowered, SharedStructure};
 use tamis_ir::backend::cuda::{self, Argument, Known, Launch};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
@@ -261,7 +261,7 @@ impl<'c> Running<'c> {
     }
 
     /// The levels that the result shares with an operand.
-    fn levels_like(&self, like: Like) -> &'c [Parts] {
+    fn levels_like(&self, like: SharedStructure) -> &'c [Parts] {
         let operand = self.call.values[like.operand.index()].as_ref();
         &operand.expect("operands are computed first").levels()[..like.levels]
     }

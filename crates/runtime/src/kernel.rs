@@ -12,7 +12,7 @@ use crate::tensor::{LevelData, Tensor, views};
 use tamis_core::cin;
 use tamis_core::format::{Format, LevelMap, Storage};
 use tamis_core::level::{Header, Part};
-use tamis_core::lower::{Binding, Like, Lowered};
+use tamis_core::lower::{Binding, Lowered, SharedStructure};
 use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
@@ -130,7 +130,7 @@ impl Call<'_> {
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         check_extents(self.target, self.dims)?;
-        match &self.lowered.chunks {
+        match &self.lowered.partition {
             Ok(chunks) => parallel::run(self, chunks),
             Err(_) => self.whole(),
         }
@@ -176,13 +176,13 @@ impl Call<'_> {
     }
 
     /// The levels that the result shares with an operand.
-    fn levels_like(&self, like: Like) -> &[LevelData] {
+    fn levels_like(&self, like: SharedStructure) -> &[LevelData] {
         let operand = self.values[like.operand.index()].as_ref();
         &operand.expect("operands are computed first").levels()[..like.levels]
     }
 
     /// How many entries these list.
-    fn entries_like(&self, like: Like) -> usize {
+    fn entries_like(&self, like: SharedStructure) -> usize {
         let last = self.levels_like(like).last();
         last.and_then(|level| level.crd.as_ref()).map_or(0, Buffer::len)
     }
@@ -323,7 +323,7 @@ fn shape(target: &cin::Tensor, dims: &IdVec<IndexVar, u64>) -> Vec<u64> {
 ///
 /// If these are more than anyone has memory for.
 pub fn size_like(
-    like: Like,
+    like: SharedStructure,
     entries: usize,
     target: &cin::Tensor,
     dims: &IdVec<IndexVar, u64>,

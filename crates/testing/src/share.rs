@@ -11,7 +11,7 @@ use tamis::{Backend, Diagnostic, Kernel, Parts, Tensor};
 use tamis_core::cin::{Role, print};
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::Compiled;
-use tamis_core::plan::Whole;
+use tamis_core::plan::NotCut;
 
 /// What became of the programs with a result of some kind.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub struct Share {
     /// Programs without a loop, or told to run on one thread.
     pub exempt: u64,
     /// The others, by why the first of their kernels that does not is whole, with one as a filetest.
-    pub whole: BTreeMap<Whole, (u64, String)>,
+    pub whole: BTreeMap<NotCut, (u64, String)>,
 }
 
 impl Share {
@@ -47,8 +47,8 @@ impl Shares {
             return;
         };
         let share = if sparse { &mut self.sparse } else { &mut self.full };
-        let exempt = |whole: &Whole| matches!(whole, Whole::NoLoop | Whole::Commanded);
-        let whole = |(_, whole): &&(String, Option<Whole>)| whole.is_some_and(|w| !exempt(&w));
+        let exempt = |whole: &NotCut| matches!(whole, NotCut::NoLoop | NotCut::Commanded);
+        let whole = |(_, whole): &&(String, Option<NotCut>)| whole.is_some_and(|w| !exempt(&w));
         match kernels.iter().find(whole) {
             Some((loops, Some(whole))) => {
                 let text = || format!("{case}{loops}\n");
@@ -127,7 +127,7 @@ struct Loops {
     /// Whether a result is sparse.
     sparse: bool,
     /// For each its loops, and why it is whole, if it is.
-    kernels: Vec<(String, Option<Whole>)>,
+    kernels: Vec<(String, Option<NotCut>)>,
 }
 
 fn loops(case: &Case) -> Result<Loops, Diagnostic> {
@@ -139,7 +139,7 @@ fn loops(case: &Case) -> Result<Loops, Diagnostic> {
     let Compiled { program, functions, .. } = kernel.compiled();
     let mut results = program.tensors.iter().filter(|t| matches!(t.role, Role::Result(_)));
     let sparse = results.any(|t| !t.storage.format.is_full());
-    let whole = |f: &Lowered| f.chunks.as_ref().err().copied();
+    let whole = |f: &Lowered| f.partition.as_ref().err().copied();
     let kernels = program.kernels.iter().zip(functions);
     let kernels = kernels.map(|(k, f)| (print::stmt(program, &k.body), whole(f))).collect();
     Ok(Loops { sparse, kernels })

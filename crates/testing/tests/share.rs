@@ -1,6 +1,6 @@
 //! Random programs with a sparse result run in parts, where they have loops.
 
-use tamis_core::plan::Whole;
+use tamis_core::plan::NotCut;
 use tamis_testing::generate;
 use tamis_testing::random::Random;
 use tamis_testing::share::Shares;
@@ -14,9 +14,12 @@ fn sparse_results_run_in_parts() {
     let share = &shares.sparse;
     for (why, (count, example)) in &share.whole {
         // Factors that may be sums of nothing stay with what they are multiplied by.
-        assert!(matches!(why, Whole::Apart | Whole::Tested), "{why:?}: {count} such as\n{example}");
+        assert!(
+            matches!(why, NotCut::Apart | NotCut::Tested),
+            "{why:?}: {count} such as\n{example}"
+        );
     }
-    let tested = share.whole.get(&Whole::Tested).map_or(0, |(count, _)| *count);
+    let tested = share.whole.get(&NotCut::Tested).map_or(0, |(count, _)| *count);
     assert!(share.parallel > 1000 && share.exempt < 50);
     assert!(tested < 50);
     assert!(share.parallel * 1000 > (share.all() - tested) * 995);

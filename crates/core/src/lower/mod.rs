@@ -30,8 +30,8 @@ mod signature;
 mod value;
 mod write;
 
-pub use gpu::fallback::Host;
-pub use signature::{Binding, Like, Lowered};
+pub use gpu::fallback::GpuFallback;
+pub use signature::{Binding, Lowered, SharedStructure};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role};
@@ -83,7 +83,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// The function; or why slices have no loops that count them, if it would have some.
-    fn lowered(mut self) -> Result<Lowered, Host> {
+    fn lowered(mut self) -> Result<Lowered, GpuFallback> {
         let body = self.kernel();
         // What is assembled in one phase, the host assembles.
         let host = self.host();
@@ -205,8 +205,8 @@ impl Scope {
 impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let plan = self.plan;
-        if let Ok(chunks) = &plan.parts {
-            self.cut_outermost(chunks);
+        if let Ok(partition) = &plan.parts {
+            self.cut_outermost(partition);
         }
         let scope = Scope::default();
         let code = match (&plan.root, plan.output.gathered_from()) {

@@ -11,7 +11,7 @@ use super::signature::Binding;
 use super::{Lowerer, Scope};
 use crate::lower::read::forall::{Iterator, Loop};
 use crate::lower::read::slice::Sliced;
-use crate::plan::{Assembler, Chunks, Cut, Join};
+use crate::plan::{Assembler, CutPoint, Join, Partition};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{assign, binary, lt};
@@ -20,25 +20,25 @@ use tamis_ir::ir::{self, Expr, Param};
 /// The interval of a part in code.
 #[derive(Clone)]
 pub(super) struct Interval<'p> {
-    pub(super) chunks: &'p Chunks,
+    pub(super) partition: &'p Partition,
     pub(super) first: Expr,
     pub(super) last: Expr,
 }
 
 impl<'p> Lowerer<'p> {
     /// Declares the part that a kernel computes.
-    pub(super) fn cut_outermost(&mut self, chunks: &'p Chunks) {
-        if matches!(chunks.join, Join::Shared { .. } | Join::Overlap { .. }) {
+    pub(super) fn cut_outermost(&mut self, partition: &'p Partition) {
+        if matches!(partition.join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in self.arrays(self.kernel.result).vals.arrays() {
                 self.builder.arrays[array].role = ir::Role::Shared;
             }
         }
-        let (first, last) = self.interval(chunks.var, chunks.cut);
-        self.interval = Some(Interval { chunks, first, last });
+        let (first, last) = self.interval(partition.var, partition.cut);
+        self.interval = Some(Interval { partition, first, last });
     }
 
     /// The parameters with the interval, held within what there is.
-    fn interval(&mut self, var: IndexVar, cut: Cut) -> (Expr, Expr) {
+    fn interval(&mut self, var: IndexVar, cut: CutPoint) -> (Expr, Expr) {
         let index = self.index(var);
         let name = self.name_of(index);
         let [begin, end] = [Binding::Begin, Binding::End].map(|binding| {
@@ -62,7 +62,9 @@ impl<'p> Lowerer<'p> {
     /// Whether a loop runs over a part of its coordinates.
     pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
         let interval = self.interval.as_ref();
-        interval.is_some_and(|i| i.chunks.var == nest.plan.var && i.chunks.cut == Cut::Coordinates)
+        interval.is_some_and(|i| {
+            i.partition.var == nest.plan.var && i.partition.cut == CutPoint::Coordinates
+        })
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
@@ -81,13 +83,13 @@ impl<'p> Lowerer<'p> {
     pub(super) fn shares_result(&self) -> bool {
         let interval = self.interval.as_ref();
         interval
-            .is_some_and(|i| matches!(i.chunks.join, Join::Shared { .. } | Join::Overlap { .. }))
+            .is_some_and(|i| matches!(i.partition.join, Join::Shared { .. } | Join::Overlap { .. }))
     }
 
     /// The part of the positions that a loop over them runs over.
     pub(super) fn cut_positions(&self, nest: &Loop<'_>, bounds: (Expr, Expr)) -> (Expr, Expr) {
         match &self.interval {
-            Some(i) if nest.scope.bound.is_empty() && i.chunks.cut.is_by_position() => (
+            Some(i) if nest.scope.bound.is_empty() && i.partition.cut.is_by_position() => (
                 binary(BinaryOp::Max, i.first.clone(), bounds.0),
                 binary(BinaryOp::Min, i.last.clone(), bounds.1),
             ),
@@ -98,11 +100,11 @@ impl<'p> Lowerer<'p> {
     /// The first coordinate of the part and the one behind its last, counted from the level's
     /// least, where the first level of the result is cut and every coordinate has a place there.
     pub(super) fn own_rows(&mut self) -> Option<(Expr, Expr)> {
-        let Interval { chunks, first, last } = self.interval.clone()?;
-        let own = match chunks.join {
+        let Interval { partition, first, last } = self.interval.clone()?;
+        let own = match partition.join {
             Join::Concatenate => matches!(self.assembler(0), Assembler::Place),
             Join::Shared { .. } => {
-                self.planner().fills_own_part(&self.plan.output, chunks.var, chunks.cut)
+                self.planner().fills_own_part(&self.plan.output, partition.var, partition.cut)
             }
             _ => false,
         };

@@ -2,9 +2,9 @@
 
 use crate::level::Part;
 use crate::lower::builder::Builder;
-use crate::lower::gpu::fallback::Host;
+use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
-use crate::plan::{Chunks, Whole};
+use crate::plan::{NotCut, Partition};
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};
@@ -17,16 +17,16 @@ pub struct Lowered {
     /// What each parameter stands for.
     pub bindings: Vec<Binding>,
     /// How calls for parts of the outermost loop make up the whole, or why there are no parts.
-    pub chunks: Result<Chunks, Whole>,
+    pub partition: Result<Partition, NotCut>,
     /// Why the host runs it, where loops of it are on units of a GPU.
-    pub host: Option<Host>,
+    pub host: Option<GpuFallback>,
     /// Where the levels of the result are those of an operand.
-    pub like: Option<Like>,
+    pub like: Option<SharedStructure>,
 }
 
 /// The leading levels of a result that are those of an operand. Every element has a place below them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Like {
+pub struct SharedStructure {
     /// The operand.
     pub operand: TensorId,
     /// How many levels, of which the last has coordinates.
@@ -75,9 +75,9 @@ impl Binding {
 pub(super) fn finish(
     builder: Builder,
     body: Vec<Stmt>,
-    chunks: Result<Chunks, Whole>,
-    host: Option<Host>,
-    like: Option<Like>,
+    partition: Result<Partition, NotCut>,
+    host: Option<GpuFallback>,
+    like: Option<SharedStructure>,
 ) -> Lowered {
     let Builder { name, params, vars, arrays, .. } = builder;
     let body = known(&params, &arrays).flattened(body);
@@ -93,7 +93,7 @@ pub(super) fn finish(
     Lowered {
         function: number(Function { name, params, vars, arrays, body }),
         bindings,
-        chunks,
+        partition,
         host,
         like,
     }

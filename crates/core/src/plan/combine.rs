@@ -9,7 +9,7 @@
 //! Joins are in order of the parts, whoever runs them.
 
 use super::partition::Partitioner;
-use super::{Assembler, Assembly, Cut, Output};
+use super::{Assembler, Assembly, CutPoint, Output};
 use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
 use crate::notation::Expr;
@@ -50,7 +50,13 @@ pub enum Join {
 
 impl Partitioner<'_> {
     /// How results of parts become one; `None` if they cannot.
-    pub(super) fn join(self, var: IndexVar, cut: Cut, repeats: bool, body: &Stmt) -> Option<Join> {
+    pub(super) fn join(
+        self,
+        var: IndexVar,
+        cut: CutPoint,
+        repeats: bool,
+        body: &Stmt,
+    ) -> Option<Join> {
         let disjoint = !repeats && self.planner.is_told_by_result(var);
         let combined = || self.combining_parts(body);
         let listed = || match self.writes_once(body) {
@@ -71,7 +77,7 @@ impl Partitioner<'_> {
                 (_, false) => listed(),
             };
         };
-        let ordered = *in_order > 0 && vars[0] == var && cut == Cut::Coordinates;
+        let ordered = *in_order > 0 && vars[0] == var && cut == CutPoint::Coordinates;
         match disjoint {
             true if ordered && self.follows() => Some(Join::Concatenate),
             true => Some(self.packing(None)),
@@ -164,7 +170,7 @@ impl Partitioner<'_> {
     }
 
     /// What the caller has to give every element beforehand, where parts do not do it themselves.
-    fn initial_elsewhere(self, var: IndexVar, cut: Cut) -> Option<Scalar> {
+    fn initial_elsewhere(self, var: IndexVar, cut: CutPoint) -> Option<Scalar> {
         (!self.planner.fills_own_part(self.output, var, cut)).then(|| self.planner.initial())
     }
 

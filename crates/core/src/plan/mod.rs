@@ -33,7 +33,7 @@ pub use combine::Join;
 pub use legality::{searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{OutputOrder, distinct, given};
-pub use partition::{Chunks, Cut, Meeting, Whole};
+pub use partition::{CutPoint, Meeting, NotCut, Partition};
 pub use print::print;
 
 use crate::cin::simplify::Facts;
@@ -50,7 +50,7 @@ pub struct Plan {
     /// How the result is written.
     pub output: Output,
     /// How parts of the outermost loop run at the same time, or why they do not.
-    pub parts: Result<Chunks, Whole>,
+    pub parts: Result<Partition, NotCut>,
     /// Operands of order 0, which are loaded once.
     pub scalars: Vec<TensorId>,
     /// What it does, if anything.

@@ -12,7 +12,7 @@
 //! variables are the outermost loops, each visited in ascending order. The levels below are gathered
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
-use super::{Cut, Planner};
+use super::{CutPoint, Planner};
 use crate::cin::{Kind, Relation, Stmt, Walk};
 use crate::format::{Format, LevelMap};
 use crate::level::{Append, Insert};
@@ -383,7 +383,7 @@ impl Planner<'_> {
     }
 
     /// Whether the elements of a part of a result lie side by side.
-    pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: Cut) -> bool {
+    pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: CutPoint) -> bool {
         let rows = match output {
             Output::InPlace => self.has_plain_modes(),
             Output::SharedStructure => {
@@ -392,7 +392,7 @@ impl Planner<'_> {
             }
             Output::Insert | Output::Assemble(_) => false,
         };
-        cut == Cut::Coordinates && rows && self.result_vars().first() == Some(&var)
+        cut == CutPoint::Coordinates && rows && self.result_vars().first() == Some(&var)
     }
 }
 

@@ -19,9 +19,9 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// How a kernel may be cut into parts, and how their results become one.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Chunks {
+pub struct Partition {
     /// What the parts are parts of.
-    pub cut: Cut,
+    pub cut: CutPoint,
     /// What becomes of their results.
     pub join: Join,
     /// The variable of the outermost loop.
@@ -53,7 +53,7 @@ pub struct Meeting {
 
 /// Why a kernel runs in one part.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Whole {
+pub enum NotCut {
     /// Nobody asked for parts.
     NotAsked,
     /// The schedule has the outermost loop run on one thread, or on a GPU.
@@ -72,25 +72,27 @@ pub enum Whole {
     Tested,
 }
 
-impl Whole {
+impl NotCut {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Whole::NotAsked => "nobody asked for parts",
-            Whole::Commanded => "the schedule says what runs the outermost loop",
-            Whole::NoLoop => "there is no loop",
-            Whole::Apart => "no loop is around everything else",
-            Whole::Walk => "operands are walked together that cannot be cut",
-            Whole::Scale => "the size of the outermost loop is not known outside of it",
-            Whole::Join => "results of parts cannot become one",
-            Whole::Tested => "integers are tested for overflow, which combining parts would not do",
+            NotCut::NotAsked => "nobody asked for parts",
+            NotCut::Commanded => "the schedule says what runs the outermost loop",
+            NotCut::NoLoop => "there is no loop",
+            NotCut::Apart => "no loop is around everything else",
+            NotCut::Walk => "operands are walked together that cannot be cut",
+            NotCut::Scale => "the size of the outermost loop is not known outside of it",
+            NotCut::Join => "results of parts cannot become one",
+            NotCut::Tested => {
+                "integers are tested for overflow, which combining parts would not do"
+            }
         }
     }
 }
 
 /// What a part has an interval of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Cut {
+pub enum CutPoint {
     /// The coordinates of the outermost loop.
     Coordinates,
     /// The positions of the first level of the only operand that the loop walks.
@@ -99,10 +101,10 @@ pub enum Cut {
     Segments,
 }
 
-impl Cut {
+impl CutPoint {
     /// Whether the parts are of positions.
     pub fn is_by_position(self) -> bool {
-        matches!(self, Cut::Positions | Cut::Segments)
+        matches!(self, CutPoint::Positions | CutPoint::Segments)
     }
 }
 
@@ -117,45 +119,45 @@ pub(super) struct Partitioner<'p> {
 
 impl<'p> Partitioner<'p> {
     /// Cuts the outermost loop of the kernel, if it can be cut.
-    pub(super) fn cut(self) -> Result<Chunks, Whole> {
+    pub(super) fn cut(self) -> Result<Partition, NotCut> {
         let body = match (self.planner.kernel.chunked, self.body) {
-            (false, _) => return Err(Whole::NotAsked),
-            (true, None) => return Err(Whole::NoLoop),
+            (false, _) => return Err(NotCut::NotAsked),
+            (true, None) => return Err(NotCut::NoLoop),
             (true, Some(body)) => body,
         };
         let (own, below) = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
-            true => Whole::NoLoop,
-            false => Whole::Apart,
+            true => NotCut::NoLoop,
+            false => NotCut::Apart,
         })?;
         let tag = self.planner.kernel.tags.get(&own).and_then(|tag| tag.parallel);
         let kept = tag.is_some_and(|(unit, _)| unit == Unit::NotParallel);
         if kept || self.planner.kernel.is_for_gpu() {
-            return Err(Whole::Commanded);
+            return Err(NotCut::Commanded);
         }
         let reader = Reader { planner: self.planner, output: self.output };
         let Outermost { var, drivers, is_universal } = reader.outermost(own, below);
-        let cut = self.cut_of(&drivers, is_universal).ok_or(Whole::Walk)?;
+        let cut = self.cut_of(&drivers, is_universal).ok_or(NotCut::Walk)?;
         let (scale, leads) = match (cut, &drivers[..]) {
             (cut, [only]) if cut.is_by_position() => (Scale::plain(var), vec![only.access.tensor]),
-            _ => self.leads(var, body).ok_or(Whole::Scale)?,
+            _ => self.leads(var, body).ok_or(NotCut::Scale)?,
         };
         let scattered = |driver: &Driver| {
             let p = self.level(driver).kind.properties();
             match cut {
-                Cut::Coordinates => false,
-                Cut::Positions => !p.unique,
-                Cut::Segments => !p.ordered,
+                CutPoint::Coordinates => false,
+                CutPoint::Positions => !p.unique,
+                CutPoint::Segments => !p.ordered,
             }
         };
         // What is not combined comes once for each element.
         let combines = self.planner.kernel.accumulates() || self.planner.kernel.scatter;
         let repeats = combines && drivers.iter().any(scattered);
         let join = self.join(var, cut, repeats, body);
-        let why = if self.planner.may_leave(body) { Whole::Tested } else { Whole::Join };
+        let why = if self.planner.may_leave(body) { NotCut::Tested } else { NotCut::Join };
         let join = join.ok_or(why)?;
         let meetings = self.meetings(&leads, body);
         let (summed, asked) = (self.summed_over_all(body), tag.is_some());
-        Ok(Chunks { cut, join, var, scale, leads, meetings, summed, asked })
+        Ok(Partition { cut, join, var, scale, leads, meetings, summed, asked })
     }
 
     /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
@@ -274,7 +276,7 @@ impl<'p> Partitioner<'p> {
     }
 
     /// What can be cut of a loop over these operands.
-    fn cut_of(self, drivers: &[Driver], is_universal: bool) -> Option<Cut> {
+    fn cut_of(self, drivers: &[Driver], is_universal: bool) -> Option<CutPoint> {
         let searched = |driver: &Driver| {
             let p = self.level(driver).kind.properties();
             let slicing = self.planner.program.slicing(&driver.access, driver.level);
@@ -288,11 +290,11 @@ impl<'p> Partitioner<'p> {
             p.ordered && p.compact && ascending
         };
         match drivers {
-            _ if drivers.iter().all(searched) => Some(Cut::Coordinates),
+            _ if drivers.iter().all(searched) => Some(CutPoint::Coordinates),
             [only] if !is_universal && only.duplicates == Duplicates::Segment => {
-                Some(Cut::Segments)
+                Some(CutPoint::Segments)
             }
-            [_] if !is_universal => Some(Cut::Positions),
+            [_] if !is_universal => Some(CutPoint::Positions),
             _ => None,
         }
     }

@@ -15,8 +15,8 @@
 //! ```
 
 use super::{
-    Absent, Advance, Assembly, Body, Chunks, Cut, Driver, Duplicates, Join, Locate, Lookup, Loop,
-    Merge, Node, Output, Plan, Rest, Times, Where, Whole, Window,
+    Absent, Advance, Assembly, Body, CutPoint, Driver, Duplicates, Join, Locate, Lookup, Loop,
+    Merge, Node, NotCut, Output, Partition, Plan, Rest, Times, Where, Window,
 };
 use crate::cin::{Kernel, Program, Stmt, print};
 use crate::iteration::lattice::Set;
@@ -30,9 +30,9 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     let mut printer = Printer { program, out: String::new() };
     let _ = writeln!(printer.out, "{result} {}", output(&plan.output));
     match &plan.parts {
-        Err(Whole::NotAsked) => {}
+        Err(NotCut::NotAsked) => {}
         Err(whole) => printer.line(0, &format!("whole: {}", whole.reason())),
-        Ok(chunks) => printer.parts(chunks),
+        Ok(partition) => printer.parts(partition),
     }
     match &plan.root {
         Some(node) => printer.node(node, 0),
@@ -83,14 +83,14 @@ impl Printer<'_> {
     }
 
     /// How parts are cut, and how their results become one.
-    fn parts(&mut self, chunks: &Chunks) {
-        let var = &self.program.vars[chunks.var];
-        let cut = match chunks.cut {
-            Cut::Coordinates => "coordinates",
-            Cut::Positions => "positions",
-            Cut::Segments => "segments of equal coordinates",
+    fn parts(&mut self, partition: &Partition) {
+        let var = &self.program.vars[partition.var];
+        let cut = match partition.cut {
+            CutPoint::Coordinates => "coordinates",
+            CutPoint::Positions => "positions",
+            CutPoint::Segments => "segments of equal coordinates",
         };
-        let join = match chunks.join {
+        let join = match partition.join {
             Join::Shared { .. } => "which write elements of their own".to_owned(),
             Join::Concatenate => "which follow each other".to_owned(),
             Join::Combine(op) => format!("combined by {}", op.binary().name()),

@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, views};
 use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::plan::{Chunks, Cut, Join};
+use tamis_core::plan::{CutPoint, Join, Partition};
 use tamis_ir::ids::{Id, TensorId};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
@@ -21,16 +21,16 @@ const MOST_PARTS: u64 = 256;
 const PARTS_OF_THREAD: u64 = 16;
 
 /// Where parts begin, but for the first: iterations or positions, ascending.
-pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
-    let leads = chunks.leads.iter().map(|&id| Lead::of(call, id, chunks));
-    let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, chunks));
+pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
+    let leads = partition.leads.iter().map(|&id| Lead::of(call, id, partition));
+    let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, partition));
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
-    let worthwhile = match chunks.join {
+    let worthwhile = match partition.join {
         Join::Shared { .. } | Join::Overlap { .. } => work / call.grain.max(1),
         // Each part clears what rows are gathered in.
         Join::Concatenate => {
-            let least = call.grain.max(width(call, chunks) / CLEARED);
-            work.saturating_mul(met(call, chunks)) / least.max(1)
+            let least = call.grain.max(width(call, partition) / CLEARED);
+            work.saturating_mul(met(call, partition)) / least.max(1)
         }
         // Each part has a result of its own, which has to be written and read again.
         Join::Combine(_) => {
@@ -38,21 +38,25 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
             (work / call.grain.max(1)).min(work / size.max(1))
         }
         // Entries are sorted once more, by one thread.
-        Join::Pack { .. } if !(call.packs || chunks.asked || summed(call, chunks) >= SORTED) => 0,
+        Join::Pack { .. }
+            if !(call.packs || partition.asked || summed(call, partition) >= SORTED) =>
+        {
+            0
+        }
         // Each part has the places that its result has whatever its entries are, such as rows.
         Join::Pack { .. } => {
             let least = call.grain.max(1).saturating_mul(PACKED);
             work / least.max(places(call).saturating_mul(call.grain) / PLACES)
         }
     };
-    let most = match chunks.join {
+    let most = match partition.join {
         Join::Shared { .. } => PARTS_OF_THREAD.saturating_mul(rayon::current_num_threads() as u64),
         _ => MOST_PARTS,
     };
     let parts = worthwhile.min(most.min(MOST_PARTS));
     let mut cuts: Vec<i64> = (1..parts)
-        .filter_map(|k| lead.cut(lead.work * u128::from(k) / u128::from(parts), chunks.cut))
-        .map(|at| iteration(call, &chunks.scale, at))
+        .filter_map(|k| lead.cut(lead.work * u128::from(k) / u128::from(parts), partition.cut))
+        .map(|at| iteration(call, &partition.scale, at))
         .collect();
     cuts.dedup();
     cuts
@@ -60,8 +64,8 @@ pub(super) fn cuts(call: &Call<'_>, chunks: &Chunks) -> Vec<i64> {
 
 /// About how many elements of another operand each entry of the one that is cut meets, by some of its
 /// entries: those of the row that its coordinate chooses, as in products of matrices.
-pub(super) fn met(call: &Call<'_>, chunks: &Chunks) -> u64 {
-    let averages = chunks.meetings.iter().filter_map(|meeting| {
+pub(super) fn met(call: &Call<'_>, partition: &Partition) -> u64 {
+    let averages = partition.meetings.iter().filter_map(|meeting| {
         let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_ref());
         let lead = Lead::down_to(lead?, meeting.level);
         let met = met.filter(|tensor| !tensor.vals().is_empty())?;
@@ -82,16 +86,16 @@ pub(super) fn met(call: &Call<'_>, chunks: &Chunks) -> u64 {
 const ASKED: u64 = 256;
 
 /// How many products are summed up for each entry of the result.
-fn summed(call: &Call<'_>, chunks: &Chunks) -> u64 {
-    chunks.summed.iter().fold(1, |product, &var| product.saturating_mul(call.dims[var]))
+fn summed(call: &Call<'_>, partition: &Partition) -> u64 {
+    partition.summed.iter().fold(1, |product, &var| product.saturating_mul(call.dims[var]))
 }
 
 /// So many products take as long as to sort an entry once more.
 const SORTED: u64 = 64;
 
 /// The largest dimension of the result but for those that are cut: rows are gathered in as many places.
-fn width(call: &Call<'_>, chunks: &Chunks) -> u64 {
-    let inner = call.target.modes.iter().filter(|var| **var != chunks.var);
+fn width(call: &Call<'_>, partition: &Partition) -> u64 {
+    let inner = call.target.modes.iter().filter(|var| **var != partition.var);
     inner.map(|&var| call.dims[var]).max().unwrap_or(1)
 }
 
@@ -186,8 +190,8 @@ struct Lead<'t> {
 
 impl<'t> Lead<'t> {
     /// Iterations that are as much work as each other.
-    fn even(call: &Call<'t>, chunks: &Chunks) -> Lead<'t> {
-        let scale = &chunks.scale;
+    fn even(call: &Call<'t>, partition: &Partition) -> Lead<'t> {
+        let scale = &partition.scale;
         let root = root_size(call, scale);
         // Where these follow what they were made from, that is what is cut.
         let size = match scale.is_ordered() {
@@ -203,11 +207,11 @@ impl<'t> Lead<'t> {
         Lead { levels: &[], views: vec![], header, work: work.max(u128::from(size)) }
     }
 
-    fn of(call: &Call<'t>, id: TensorId, chunks: &Chunks) -> Lead<'t> {
-        if let Root::Positions(..) = chunks.scale.root {
+    fn of(call: &Call<'t>, id: TensorId, partition: &Partition) -> Lead<'t> {
+        if let Root::Positions(..) = partition.scale.root {
             return Lead {
-                work: u128::from(root_size(call, &chunks.scale)),
-                ..Lead::even(call, chunks)
+                work: u128::from(root_size(call, &partition.scale)),
+                ..Lead::even(call, partition)
             };
         }
         let tensor: Option<&'t Tensor> = call.values[id.index()].as_ref();
@@ -220,7 +224,7 @@ impl<'t> Lead<'t> {
         let mut lead = Lead::down_to(tensor, tensor.levels().len() - 1);
         let p = lead.levels[0].kind.properties();
         let listed = lead.views[0].crd.is_some();
-        if chunks.cut == Cut::Coordinates && listed && !(p.ordered && p.compact) {
+        if partition.cut == CutPoint::Coordinates && listed && !(p.ordered && p.compact) {
             // Positions tell nothing about coordinates.
             lead.levels = &[];
         }
@@ -281,15 +285,15 @@ impl<'t> Lead<'t> {
 
     /// The first coordinate, or position, before which there is so much work, if it is not behind
     /// all.
-    fn cut(&self, work: u128, cut: Cut) -> Option<i64> {
+    fn cut(&self, work: u128, cut: CutPoint) -> Option<i64> {
         let lo = self.first(|middle| self.before(middle) < work);
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
         match cut {
-            Cut::Positions => i64::try_from(lo).ok(),
-            Cut::Segments => self.segment_from(lo).and_then(|lo| i64::try_from(lo).ok()),
-            Cut::Coordinates if !is_listed => Some(lo as i64 + self.header.least),
-            Cut::Coordinates if lo < self.positions() => Some(self.views[0].coordinate(lo)),
-            Cut::Coordinates => None,
+            CutPoint::Positions => i64::try_from(lo).ok(),
+            CutPoint::Segments => self.segment_from(lo).and_then(|lo| i64::try_from(lo).ok()),
+            CutPoint::Coordinates if !is_listed => Some(lo as i64 + self.header.least),
+            CutPoint::Coordinates if lo < self.positions() => Some(self.views[0].coordinate(lo)),
+            CutPoint::Coordinates => None,
         }
     }
 

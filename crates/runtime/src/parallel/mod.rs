@@ -26,47 +26,37 @@ use list::Parts;
 use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use tamis_core::plan::{Chunks, Join};
+use tamis_core::plan::{Join, Partition};
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::Status;
 
 /// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
 /// run one after the other.
-pub(crate) fn run(call: &Call<'_>, chunks: &Chunks) -> Result<Tensor, Diagnostic> {
+pub(crate) fn run(call: &Call<'_>, partition: &Partition) -> Result<Tensor, Diagnostic> {
     let threads = match call.executable.is_concurrent() {
         true => rayon::current_num_threads(),
         false => 1,
     };
-    match by_threads(call, chunks, threads) {
+    match by_threads(call, partition, threads) {
         Err(failure) if failure.code == Code::OutOfMemory && threads > 1 => {
-            by_threads(call, chunks, 1)
+            by_threads(call, partition, 1)
         }
         done => done,
     }
 }
 
 /// Runs a kernel in parts on so many threads.
-fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor, Diagnostic> {
-    let joins_as_whole = match chunks.join {
-        Join::Shared { .. } => true,
-        // A result that is far larger than the operands grows in parts that stay in cache.
-        Join::Concatenate => cut::met(call, chunks) == 1,
-        // Where no list is in the order of its making, there is one way to store these entries, but
-        // for rows without elements.
-        Join::Pack { op: None, .. } => {
-            let levels = call.target.storage.format.levels().iter();
-            let mut kinds = levels.map(|level| level.kind);
-            let ordered = kinds.all(|kind| kind.properties().ordered || kind.locates());
-            ordered && !matches!(call.full_size(), Ok(0))
-        }
-        _ => false,
-    };
-    let cuts = match joins_as_whole && threads == 1 {
+fn by_threads(
+    call: &Call<'_>,
+    partition: &Partition,
+    threads: usize,
+) -> Result<Tensor, Diagnostic> {
+    let cuts = match threads == 1 && runs_whole(call, partition) {
         true => vec![],
-        false => cut::cuts(call, chunks),
+        false => cut::cuts(call, partition),
     };
-    match chunks.join {
+    match partition.join {
         Join::Shared { initial } => {
             let mut frame = call.frame(None)?;
             if let Some(initial) = initial {
@@ -82,7 +72,7 @@ fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor
                 call.enter(&mut frame)?;
                 return call.taken(&mut frame);
             }
-            let joined = Rows::new(call, chunks, (op, initial), frame)?;
+            let joined = Rows::new(call, partition, (op, initial), frame)?;
             in_parts(call, (&cuts, threads), &|| call.frame(Some(std::ptr::null_mut())), &joined)?;
             joined.finish()
         }
@@ -102,6 +92,24 @@ fn by_threads(call: &Call<'_>, chunks: &Chunks, threads: usize) -> Result<Tensor
             in_parts(call, (&cuts, threads), &|| call.frame(None), &joined)?;
             joined.packed(call, op, around)
         }
+    }
+}
+
+/// Whether one thread computes everything at once as well as in parts.
+fn runs_whole(call: &Call<'_>, partition: &Partition) -> bool {
+    match partition.join {
+        Join::Shared { .. } => true,
+        // A result that is far larger than the operands grows in parts that stay in cache.
+        Join::Concatenate => cut::met(call, partition) == 1,
+        // Where no list is in the order of its making, there is one way to store these entries, but
+        // for rows without elements.
+        Join::Pack { op: None, .. } => {
+            let levels = call.target.storage.format.levels().iter();
+            let mut kinds = levels.map(|level| level.kind);
+            let ordered = kinds.all(|kind| kind.properties().ordered || kind.locates());
+            ordered && !matches!(call.full_size(), Ok(0))
+        }
+        _ => false,
     }
 }
 

@@ -15,7 +15,7 @@ use crate::memory::{self, Buffer, for_element};
 use crate::tensor::Tensor;
 use std::ops::Range;
 use std::sync::Mutex;
-use tamis_core::plan::Chunks;
+use tamis_core::plan::Partition;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
@@ -23,7 +23,7 @@ use tamis_ir::diagnostic::Diagnostic;
 /// The result, and what parts need to write their rows.
 pub(super) struct Rows<'c> {
     call: Call<'c>,
-    chunks: &'c Chunks,
+    partition: &'c Partition,
     op: ReduceOp,
     /// What elements are before.
     initial: Scalar,
@@ -48,7 +48,7 @@ pub(super) struct Computed {
 impl<'c> Rows<'c> {
     pub(super) fn new(
         call: &Call<'c>,
-        chunks: &'c Chunks,
+        partition: &'c Partition,
         (op, initial): (ReduceOp, Scalar),
         frame: Frame,
     ) -> Result<Rows<'c>, Diagnostic> {
@@ -57,7 +57,7 @@ impl<'c> Rows<'c> {
         let row = call.full_size()? / count.max(1) as usize;
         let all = frame.slots[place] as usize;
         let frame = Mutex::new(frame);
-        Ok(Rows { call: *call, chunks, op, initial, count, row, place, all, frame })
+        Ok(Rows { call: *call, partition, op, initial, count, row, place, all, frame })
     }
 
     /// The result once every part was told.
@@ -69,7 +69,7 @@ impl<'c> Rows<'c> {
     /// The elements of a part's rows: the first one's place in the result, and how many.
     fn extent(&self, part: Part) -> (usize, usize) {
         let (first, last) = match self.call.executable.is_concurrent() {
-            true => rows(&self.call, &self.chunks.scale, part),
+            true => rows(&self.call, &self.partition.scale, part),
             // What copies the result in and out needs all of it.
             false => (0, self.count),
         };
@@ -78,7 +78,7 @@ impl<'c> Rows<'c> {
 
     /// Whether a part that had room for all rows wrote to no others than its own.
     fn is_own(&self, part: Part, computed: &Computed) -> bool {
-        let (begin, end) = rows(&self.call, &self.chunks.scale, part);
+        let (begin, end) = rows(&self.call, &self.partition.scale, part);
         let own = begin as usize * self.row..end as usize * self.row;
         let initial = self.initial.stored(computed.rows.datatype());
         let places = (0..computed.rows.len()).filter(|k| !own.contains(&(k + computed.first)));

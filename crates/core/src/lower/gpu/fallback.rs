@@ -10,7 +10,7 @@ use crate::plan::{Assembly, Output, Rest};
 
 /// Why a kernel runs on the host.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub enum Host {
+pub enum GpuFallback {
     /// Iterations of its loops write to what they cannot share.
     Raced,
     /// The result knows which of its places are taken.
@@ -33,26 +33,28 @@ pub enum Host {
     InOrder,
 }
 
-impl Host {
+impl GpuFallback {
     /// The reason in words.
     pub fn reason(self) -> &'static str {
         match self {
-            Host::Raced => "iterations of its loops write to what they cannot share",
-            Host::Placed => "its result knows which of its places are taken",
-            Host::Listed => "entries of its result come in any order, and are listed and sorted",
-            Host::Counted => {
+            GpuFallback::Raced => "iterations of its loops write to what they cannot share",
+            GpuFallback::Placed => "its result knows which of its places are taken",
+            GpuFallback::Listed => {
+                "entries of its result come in any order, and are listed and sorted"
+            }
+            GpuFallback::Counted => {
                 "entries of its result come in any order, and are counted for each place"
             }
-            Host::Gathered => {
+            GpuFallback::Gathered => {
                 "entries of its result come in any order, and have no row to be gathered for"
             }
-            Host::Tentative => {
+            GpuFallback::Tentative => {
                 "blocks of its result are written before it is known whether they stay"
             }
-            Host::Levels => "a level of its result cannot be counted before it is written",
-            Host::Rows => "something of its result is outside of the rows that are counted",
-            Host::Blocks => "the loops around the rows of its result are not on blocks",
-            Host::InOrder => "each row of its result follows from what rows before did",
+            GpuFallback::Levels => "a level of its result cannot be counted before it is written",
+            GpuFallback::Rows => "something of its result is outside of the rows that are counted",
+            GpuFallback::Blocks => "the loops around the rows of its result are not on blocks",
+            GpuFallback::InOrder => "each row of its result follows from what rows before did",
         }
     }
 }
@@ -64,18 +66,22 @@ impl Lowerer<'_> {
     }
 
     /// Why the host runs the kernel although a schedule gives its loops to units.
-    pub(in crate::lower) fn host(&self) -> Option<Host> {
+    pub(in crate::lower) fn host(&self) -> Option<GpuFallback> {
         match &self.plan.output {
             _ if !self.kernel.is_for_gpu() => None,
-            _ if self.gathers_all() => Some(Host::Gathered),
-            _ if self.gpu.raced => Some(Host::Raced),
+            _ if self.gathers_all() => Some(GpuFallback::Gathered),
+            _ if self.gpu.raced => Some(GpuFallback::Raced),
             _ if self.gpu.phased => None,
             Output::InPlace | Output::SharedStructure => None,
-            Output::Insert => Some(Host::Placed),
-            Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => Some(Host::Listed),
-            Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => Some(Host::Counted),
-            Output::Assemble(_) if self.gpu.tentative => Some(Host::Tentative),
-            Output::Assemble(_) => Some(self.gpu.unphased.unwrap_or(Host::Rows)),
+            Output::Insert => Some(GpuFallback::Placed),
+            Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => {
+                Some(GpuFallback::Listed)
+            }
+            Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => {
+                Some(GpuFallback::Counted)
+            }
+            Output::Assemble(_) if self.gpu.tentative => Some(GpuFallback::Tentative),
+            Output::Assemble(_) => Some(self.gpu.unphased.unwrap_or(GpuFallback::Rows)),
         }
     }
 }

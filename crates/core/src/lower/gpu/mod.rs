@@ -33,7 +33,7 @@ pub(super) struct OnGpu {
     /// Whether entries of the result are counted before they are written.
     pub(super) phased: bool,
     /// Why they are not, where the loops would have to do it.
-    pub(super) unphased: Option<fallback::Host>,
+    pub(super) unphased: Option<fallback::GpuFallback>,
     /// Whether blocks of values are written before it is known that they stay.
     pub(super) tentative: bool,
     /// Whether workspaces are slices of arrays that the iterations of loops share.

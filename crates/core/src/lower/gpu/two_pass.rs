@@ -16,7 +16,7 @@
 //! with the host. (The thesis, section 5.3; two passes over the same loops.)
 
 use super::scan::Sums;
-use crate::lower::gpu::fallback::Host;
+use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::gpu::hash_accumulator::Slice;
 use crate::lower::gpu::two_pass_rows::{Numbers, Phase, Phases};
 use crate::lower::{Lowerer, ir};
@@ -40,8 +40,8 @@ pub(in crate::lower) struct Count {
 impl Lowerer<'_> {
     /// The kernel with loops that count and loops that fill, if these loops can be both; `nest` is
     /// what the loops are without that.
-    pub(in crate::lower) fn in_phases(&mut self, nest: &[Stmt]) -> Result<Vec<Stmt>, Host> {
-        let heads = self.counted_levels().ok_or(Host::Levels)?;
+    pub(in crate::lower) fn in_phases(&mut self, nest: &[Stmt]) -> Result<Vec<Stmt>, GpuFallback> {
+        let heads = self.counted_levels().ok_or(GpuFallback::Levels)?;
         let numbered = heads[0] == 0;
         let counts = self.counts(&heads);
         let slice = self.slice_of_plan().cloned();
@@ -49,23 +49,26 @@ impl Lowerer<'_> {
         let slice = slice.as_ref();
         let mut phases = Phases { counts: &counts, arrays: &own, slice, numbers: None };
         let nest = if numbered { phases.without_end(nest) } else { nest.to_vec() };
-        let at = nest.iter().position(|s| phases.touches(s)).ok_or(Host::Rows)?;
+        let at = nest.iter().position(|s| phases.touches(s)).ok_or(GpuFallback::Rows)?;
         let (before, nest) = nest.split_at(at);
         if nest.len() > 1 || !self.runs_on_blocks(&nest[0]) {
-            return Err(Host::Blocks);
+            return Err(GpuFallback::Blocks);
         }
         let numbers = match numbered {
             true => {
                 let row = self.temp("row");
-                Some(Numbers::of(&nest[0], &phases, &self.gpu.units, row).ok_or(Host::Blocks)?)
+                Some(
+                    Numbers::of(&nest[0], &phases, &self.gpu.units, row)
+                        .ok_or(GpuFallback::Blocks)?,
+                )
             }
             false => None,
         };
         phases.numbers = numbers.as_ref();
-        let loops = |phase| phases.of(nest, phase).ok_or(Host::Rows);
+        let loops = |phase| phases.of(nest, phase).ok_or(GpuFallback::Rows);
         let [counting, filling] = [loops(Phase::Count)?, loops(Phase::Fill)?];
         if !has_parallel(&super::parallel::marked(&self.gpu.units, filling.clone())) {
-            return Err(Host::InOrder);
+            return Err(GpuFallback::InOrder);
         }
         let bounding = match slice {
             Some(_) => phases.needed(loops(Phase::Bound)?, Phase::Bound),

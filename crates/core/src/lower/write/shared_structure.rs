@@ -10,7 +10,7 @@
 //! ```
 
 use crate::cin::Relation;
-use crate::lower::{Like, Lowerer, Reached, Scope};
+use crate::lower::{Lowerer, Reached, Scope, SharedStructure};
 use crate::notation::{self, Access};
 use std::ops::Range;
 use tamis_ir::ids::IndexVar;
@@ -36,9 +36,9 @@ impl Lowerer<'_> {
     }
 
     /// Where the levels of the result are those of an operand.
-    pub(in crate::lower) fn like(&self) -> Option<Like> {
+    pub(in crate::lower) fn like(&self) -> Option<SharedStructure> {
         let levels = self.shared_levels();
-        self.kernel.like.map(|operand| Like { operand, levels })
+        self.kernel.like.map(|operand| SharedStructure { operand, levels })
     }
 
     /// How many levels the result has of an operand.
