@@ -18,7 +18,7 @@ use super::{
     Absent, Advance, Assembly, Body, CutPoint, Driver, Duplicates, Join, Locate, Lookup, Loop,
     Merge, Node, NotCut, Output, Partition, Plan, Rest, Times, Where, Window,
 };
-use crate::cin::{Kernel, Program, Stmt, print};
+use crate::cin::{Kernel, Program, Races, Stmt, Tag, print};
 use crate::iteration::lattice::Set;
 use crate::notation::Access;
 use std::fmt::Write;
@@ -27,8 +27,12 @@ use std::fmt::Write;
 pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     let modes = program.tensors[kernel.result].modes.clone();
     let result = print::access(program, &Access::of(kernel.result, modes));
-    let mut printer = Printer { program, out: String::new() };
+    let mut printer = Printer { program, kernel, out: String::new() };
     let _ = writeln!(printer.out, "{result} {}", output(&plan.output));
+    if let Some(choice) = kernel.choices.first() {
+        printer
+            .line(0, &format!("about {:.0} steps, by what is known of the operands", choice.cost));
+    }
     match &plan.parts {
         Err(NotCut::NotAsked) => {}
         Err(whole) => printer.line(0, &format!("whole: {}", whole.reason())),
@@ -72,8 +76,24 @@ impl Rest {
     }
 }
 
+/// What runs the iterations of a loop.
+fn unit(tag: &Tag) -> String {
+    let mut text = String::new();
+    if let Some((unit, races)) = tag.parallel {
+        let _ = write!(text, " on {}", unit.name());
+        if races != Races::NoRaces {
+            let _ = write!(text, " with {}", races.name());
+        }
+    }
+    if let Some(factor) = tag.unroll {
+        let _ = write!(text, " unrolled {factor} times");
+    }
+    text
+}
+
 struct Printer<'p> {
     program: &'p Program,
+    kernel: &'p Kernel,
     out: String,
 }
 
@@ -153,6 +173,9 @@ impl Printer<'_> {
         if nest.var != nest.own || nest.window == Window::Part {
             let part = if nest.window == Window::Part { "a part of " } else { "" };
             let _ = write!(head, " in {part}{}", name(nest.var));
+        }
+        if let Some(tag) = self.kernel.tags.get(&nest.own) {
+            head += &unit(tag);
         }
         if let Some(level) = nest.result_level {
             let _ = write!(head, ", writes level {}", level + 1);
