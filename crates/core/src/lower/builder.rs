@@ -1,8 +1,8 @@
 //! Declarations of a function under construction, with generated names kept unique.
 
 use super::TensorArrays;
+use super::binding::Binding;
 use super::complex::Vals;
-use super::signature::Binding;
 use crate::cin::{Kind, Tensor};
 use crate::level::{Crd, LevelArrays, Names, Part};
 use std::collections::BTreeSet;

@@ -19,6 +19,7 @@
 //! result that is not written in order is staged, so every statement has code, and [`crate::legalise`]
 //! only chooses what is fast.
 
+mod binding;
 mod builder;
 mod complex;
 mod gpu;
@@ -30,8 +31,9 @@ mod signature;
 mod value;
 mod write;
 
+pub use binding::Binding;
 pub use gpu::fallback::GpuFallback;
-pub use signature::{Binding, Lowered, SharedStructure};
+pub use signature::{Lowered, SharedStructure};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role};

@@ -7,7 +7,7 @@
 //!
 //! Whether a kernel is cut, and how, [`crate::plan`] says.
 
-use super::signature::Binding;
+use super::binding::Binding;
 use super::{Lowerer, Scope};
 use crate::lower::read::forall::{Iterator, Loop};
 use crate::lower::read::slice::Sliced;

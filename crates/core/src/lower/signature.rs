@@ -1,11 +1,12 @@
 //! What a caller has to pass: the parameters that the code really uses, and what each stands for.
 
 use crate::level::Part;
+use crate::lower::binding::Binding;
 use crate::lower::builder::Builder;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
 use crate::plan::{NotCut, Partition};
-use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId};
+use tamis_ir::ids::{Array, Id, IdVec, TensorId};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};
 
@@ -31,42 +32,6 @@ pub struct SharedStructure {
     pub operand: TensorId,
     /// How many levels, of which the last has coordinates.
     pub levels: usize,
-}
-
-/// What a parameter stands for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Binding {
-    /// The dimension of an index variable.
-    Dimension(IndexVar),
-    /// The first coordinate, or position, of the part to compute; it may be less than any.
-    Begin,
-    /// The end of the part, exclusive; it may be beyond all.
-    End,
-    /// An array of a level.
-    Level {
-        /// The tensor.
-        tensor: TensorId,
-        /// The level.
-        level: Level,
-        /// Which array.
-        part: Part,
-    },
-    /// The values.
-    Vals {
-        /// The tensor.
-        tensor: TensorId,
-    },
-}
-
-impl Binding {
-    /// Where it stands among the parameters: dimensions, the part, then tensors as they were declared.
-    fn place(self) -> (usize, usize) {
-        match self {
-            Binding::Dimension(var) => (0, var.index()),
-            Binding::Begin | Binding::End => (1, 0),
-            Binding::Level { tensor, .. } | Binding::Vals { tensor } => (2, tensor.index()),
-        }
-    }
 }
 
 /// The function with this body, without the declarations that nothing uses.

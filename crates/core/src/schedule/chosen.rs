@@ -8,8 +8,8 @@
 //! precompute(B(i,j) * C(j,k), k, k, w)
 //! ```
 
-use super::Schedule;
 use super::command::Command;
+use super::list::Schedule;
 use super::scheduler::computing;
 use crate::cin::{Kernel, Program, Relation, Stmt, print};
 use crate::notation::{Access, Expr};

@@ -4,8 +4,8 @@
 //! split(i, i0, i1, 32); reorder(i0, j, i1)
 //! ```
 
-use super::workspace::Kind;
 use crate::cin::{Bound, Merge, Races, Unit};
+use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use std::fmt::{self, Display};
 
 /// One command. Variables and tensors are named as in the text of the program, or as earlier
@@ -116,6 +116,35 @@ pub enum Command {
         /// How many.
         factor: u64,
     },
+}
+
+/// How a workspace stores its last mode; the others are dense.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// Every element.
+    Dense,
+    /// Every element, and a mask and a list of those that were written.
+    Listed,
+    /// Every element, and a mask of those that were written.
+    Bitmap,
+}
+
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 3] = [Kind::Dense, Kind::Listed, Kind::Bitmap];
+
+    /// The name in commands.
+    pub fn name(self) -> &'static str {
+        self.level().name()
+    }
+
+    pub(super) fn level(self) -> LevelKind {
+        match self {
+            Kind::Dense => DENSE,
+            Kind::Listed => LISTED,
+            Kind::Bitmap => BITMAP,
+        }
+    }
 }
 
 /// How each command is written.

@@ -10,9 +10,10 @@
 //! the parallel loop dominates (sparse iteration space transformations, section 6.3). Workspaces
 //! inside the loop belong to an iteration each.
 
+use super::command::Command;
+use super::list::Schedule;
 use super::nest::around;
 use super::scheduler::Scheduler;
-use super::{Command, Schedule};
 use crate::cin::{Races, Unit};
 use crate::notation::Access;
 use tamis_ir::diagnostic::{Code, Diagnostic};

@@ -6,9 +6,9 @@
 //! argument = name | number | "(" name { "," name } ")" | expression
 //! ```
 
+use super::command::Kind;
 use super::command::{Command, USAGES, bound_name};
-use super::workspace::Kind;
-use super::{Placed, Schedule};
+use super::list::{Placed, Schedule};
 use crate::cin::{Bound, Merge, Races, Unit};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};

@@ -7,8 +7,9 @@
 //! Legalisation makes a temporary where the loops it chose need one; where other loops need one, it
 //! starts over.
 
+use super::apply::Refusal;
+use super::list::Schedule;
 use super::nest::assignments;
-use super::{Refusal, Schedule};
 use crate::cin::tiles::tiles;
 use crate::cin::{Kernel, Program, Role, Stmt};
 use tamis_ir::diagnostic::{Code, Diagnostic};

@@ -13,9 +13,10 @@
 //! first and the rest added to it, so the part has to be an operand of the outermost sum (the
 //! reuse precondition).
 
+use super::command::Kind;
 use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take};
 use super::scheduler::Scheduler;
-use super::workspace::{self, Kind};
+use super::workspace;
 use crate::cin::simplify::Facts;
 use crate::cin::{Relation, Role, Stmt, print};
 use crate::format::LevelMap;

@@ -9,11 +9,12 @@
 //! Left open, a workspace is dense where its producer gives every element a value, or where every
 //! element is written far more often than not, and listed else.
 
+use super::command::Kind;
 use super::scheduler::Scheduler;
 use crate::cin::Role;
 use crate::cin::simplify::Facts;
 use crate::format::{Format, LevelSpec, Storage};
-use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
+use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
@@ -22,35 +23,6 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The place of the kind among the arguments.
 const KIND: usize = 4;
-
-/// How a workspace stores its last mode; the others are dense.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// Every element.
-    Dense,
-    /// Every element, and a mask and a list of those that were written.
-    Listed,
-    /// Every element, and a mask of those that were written.
-    Bitmap,
-}
-
-impl Kind {
-    /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Dense, Kind::Listed, Kind::Bitmap];
-
-    /// The name in commands.
-    pub fn name(self) -> &'static str {
-        self.level().name()
-    }
-
-    fn level(self) -> LevelKind {
-        match self {
-            Kind::Dense => DENSE,
-            Kind::Listed => LISTED,
-            Kind::Bitmap => BITMAP,
-        }
-    }
-}
 
 /// A new workspace for a part of a value over some loops below `shared` ones; `own` are the
 /// variables of its modes. The part is combined with `over` if it is summed.

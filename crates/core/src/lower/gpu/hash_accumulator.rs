@@ -16,7 +16,6 @@
 //! al., High-performance sparse matrix-matrix products, 2018.)
 
 use crate::lower::complex::Vals;
-use crate::lower::write::accumulator::Pass;
 use crate::lower::{Lowerer, Scope};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -119,7 +118,7 @@ impl Lowerer<'_> {
             assign(at, add(Expr::Var(at), int(1))),
             when(eq(Expr::Var(at), end), vec![assign(at, begin.clone())]),
         ];
-        if self.writing.pass == Pass::Look {
+        if self.writing.is_looking() {
             stmts.push(assign(slice.terms, add(Expr::Var(slice.terms), int(1))));
         }
         stmts.push(assign(at, add(begin, own)));

@@ -18,24 +18,13 @@
 use super::scan::Sums;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::gpu::hash_accumulator::Slice;
-use crate::lower::gpu::two_pass_rows::{Numbers, Phase, Phases};
+use crate::lower::gpu::two_pass_rows::{Count, Numbers, Phase, Phases};
 use crate::lower::{Lowerer, ir};
 use crate::plan::{Assembler, Rest};
-use tamis_ir::ids::{Array, Var};
+use tamis_ir::ids::Array;
 use tamis_ir::ir::build::{add, assign, int, load, mul, store};
 use tamis_ir::ir::parallel::has_parallel;
 use tamis_ir::ir::{Expr, Stmt};
-
-/// What a row counts, and where.
-pub(in crate::lower) struct Count {
-    /// `pC2`.
-    pub(in crate::lower) next: Var,
-    /// How many entries each row has, behind the place or number of the row; later where they end.
-    pub(in crate::lower) ends: Array,
-    level: usize,
-    /// The positions of the level.
-    pub(in crate::lower) pos: Array,
-}
 
 impl Lowerer<'_> {
     /// The kernel with loops that count and loops that fill, if these loops can be both; `nest` is

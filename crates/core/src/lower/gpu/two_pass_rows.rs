@@ -9,7 +9,6 @@
 //! appends, and its number is that of the iteration.
 
 use crate::lower::gpu::hash_accumulator::Slice;
-use crate::lower::gpu::two_pass::Count;
 use crate::lower::write::symbolic::Needed;
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
@@ -25,6 +24,17 @@ pub(in crate::lower) enum Phase {
     Bound,
     Count,
     Fill,
+}
+
+/// What a row counts, and where.
+pub(in crate::lower) struct Count {
+    /// `pC2`.
+    pub(in crate::lower) next: Var,
+    /// How many entries each row has, behind the place or number of the row; later where they end.
+    pub(in crate::lower) ends: Array,
+    pub(in crate::lower) level: usize,
+    /// The positions of the level.
+    pub(in crate::lower) pos: Array,
 }
 
 /// What loops do to a result.

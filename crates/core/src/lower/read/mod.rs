@@ -1,6 +1,7 @@
 //! How operands are read: one file per way to iterate, merge or locate them.
 
 pub(super) mod background;
+pub(super) mod clip;
 pub(super) mod collapse;
 pub(super) mod duplicates;
 pub(super) mod forall;

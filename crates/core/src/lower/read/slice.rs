@@ -9,16 +9,15 @@
 //! A loop over such a level starts and ends at the slice's first and last coordinate, found by
 //! search, or passes over what the slice does not name.
 
-use super::forall::Iterator;
 use crate::cin::Walk;
 use crate::format::LevelMap;
 use crate::lower::{Lowerer, Scope};
 use crate::notation::{Access, Slice, Slicing, Within};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
-use tamis_ir::ids::{Id, IndexVar, Var};
-use tamis_ir::ir::build::{add, all, assign, binary, div, eq, int, lt, mul, sub};
-use tamis_ir::ir::{Expr, Stmt};
+use tamis_ir::ids::{Id, IndexVar};
+use tamis_ir::ir::Expr;
+use tamis_ir::ir::build::{add, all, binary, div, eq, int, lt, mul, sub};
 
 /// A step beyond all dimensions that memory has room for, of which a multiple does not overflow.
 const FARTHEST: i64 = 1 << 60;
@@ -163,7 +162,7 @@ impl Sliced {
 
     /// The first coordinate of the level at a value of the index variable or behind it, where they
     /// ascend together.
-    fn first_from(&self, k: Expr) -> Expr {
+    pub(in crate::lower) fn first_from(&self, k: Expr) -> Expr {
         match self {
             Sliced::Whole => k,
             Sliced::Taken { view, .. } => view.coordinate(k),
@@ -247,52 +246,6 @@ impl Lowerer<'_> {
         match conditions.is_empty() {
             true => Expr::Const(Scalar::Bool(true)),
             false => all(conditions),
-        }
-    }
-
-    /// Sets an operand's position to the first coordinate of its slice, and the end behind the
-    /// last.
-    pub(in crate::lower) fn clipped(&mut self, it: &Iterator) -> Vec<Stmt> {
-        if let Some((lo, hi)) = &it.window {
-            let (lo, hi) = (&it.sliced.first_from(lo.clone()), it.sliced.first_from(hi.clone()));
-            let from = (*lo != int(0)).then(|| lo.clone());
-            return self.between(it, from, Some(hi));
-        }
-        let Sliced::Taken { view, checked: false } = &it.sliced else { return vec![] };
-        let View::Steps { first, count, to_end, .. } = view else { return vec![] };
-        let from = (*first != int(0)).then(|| first.clone());
-        let to = (!to_end).then(|| add(count.clone(), first.clone()));
-        self.between(it, from, to)
-    }
-
-    /// Sets an operand's position to the first coordinate from one on, and the end before another.
-    fn between(&mut self, it: &Iterator, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
-        let (p, end) = (it.position, self.end(it));
-        let mut stmts = vec![];
-        if let Some(from) = from {
-            stmts.extend(self.lower_bound(it, p, from));
-        }
-        if let Some(to) = to {
-            let last = self.temp(&format!("{}_last", self.name_of(p)));
-            stmts.push(assign(last, Expr::Var(p)));
-            stmts.extend(self.lower_bound(it, last, to));
-            stmts.push(assign(end, Expr::Var(last)));
-        }
-        stmts
-    }
-}
-
-impl Iterator {
-    /// Whether only positions between two coordinates are walked.
-    pub(in crate::lower) fn is_clipped(&self) -> bool {
-        self.window.is_some() || matches!(self.sliced, Sliced::Taken { checked: false, .. })
-    }
-
-    /// The coordinate of the level at a position, where the index variable's value there is known.
-    pub(in crate::lower) fn stored(&self, position: Var, index: Var) -> Expr {
-        match self.sliced {
-            Sliced::Whole => Expr::Var(index),
-            _ => self.raw(position).coordinate,
         }
     }
 }

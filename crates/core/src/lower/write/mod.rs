@@ -27,3 +27,10 @@ pub(super) struct Writing {
     /// Of results in two passes over the same loops, the one being lowered.
     pub(super) pass: Pass,
 }
+
+impl Writing {
+    /// Whether the loops learn which coordinates come, before they write values.
+    pub(super) fn is_looking(&self) -> bool {
+        self.pass == Pass::Look
+    }
+}

@@ -20,10 +20,10 @@ use crate::cin::{Kernel, Program, Role, Stmt};
 use crate::legalise::Request;
 use crate::notation::Access;
 use crate::schedule::accumulate::accumulate;
+use crate::schedule::apply::apply_to;
 use crate::schedule::gpu::repeating;
 use crate::schedule::parse::parse;
 use crate::schedule::partial_sums;
-use crate::schedule::scheduler::Scheduler;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
@@ -68,7 +68,7 @@ pub fn on_gpu(mut program: Program, request: &Request<'_>) -> (Program, Vec<Foun
 /// The program with a schedule of one kernel.
 fn applied(program: &Program, text: &str, kernel: usize) -> Result<Program, Diagnostic> {
     let commands = parse(text)?;
-    let scheduled = Scheduler::run_at(program.clone(), &commands, kernel)?;
+    let scheduled = apply_to(program.clone(), &commands, kernel)?;
     partial_sums::check(&accumulate(scheduled.clone()), &commands)?;
     Ok(scheduled)
 }

@@ -10,8 +10,8 @@
 
 pub(in crate::schedule) mod heuristics;
 
-use super::Schedule;
 use super::command::Command;
+use super::list::Schedule;
 use super::nest::{around, assignments, assignments_within};
 use super::scheduler::Scheduler;
 use crate::cin::tiles::{NoTiles, tiles};

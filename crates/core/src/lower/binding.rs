@@ -1,0 +1,40 @@
+//! What the parameters of a function stand for.
+
+use crate::level::Part;
+use tamis_ir::ids::{Id, IndexVar, Level, TensorId};
+
+/// What a parameter stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Binding {
+    /// The dimension of an index variable.
+    Dimension(IndexVar),
+    /// The first coordinate, or position, of the part to compute; it may be less than any.
+    Begin,
+    /// The end of the part, exclusive; it may be beyond all.
+    End,
+    /// An array of a level.
+    Level {
+        /// The tensor.
+        tensor: TensorId,
+        /// The level.
+        level: Level,
+        /// Which array.
+        part: Part,
+    },
+    /// The values.
+    Vals {
+        /// The tensor.
+        tensor: TensorId,
+    },
+}
+
+impl Binding {
+    /// Where it stands among the parameters: dimensions, the part, then tensors as they were declared.
+    pub(super) fn place(self) -> (usize, usize) {
+        match self {
+            Binding::Dimension(var) => (0, var.index()),
+            Binding::Begin | Binding::End => (1, 0),
+            Binding::Level { tensor, .. } | Binding::Vals { tensor } => (2, tensor.index()),
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Applying the commands of a schedule one after another, and refusing what lowering could not do.
+
+use super::bound::bound;
+use super::command::Command;
+use super::divide::divide;
+use super::fuse::{fuse, unfused};
+use super::list::Schedule;
+use super::loopfuse::loopfuse;
+use super::mergeby::mergeby;
+use super::parallelize::{check_threads, parallelize};
+use super::position::{coord, follow_operands, pos};
+use super::precompute::precompute;
+use super::recover::{is_recoverable, recover};
+use super::reorder::reorder;
+use super::scheduler::{Scheduler, copies};
+use super::split::split;
+use super::unroll::unroll;
+use super::{gpu, nest};
+use crate::cin::{Kernel, Program, Relation, Role};
+use crate::notation::Access;
+use crate::plan::{searched, unreadable};
+use std::collections::BTreeMap;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// How many commands in a row may make a loop from another.
+const MAX_DEPTH: usize = 32;
+
+/// Code doubles with each operand that is searched where something is left to do without it.
+const MOST_SEARCHED: usize = 8;
+
+/// Why a schedule cannot be applied.
+#[derive(Clone, Debug)]
+pub struct Refusal {
+    /// What is wrong.
+    pub diagnostic: Diagnostic,
+    /// The tensor of the notation that the loops cannot read or write as it is stored, if that is all.
+    pub storage: Option<TensorId>,
+}
+
+impl From<Diagnostic> for Refusal {
+    fn from(diagnostic: Diagnostic) -> Refusal {
+        Refusal { diagnostic, storage: None }
+    }
+}
+
+impl From<Refusal> for Diagnostic {
+    fn from(refusal: Refusal) -> Diagnostic {
+        refusal.diagnostic
+    }
+}
+
+/// Applies every command in turn.
+pub(super) fn apply(program: Program, schedule: &Schedule) -> Result<Program, Refusal> {
+    let kernel = meant(&program, schedule);
+    apply_to(program, schedule, kernel)
+}
+
+/// Applies every command in turn to a kernel.
+pub(super) fn apply_to(
+    program: Program,
+    schedule: &Schedule,
+    kernel: usize,
+) -> Result<Program, Refusal> {
+    let Some(first) = schedule.commands.first() else { return Ok(program) };
+    let source = schedule.source.as_str();
+    let mut scheduler = Scheduler { program, kernel, source, at: first };
+    for placed in &schedule.commands {
+        scheduler.at = placed;
+        scheduler.apply(&placed.command)?;
+        scheduler.check_depth()?;
+        follow_operands(&mut scheduler);
+        scheduler.check_positions()?;
+        check_threads(&scheduler)?;
+    }
+    unfused(&mut scheduler);
+    gpu::check(&mut scheduler, schedule)?;
+    scheduler.at = first;
+    scheduler.check_operands()?;
+    Ok(scheduler.program)
+}
+
+impl Scheduler<'_> {
+    /// Refuses variables that were made from others too many times over: recovering the coordinate takes
+    /// code for each time.
+    fn check_depth(&self) -> Result<(), Diagnostic> {
+        let derived = &self.program.derived;
+        let mut depths: BTreeMap<IndexVar, usize> = BTreeMap::new();
+        for (var, _) in self.program.vars.enumerate() {
+            derived.generation(var, &mut depths);
+        }
+        if depths.values().all(|&depth| depth <= MAX_DEPTH) {
+            return Ok(());
+        }
+        let message =
+            format!("a loop is made from another by at most {MAX_DEPTH} commands in a row");
+        let at = self.at.span.clone();
+        Err(Diagnostic::new(Code::TooLarge, message).at(self.source, at).help("use fewer commands"))
+    }
+
+    fn apply(&mut self, command: &Command) -> Result<(), Diagnostic> {
+        recover(self, &command.needs());
+        match command {
+            Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
+            Command::Coord { position, var } => coord(self, position, var),
+            Command::Divide { var, outer, inner, parts } => {
+                divide(self, var, (outer, inner), *parts)
+            }
+            Command::Fuse { outer, inner, fused } => fuse(self, (outer, inner), fused),
+            Command::Loopfuse { times, operand } => loopfuse(self, *times, operand.as_deref()),
+            Command::Mergeby { var, merge } => mergeby(self, var, *merge),
+            Command::Parallelize { var, unit, races } => parallelize(self, var, *unit, *races),
+            Command::Pos { var, position, operand } => pos(self, var, position, operand),
+            Command::Precompute { value, vars, own, workspace, kind } => {
+                precompute(self, value, (vars, own), workspace, *kind)
+            }
+            Command::Reorder { vars } => reorder(self, vars),
+            Command::Split { var, outer, inner, size } => split(self, var, (outer, inner), *size),
+            Command::Unroll { var, factor } => unroll(self, var, *factor),
+        }
+    }
+
+    /// Loops over positions have to be inside of those that give the levels above.
+    fn check_positions(&self) -> Result<(), Diagnostic> {
+        let derived = &self.program.derived;
+        for var in self.kernel().body.loops() {
+            let Some(p) = derived.position(var) else { continue };
+            let Some(Relation::Position { above, .. }) = derived.relation(p) else { continue };
+            let known = |outer: &Vec<IndexVar>| above.iter().all(|v| derived.follows(*v, outer));
+            if !nest::around(&self.kernel().body, var).iter().all(known) {
+                let above: Vec<&str> = above.iter().map(|&v| self.name(v)).collect();
+                let (above, name) = (above.join(", "), self.name(var));
+                let message = format!(
+                    "{name} counts positions below those of {above}, which would not be known yet"
+                );
+                let help = format!("keep {name} inside of the loops that give {above}");
+                return Err(self.refuse(usize::MAX, message, help));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses loops that cannot read an operand as it is stored.
+    fn check_operands(&self) -> Result<(), Refusal> {
+        let searched = searched(&self.program, self.kernel());
+        if searched > MOST_SEARCHED {
+            let message = format!(
+                "these loops search {searched} operands, each with code for where it has an entry \
+                 and for where it has none; at most {MOST_SEARCHED} can be searched"
+            );
+            let help = "run loops in the order in which the operands are stored, or compute parts of \
+                        the value by statements of their own";
+            return Err(self.refuse(usize::MAX, message, help.to_owned()).into());
+        }
+        let Some((access, loops)) = unreadable(&self.program, self.kernel()) else { return Ok(()) };
+        let tensor = &self.program.tensors[access.tensor];
+        let loops: Vec<&str> = loops.iter().map(|&v| self.name(v)).collect();
+        let message = format!(
+            "loops over {} cannot read {}, stored as {}: its coordinates come in no order, or \
+             again and again, or have to be visited in the order of its levels",
+            loops.join(", "),
+            tensor.name,
+            tensor.storage.format
+        );
+        let help = format!("store {} as compressed or dense levels, such as csr", tensor.name);
+        let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
+        let diagnostic = diagnostic.at(self.source, 0..self.source.len());
+        let storage = match tensor.role {
+            Role::Input(id) => Some(id),
+            _ => None,
+        };
+        Err(Refusal { diagnostic, storage })
+    }
+}
+
+/// The kernel that a schedule is for: the last one with loops over all the variables that its
+/// commands need and do not make themselves, which reads what they name; one that only stores what
+/// others computed in another format comes after those that compute.
+fn meant(program: &Program, schedule: &Schedule) -> usize {
+    let mut needed = vec![];
+    let mut made = vec![];
+    for command in schedule.commands() {
+        needed.extend(command.needs().into_iter().filter(|name| !made.contains(name)));
+        made.extend(command.makes());
+    }
+    let fits = |kernel: &Kernel| {
+        let loops = kernel.body.loops();
+        let is_loop = |name: &str| loops.iter().any(|&v| program.vars[v] == *name);
+        needed.iter().all(|name| is_loop(name) || is_recoverable(program, kernel, name, &needed))
+    };
+    let named: Vec<&str> = schedule.commands().filter_map(Command::names).collect();
+    let reads = |kernel: &Kernel| {
+        let is_named =
+            |a: &&Access| named.iter().any(|text| is_in(text, &program.tensors[a.tensor].name));
+        named.is_empty() || kernel.body.reads().iter().any(is_named)
+    };
+    let kernels = &program.kernels;
+    let computes = |kernel: &Kernel| fits(kernel) && reads(kernel) && !copies(program, kernel);
+    let copying = |kernel: &Kernel| fits(kernel) && reads(kernel);
+    let found = kernels.iter().rposition(computes).or_else(|| kernels.iter().rposition(copying));
+    let last = kernels.len().saturating_sub(1);
+    found.or_else(|| kernels.iter().rposition(fits)).unwrap_or(last)
+}
+
+/// Whether a text has a name as a word.
+fn is_in(text: &str, name: &str) -> bool {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == name)
+}

@@ -1,0 +1,134 @@
+//! Schedules built command by command. Each is written and read back, so that what is refused as text is refused
+//! here.
+
+use super::command::Command;
+use super::command::Kind;
+use super::list::Schedule;
+use super::parse::parse;
+use crate::cin::{Bound, Merge, Races, Unit};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+
+impl Schedule {
+    /// Appends a command; a name or number that could not be written is refused.
+    pub fn push(&mut self, command: &Command) -> Result<&mut Schedule, Diagnostic> {
+        let separator = if self.is_empty() { "" } else { "; " };
+        let longer = parse(&format!("{self}{separator}{command}"))?;
+        if longer.commands().last() != Some(command) {
+            let message = format!("{command} cannot be written as a command");
+            return Err(Diagnostic::new(Code::Syntax, message)
+                .help("names are letters, digits and underscores"));
+        }
+        *self = longer;
+        Ok(self)
+    }
+
+    /// Appends `reorder(..)`.
+    pub fn reorder(&mut self, vars: &[&str]) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Reorder { vars: vars.iter().map(|&v| v.to_owned()).collect() })
+    }
+
+    /// Appends `split(..)`.
+    pub fn split(
+        &mut self,
+        var: &str,
+        (outer, inner): (&str, &str),
+        size: u64,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Split { var: var.to_owned(), outer, inner, size })
+    }
+
+    /// Appends `divide(..)`.
+    pub fn divide(
+        &mut self,
+        var: &str,
+        (outer, inner): (&str, &str),
+        parts: u64,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Divide { var: var.to_owned(), outer, inner, parts })
+    }
+
+    /// Appends `fuse(..)`.
+    pub fn fuse(
+        &mut self,
+        (outer, inner): (&str, &str),
+        fused: &str,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (outer, inner) = (outer.to_owned(), inner.to_owned());
+        self.push(&Command::Fuse { outer, inner, fused: fused.to_owned() })
+    }
+
+    /// Appends `pos(..)`: the operand by name, or as it is used: `A(i,j)`.
+    pub fn pos(
+        &mut self,
+        var: &str,
+        position: &str,
+        operand: &str,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (position, operand) = (position.to_owned(), operand.to_owned());
+        self.push(&Command::Pos { var: var.to_owned(), position, operand })
+    }
+
+    /// Appends `coord(..)`.
+    pub fn coord(&mut self, position: &str, var: &str) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Coord { position: position.to_owned(), var: var.to_owned() })
+    }
+
+    /// Appends `bound(..)`.
+    pub fn bound(
+        &mut self,
+        var: &str,
+        bounded: &str,
+        bound: Bound,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let (var, bounded) = (var.to_owned(), bounded.to_owned());
+        self.push(&Command::Bound { var, bounded, bound })
+    }
+
+    /// Appends `unroll(..)`.
+    pub fn unroll(&mut self, var: &str, factor: u64) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Unroll { var: var.to_owned(), factor })
+    }
+
+    /// Appends `mergeby(..)`.
+    pub fn mergeby(&mut self, var: &str, merge: Merge) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Mergeby { var: var.to_owned(), merge })
+    }
+
+    /// Appends `parallelize(..)`.
+    pub fn parallelize(
+        &mut self,
+        var: &str,
+        unit: Unit,
+        races: Races,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Parallelize { var: var.to_owned(), unit, races })
+    }
+
+    /// Appends `loopfuse(..)`: operands that share no inner loops run apart, so many times over,
+    /// beginning with the last operand or this one.
+    pub fn loopfuse(
+        &mut self,
+        times: u64,
+        operand: Option<&str>,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Loopfuse { times, operand: operand.map(str::to_owned) })
+    }
+
+    /// Appends `precompute(..)`: a part of a value over some loops, the names that these have where
+    /// it is computed, and the workspace.
+    pub fn precompute(
+        &mut self,
+        value: &str,
+        vars: &[&str],
+        own: &[&str],
+        workspace: &str,
+        kind: Option<Kind>,
+    ) -> Result<&mut Schedule, Diagnostic> {
+        let list = |names: &[&str]| names.iter().map(|&v| v.to_owned()).collect();
+        let (vars, own) = (list(vars), list(own));
+        let (value, workspace) = (value.to_owned(), workspace.to_owned());
+        self.push(&Command::Precompute { value, vars, own, workspace, kind })
+    }
+}
