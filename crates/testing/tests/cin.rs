@@ -1,10 +1,12 @@
-//! Concrete index notation: every program is valid, and its text says all that steers lowering.
+//! Concrete index notation and plans: every program is valid, and its text says all that steers lowering; every
+//! plan is valid and reads back from its text.
 
 use std::path::Path;
 use tamis::Backend;
 use tamis::pipeline;
 use tamis_core::cin::{Program, text, verify};
 use tamis_core::lower::Lowered;
+use tamis_core::plan;
 use tamis_testing::case::Case;
 use tamis_testing::functions::Functions;
 use tamis_testing::random::Random;
@@ -42,6 +44,51 @@ fn programs_read_back_and_lower_to_the_same_code() {
         assert_eq!(text::print(&read), printed, "{case}");
         assert!(code(&read) == code(program), "other code:\n{printed}{case}");
     }
+}
+
+#[test]
+fn plans_read_back() {
+    for (case, functions) in programs() {
+        let program = functions.program();
+        for kernel in &program.kernels {
+            let plan = plan::plan(program, kernel);
+            let text = plan::print(program, kernel, &plan);
+            plan::verify::verify(program, kernel, &plan)
+                .unwrap_or_else(|why| panic!("{why}\n{text}{case}"));
+            let read =
+                plan::parse(program, kernel, &text).unwrap_or_else(|d| panic!("{d}\n{text}{case}"));
+            assert_eq!(plan::print(program, kernel, &read), text, "{case}");
+            // Constants that are not numbers differ from themselves.
+            assert!(read == plan || text.contains("nan"), "another plan:\n{text}{case}");
+        }
+    }
+}
+
+#[test]
+fn wrong_plans_are_refused() {
+    let case = filetest::cases(
+        "# a product\nA: csr\ny(i) = A(i,j) * x(j)\n---- run\nA 2x2 =\nx 2 =\ny 2 =\n",
+    );
+    let case = case.expect("the case is read").remove(0);
+    let functions = Functions::of(&case).expect("the program compiles");
+    let (program, kernel) = (functions.program(), &functions.program().kernels[0]);
+    let text = plan::print(program, kernel, &plan::plan(program, kernel));
+    let told = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from} is not in\n{text}");
+        let read = plan::parse(program, kernel, &text.replace(from, to));
+        match read {
+            Err(refusal) => refusal.to_string(),
+            Ok(read) => plan::verify::verify(program, kernel, &read).expect_err("a wrong plan"),
+        }
+    };
+    assert!(told("level 2", "level 3").contains("the operand has 2 levels"));
+    assert!(told("walk A", "walk B").contains("no tensor B is declared"));
+    assert!(told("in place", "in space").contains("appended: is expected here"));
+    assert!(
+        told("walk A(i,j) level 2", "walk A(i,j) level 1").contains("does not come to level 1")
+    );
+    assert!(told("    s +=", "      s +=").contains("not indented"));
+    assert!(told("for j: walk", "for i: walk").contains("i has a value outside of its loop"));
 }
 
 /// The functions of a program for the machine.

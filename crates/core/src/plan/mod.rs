@@ -23,6 +23,7 @@ pub(crate) mod known;
 mod legality;
 mod output;
 mod overflow;
+mod parse;
 mod partition;
 mod print;
 mod read;
@@ -33,6 +34,7 @@ pub use combine::Join;
 pub use legality::{searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{OutputOrder, distinct, given};
+pub use parse::parse;
 pub use partition::{CutPoint, Meeting, NotCut, Partition};
 pub use print::print;
 
@@ -150,8 +152,6 @@ pub struct Loop {
     pub background: Option<Background>,
     /// The level of the result that this loop writes in order.
     pub result_level: Option<usize>,
-    /// The tensor that the loop computes.
-    pub writes: TensorId,
 }
 
 /// Which coordinates of a variable a loop visits.
@@ -240,8 +240,6 @@ pub struct Sum {
     pub pattern: Set,
     /// What becomes of the sum.
     pub consumer: Node,
-    /// The points: each term's driver with the pattern.
-    pub points: Vec<Set>,
 }
 
 /// What is done once for all coordinates that no driver has.
@@ -258,8 +256,8 @@ pub struct Background {
 pub enum Times {
     /// Once, however many there are, as in a maximum.
     Once,
-    /// As often as there are coordinates: it is added to this tensor.
-    Each(TensorId),
+    /// As often as there are coordinates, as in a sum.
+    Each,
 }
 
 /// The plan of a kernel.
@@ -269,8 +267,13 @@ pub fn plan(program: &Program, kernel: &Kernel) -> Plan {
     let body = planner.facts.stmt(kernel.body.clone());
     let reader = read::Reader { planner, output: &output };
     let root = body.as_ref().map(|body| reader.begin(body));
-    let parts = Partitioner { planner, output: &output, body: body.as_ref() }.cut();
-    let scalars = body.as_ref().map_or(vec![], |body| planner.scalars(body));
+    around(planner, body.as_ref(), output, root)
+}
+
+/// A plan with what follows from how the result is written.
+fn around(planner: Planner<'_>, body: Option<&Stmt>, output: Output, root: Option<Node>) -> Plan {
+    let parts = Partitioner { planner, output: &output, body }.cut();
+    let scalars = body.map_or(vec![], |body| planner.scalars(body));
     Plan { output, parts, scalars, root }
 }
 
@@ -301,12 +304,28 @@ impl<'p> Planner<'p> {
     }
 }
 
+impl Node {
+    /// The tensor that is computed, if anything is done.
+    pub fn written(&self) -> Option<TensorId> {
+        match self {
+            Node::Loop(nest) => {
+                let background = nest.background.as_ref();
+                nest.written().or_else(|| background.and_then(|b| b.node.written()))
+            }
+            Node::Locate(locate) => locate.present.written(),
+            Node::Where(temporary) => temporary.consumer.written(),
+            Node::Sequence(parts) => parts.last().and_then(Node::written),
+            Node::Assign { lhs, .. } => Some(lhs.tensor),
+        }
+    }
+}
+
 impl Loop {
     /// The sets of drivers that the lattice has a point for, more drivers first.
     pub fn points(&self) -> Vec<Set> {
         match &self.body {
             Body::Cases(cases) => cases.iter().map(|case| case.present).collect(),
-            Body::Sum(sum) => sum.points.clone(),
+            Body::Sum(sum) => sum.terms.iter().map(|(k, _)| 1 << k | sum.pattern).collect(),
         }
     }
 
@@ -317,6 +336,19 @@ impl Loop {
             Body::Sum(_) => &[],
         };
         cases.iter().filter(move |case| case.present & !present == 0)
+    }
+
+    /// The set of all drivers.
+    pub(crate) fn all_drivers(&self) -> Set {
+        (1 << self.drivers.len()) - 1
+    }
+
+    /// The tensor that the loop computes, if it does anything.
+    pub fn written(&self) -> Option<TensorId> {
+        match &self.body {
+            Body::Cases(cases) => cases.iter().find_map(|case| case.node.written()),
+            Body::Sum(sum) => sum.consumer.written(),
+        }
     }
 
     /// Whether every coordinate of the dimension is visited.

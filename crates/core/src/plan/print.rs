@@ -18,17 +18,19 @@ use super::{
     Absent, Advance, Assembly, Body, CutPoint, Driver, Duplicates, Join, Locate, Lookup, Loop,
     Merge, Node, NotCut, Output, Partition, Plan, Rest, Times, Where, Window,
 };
-use crate::cin::{Kernel, Program, Races, Stmt, Tag, print};
+use crate::cin::{Kernel, Program, Races, Stmt, Tag, text};
 use crate::iteration::lattice::Set;
 use crate::notation::Access;
 use std::fmt::Write;
 
 /// The plan of a kernel.
 pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
+    let names = text::Printer::new(program);
+    let mut printer = Printer { program, kernel, names, out: String::new() };
     let modes = program.tensors[kernel.result].modes.clone();
-    let result = print::access(program, &Access::of(kernel.result, modes));
-    let mut printer = Printer { program, kernel, out: String::new() };
-    let _ = writeln!(printer.out, "{result} {}", output(&plan.output));
+    let result = printer.names.access(&Access::of(kernel.result, modes));
+    let how = printer.output(&plan.output);
+    printer.line(0, &format!("{result} {how}"));
     if let Some(choice) = kernel.choices.first() {
         printer
             .line(0, &format!("about {:.0} steps, by what is known of the operands", choice.cost));
@@ -45,25 +47,23 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     printer.out
 }
 
-/// How a result is written, in words.
-fn output(output: &Output) -> String {
-    match output {
-        Output::InPlace => "in place".to_owned(),
-        Output::Insert => "inserted".to_owned(),
-        Output::SharedStructure => "at the positions of a known structure".to_owned(),
-        Output::Assemble(Assembly { in_order, rest, .. }) => {
-            let levels =
-                |n: usize| if n == 1 { "1 level".to_owned() } else { format!("{n} levels") };
-            match (in_order, rest) {
-                (n, Rest::Block) => format!("appended: {} in order", levels(*n)),
-                (0, rest) => format!("appended: {}", rest.name()),
-                (n, rest) => format!("appended: {} in order, then {}", levels(*n), rest.name()),
-            }
-        }
-    }
-}
+/// How results are written whose levels are not assembled.
+pub(super) const OUTPUTS: [(&str, Output); 3] = [
+    ("in place", Output::InPlace),
+    ("inserted", Output::Insert),
+    ("at the positions of a known structure", Output::SharedStructure),
+];
 
 impl Rest {
+    /// Every way.
+    pub const ALL: [Rest; 5] = [
+        Rest::Block,
+        Rest::CoordinateBuffer,
+        Rest::PositionAccumulator,
+        Rest::Accumulator,
+        Rest::CountThenFill,
+    ];
+
     /// The name in plans.
     pub fn name(self) -> &'static str {
         match self {
@@ -94,17 +94,35 @@ fn unit(tag: &Tag) -> String {
 struct Printer<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
+    names: text::Printer<'p>,
     out: String,
 }
 
 impl Printer<'_> {
+    /// How a result is written, in words.
+    fn output(&self, output: &Output) -> String {
+        let Output::Assemble(Assembly { vars, loops, in_order, rest }) = output else {
+            let named = OUTPUTS.iter().find(|(_, named)| named == output);
+            return named.map_or_else(String::new, |(words, _)| (*words).to_owned());
+        };
+        let levels = if *in_order == 1 { "level" } else { "levels" };
+        let mut text = format!("appended: {in_order} {levels} in order");
+        if *rest != Rest::Block {
+            let _ = write!(text, ", then {}", rest.name());
+        }
+        if loops[0] != vars[0] {
+            let _ = write!(text, ", by {}", self.names.vars[loops[0]]);
+        }
+        text
+    }
+
     fn line(&mut self, depth: usize, text: &str) {
         let _ = writeln!(self.out, "{:1$}{text}", "", 2 * depth);
     }
 
     /// How parts are cut, and how their results become one.
     fn parts(&mut self, partition: &Partition) {
-        let var = &self.program.vars[partition.var];
+        let var = &self.names.vars[partition.var];
         let cut = match partition.cut {
             CutPoint::Coordinates => "coordinates",
             CutPoint::Positions => "positions",
@@ -127,16 +145,19 @@ impl Printer<'_> {
             Node::Loop(nest) => self.nest(nest, depth),
             Node::Locate(locate) => self.locate(locate, depth),
             Node::Where(inner) => {
-                let Where { tensor, producer, consumer, .. } = &**inner;
-                let name = &self.program.tensors[*tensor].name;
-                self.line(depth, &format!("compute {name}"));
+                let Where { tensor, opens, producer, consumer } = &**inner;
+                let first = if *opens { ", from a first value at each entry" } else { "" };
+                self.line(depth, &format!("compute {}{first}", self.names.tensors[*tensor]));
                 self.node(producer, depth + 1);
                 self.node(consumer, depth);
             }
-            Node::Sequence(parts) => parts.iter().for_each(|part| self.node(part, depth)),
+            Node::Sequence(parts) => {
+                self.line(depth, &format!("sequence of {}", parts.len()));
+                parts.iter().for_each(|part| self.node(part, depth + 1));
+            }
             Node::Assign { lhs, op, rhs } => {
                 let assign = Stmt::Assign { lhs: lhs.clone(), op: *op, rhs: rhs.clone() };
-                self.line(depth, &print::stmt(self.program, &assign));
+                self.line(depth, &self.names.stmt(&assign));
             }
         }
     }
@@ -168,7 +189,7 @@ impl Printer<'_> {
     }
 
     fn nest(&mut self, nest: &Loop, depth: usize) {
-        let name = |v| self.program.vars[v].as_str();
+        let name = |v| self.names.vars[v].as_str();
         let mut head = format!("for {}", name(nest.own));
         if nest.var != nest.own || nest.window == Window::Part {
             let part = if nest.window == Window::Part { "a part of " } else { "" };
@@ -186,42 +207,42 @@ impl Printer<'_> {
         if let Some(rest) = &nest.background {
             let times = match rest.times {
                 Times::Once => "once",
-                Times::Each(_) => "times their number",
+                Times::Each => "times their number",
             };
-            self.line(depth, &format!("at all other {}, {times}", self.program.vars[nest.var]));
+            self.line(depth, &format!("elsewhere, {times}"));
             self.node(&rest.node, depth + 1);
         }
     }
 
     fn body(&mut self, nest: &Loop, depth: usize) {
-        let every: Set = nest.points().iter().fold(0, |set, point| set | point);
         match &nest.body {
             Body::Cases(cases) => match &cases[..] {
-                [case] if case.present == every => self.node(&case.node, depth),
+                [case] if case.present == nest.all_drivers() => self.node(&case.node, depth),
                 cases => {
                     for case in cases {
-                        let at = self.present(nest, case.present);
-                        self.line(depth, &format!("at {at}"));
-                        self.node(&case.node, depth + 1);
+                        self.at(nest, case.present, &case.node, depth);
                     }
                 }
             },
             Body::Sum(sum) => {
                 for (driver, term) in &sum.terms {
-                    let at = self.present(nest, 1 << driver);
-                    self.line(depth, &format!("at {at}"));
-                    self.node(term, depth + 1);
+                    self.at(nest, 1 << driver, term, depth);
                 }
-                self.node(&sum.consumer, depth);
+                self.at(nest, sum.pattern, &sum.consumer, depth);
             }
         }
     }
 
+    fn at(&mut self, nest: &Loop, present: Set, node: &Node, depth: usize) {
+        let at = self.present(nest, present);
+        self.line(depth, &format!("at {at}"));
+        self.node(node, depth + 1);
+    }
+
     fn present(&self, nest: &Loop, present: Set) -> String {
         let members = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
-        let names: Vec<String> =
-            members.map(|(_, d)| print::access(self.program, &d.access)).collect();
-        if names.is_empty() { "no other".to_owned() } else { names.join(", ") }
+        let names: Vec<String> = members.map(|(_, d)| self.names.access(&d.access)).collect();
+        if names.is_empty() { "any".to_owned() } else { names.join(", ") }
     }
 
     /// How the drivers of a loop are merged, in words.
@@ -233,12 +254,21 @@ impl Printer<'_> {
             (Merge::Universe, []) => "every coordinate".to_owned(),
             (Merge::Universe, _) => format!("every coordinate, with {drivers}"),
             (Merge::Led(leader), _) => {
-                format!("{drivers}, led by {}", self.present(nest, 1 << leader))
+                let leader = self.present(nest, 1 << leader);
+                format!("led by {leader}{}, {drivers}", self.register(nest))
             }
-            (Merge::NarySum, _) => format!("sum of {drivers}"),
+            (Merge::NarySum, _) => format!("sum{}, {drivers}", self.register(nest)),
             (Merge::Nary, _) => format!("merge at once {drivers}"),
             (Merge::Points, [_]) => format!("walk {drivers}"),
             (Merge::Points, _) => format!("merge {drivers}"),
+        }
+    }
+
+    /// The register of a sum.
+    fn register(&self, nest: &Loop) -> String {
+        match &nest.body {
+            Body::Sum(sum) => format!(" in {}", self.names.tensors[sum.register]),
+            Body::Cases(_) => String::new(),
         }
     }
 
@@ -255,7 +285,7 @@ impl Printer<'_> {
 
     fn level(&self, access: &Access, level: usize) -> String {
         let kind = self.program.storage(access.tensor).format.levels()[level].kind;
-        let access = print::access(self.program, access);
+        let access = self.names.access(access);
         format!("{access} level {} ({})", level + 1, kind.name())
     }
 }

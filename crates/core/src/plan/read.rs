@@ -132,7 +132,6 @@ impl Reader<'_> {
             body: Body::Cases(vec![]),
             background: None,
             result_level,
-            writes: written(body),
         };
         let mut inside = known.clone();
         inside.bind(program, var);
@@ -284,7 +283,7 @@ impl Reader<'_> {
             return None;
         }
         let rest = lattice.points.pop_if(|point| point.present == 0)?.body;
-        let times = if adds(&rest) { Times::Each(written(&rest)) } else { Times::Once };
+        let times = if adds(&rest) { Times::Each } else { Times::Once };
         Some((rest, times))
     }
 
@@ -339,7 +338,6 @@ impl Reader<'_> {
 
     /// The terms of a sum in a register.
     fn sum(self, nest: &Loop, lattice: &Lattice, around: &Known, inside: &Known) -> Body {
-        let points = lattice.points.iter().map(|point| point.present).collect();
         let Stmt::Where { consumer, producer } = &lattice.points[0].body else {
             unreachable!("a lattice of terms is that of a sum in a register");
         };
@@ -365,7 +363,6 @@ impl Reader<'_> {
             terms: terms.collect(),
             pattern,
             consumer: self.case(nest, pattern, consumer, inside.clone()),
-            points,
         }))
     }
 

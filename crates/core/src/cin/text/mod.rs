@@ -23,5 +23,8 @@ mod print;
 mod reader;
 mod values;
 
+pub(crate) use parse::Parser;
 pub use parse::parse;
+pub(crate) use print::Printer;
 pub use print::print;
+pub(crate) use reader::Reader;

@@ -57,29 +57,37 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What was read so far.
-pub(super) struct Parser<'t> {
+pub(crate) struct Parser {
     pub(super) program: Program,
-    pub(super) vars: BTreeMap<&'t str, IndexVar>,
-    pub(super) tensors: BTreeMap<&'t str, TensorId>,
+    pub(super) vars: BTreeMap<String, IndexVar>,
+    pub(super) tensors: BTreeMap<String, TensorId>,
 }
 
-impl<'t> Parser<'t> {
+impl Parser {
+    /// What reads statements of a program that is known.
+    pub(crate) fn of(program: &Program) -> Parser {
+        let names = super::Printer::new(program);
+        let vars = names.vars.enumerate().map(|(var, name)| (name.clone(), var)).collect();
+        let tensors = names.tensors.enumerate().map(|(t, name)| (name.clone(), t)).collect();
+        Parser { program: program.clone(), vars, tensors }
+    }
+
     /// Gives variables and tensors their ids.
-    fn names(&mut self, line: &mut Reader<'t>) -> Result<(), Diagnostic> {
+    fn names(&mut self, line: &mut Reader<'_>) -> Result<(), Diagnostic> {
         if line.eat("var") {
             let name = line.name()?;
             let id = self.program.vars.push(shared(name).to_owned());
-            return once(self.vars.insert(name, id), line);
+            return once(self.vars.insert(name.to_owned(), id), line);
         }
         if line.eat("tensor") {
             let name = line.name()?;
             let id = TensorId::new(self.tensors.len());
-            return once(self.tensors.insert(name, id), line);
+            return once(self.tensors.insert(name.to_owned(), id), line);
         }
         Ok(())
     }
 
-    fn line(&mut self, line: &mut Reader<'t>) -> Result<(), Diagnostic> {
+    fn line(&mut self, line: &mut Reader<'_>) -> Result<(), Diagnostic> {
         if line.eat("width") {
             self.program.width = width(line)?;
         } else if line.eat("operator") {
@@ -107,14 +115,14 @@ impl<'t> Parser<'t> {
     }
 
     /// The kernel that lines behind its first one belong to.
-    fn last(&mut self, line: &Reader<'t>) -> Result<&mut Kernel, Diagnostic> {
+    fn last(&mut self, line: &Reader<'_>) -> Result<&mut Kernel, Diagnostic> {
         self.program
             .kernels
             .last_mut()
             .ok_or_else(|| line.refuse("no kernel stands before this line"))
     }
 
-    fn operator(&mut self, line: &mut Reader<'t>) -> Result<Operator, Diagnostic> {
+    fn operator(&mut self, line: &mut Reader<'_>) -> Result<Operator, Diagnostic> {
         let name = line.name()?.to_owned();
         let arity = line.integer()? as usize;
         let mut properties = OperatorProperties::default();
@@ -132,7 +140,7 @@ impl<'t> Parser<'t> {
     }
 
     /// What a variable stands for.
-    fn derived(&mut self, line: &mut Reader<'t>) -> Result<(), Diagnostic> {
+    fn derived(&mut self, line: &mut Reader<'_>) -> Result<(), Diagnostic> {
         let var = self.var(line)?;
         if line.eat("=") {
             let map = self.map(line)?;
@@ -161,7 +169,7 @@ impl<'t> Parser<'t> {
         Ok(())
     }
 
-    fn map(&mut self, line: &mut Reader<'t>) -> Result<LevelMap<IndexVar>, Diagnostic> {
+    fn map(&mut self, line: &mut Reader<'_>) -> Result<LevelMap<IndexVar>, Diagnostic> {
         if line.eat("#") {
             return Ok(LevelMap::Slot(self.var(line)?));
         }
@@ -178,7 +186,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn relation(&mut self, line: &mut Reader<'t>) -> Result<Relation, Diagnostic> {
+    fn relation(&mut self, line: &mut Reader<'_>) -> Result<Relation, Diagnostic> {
         let word = line.name()?;
         line.expect("(")?;
         let relation = match word {
@@ -218,7 +226,7 @@ impl<'t> Parser<'t> {
         Ok(relation)
     }
 
-    fn bound(&mut self, line: &mut Reader<'t>) -> Result<Option<Bound>, Diagnostic> {
+    fn bound(&mut self, line: &mut Reader<'_>) -> Result<Option<Bound>, Diagnostic> {
         if !line.eat(",") {
             return Ok(None);
         }
@@ -231,7 +239,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn tensor_line(&mut self, line: &mut Reader<'t>) -> Result<Tensor, Diagnostic> {
+    fn tensor_line(&mut self, line: &mut Reader<'_>) -> Result<Tensor, Diagnostic> {
         let name = shared(line.name()?).to_owned();
         let modes = match line.eat("(") {
             true => self.names_until(line, ")")?,
@@ -254,7 +262,7 @@ impl<'t> Parser<'t> {
         Ok(Tensor { name, storage, role, modes, streamed })
     }
 
-    fn kernel(&mut self, line: &mut Reader<'t>) -> Result<Kernel, Diagnostic> {
+    fn kernel(&mut self, line: &mut Reader<'_>) -> Result<Kernel, Diagnostic> {
         let result = self.tensor(line)?;
         let compute = line.name()?;
         let compute = DataType::parse(compute)
@@ -282,7 +290,7 @@ impl<'t> Parser<'t> {
         })
     }
 
-    fn tag(&mut self, line: &mut Reader<'t>) -> Result<(IndexVar, Tag), Diagnostic> {
+    fn tag(&mut self, line: &mut Reader<'_>) -> Result<(IndexVar, Tag), Diagnostic> {
         let var = self.var(line)?;
         let mut tag = Tag::default();
         if let Some(unit) = Unit::ALL.into_iter().find(|unit| line.eat(unit.name())) {
@@ -298,7 +306,7 @@ impl<'t> Parser<'t> {
         Ok((var, tag))
     }
 
-    fn choice(&mut self, line: &mut Reader<'t>) -> Result<Choice, Diagnostic> {
+    fn choice(&mut self, line: &mut Reader<'_>) -> Result<Choice, Diagnostic> {
         let cost = self.constant(line)?.as_f64();
         let loops = self.list(line)?;
         let copied = if line.eat("copied") { self.tensor_names(line)? } else { vec![] };
@@ -306,26 +314,28 @@ impl<'t> Parser<'t> {
     }
 
     /// A constant with its type.
-    pub(super) fn constant(&mut self, line: &mut Reader<'t>) -> Result<Scalar, Diagnostic> {
+    pub(super) fn constant(&mut self, line: &mut Reader<'_>) -> Result<Scalar, Diagnostic> {
         match self.expr(line)? {
             Expr::Literal(x) => Ok(x),
             _ => Err(line.refuse("a constant is expected before this")),
         }
     }
 
-    pub(super) fn var(&mut self, line: &mut Reader<'t>) -> Result<IndexVar, Diagnostic> {
+    /// An index variable.
+    pub(crate) fn var(&mut self, line: &mut Reader<'_>) -> Result<IndexVar, Diagnostic> {
         let name = line.name()?;
         let known = self.vars.get(name).copied();
         known.ok_or_else(|| line.refuse(&format!("no variable {name} is declared")))
     }
 
-    pub(super) fn tensor(&mut self, line: &mut Reader<'t>) -> Result<TensorId, Diagnostic> {
+    /// A tensor.
+    pub(crate) fn tensor(&mut self, line: &mut Reader<'_>) -> Result<TensorId, Diagnostic> {
         let name = line.name()?;
         let known = self.tensors.get(name).copied();
         known.ok_or_else(|| line.refuse(&format!("no tensor {name} is declared")))
     }
 
-    fn tensor_names(&mut self, line: &mut Reader<'t>) -> Result<Vec<TensorId>, Diagnostic> {
+    fn tensor_names(&mut self, line: &mut Reader<'_>) -> Result<Vec<TensorId>, Diagnostic> {
         let mut names = vec![self.tensor(line)?];
         while line.eat(",") {
             names.push(self.tensor(line)?);
@@ -334,7 +344,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Variables in brackets.
-    fn list(&mut self, line: &mut Reader<'t>) -> Result<Vec<IndexVar>, Diagnostic> {
+    fn list(&mut self, line: &mut Reader<'_>) -> Result<Vec<IndexVar>, Diagnostic> {
         line.expect("[")?;
         self.names_until(line, "]")
     }
@@ -342,7 +352,7 @@ impl<'t> Parser<'t> {
     /// Variables up to a bracket or semicolon.
     pub(super) fn names_until(
         &mut self,
-        line: &mut Reader<'t>,
+        line: &mut Reader<'_>,
         close: &str,
     ) -> Result<Vec<IndexVar>, Diagnostic> {
         let mut names = vec![];

@@ -11,11 +11,7 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// The program as text, which [`parse`](super::parse()) reads back.
 pub fn print(program: &Program) -> String {
-    let printer = Printer {
-        program,
-        vars: distinct(program.vars.iter().map(String::as_str)),
-        tensors: distinct(program.tensors.iter().map(|t| t.name.as_str())),
-    };
+    let printer = Printer::new(program);
     let mut out = format!("width {}\n", program.width.datatype());
     for operator in program.operators.iter() {
         out += &printer.operator(operator);
@@ -32,10 +28,11 @@ pub fn print(program: &Program) -> String {
     out
 }
 
-/// Words of the text, which stand for no tensor and no variable.
-const WORDS: [&str; 15] = [
+/// Words of the text and of plans, which stand for no tensor and no variable.
+const WORDS: [&str; 22] = [
     "width", "operator", "var", "tensor", "kernel", "tag", "choice", "forall", "where", "sequence",
-    "within", "reduce", "choose", "complex", "slice",
+    "within", "reduce", "choose", "complex", "slice", "for", "locate", "search", "compute", "at",
+    "else", "nothing",
 ];
 
 /// Unique names: an ambiguous name, or a word of the text, gets its number behind a dot.
@@ -51,13 +48,22 @@ fn distinct<'n, I: Id>(names: impl Iterator<Item = &'n str>) -> IdVec<I, String>
 }
 
 /// The names under which things are printed.
-struct Printer<'p> {
-    program: &'p Program,
-    vars: IdVec<IndexVar, String>,
-    tensors: IdVec<TensorId, String>,
+pub(crate) struct Printer<'p> {
+    pub(super) program: &'p Program,
+    pub(crate) vars: IdVec<IndexVar, String>,
+    pub(crate) tensors: IdVec<TensorId, String>,
 }
 
-impl Printer<'_> {
+impl<'p> Printer<'p> {
+    /// Names for a program.
+    pub(crate) fn new(program: &'p Program) -> Printer<'p> {
+        Printer {
+            program,
+            vars: distinct(program.vars.iter().map(String::as_str)),
+            tensors: distinct(program.tensors.iter().map(|t| t.name.as_str())),
+        }
+    }
+
     fn operator(&self, operator: &Operator) -> String {
         let properties = operator.properties;
         let mut out = format!("operator {} {}", operator.name, operator.arity);
@@ -202,7 +208,8 @@ impl Printer<'_> {
         out + "\n"
     }
 
-    fn stmt(&self, s: &Stmt) -> String {
+    /// A statement on one line.
+    pub(crate) fn stmt(&self, s: &Stmt) -> String {
         match s {
             Stmt::Forall { var, body } => {
                 format!("forall({}, {})", self.vars[*var], self.stmt(body))
@@ -227,7 +234,8 @@ impl Printer<'_> {
         }
     }
 
-    fn access(&self, a: &Access) -> String {
+    /// A use of a tensor.
+    pub(crate) fn access(&self, a: &Access) -> String {
         let index = |(k, &v): (usize, &IndexVar)| {
             let slicing = a.slicing(k).map_or(String::new(), ToString::to_string);
             format!("{}{slicing}", self.vars[v])

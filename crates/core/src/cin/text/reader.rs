@@ -4,7 +4,7 @@ use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Where reading is in a text.
-pub(super) struct Reader<'t> {
+pub(crate) struct Reader<'t> {
     text: &'t str,
     at: usize,
     end: usize,
@@ -12,23 +12,23 @@ pub(super) struct Reader<'t> {
 
 impl<'t> Reader<'t> {
     /// A part of a text, such as a line.
-    pub(super) fn new(text: &'t str, part: Range<usize>) -> Reader<'t> {
+    pub(crate) fn new(text: &'t str, part: Range<usize>) -> Reader<'t> {
         Reader { text, at: part.start, end: part.end }
     }
 
     /// What is left.
-    pub(super) fn rest(&self) -> &'t str {
+    pub(crate) fn rest(&self) -> &'t str {
         &self.text[self.at..self.end]
     }
 
     /// A refusal of what stands here.
-    pub(super) fn refuse(&self, message: &str) -> Diagnostic {
+    pub(crate) fn refuse(&self, message: &str) -> Diagnostic {
         let length = self.rest().chars().next().map_or(0, char::len_utf8);
         Diagnostic::new(Code::Syntax, message.to_owned()).at(self.text, self.at..self.at + length)
     }
 
     /// Takes a sign or a word if it stands here, and the blanks behind it.
-    pub(super) fn eat(&mut self, what: &str) -> bool {
+    pub(crate) fn eat(&mut self, what: &str) -> bool {
         let Some(after) = self.rest().strip_prefix(what) else { return false };
         let splits_word = what.ends_with(continues) && after.starts_with(continues);
         if !splits_word {
@@ -39,7 +39,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Takes what has to stand here.
-    pub(super) fn expect(&mut self, what: &str) -> Result<(), Diagnostic> {
+    pub(crate) fn expect(&mut self, what: &str) -> Result<(), Diagnostic> {
         match self.eat(what) {
             true => Ok(()),
             false => Err(self.refuse(&format!("{what} is expected here"))),
@@ -47,21 +47,21 @@ impl<'t> Reader<'t> {
     }
 
     /// A name or a word.
-    pub(super) fn name(&mut self) -> Result<&'t str, Diagnostic> {
+    pub(crate) fn name(&mut self) -> Result<&'t str, Diagnostic> {
         self.span(continues)
             .filter(|name| !name.is_empty())
             .ok_or_else(|| self.refuse("a name is expected here"))
     }
 
     /// A whole number without sign.
-    pub(super) fn integer(&mut self) -> Result<u64, Diagnostic> {
+    pub(crate) fn integer(&mut self) -> Result<u64, Diagnostic> {
         let here = self.refuse("a whole number is expected here");
         let digits = self.span(|c| c.is_ascii_digit());
         digits.and_then(|digits| digits.parse().ok()).ok_or(here)
     }
 
     /// A number with its sign, point, exponent and type, or `#` and the word of a constant.
-    pub(super) fn number(&mut self) -> Option<&'t str> {
+    pub(crate) fn number(&mut self) -> Option<&'t str> {
         let unsigned = self.rest().strip_prefix('-').unwrap_or(self.rest());
         if !unsigned.starts_with(|c: char| c.is_ascii_digit()) && !self.rest().starts_with('#') {
             return None;
@@ -76,13 +76,13 @@ impl<'t> Reader<'t> {
     }
 
     /// The name that stands here, which is not taken.
-    pub(super) fn peek(&self) -> &'t str {
+    pub(crate) fn peek(&self) -> &'t str {
         let rest = self.rest();
         &rest[..rest.find(|c| !continues(c)).unwrap_or(rest.len())]
     }
 
     /// The text up to a separator, which is taken as well.
-    pub(super) fn until(&mut self, separator: &str) -> Result<&'t str, Diagnostic> {
+    pub(crate) fn until(&mut self, separator: &str) -> Result<&'t str, Diagnostic> {
         let rest = self.rest();
         let length =
             rest.find(separator).ok_or_else(|| self.refuse(&format!("no {separator} follows")))?;
@@ -92,7 +92,7 @@ impl<'t> Reader<'t> {
     }
 
     /// Refuses what is left.
-    pub(super) fn finish(&self) -> Result<(), Diagnostic> {
+    pub(crate) fn finish(&self) -> Result<(), Diagnostic> {
         match self.rest().is_empty() {
             true => Ok(()),
             false => Err(self.refuse("the line goes on unexpectedly")),

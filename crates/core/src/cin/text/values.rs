@@ -9,8 +9,9 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, Mode, UserOp};
 
-impl<'t> Parser<'t> {
-    pub(super) fn stmt(&mut self, line: &mut Reader<'t>) -> Result<Stmt, Diagnostic> {
+impl Parser {
+    /// A statement.
+    pub(crate) fn stmt(&mut self, line: &mut Reader<'_>) -> Result<Stmt, Diagnostic> {
         if line.eat("forall(") {
             let var = self.var(line)?;
             line.expect(",")?;
@@ -45,7 +46,7 @@ impl<'t> Parser<'t> {
         self.assignment(line)
     }
 
-    fn assignment(&mut self, line: &mut Reader<'t>) -> Result<Stmt, Diagnostic> {
+    fn assignment(&mut self, line: &mut Reader<'_>) -> Result<Stmt, Diagnostic> {
         let lhs = self.access(line)?;
         let op = match line.eat("=") {
             true => None,
@@ -61,7 +62,7 @@ impl<'t> Parser<'t> {
     /// A reduction by one of its names.
     fn reduction(
         &mut self,
-        line: &mut Reader<'t>,
+        line: &mut Reader<'_>,
         name: fn(ReduceOp) -> &'static str,
     ) -> Result<ReduceOp, Diagnostic> {
         if let Some(op) = ReduceOp::ALL.into_iter().find(|op| line.eat(name(*op))) {
@@ -76,7 +77,8 @@ impl<'t> Parser<'t> {
         self.program.operators.enumerate().find(|(_, op)| op.name == name).map(|(id, _)| id)
     }
 
-    pub(super) fn access(&mut self, line: &mut Reader<'t>) -> Result<Access, Diagnostic> {
+    /// A use of a tensor.
+    pub(crate) fn access(&mut self, line: &mut Reader<'_>) -> Result<Access, Diagnostic> {
         let mut access = Access::of(self.tensor(line)?, vec![]);
         if !line.eat("(") {
             return Ok(access);
@@ -96,7 +98,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn slice(&mut self, line: &mut Reader<'t>) -> Result<Slice, Diagnostic> {
+    fn slice(&mut self, line: &mut Reader<'_>) -> Result<Slice, Diagnostic> {
         line.expect("[")?;
         if line.eat("{") {
             let mut members = vec![line.integer()?];
@@ -108,7 +110,7 @@ impl<'t> Parser<'t> {
             return Ok(Slice::Set(members));
         }
         let bound =
-            |line: &mut Reader<'t>| match line.rest().starts_with(|c: char| c.is_ascii_digit()) {
+            |line: &mut Reader<'_>| match line.rest().starts_with(|c: char| c.is_ascii_digit()) {
                 true => line.integer().map(Some),
                 false => Ok(None),
             };
@@ -129,7 +131,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A value: an operand, or two with an infix operator between them.
-    pub(super) fn expr(&mut self, line: &mut Reader<'t>) -> Result<Expr, Diagnostic> {
+    pub(super) fn expr(&mut self, line: &mut Reader<'_>) -> Result<Expr, Diagnostic> {
         let left = self.operand(line)?;
         // Longer signs before their beginnings.
         let mut infix: Vec<BinaryOp> =
@@ -141,7 +143,7 @@ impl<'t> Parser<'t> {
         }
     }
 
-    fn operand(&mut self, line: &mut Reader<'t>) -> Result<Expr, Diagnostic> {
+    fn operand(&mut self, line: &mut Reader<'_>) -> Result<Expr, Diagnostic> {
         if line.eat("(") {
             let inner = self.expr(line)?;
             line.expect(")")?;
@@ -182,7 +184,7 @@ impl<'t> Parser<'t> {
     }
 
     /// A function of one or two operands.
-    fn call(&mut self, line: &mut Reader<'t>) -> Result<Expr, Diagnostic> {
+    fn call(&mut self, line: &mut Reader<'_>) -> Result<Expr, Diagnostic> {
         let name = line.name()?;
         line.expect("(")?;
         let first = Box::new(self.expr(line)?);
@@ -204,7 +206,7 @@ impl<'t> Parser<'t> {
         found.ok_or_else(|| line.refuse(&format!("no function has the name {name}")))
     }
 
-    fn choose(&mut self, line: &mut Reader<'t>) -> Result<Expr, Diagnostic> {
+    fn choose(&mut self, line: &mut Reader<'_>) -> Result<Expr, Diagnostic> {
         let mut within = vec![];
         while line.eat("slice") {
             let var = self.var(line)?;

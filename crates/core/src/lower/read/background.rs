@@ -52,7 +52,8 @@ impl Lowerer<'_> {
         };
         let absent = match background.times {
             Times::Once => None,
-            Times::Each(tensor) => {
+            Times::Each => {
+                let tensor = background.node.written().expect("what is added is written");
                 let name = format!("{}_absent", self.name_of(nest.index));
                 let absent = self.builder.var(&name, Type::INDEX);
                 self.times.push((tensor, absent));

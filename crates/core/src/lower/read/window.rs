@@ -89,7 +89,8 @@ impl Lowerer<'_> {
         if self.counts_shared(counted) {
             return false;
         }
-        let modes = &self.program.tensors[nest.plan.writes].modes;
+        let Some(tensor) = nest.plan.written() else { return false };
+        let modes = &self.program.tensors[tensor].modes;
         !modes.iter().any(|&mode| self.program.derived.is_same(mode, counted))
     }
 }

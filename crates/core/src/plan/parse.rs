@@ -1,0 +1,317 @@
+//! Text to a plan.
+
+use super::print::OUTPUTS;
+use super::{
+    Absent, Advance, Assembly, Background, Body, Case, Driver, Duplicates, Locate, Lookup, Loop,
+    Merge, Node, Output, Plan, Planner, Rest, Sum, Times, Where, Window, around,
+};
+use crate::cin::text::{Parser, Reader};
+use crate::cin::{Kernel, Program, Stmt};
+use crate::iteration::lattice::Set;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::TensorId;
+
+/// Reads the plan of a kernel: how its result is written, and how its loops read and merge. How it is cut
+/// into parts follows.
+///
+/// # Errors
+///
+/// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the place, where the text does not follow the grammar of
+/// [`print`](super::print()) or uses a name that the program does not have.
+pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Diagnostic> {
+    let mut lines = Lines { program, names: Parser::of(program), text, lines: lines(text), at: 0 };
+    let output = lines.output(kernel)?;
+    while lines.begins("about ") || lines.begins("parts ") || lines.begins("whole: ") {
+        lines.at += 1;
+    }
+    let root = match lines.begins("nothing") {
+        true => {
+            lines.at += 1;
+            None
+        }
+        false => Some(lines.node(0)?),
+    };
+    match lines.lines.get(lines.at) {
+        Some(_) => Err(lines.line()?.refuse("the plan goes on unexpectedly")),
+        None => {
+            let planner = Planner::new(program, kernel);
+            let body = planner.facts.stmt(kernel.body.clone());
+            Ok(around(planner, body.as_ref(), output, root))
+        }
+    }
+}
+
+/// The lines that are not empty, each with how far it is indented.
+fn lines(text: &str) -> Vec<(usize, std::ops::Range<usize>)> {
+    let mut at = 0;
+    let mut found = vec![];
+    for line in text.split('\n') {
+        let indent = line.len() - line.trim_start().len();
+        let (start, end) = (at + indent, at + line.trim_end().len());
+        if start < end {
+            found.push((indent / 2, start..end));
+        }
+        at += line.len() + 1;
+    }
+    found
+}
+
+/// What is left of a text.
+struct Lines<'t> {
+    program: &'t Program,
+    names: Parser,
+    text: &'t str,
+    lines: Vec<(usize, std::ops::Range<usize>)>,
+    at: usize,
+}
+
+type Parsed<T> = Result<T, Diagnostic>;
+
+impl<'t> Lines<'t> {
+    /// The line at hand.
+    fn line(&self) -> Parsed<Reader<'t>> {
+        let end = self.text.len();
+        let part = self.lines.get(self.at).map_or(end..end, |(_, part)| part.clone());
+        let line = Reader::new(self.text, part);
+        if line.rest().is_empty() { Err(line.refuse("the plan ends early")) } else { Ok(line) }
+    }
+
+    /// Whether the line at hand begins with some words.
+    fn begins(&self, words: &str) -> bool {
+        self.lines.get(self.at).is_some_and(|(_, part)| self.text[part.clone()].starts_with(words))
+    }
+
+    /// Whether the line at hand stands so deep.
+    fn is_at(&self, depth: usize) -> bool {
+        self.lines.get(self.at).is_some_and(|(own, _)| *own == depth)
+    }
+
+    fn output(&mut self, kernel: &Kernel) -> Parsed<Output> {
+        let mut line = self.line()?;
+        self.at += 1;
+        self.names.access(&mut line)?;
+        if let Some((_, output)) = OUTPUTS.into_iter().find(|(words, _)| line.eat(words)) {
+            line.finish()?;
+            return Ok(output);
+        }
+        line.expect("appended:")?;
+        let in_order = line.integer()? as usize;
+        let _ = line.eat("levels in order") || line.eat("level in order");
+        let rest = match line.eat(", then") {
+            false => Rest::Block,
+            true => {
+                let named = Rest::ALL.into_iter().find(|rest| line.eat(rest.name()));
+                named.ok_or_else(|| line.refuse("no way to write levels has this name"))?
+            }
+        };
+        let vars = Planner::new(self.program, kernel).result_vars();
+        let mut loops = vars.clone();
+        if line.eat(", by") {
+            loops[0] = self.names.var(&mut line)?;
+        }
+        line.finish()?;
+        Ok(Output::Assemble(Assembly { vars, loops, in_order, rest }))
+    }
+
+    fn node(&mut self, depth: usize) -> Parsed<Node> {
+        let mut line = self.line()?;
+        if !self.is_at(depth) {
+            return Err(line.refuse("this line is not indented as the lines before say"));
+        }
+        self.at += 1;
+        if line.rest().starts_with("for ") {
+            return self.nest(&mut line, depth);
+        }
+        for (words, by) in [
+            ("locate ", Lookup::Locate),
+            ("search linearly ", Lookup::LinearSearch),
+            ("search ", Lookup::BinarySearch),
+        ] {
+            if line.rest().starts_with(words) {
+                line.eat(words.trim_end());
+                return self.locate(&mut line, by, depth);
+            }
+        }
+        if line.rest().starts_with("compute ") {
+            line.eat("compute");
+            let tensor = self.names.tensor(&mut line)?;
+            let opens = line.eat(", from a first value at each entry");
+            line.finish()?;
+            let producer = self.node(depth + 1)?;
+            let consumer = self.node(depth)?;
+            return Ok(Node::Where(Box::new(Where { tensor, opens, producer, consumer })));
+        }
+        if line.eat("sequence of") {
+            let count = line.integer()?;
+            let parts: Parsed<Vec<Node>> = (0..count).map(|_| self.node(depth + 1)).collect();
+            return Ok(Node::Sequence(parts?));
+        }
+        let stmt = self.names.stmt(&mut line)?;
+        line.finish()?;
+        match stmt {
+            Stmt::Assign { lhs, op, rhs } => Ok(Node::Assign { lhs, op, rhs }),
+            _ => Err(line.refuse("an assignment is expected before this")),
+        }
+    }
+
+    fn locate(&mut self, line: &mut Reader<'t>, by: Lookup, depth: usize) -> Parsed<Node> {
+        let Driver { access, level, .. } = self.driver(line)?;
+        let var = self.program.level_vars(access.tensor, &access.indices)[level];
+        let always = !line.eat(", where found");
+        line.finish()?;
+        let present = self.node(if always { depth } else { depth + 1 })?;
+        let absent = match always {
+            true => Absent::Never,
+            false if self.is_at(depth) && self.begins("else") => {
+                self.at += 1;
+                Absent::Does(self.node(depth + 1)?)
+            }
+            false => Absent::Nothing,
+        };
+        Ok(Node::Locate(Box::new(Locate { access, level, var, by, present, absent })))
+    }
+
+    fn nest(&mut self, line: &mut Reader<'t>, depth: usize) -> Parsed<Node> {
+        line.expect("for")?;
+        let own = self.names.var(line)?;
+        let (mut var, mut window) = (own, Window::Whole);
+        if line.eat("in") {
+            window = if line.eat("a part of") { Window::Part } else { Window::Whole };
+            var = self.names.var(line)?;
+        }
+        // What runs the loop is said by the kernel.
+        let before = line.until(": ")?;
+        let result_level = match before.split_once(", writes level ") {
+            Some((_, level)) => {
+                let level: usize = level.trim().parse().unwrap_or(0);
+                Some(level.checked_sub(1).ok_or_else(|| line.refuse("no level stands before"))?)
+            }
+            None => None,
+        };
+        let (merge, register, drivers) = self.merge(line)?;
+        let mut nest = Loop {
+            own,
+            var,
+            window,
+            drivers,
+            merge,
+            body: Body::Cases(vec![]),
+            background: None,
+            result_level,
+        };
+        nest.body = self.body(&nest, register, depth + 1)?;
+        if self.is_at(depth) && self.begins("elsewhere") {
+            let mut line = self.line()?;
+            self.at += 1;
+            let times = match line.eat("elsewhere, once") {
+                true => Times::Once,
+                false => {
+                    line.expect("elsewhere, times their number")?;
+                    Times::Each
+                }
+            };
+            nest.background = Some(Background { node: self.node(depth + 1)?, times });
+        }
+        Ok(Node::Loop(Box::new(nest)))
+    }
+
+    /// How drivers are merged, the register of a sum, and the drivers.
+    fn merge(&mut self, line: &mut Reader<'t>) -> Parsed<(Merge, Option<TensorId>, Vec<Driver>)> {
+        if line.eat("nothing") {
+            return Ok((Merge::Nothing, None, vec![]));
+        }
+        if line.eat("every coordinate") {
+            let drivers = if line.eat(", with") { self.drivers(line)? } else { vec![] };
+            return Ok((Merge::Universe, None, drivers));
+        }
+        let register = |lines: &mut Self, line: &mut Reader<'t>| match line.eat("in") {
+            true => lines.names.tensor(line).map(Some),
+            false => Ok(None),
+        };
+        if line.eat("led by") {
+            let leader = self.names.access(line)?;
+            let sum = register(self, line)?;
+            line.expect(",")?;
+            let drivers = self.drivers(line)?;
+            let at = drivers.iter().position(|d| d.access == leader);
+            let at = at.ok_or_else(|| line.refuse("the leader is none of the operands"))?;
+            return Ok((Merge::Led(at), sum, drivers));
+        }
+        if line.eat("sum") {
+            let sum = register(self, line)?;
+            line.expect(",")?;
+            return Ok((Merge::NarySum, sum, self.drivers(line)?));
+        }
+        let merge = if line.eat("merge at once") { Merge::Nary } else { Merge::Points };
+        let _ = line.eat("merge") || line.eat("walk");
+        Ok((merge, None, self.drivers(line)?))
+    }
+
+    fn drivers(&mut self, line: &mut Reader<'t>) -> Parsed<Vec<Driver>> {
+        let mut drivers = vec![self.driver(line)?];
+        while line.eat(",") {
+            drivers.push(self.driver(line)?);
+        }
+        line.finish()?;
+        Ok(drivers)
+    }
+
+    fn driver(&mut self, line: &mut Reader<'t>) -> Parsed<Driver> {
+        let access = self.names.access(line)?;
+        line.expect("level")?;
+        let level = line.integer()? as usize;
+        let levels = self.program.storage(access.tensor).format.levels().len();
+        if level == 0 || level > levels {
+            return Err(line.refuse(&format!("the operand has {levels} levels")));
+        }
+        line.expect("(")?;
+        line.until(")")?;
+        let duplicates =
+            if line.eat("by segments") { Duplicates::Segment } else { Duplicates::Each };
+        let advance = if line.eat("galloping") { Advance::Gallop } else { Advance::Step };
+        Ok(Driver { access, level: level - 1, duplicates, advance })
+    }
+
+    fn body(&mut self, nest: &Loop, register: Option<TensorId>, depth: usize) -> Parsed<Body> {
+        if nest.merge == Merge::Nothing {
+            return Ok(Body::Cases(vec![]));
+        }
+        let mut cases = vec![];
+        while self.is_at(depth) && self.begins("at ") {
+            let mut line = self.line()?;
+            self.at += 1;
+            line.expect("at")?;
+            let present = self.present(nest, &mut line)?;
+            cases.push(Case { present, node: self.node(depth + 1)? });
+        }
+        if let Some(register) = register {
+            let Some(Case { present: pattern, node: consumer }) = cases.pop() else {
+                return Err(self.line()?.refuse("no terms of a sum stand before this"));
+            };
+            let driver = |case: Case| (case.present.trailing_zeros() as usize, case.node);
+            let terms = cases.into_iter().map(driver).collect();
+            return Ok(Body::Sum(Box::new(Sum { register, terms, pattern, consumer })));
+        }
+        if cases.is_empty() {
+            cases.push(Case { present: nest.all_drivers(), node: self.node(depth)? });
+        }
+        Ok(Body::Cases(cases))
+    }
+
+    /// The set of some drivers.
+    fn present(&mut self, nest: &Loop, line: &mut Reader<'t>) -> Parsed<Set> {
+        if line.eat("any") {
+            return Ok(0);
+        }
+        let mut set: Set = 0;
+        loop {
+            let access = self.names.access(line)?;
+            let at = nest.drivers.iter().position(|d| d.access == access);
+            set |=
+                1 << at.ok_or_else(|| line.refuse("no operand of the loop stands before this"))?;
+            if !line.eat(",") {
+                return line.finish().map(|()| set);
+            }
+        }
+    }
+}
