@@ -1,7 +1,7 @@
 //! Which clock the races run by.
 //!
 //! Everything runs on one thread, so processor time is what a contender takes when nobody else wants the core:
-//! on a machine that is shared it leaves out the others' turns.
+//! on a machine that is shared it leaves out the time of others.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

@@ -27,7 +27,7 @@ pub trait Prepared {
     /// The result of the last run, which it gives up.
     fn output(&mut self) -> Result<Output, String>;
 
-    /// Forgets the result of the last run: results may be gigabytes, and others have their turn.
+    /// Forgets the result of the last run: results may be gigabytes, and other contenders run next.
     fn rest(&mut self);
 }
 

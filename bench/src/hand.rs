@@ -321,7 +321,7 @@ impl Kernels {
         let vals = fill(b.vals.len(), |out| {
             let (pos, crd, vals) = (b.pos.as_ptr(), b.crd.as_ptr(), b.vals.as_ptr());
             // SAFETY: a valid CSR matrix, c and d have its rows and columns by k (32 or 128, and the
-            // kernel is the one for k), out has a place per nonzero, all written.
+            // kernel is the one for k), out has an element per nonzero, all written.
             unsafe { kernel(b.rows as i64, pos, crd, vals, c.vals.as_ptr(), d.vals.as_ptr(), out) }
         });
         Sparse { pos: b.pos.clone(), crd: b.crd.clone(), vals, len: b.vals.len() }

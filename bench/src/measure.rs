@@ -7,11 +7,11 @@ use crate::problem::{Operation, Order, Output, Problem};
 /// How long to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Rounds, in each of which every contender has a turn.
+    /// Rounds, in each of which every contender is timed.
     pub rounds: usize,
-    /// Timed runs in a turn.
+    /// Timed runs in a round.
     pub burst: usize,
-    /// A contender has no more turns once it has used up so many seconds.
+    /// A contender is not timed again once it has used up so many seconds.
     pub seconds: f64,
 }
 
@@ -22,7 +22,7 @@ impl Effort {
     pub const QUICK: Self = Self { rounds: 2, burst: 2, seconds: 0.4 };
 }
 
-/// A turn begins with runs of so many seconds that are not timed.
+/// A round begins with runs of so many seconds that are not timed.
 const SETTLING: f64 = 0.03;
 
 /// The outcome of a race.
@@ -103,7 +103,7 @@ pub struct Started<'a> {
     pub prepared: Result<Box<dyn Prepared + 'a>, Absent>,
 }
 
-/// Compares contenders, in the order given, and times them in turns; also the bytes of the result.
+/// Compares contenders, in the order given, and times them in rounds; also the bytes of the result.
 /// `unsorted` says that the columns of a row may come in any order.
 pub fn timed<'a>(
     contenders: impl Iterator<Item = Started<'a>>,

@@ -13,7 +13,7 @@ use crate::pages::Pages;
 use crate::problem::{Operands, Operation, Order, Output, Problem};
 use crate::process::succeeds;
 
-/// Where Debian has the headers; `EIGEN` in the environment names another place.
+/// Where Debian has the headers; `EIGEN` in the environment names another folder.
 const HEADERS: &str = "/usr/include/eigen3";
 
 /// Eigen, or why there is none.

@@ -77,7 +77,7 @@ pub enum Factor {
 pub enum Order {
     /// They ascend.
     Sorted,
-    /// They come as they come.
+    /// Unordered.
     Unsorted,
 }
 

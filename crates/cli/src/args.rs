@@ -151,7 +151,7 @@ pub struct ConvertArgs {
     pub output: PathBuf,
     /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
     /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
-    /// places that it adds (blocks, diagonals, dense) are written as zeros
+    /// elements that it adds (blocks, diagonals, dense) are written as zeros
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per

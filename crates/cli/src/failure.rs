@@ -52,7 +52,7 @@ impl From<io::Error> for Failure {
             line: None,
             column: None,
             message: format!("cannot write: {error}"),
-            help: "send what is printed to another place".to_owned(),
+            help: "send what is printed to another file".to_owned(),
         })
     }
 }

@@ -32,7 +32,7 @@ pub fn formats(out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out)?;
     writeln!(
         out,
-        "Levels store a mode i, its block i/4 and its place there i%4, a diagonal j-i, or slots #i."
+        "Levels store a mode i, its block i/4 and the offset there i%4, a diagonal j-i, or slots #i."
     )?;
     writeln!(
         out,

@@ -102,7 +102,7 @@ impl Generator {
             Density::Full => size,
             Density::Share(share) => ((share * size as f64).round() as u64).min(size),
         };
-        // The places, and of those left out if that is less to draw; coordinates, values.
+        // The elements, and of those left out if that is less to draw; coordinates, values.
         let drawn = count + if count > size / 2 { size - count } else { 0 };
         let value = if datatype.is_complex() { 16 } else { 8 };
         let bytes = 8.0 * drawn as f64 + (8 * dims.len() + value) as f64 * count as f64;
@@ -176,7 +176,7 @@ fn listed<T>(items: impl Iterator<Item = T>, count: u64) -> Option<Vec<T>> {
     Some(all)
 }
 
-/// Places, counted with the last mode first, as coordinates.
+/// Elements, numbered with the last mode first, as coordinates.
 fn coordinates(places: &[u64], dims: &[u64]) -> Option<Vec<Vec<u64>>> {
     let mut below = 1u64;
     let mut crds = vec![];
@@ -241,14 +241,14 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// Neighbouring seeds share no more places than chance has it.
+    /// Neighbouring seeds share no more elements than chance has it.
     #[test]
     fn seeds_are_independent() {
         let places = |seed| Random::of_seed(seed).distinct(1000, 1_000_000).expect("room");
         for seed in 0..20 {
             let (a, b) = (places(seed), places(seed + 1));
             let shared = a.iter().filter(|p| b.binary_search(p).is_ok()).count();
-            assert!(shared < 20, "{shared} places of seeds {seed} and {}", seed + 1);
+            assert!(shared < 20, "{shared} elements of seeds {seed} and {}", seed + 1);
         }
     }
 

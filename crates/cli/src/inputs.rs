@@ -435,7 +435,7 @@ fn check_all_given(program: &Program, given: &BTreeSet<&str>) -> Result<(), Fail
         if !read {
             let message = format!("{name} is given a value, but the expression only writes it");
             return Err(Diagnostic::new(Code::UnusedInput, message)
-                .help("write += to add to what is there, or drop the option")
+                .help("write += to add to what is stored, or drop the option")
                 .into());
         }
     }

@@ -58,7 +58,7 @@ impl Measures {
 
     /// No less than the bytes that it takes to measure a list.
     pub fn bytes(list: &Coordinates) -> f64 {
-        // Places of entries, those of a mode with their counts, and of blocks beside all pairs.
+        // Indices of entries, those of a mode with their counts, and of blocks beside all pairs.
         const PLACES: f64 = 48.0;
         PLACES * list.vals().len() as f64
     }

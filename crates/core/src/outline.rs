@@ -18,7 +18,7 @@ use crate::notation::Expr;
 use crate::plan::unreadable;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The program with kernels taken apart where they are to run in parts.
+/// The program with kernels split where they are to run in parts.
 pub fn detached(mut program: Program) -> Program {
     for kernel in std::mem::take(&mut program.kernels) {
         match kernel.chunked {
@@ -40,7 +40,7 @@ fn detach(program: &mut Program, kernel: Kernel) {
     let mut apart = program.clone();
     let stored = stores(&mut apart, tensor, producer);
     let readable = |k: &Kernel| unreadable(&apart, k).is_none();
-    // A sum of nothing times infinity is no number: whoever reads it has to know that it is one.
+    // An empty sum times infinity is a NaN: whoever reads it has to know that it is empty.
     let numbers = program.storage(tensor).datatype.is_float();
     let stays = kernel.partial.contains(&tensor) && numbers
         || producer.loops().is_empty()

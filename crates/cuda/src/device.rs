@@ -175,7 +175,7 @@ impl OnDevice {
     }
 
     /// Of each kernel that leaves a table the tensor that it is kept with, and what decides it; those that
-    /// are kept get their places.
+    /// are kept get their addresses.
     fn kept_tables(&self, running: &mut Running<'_>) -> Vec<Option<(TensorId, Key)>> {
         let mut found = vec![];
         for (launch, start) in self.starts.iter().enumerate() {
@@ -227,7 +227,7 @@ impl<'c> Running<'c> {
         Ok(running)
     }
 
-    /// The place of a parameter, if it has one from the beginning.
+    /// The address of a parameter, if it has one from the beginning.
     fn param(&mut self, array: Array, binding: &Binding) -> Result<(), Diagnostic> {
         let ArrayDecl { role, elem, .. } = self.arrays[array];
         let elements = match role {

@@ -123,7 +123,7 @@ fn opened(api: Api, library: Library) -> Result<Device, Diagnostic> {
     let (mut number, mut version, mut context) = (0, 0, std::ptr::null_mut());
     let mut name = [0 as c_char; 256];
     let mut values = [0 as c_int; 3];
-    // SAFETY: there are places for all results; the device is one of those counted.
+    // SAFETY: there is room for all results; the device is one of those counted.
     let error = unsafe {
         let mut all = vec![
             (api.version)(&mut version),
@@ -165,7 +165,7 @@ fn opened(api: Api, library: Library) -> Result<Device, Diagnostic> {
 /// The number of the device that is asked for.
 fn wanted(api: &Api) -> Result<c_int, Diagnostic> {
     let mut count = 0;
-    // SAFETY: there is a place for the count.
+    // SAFETY: there is room for the count.
     let error = unsafe { (api.device_count)(&mut count) };
     if error != 0 || count == 0 {
         return Err(unsupported("the CUDA driver finds no device".to_owned()));
@@ -185,7 +185,7 @@ fn unsupported(message: String) -> Diagnostic {
 /// What the driver says of an error.
 fn told(api: &Api, error: c_int) -> String {
     let mut text = std::ptr::null();
-    // SAFETY: there is a place for the text, which is the driver's and lasts.
+    // SAFETY: there is room for the text, which is the driver's and lasts.
     let found = unsafe { (api.error_text)(error, &mut text) };
     match found == 0 && !text.is_null() {
         // SAFETY: the driver gives a terminated text.
@@ -234,7 +234,7 @@ pub struct Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         let mut own = std::ptr::null_mut();
-        // SAFETY: the context was pushed by this thread; there is a place for it.
+        // SAFETY: the context was pushed by this thread; there is room for it.
         unsafe { (self.device.api.pop)(&mut own) };
     }
 }
@@ -269,7 +269,7 @@ impl Device {
     /// How many blocks of a kernel run at the same time.
     pub fn blocks(&self, function: Function, threads: u32) -> Result<u32, Diagnostic> {
         let mut blocks = 0;
-        // SAFETY: the function is of a module that is loaded; there is a place for the number.
+        // SAFETY: the function is of a module that is loaded; there is room for the number.
         let error = unsafe { (self.api.occupancy)(&mut blocks, function.0, threads as c_int, 0) };
         self.check("cannot run blocks of this size", error)?;
         Ok(self.processors * blocks.max(1) as u32)
@@ -311,7 +311,7 @@ impl Module {
     pub fn function(&self, name: &str) -> Result<Function, Diagnostic> {
         let mut handle = std::ptr::null_mut();
         let named = CString::new(name).unwrap_or_default();
-        // SAFETY: the module is loaded, the name terminated, and there is a place for the handle.
+        // SAFETY: the module is loaded, the name terminated, and there is room for the handle.
         let error = unsafe { (self.device.api.function)(&mut handle, self.handle, named.as_ptr()) };
         self.device.check(&format!("has no kernel {name}"), error)?;
         Ok(Function(handle))

@@ -187,7 +187,7 @@ impl Device {
     /// The bytes that are free, and those that the device has.
     fn memory(&self) -> (usize, usize) {
         let (mut free, mut total) = (0, 0);
-        // SAFETY: there are places for both numbers.
+        // SAFETY: there is room for both numbers.
         unsafe { (self.api.memory_info)(&mut free, &mut total) };
         (free, total)
     }
@@ -195,7 +195,7 @@ impl Device {
     /// The address of new memory, if need be with the help of what is kept.
     fn allocated(&'static self, room: usize, wanted: usize) -> Result<u64, Diagnostic> {
         let mut address = 0;
-        // SAFETY: there is a place for the address.
+        // SAFETY: there is room for the address.
         let mut allocate = || unsafe { (self.api.allocate)(&mut address, room) };
         let mut error = allocate();
         if error == OUT_OF_MEMORY && self.release() > 0 {

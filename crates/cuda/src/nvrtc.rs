@@ -89,7 +89,7 @@ impl Suited {
         }
     }
 
-    /// The compiler's version and place, and what it compiles for, which compiled kernels depend on.
+    /// The compiler's version and path, and what it compiles for, which compiled kernels depend on.
     pub fn identity(&self) -> String {
         let Compiler { version: (major, minor), path, .. } = self.compiler;
         format!("nvrtc {major}.{minor} {} {}", path.display(), self.architecture)
@@ -165,7 +165,7 @@ fn read(
     program: Program,
 ) -> Vec<u8> {
     let mut length = 0;
-    // SAFETY: the program was compiled, and there is a place for the size.
+    // SAFETY: the program was compiled, and there is room for the size.
     if unsafe { size(program, &mut length) } != 0 {
         return vec![];
     }
@@ -248,13 +248,13 @@ fn find() -> Result<Vec<Compiler>, Diagnostic> {
 /// A compiler with what it says of itself.
 fn opened(functions: Functions, path: PathBuf, library: Library) -> Compiler {
     let (mut major, mut minor, mut count) = (0, 0, 0);
-    // SAFETY: there are places for all numbers.
+    // SAFETY: there is room for all numbers.
     unsafe {
         (functions.version)(&mut major, &mut minor);
         (functions.count)(&mut count);
     }
     let mut known = vec![0 as c_int; count.max(0) as usize];
-    // SAFETY: there are places for as many numbers as there are architectures.
+    // SAFETY: there is room for as many numbers as there are architectures.
     unsafe { (functions.known)(known.as_mut_ptr()) };
     let known = known.into_iter().filter_map(|k| u32::try_from(k).ok()).collect();
     let version = (major.unsigned_abs(), minor.unsigned_abs());

@@ -52,7 +52,7 @@ impl Device {
             None if streams.handles.len() == MOST => (0, true),
             None => {
                 let mut handle = std::ptr::null_mut();
-                // SAFETY: there is a place for the handle.
+                // SAFETY: there is room for the handle.
                 let error = unsafe { (self.api.stream_create)(&mut handle, NON_BLOCKING) };
                 self.check("has no stream", error)?;
                 streams.handles.push(handle);
@@ -105,7 +105,7 @@ impl Stream {
     }
 }
 
-/// A place in a stream.
+/// A point in a stream.
 struct Event {
     device: &'static Device,
     handle: Handle,
@@ -114,7 +114,7 @@ struct Event {
 impl Event {
     fn new(device: &'static Device, flags: u32) -> Result<Event, Diagnostic> {
         let mut handle = std::ptr::null_mut();
-        // SAFETY: there is a place for the handle.
+        // SAFETY: there is room for the handle.
         let error = unsafe { (device.api.event_create)(&mut handle, flags) };
         device.check("has no events", error)?;
         Ok(Event { device, handle })
@@ -136,7 +136,7 @@ impl Drop for Event {
     }
 }
 
-/// The time that the device takes between two places in a stream.
+/// The time that the device takes between two points in a stream.
 pub struct Clock {
     start: Event,
     end: Event,
@@ -163,7 +163,7 @@ impl Clock {
         let device = self.start.device;
         let _entered = device.enter()?;
         let mut elapsed = 0.0;
-        // SAFETY: both events were recorded; there is a place for the time.
+        // SAFETY: both events were recorded; there is room for the time.
         let error = unsafe {
             match (device.api.event_synchronize)(self.end.handle) {
                 0 => (device.api.event_elapsed)(&mut elapsed, self.start.handle, self.end.handle),

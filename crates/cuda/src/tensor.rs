@@ -42,7 +42,7 @@ pub struct DeviceTensor {
     tables: Arc<Tables>,
 }
 
-/// The place of a part in [`Parts`].
+/// The index of a part in [`Parts`].
 pub(crate) fn place(part: Part) -> usize {
     Part::ALL.iter().position(|p| *p == part).expect("all parts are listed")
 }

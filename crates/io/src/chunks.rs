@@ -168,7 +168,7 @@ impl<'s> Chunks<'s> {
         Ok(())
     }
 
-    /// Reads behind what is there, up to the end of a line.
+    /// Reads behind what was read, up to the end of a line.
     fn fill(&mut self) -> Parsed<()> {
         loop {
             while self.filled < self.bytes.len() && !self.is_read {

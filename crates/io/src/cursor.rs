@@ -1,4 +1,4 @@
-//! A place in a chunk of a file's text, and the steps that all readers take from it.
+//! A location in a chunk of a file's text, and the steps that all readers take from it.
 //!
 //! Fields are separated by spaces or tabs; a carriage return counts as a blank, so lines may end
 //! in either way. Every step that fails names the byte where it failed.
@@ -10,7 +10,7 @@ use std::fmt;
 /// The largest dimension or coordinate that any reader takes.
 pub(crate) const LARGEST: u64 = i64::MAX as u64;
 
-/// What stands at a place of a file, in words.
+/// What stands at a location in a file, in words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Item {
     Row,
@@ -47,12 +47,12 @@ impl Item {
     }
 }
 
-/// A place in a text.
+/// A location in a text.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     text: &'a [u8],
     at: usize,
-    /// How many lines of the file end before this place.
+    /// How many lines of the file end before this location.
     lines: u64,
 }
 
@@ -72,7 +72,7 @@ impl<'a> Cursor<'a> {
         self.lines + 1
     }
 
-    /// A cursor at another place of the same text.
+    /// A cursor at another location of the same text.
     pub fn moved_to(&self, at: usize) -> Cursor<'a> {
         Cursor { at, ..self.clone() }
     }
@@ -335,7 +335,7 @@ impl<'a> Cursor<'a> {
         shown(field)
     }
 
-    /// A flaw at this place.
+    /// A flaw at this location.
     pub fn flaw(
         &self,
         code: FileErrorCode,

@@ -1,4 +1,4 @@
-//! What can go wrong with a file: a code, the place, the reason and a way out.
+//! What can go wrong with a file: a code, the location, the reason and a way out.
 //!
 //! Readers work on bytes and raise a [`Flaw`], which knows a byte of a chunk only; turning it into a
 //! [`FileError`] finds the line and column, so that the fast path counts no lines.
@@ -170,7 +170,7 @@ impl Flaw {
         Flaw::at(Place::Byte(at), code, message, help)
     }
 
-    /// A flaw at any place.
+    /// A flaw at any location.
     pub fn at(
         at: Place,
         code: FileErrorCode,
@@ -204,7 +204,7 @@ impl Flaw {
         }
     }
 
-    /// The error of a file, where no byte is the place.
+    /// The error of a file, where no byte is the location.
     pub fn of_file(self, path: &Path) -> FileError {
         let (line, column) = match self.at {
             Place::Line(line, column) => (Some(line), column),

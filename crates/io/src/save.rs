@@ -91,7 +91,7 @@ pub(crate) fn not_writable(path: &Path, error: &io::Error) -> FileError {
         io::ErrorKind::PermissionDenied => "choose a folder that you may write to",
         io::ErrorKind::IsADirectory => "name a file, not a folder",
         io::ErrorKind::StorageFull => "free some space on the disk",
-        _ => "choose another place",
+        _ => "choose another path",
     };
     let message = format!("cannot write the file: {error}");
     FileError::whole(FileErrorCode::NotWritable, path, message, help)

@@ -13,7 +13,7 @@ use tamis_runtime::{Coordinates, Values};
 pub(crate) trait Entry: Copy + PartialEq + Debug {
     /// The value at the cursor.
     fn read(cursor: &mut Cursor) -> Parsed<Self>;
-    /// The value at the transposed place, if the type has it.
+    /// The value at the transposed coordinates, if the type has it.
     fn mirrored(self, symmetry: Symmetry) -> Option<Self>;
     /// Whether the value may stand on the diagonal, where it mirrors itself.
     fn is_own_mirror(self, symmetry: Symmetry) -> bool;

@@ -1,4 +1,4 @@
-//! What a user is told when a request cannot be done: a code, the place, the reason, the way out.
+//! What a user is told when a request cannot be done: a code, the location, the reason, the way out.
 //!
 //! ```text
 //! error[unknown-format]: there is no format named csx
@@ -98,7 +98,7 @@ pub enum Place {
     },
 }
 
-/// A refusal: code, place, reason and way out.
+/// A refusal: code, location, reason and way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// What kind of thing went wrong.
@@ -112,12 +112,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// A diagnostic without place and way out yet.
+    /// A diagnostic without location and way out yet.
     pub fn new(code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic { code, message: message.into(), place: None, help: None }
     }
 
-    /// Points at a stretch of a text, unless a place is known already.
+    /// Points at a stretch of a text, unless a location is known already.
     pub fn at(mut self, source: &str, span: Range<usize>) -> Diagnostic {
         if self.place.is_none() {
             self.place = Some(Place::Text { source: source.to_owned(), span });
@@ -170,7 +170,7 @@ fn carets(f: &mut fmt::Formatter<'_>, source: &str, span: &Range<usize>) -> fmt:
     let end = floor(span.end).unwrap_or(0).clamp(start, line_end);
     let pad = source[line_start..start].chars().count();
     let width = source[start..end].chars().count().max(1);
-    // Of a long line, what is around the place.
+    // Of a long line, what is around the location.
     let line = &source[line_start..line_end];
     let cut = match line.chars().count() {
         ..=MOST_SHOWN => 0,

@@ -9,7 +9,7 @@ use std::ops::{Index, IndexMut};
 pub trait Id: Copy + Eq + fmt::Debug {
     /// The id of the thing at `index`.
     fn new(index: usize) -> Self;
-    /// The place of the thing among its kind.
+    /// The index of the thing among its kind.
     fn index(self) -> usize;
 }
 

@@ -10,7 +10,7 @@
 //! loop: by its variable, or by what was loaded at an index that does.
 //!
 //! What stays the same in the loop is added to addresses apart from the rest, so that it is added
-//! outside: `X + k` here, to which each turn adds `j * n`.
+//! outside: `X + k` here, to which each iteration adds `j * n`.
 
 use crate::stmt::Translator;
 use tamis_ir::algebra::BinaryOp;
@@ -23,9 +23,9 @@ use tamis_ir::ir::{Expr, Function, Param, Role, Stmt};
 /// What is known of variables in the innermost loop.
 #[derive(Default)]
 pub(crate) struct Anchors {
-    /// Those whose value is made anew in each turn.
+    /// Those whose value is made anew in each iteration.
     made: Vec<Var>,
-    /// Those that some turn may give another value.
+    /// Those that some iteration may give another value.
     changed: Vec<Var>,
 }
 

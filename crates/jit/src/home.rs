@@ -46,7 +46,7 @@ impl Home {
 }
 
 /// Of functions with more statements than so many that make room, arrays that grow stay in their
-/// slots: every such statement would be a place where variables meet, and registers are few.
+/// slots: every such statement would be a point where variables meet, and registers are few.
 const MOST_RESERVES: usize = 40;
 
 /// The variables of the address and the length of each array; `None` where its slots have them.

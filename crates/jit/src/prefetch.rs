@@ -1,5 +1,5 @@
 //! Hints of what will be read. Cranelift has no instruction for them: each is translated to a load
-//! of a byte that may trap, which therefore stays although nothing uses it, and whose place in the
+//! of a byte that may trap, which therefore stays although nothing uses it, and whose position in the
 //! machine code is recorded. There it becomes the instruction that is meant, which is as long.
 //!
 //! ```text

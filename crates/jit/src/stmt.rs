@@ -32,7 +32,7 @@ pub(crate) struct Translator<'f> {
     /// Address and length of each array; `None` where they are read from its slots each time.
     pub(crate) arrays: Vec<Option<(Variable, Variable)>>,
     pub(crate) hints: Hints,
-    /// What surely changes in each turn of the innermost loop.
+    /// What surely changes in each iteration of the innermost loop.
     pub(crate) anchors: Anchors,
     /// What has code of our own.
     wide: &'f Wide,

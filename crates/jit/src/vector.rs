@@ -153,7 +153,7 @@ impl Translator<'_> {
         self.each(false, operands, ty, |t, [c, a, b]| Ok(t.chosen(c, a, b)))
     }
 
-    /// `a` or `b`. Of floats Cranelift makes a branch, which the processor must foresee.
+    /// `a` or `b`. Of floats Cranelift makes a branch, which the processor must predict.
     pub(crate) fn chosen(&mut self, c: Value, a: Value, b: Value) -> Value {
         let ty = self.b.func.dfg.value_type(a);
         if !ty.is_float() {

@@ -50,7 +50,7 @@ pub struct Kernel {
 struct Form {
     operands: Vec<Stored>,
     kernel: tamis::Kernel,
-    /// Whether operands of SciPy's that come in no order are better put in order first.
+    /// Whether operands of SciPy's that are unordered are better sorted first.
     orders: bool,
 }
 
@@ -96,7 +96,7 @@ struct Operands<'k> {
     named: Named<'k>,
     /// Whose they are.
     owner: Owner,
-    /// Which of them are SciPy's in no order.
+    /// Which of them are SciPy's unordered.
     loose: Vec<usize>,
 }
 
@@ -251,7 +251,7 @@ impl Kernel {
     }
 
     /// The program compiled for operands like these, without the interpreter's lock where it is
-    /// compiled now. Operands in no order are put in order if that matters.
+    /// compiled now. Unordered operands are sorted if that matters.
     fn form_for(this: &Bound<'_, Self>, operands: &mut Operands<'_>) -> PyResult<Arc<Form>> {
         let (py, own) = (this.py(), this.get());
         let form = |named: &Named<'_>| {
@@ -296,7 +296,7 @@ impl Kernel {
     }
 }
 
-/// Whether a kernel lists what it computes, for which it has to sort what comes in no order.
+/// Whether a kernel lists what it computes, for which it has to sort what is unordered.
 fn lists(kernel: &tamis::Kernel) -> bool {
     let program = &kernel.compiled().program;
     program.kernels.iter().any(|made| !program.tensors[made.result].storage.format.is_full())

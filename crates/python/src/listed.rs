@@ -1,5 +1,5 @@
 //! What keys select of lists of coordinates: of a list in order the entries are found by searches as
-//! far as keys name one place after the other, of others each is looked at.
+//! far as keys name one position after the other, of others each is looked at.
 //!
 //! ```text
 //! T[2:4] of coo    crd 0 2 2 3 5          the entries 1..4
@@ -69,7 +69,7 @@ impl Column<'_> {
 struct Found {
     /// Where they are in the list.
     at: Vec<usize>,
-    /// Their places in the result, for each level looked at.
+    /// Their positions in the result, for each level looked at.
     columns: Vec<Vec<i64>>,
 }
 
@@ -134,7 +134,7 @@ fn searched(
 }
 
 impl Found {
-    /// Those that are picked of a level, each as often as it is, with their places.
+    /// Those that are picked of a level, each as often as it is, with their positions.
     fn kept(mut self, column: Column<'_>, size: u64, pick: &Pick) -> Result<Found, Diagnostic> {
         let mut coordinates: Vec<i64> = self.at.iter().map(|&at| column.get(at)).collect();
         if coordinates.iter().any(|&c| c < 0 || c as u64 >= size) {
@@ -173,7 +173,7 @@ impl Found {
         }
     }
 
-    /// Puts entries in the order of their places. Often rows move as wholes.
+    /// Puts entries in the order of their positions. Often rows move as wholes.
     fn sort(&mut self) {
         let all = (0..self.columns.len()).rev();
         for k in std::iter::once(0).chain(all) {
@@ -189,7 +189,7 @@ impl Found {
     }
 }
 
-/// The order in which numbers ascend, equal ones as they come; those that are not large are counted.
+/// The order in which numbers ascend, equal ones stably; those that are not large are counted.
 fn ascending(numbers: &[i64]) -> Vec<usize> {
     let largest = numbers.iter().copied().max().unwrap_or(0) as usize;
     let mut order: Vec<usize> = (0..numbers.len()).collect();

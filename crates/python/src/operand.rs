@@ -29,7 +29,7 @@ pub(crate) enum Owner {
 
 /// An operand.
 pub(crate) enum Operand {
-    /// A tensor, which shares its arrays with the object. Those of SciPy may be in no order.
+    /// A tensor, which shares its arrays with the object. Those of SciPy may be unordered.
     Tensor(Tensor, Owner),
     /// A number, whose type depends on the other operands.
     Number(Number),

@@ -1,4 +1,4 @@
-//! Tensors as objects of Python: NumPy's where every element has a place, SciPy's where the
+//! Tensors as objects of Python: NumPy's where every element has a position, SciPy's where the
 //! operands are, else tensors of the package.
 
 use crate::array::known_format;
@@ -63,7 +63,7 @@ pub(crate) fn number(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny
     dense(py, tensor)?.get_item(PyTuple::empty(py))
 }
 
-/// NumPy's array for a tensor of which every element has a place.
+/// NumPy's array for a tensor of which every element has a position.
 pub(crate) fn dense(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     let plain = tensor.storage().format.is_basic();
     let tensor = if plain && tensor.storage().datatype != DataType::Bf16 {
@@ -111,7 +111,7 @@ pub(crate) fn scipy(
     let own = scheme(&storage.format).filter(|_| divides(&tensor));
     let scheme = own.unwrap_or(usual);
     let format = match (own, scheme, axes) {
-        // SciPy counts places on diagonals by columns, `dia` by rows.
+        // SciPy counts positions on diagonals by columns, `dia` by rows.
         (Some(Scheme::Dia), ..) => known_format(DIAGONALS, axes),
         (Some(_), ..) => Ok(storage.format.clone()),
         (_, Scheme::Csr, 1) => known_format("sparse", axes),
@@ -202,7 +202,7 @@ fn divides(tensor: &Tensor) -> bool {
     })
 }
 
-/// The size of the blocks that a level counts the places of.
+/// The size of the blocks that a level counts the offsets of.
 fn block(level: &LevelSpec) -> Option<u64> {
     match level.map {
         LevelMap::Mod(_, size) => Some(size),

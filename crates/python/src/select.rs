@@ -41,7 +41,7 @@ impl Pick {
         }
     }
 
-    /// Whether greater coordinates have greater places, one each.
+    /// Whether greater coordinates have greater positions, one each.
     pub(crate) fn ascends(&self) -> bool {
         match self {
             Pick::All | Pick::At(_) => true,
@@ -90,7 +90,7 @@ pub(crate) fn is_known(format: &Format) -> bool {
     let Some((last, above)) = format.levels().split_last() else { return false };
     let is_basic = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
     let is_mode = |level: &LevelSpec| matches!(level.map, LevelMap::Mode(_));
-    // Rows may be in no order.
+    // Rows may be unordered.
     let kind = last.kind.properties();
     let is_open = kind.compact && !kind.branchless && !kind.interleaved;
     let is_segmented = is_open && last.kind.parts() == [Part::Pos, Part::Crd];
@@ -339,7 +339,7 @@ where
     Ok((ends, Buffer::from_vec(made), below))
 }
 
-/// The places in the result of a coordinate that is stored.
+/// The positions in the result of a coordinate that is stored.
 pub(crate) fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: impl FnMut(u64)) {
     match (pick, lookup) {
         (_, Some(lookup)) => lookup.places(c as u64).iter().for_each(|&place| found(place)),
@@ -357,11 +357,11 @@ pub(crate) fn places(pick: &Pick, lookup: Option<&Lookup>, c: i64, mut found: im
 
 /// Where the coordinates of a list are in it.
 pub(crate) struct Lookup {
-    /// The places, those of lesser coordinates first.
+    /// The positions, those of lesser coordinates first.
     places: Vec<u64>,
     /// The coordinates in that order.
     sorted: Vec<u64>,
-    /// Where the places of each coordinate of the axis begin, if the axis is short.
+    /// Where the positions of each coordinate of the axis begin, if the axis is short.
     begins: Vec<u32>,
 }
 

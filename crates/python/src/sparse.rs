@@ -80,14 +80,14 @@ fn blocks(object: &Bound<'_, PyAny>, dims: Vec<u64>) -> PyResult<Tensor> {
     in_order(py, tensor, &canonical)
 }
 
-/// Whether a tensor has the arrays of SciPy's rows or columns whose coordinates come in no order.
+/// Whether a tensor has the arrays of SciPy's rows or columns whose coordinates are unordered.
 pub(crate) fn is_loose(tensor: &Tensor) -> bool {
     let format = &tensor.storage().format;
     let ordered = format.levels().iter().all(|level| level.kind.properties().ordered);
     !ordered && matches!(scheme(format), Some(Scheme::Csr | Scheme::Csc))
 }
 
-/// A copy in order of a tensor of rows or columns in no order; others as they are.
+/// A copy in order of a tensor of rows or columns that are unordered; others as they are.
 pub(crate) fn ordered(py: Python<'_>, tensor: Tensor) -> PyResult<Tensor> {
     if !is_loose(&tensor) {
         return Ok(tensor);
@@ -154,13 +154,13 @@ pub(crate) fn of_list(
     };
     let made = match begins_in_order(&levels) {
         true => of_parts(dims.clone(), canonical, levels.clone(), vals.clone()),
-        false => Err(Diagnostic::new(Code::InvalidTensor, "coordinates in no order")),
+        false => Err(Diagnostic::new(Code::InvalidTensor, "unordered coordinates")),
     };
     let made = made.or_else(|_| of_parts(dims, loose, levels, vals));
     made.map_err(|d| raised(py, &d))
 }
 
-/// Whether the first coordinates of a list ascend. Lists in no order show it there, and need not be looked
+/// Whether the first coordinates of a list ascend. Unordered lists show it there, and need not be looked
 /// at from end to end to tell where.
 fn begins_in_order(levels: &[LevelData]) -> bool {
     let crds: Vec<&Buffer> = levels.iter().filter_map(|level| level.crd.as_ref()).collect();
@@ -249,7 +249,7 @@ fn scheme_of(format: &Format) -> Option<Scheme> {
         let diagonals = known_format(DIAGONALS, 2).ok()?;
         return (*format == diagonals).then_some(Scheme::Dia);
     };
-    // SciPy's lists may come in no order, with coordinates that are there twice.
+    // SciPy's lists may be unordered, with duplicate coordinates.
     let (word, arguments) = name.split_once('(').unwrap_or((&name, ""));
     match word {
         "csr" | "sparse" => Some(Scheme::Csr),

@@ -131,7 +131,7 @@ impl Tensor {
         .map(Tensor::new)
     }
 
-    /// The tensor with other values at the same places, and another fill value. The array of values is
+    /// The tensor with other values at the same positions, and another fill value. The array of values is
     /// the tensor's from now on: nobody else may have it.
     fn with_values(
         &self,

@@ -241,7 +241,7 @@ impl Values {
             F16: F16, Bf16: Bf16, F32: f32, F64: f64, C64: [f32; 2], C128: [f64; 2]);
     }
 
-    /// The values at some places.
+    /// The values at some positions.
     pub(crate) fn at(&self, places: &[usize]) -> Values {
         macro_rules! picked {
             ($($v:ident),*) => {
@@ -253,7 +253,7 @@ impl Values {
         picked!(Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128)
     }
 
-    /// The elements of an array at some places.
+    /// The elements of an array at some positions.
     pub fn gathered(buffer: &Buffer, places: &[usize]) -> Values {
         fn gather<T: Element>(buffer: &Buffer, places: &[usize]) -> Vec<T> {
             let all = buffer.as_slice::<T>().unwrap_or_default();

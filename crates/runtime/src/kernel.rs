@@ -164,7 +164,7 @@ impl Call<'_> {
         self.values[self.id.index()].as_ref()
     }
 
-    /// How many elements a result has of which each has a place.
+    /// How many elements a result has of which each has a position.
     pub(crate) fn full_size(&self) -> Result<usize, Diagnostic> {
         if let Some(pattern) = self.pattern() {
             return Ok(pattern.vals().len());

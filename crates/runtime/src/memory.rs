@@ -364,14 +364,14 @@ pub(crate) unsafe fn fill(address: *mut u8, datatype: DataType, len: usize, valu
 }
 
 /// An array under construction: memory under the page policy, uninitialised at first and written
-/// by several threads at once, each to places of its own.
+/// by several threads at once, each to elements of its own.
 pub(crate) struct Building<T> {
     address: *mut T,
     len: usize,
 }
 
 // SAFETY: the memory is owned by this value alone; writes through a shared reference are unsafe
-// and their callers promise that places are disjoint.
+// and their callers promise that indices are disjoint.
 unsafe impl<T: Send + Sync> Send for Building<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send + Sync> Sync for Building<T> {}
@@ -388,20 +388,20 @@ impl<T: Copy> Building<T> {
         self.len
     }
 
-    /// Writes a thing to its place.
+    /// Writes a thing to its element.
     ///
     /// # Safety
-    /// The place is below the length and no other thread uses it meanwhile.
+    /// The index is below the length and no other thread uses it meanwhile.
     pub unsafe fn write(&self, at: usize, thing: T) {
         debug_assert!(at < self.len);
-        // SAFETY: the place lies in the allocation and is used by this thread alone.
+        // SAFETY: the element lies in the allocation and is used by this thread alone.
         unsafe { self.address.add(at).write(thing) }
     }
 
     /// All things.
     ///
     /// # Safety
-    /// Every place was written and no thread still writes.
+    /// Every element was written and no thread still writes.
     pub unsafe fn as_mut_slice(&mut self) -> &mut [T] {
         let address = if self.len == 0 { std::ptr::dangling_mut() } else { self.address };
         // SAFETY: the allocation holds `len` things, all written as the caller promises.
@@ -411,7 +411,7 @@ impl<T: Copy> Building<T> {
     /// The finished array.
     ///
     /// # Safety
-    /// Every place was written.
+    /// Every element was written.
     pub unsafe fn finish(self) -> Buffer
     where
         T: Element,

@@ -1,4 +1,4 @@
-//! An allocator that asks for huge pages, which tensors read in no order gain much from.
+//! An allocator that asks for huge pages, which tensors with unordered accesses gain much from.
 //!
 //! ```
 //! #[global_allocator]

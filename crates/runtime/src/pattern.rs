@@ -57,14 +57,14 @@ pub(crate) fn with_values(pattern: &Tensor, vals: Buffer) -> Tensor {
 fn filled<T: Element>(pattern: &Tensor, some: &[(usize, Scalar)]) -> Result<Buffer, Diagnostic> {
     let (len, fill) = (pattern.vals().len(), T::of(pattern.storage().fill));
     let mut all = Building::<T>::new(len)?;
-    // SAFETY: the places are below the length, and nobody else knows of the array.
+    // SAFETY: the indices are below the length, and nobody else knows of the array.
     (0..len).for_each(|at| unsafe { all.write(at, fill) });
-    // SAFETY: every place was written.
+    // SAFETY: every element was written.
     let places = unsafe { all.as_mut_slice() };
     for &(at, value) in some {
         places[at] = T::of(value);
     }
-    // SAFETY: every place was written.
+    // SAFETY: every element was written.
     Ok(unsafe { all.finish() })
 }
 

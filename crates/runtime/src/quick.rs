@@ -206,7 +206,7 @@ fn segments_hold_plain<P: Index, C: Index>(
 /// How many neighbours descend of which a segment begins with the second.
 ///
 /// # Safety
-/// The ends are places in the array, or its end, and ascend.
+/// The ends are positions in the array, or its end, and ascend.
 #[inline(always)]
 unsafe fn between<P: Index, C: Index>(
     ends: &[P],
@@ -239,7 +239,7 @@ unsafe fn between<P: Index, C: Index>(
     if none_is_empty {
         return ends[..ends.len() - 1].iter().map(|&at| descends_at(at)).sum();
     }
-    // Nobody foresees which segments are empty: no branches.
+    // Which segments are empty is unpredictable: branchless.
     ends.windows(2).map(|w| descends_at(w[0]) & u64::from(w[0] < w[1])).sum()
 }
 

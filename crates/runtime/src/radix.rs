@@ -81,7 +81,7 @@ pub(crate) fn is_sorted(keys: &[&[u64]], len: usize) -> bool {
         .all(|c| ((c * CHUNK).max(1)..len.min((c + 1) * CHUNK)).all(follows))
 }
 
-/// The places of entries in ascending order of their keys, first key first, for keys of any number
+/// The indices of entries in ascending order of their keys, first key first, for keys of any number
 /// of bits. Keys are below `bounds`.
 pub(crate) fn sorted_order(
     keys: &[&[u64]],
@@ -104,7 +104,7 @@ pub(crate) fn sorted_order(
                 .fold(u128::ZERO, |key, k| key.then(keys[k][place], bits_below(bounds[k])));
             Record { key, load: order[n] }
         })?;
-        // SAFETY: sorting wrote every place.
+        // SAFETY: sorting wrote every element.
         order = unsafe { records.as_mut_slice() }.iter().map(|record| record.load).collect();
         end = start;
     }
@@ -140,7 +140,7 @@ pub(crate) fn sorted<K: Key>(
     let top = (len / BUCKET).checked_ilog2().unwrap_or(0).min(TOP).min(bits);
     let low = bits - top;
     let (mut records, ends) = scattered(workers, len, low, top, &record)?;
-    // SAFETY: the scatter wrote every place and is done.
+    // SAFETY: the scatter wrote every element and is done.
     let mut rest = unsafe { records.as_mut_slice() };
     let mut buckets = Vec::with_capacity(ends.len());
     let mut start = 0;
@@ -173,7 +173,7 @@ fn scattered<K: Key>(
 ) -> Result<(Building<Record<K>>, Vec<usize>), Diagnostic> {
     let target = Building::new(len)?;
     if top == 0 {
-        // SAFETY: every place is written once, by this thread.
+        // SAFETY: every element is written once, by this thread.
         (0..len).for_each(|n| unsafe { target.write(n, record(n)) });
         return Ok((target, vec![len]));
     }
@@ -201,7 +201,7 @@ fn scattered<K: Key>(
         for n in chunk(c) {
             let record = record(n);
             let place = &mut next[bucket(&record)];
-            // SAFETY: the sums of counts give each record of each chunk a place of its own.
+            // SAFETY: the sums of counts give each record of each chunk an index of its own.
             unsafe { target.write(*place, record) };
             *place += 1;
         }
@@ -314,7 +314,7 @@ mod tests {
             for workers in [Workers::One, Workers::Pool] {
                 let record = |n| Record { key: key(n), load: n as u64 };
                 let mut records = sorted(workers, len, bits, record).unwrap();
-                // SAFETY: sorting wrote every place.
+                // SAFETY: sorting wrote every element.
                 let found = unsafe { records.as_mut_slice() }.iter().map(|r| r.load);
                 assert!(found.eq(expected.iter().copied()), "{bounds:?}");
             }

@@ -1,7 +1,7 @@
 //! Sorting records in the arrays of a running kernel, as [`tamis_ir::ir::Stmt::Sort`] asks.
 //!
 //! The keys of a record are packed into 64 bits where they fit, next to what travels along: the
-//! element itself if only one array does, else the record's place. Kernels sort a short list per
+//! element itself if only one array does, else the record's index. Kernels sort a short list per
 //! row as often as one long list, so short ones take no memory but the stack.
 
 use crate::ascending::{self, Coordinate};

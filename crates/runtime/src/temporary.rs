@@ -51,7 +51,7 @@ impl Temporary {
         &self.0
     }
 
-    /// Gives a file its name, in the place of what had it.
+    /// Gives a file its name, instead of what had it.
     pub fn rename(self, target: &Path) -> io::Result<()> {
         owned().rename(&self.0, target)
     }
@@ -81,7 +81,7 @@ fn new<T>(folder: &Path, create: impl Fn(&Path) -> io::Result<T>) -> io::Result<
     }
 }
 
-/// A number that nobody foresees, and that no other process gets: not one of a container, whose numbers of
+/// A number that nobody can guess, and that no other process gets: not one of a container, whose numbers of
 /// processes are the same, nor a forked one.
 fn random() -> io::Result<u128> {
     let mut bytes = [0; 16];

@@ -50,7 +50,7 @@ impl LevelData {
         }
     }
 
-    /// The place of one of the arrays.
+    /// The index of one of the arrays.
     pub fn part_mut(&mut self, part: Part) -> &mut Option<Buffer> {
         match part {
             Part::Pos => &mut self.pos,

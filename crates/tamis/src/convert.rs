@@ -51,7 +51,7 @@ pub fn usual_format(dims: &[u64], entries: u64) -> &'static str {
 /// Conversion of tensors.
 pub trait ToFormat {
     /// The same tensor in another storage, by a generated kernel. Values are converted to its data
-    /// type, and elements that are not stored here get their places there if its fill value is
+    /// type, and elements that are not stored here get their positions there if its fill value is
     /// another.
     fn to_format(&self, storage: &Storage) -> Result<Tensor, Diagnostic>;
 }

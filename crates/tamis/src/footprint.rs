@@ -52,7 +52,7 @@ pub fn footprint(list: &Coordinates, storage: &Storage) -> Option<u64> {
     Some(bytes.saturating_add(parents.saturating_mul(storage.datatype.size() as u64)))
 }
 
-/// An array of one number again and again.
+/// An array of one repeated number.
 struct Always(i64);
 
 impl Numbers for Always {
@@ -94,7 +94,7 @@ fn counts(list: &Coordinates, format: &Format) -> Option<Vec<Count>> {
     (0..levels.len()).map(count).collect()
 }
 
-/// Whether a level has a place for every coordinate, so that slots count what shares it.
+/// Whether a level has a position for every coordinate, so that slots count what shares it.
 fn is_placed(format: &Format, k: usize) -> bool {
     let (map, kind) = (format.levels()[k].map, format.levels()[k].kind);
     let assembled = kind.insert().is_some() || kind.append().is_some();

@@ -106,7 +106,7 @@ impl Form {
     }
 
     /// Runs the kernels one after another, given the tensors that have a value before by id, and
-    /// patterns of results in their places.
+    /// patterns of results in their slots.
     pub(crate) fn run(
         &self,
         values: Vec<Option<Tensor>>,

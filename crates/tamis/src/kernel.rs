@@ -1,4 +1,4 @@
-//! Kernels: a program compiled for operands of certain formats, callable again and again.
+//! Kernels: a program compiled for operands of certain formats, callable any number of times.
 
 use crate::backend::Backend;
 use crate::form::Form;
@@ -70,7 +70,7 @@ type Named = Vec<(String, Tensor)>;
 
 /// A program compiled for operands of certain formats.
 ///
-/// Results whose entries are known may be computed again and again without finding out where these
+/// Results whose entries are known may be computed many times without finding out where these
 /// are:
 ///
 /// ```
@@ -217,7 +217,7 @@ impl Kernel {
     ///
     /// The results have the entries of their patterns and no others. Entries that the program does
     /// not reach have the fill value; what it would store elsewhere is left out, and statements
-    /// that read the result do not see it. A result of which every element has a place needs no
+    /// that read the result do not see it. A result of which every element has a position needs no
     /// pattern.
     pub fn compute(
         &self,
@@ -351,7 +351,7 @@ impl Kernel {
         self.bound(operands)
     }
 
-    /// The same of tensors wherever they are.
+    /// Tensors on the host or on the device.
     pub(crate) fn bound<T: Operand>(
         &self,
         operands: &[(&str, &T)],

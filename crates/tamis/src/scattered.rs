@@ -8,7 +8,7 @@
 //! slot: dense, j: compressed      (3,0) (6,3) (3,5): its levels but the first lie below
 //! ```
 //!
-//! Diagonals are counted from the least one in the meantime, and the places in them are all there;
+//! Diagonals are counted from the least one in the meantime, and the positions in them are all stored;
 //! coordinates that follow from others are left out.
 
 use std::collections::HashMap;

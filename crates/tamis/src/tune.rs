@@ -112,7 +112,7 @@ impl Way {
     }
 }
 
-/// Runs all in turns, so that what else the machine does in the meantime harms each of them alike.
+/// Runs all in rounds, so that what else the machine does in the meantime harms each of them alike.
 /// The first run of each is not timed. A way that fails, as for want of memory, is none, unless it
 /// is the first.
 fn time(ways: &mut Vec<Way>, operands: &[(&str, &Tensor)]) -> Result<(), Diagnostic> {

@@ -150,7 +150,7 @@ fn places(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
     let (true, true, Some((pos, crd))) = (rows, tensor.storage().format.is_basic(), crd) else {
         return tensor.to_coordinates();
     };
-    budget::check("the places of entries", 24.0 * crd.len() as f64, budget::SMALLER_RESULT)?;
+    budget::check("the indices of entries", 24.0 * crd.len() as f64, budget::SMALLER_RESULT)?;
     let modes: Vec<usize> =
         levels.iter().flat_map(|l| l.map.modes()).map(|mode| mode.index()).collect();
     let mut crds: Vec<Vec<u64>> = vec![vec![]; 2];

@@ -1,4 +1,4 @@
-//! Kinds of kernels from Rust: results that are assembled once and computed again and again.
+//! Kinds of kernels from Rust: results that are assembled once and computed many times.
 
 use tamis::{Backend, Kernel, Options, Parts, Tensor, format};
 

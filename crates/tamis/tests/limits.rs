@@ -127,7 +127,7 @@ fn results_keep_no_more_than_they_fill() {
     assert!(tamis::budget::used() - before < 4 << 20);
 }
 
-/// A part whose result has a place for every row is not worth it for a few entries: together, parts
+/// A part whose result has a position for every row is not worth it for a few entries: together, parts
 /// would take ten times the memory that there is.
 #[test]
 fn parts_have_no_more_places_than_entries() {

@@ -164,7 +164,7 @@ fn complex_numbers_have_elementary_functions() {
     }
 }
 
-/// What is absent is 0 as a factor, also of what is not a number where it is absent.
+/// A fill value is 0 as a factor, also of a fill value that is not a number.
 #[test]
 fn nothing_times_nothing_is_nothing_whatever_it_is_filled_with() {
     let stored = |format: &str, dims: &[u64], crds: Vec<Vec<u64>>, vals: Vec<f64>| {

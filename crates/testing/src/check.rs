@@ -185,8 +185,8 @@ pub fn result_types(kernel: &Kernel) -> BTreeMap<String, Vec<DataType>> {
 }
 
 /// Whether something may be summed over a dimension of size 0 before it is multiplied: that is a
-/// zero, of which an infinite factor makes no number; or an infinite factor, a minimum or maximum of
-/// nothing, may meet what a tensor does not store.
+/// zero, of which an infinite factor makes no number; or an infinite factor, a minimum or maximum
+/// without terms, may meet what a tensor does not store.
 fn sums_nothing(case: &Case) -> bool {
     let mut dims = case.operands.iter().flat_map(|o| &o.dims).chain(case.dims.values());
     dims.any(|&d| d == 0)

@@ -60,12 +60,12 @@ fn refusal(case: &Case) -> Result<Option<Diagnostic>, String> {
     compiled.map(Result::err).map_err(|_| "a panic".to_owned())
 }
 
-/// A diagnostic of a schedule has its place there, a reason and a way out.
+/// A diagnostic of a schedule has its location there, a reason and a way out.
 fn explained(case: &Case, diagnostic: &Diagnostic) -> Result<(), String> {
     let there = matches!(&diagnostic.place, Some(Place::Text { source, span })
         if *source == case.schedule && span.end <= source.len());
     let lacks = [
-        ("a place in the schedule", !there),
+        ("a location in the schedule", !there),
         ("a reason", diagnostic.message.is_empty()),
         ("a way out", diagnostic.help.as_ref().is_none_or(String::is_empty)),
         ("a code of its own", diagnostic.code == Code::Internal),

@@ -81,7 +81,7 @@ fn misses(name: &str, whole: &Tensor, pattern: &Tensor) -> Result<Option<String>
     Ok(unfilled.then(|| format!("{name} is assembled with other values than the fill")))
 }
 
-/// What is wrong with a result that has values of a reference at some places, and fill elsewhere.
+/// What is wrong with a result that has values of a reference at some coordinates, and fill elsewhere.
 fn differs(
     name: &str,
     tensor: &Tensor,
@@ -105,7 +105,7 @@ fn differs(
     Ok(None)
 }
 
-/// Tensors that are stored as these, with one of so many places; `None` where no tensor of the
+/// Tensors that are stored as these, with one of so many elements; `None` where no tensor of the
 /// format has them.
 fn some_entries(results: &Named, every: u64) -> Option<Vec<(String, Tensor)>> {
     let pattern = |(name, tensor): &(String, Tensor)| {
@@ -129,7 +129,7 @@ fn some_entries(results: &Named, every: u64) -> Option<Vec<(String, Tensor)>> {
     results.iter().map(pattern).collect()
 }
 
-/// The places of the entries of a tensor in a dense one, in order.
+/// The indices of the entries of a tensor in a dense one, in order.
 fn entries(tensor: &Tensor) -> Vec<usize> {
     let list = tensor.to_coordinates().expect("room for a list");
     let place = |n: usize| {

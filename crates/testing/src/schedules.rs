@@ -105,7 +105,7 @@ fn staged(random: &mut Random, case: &Case) -> Option<String> {
     order.push("place");
     let unit = random.pick(&["gpu_thread", "gpu_thread", "gpu_warp"]);
     let mut text = format!(
-        "split({var}, tile, place, {}); reorder({}); precompute({}, place, own, staged, dense); \
+        "split({var}, tile, offset, {}); reorder({}); precompute({}, offset, own, staged, dense); \
          parallelize({}, gpu_block, atomics); parallelize(own, {unit}, no_races)",
         1 + random.below(12),
         order.join(", "),
@@ -221,7 +221,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
     })
 }
 
-/// The loops, with coordinates of the notation in place of blocks, places, diagonals and slots.
+/// The loops, with coordinates of the notation instead of blocks, offsets, diagonals and slots.
 fn coordinates(program: &Program, loops: &[IndexVar]) -> Vec<IndexVar> {
     let mut found = vec![];
     for &v in loops {

@@ -77,7 +77,7 @@ impl OnGpu {
     }
 }
 
-/// The same of programs with a sparse result and of the others.
+/// Shares of programs with a sparse result and of the others.
 #[derive(Default)]
 pub struct SharesOnGpu {
     /// Programs of which some result is sparse.

@@ -66,7 +66,7 @@ fn none_can_be_left_out() {
 /// So many tiles that blocks join what blocks have joined.
 const TILES: usize = 66_000;
 
-/// Of all kernels that join edges of tiles, whatever they join.
+/// Of all kernels that join carries of tiles, whatever they join.
 #[test]
 fn no_barrier_between_tiles_can_be_left_out() {
     if !tamis::has_c_compiler() {

@@ -62,7 +62,7 @@ fn an_infinite_factor_of_a_stored_zero_is_nan() {
     }
 }
 
-/// What chains of products compute beforehand knows where there was nothing to sum.
+/// What chains of products compute beforehand tracks empty reductions.
 #[test]
 fn an_infinite_factor_of_nothing_is_nothing_in_chains() {
     let a = [(&[0, 1][..], INF), (&[1, 2][..], 2.0)];
@@ -95,7 +95,7 @@ fn an_infinite_factor_of_nothing_is_nothing_in_chains() {
     }
 }
 
-/// Kernels that run the sums of long products apart know where there was nothing to sum.
+/// Kernels that run the sums of long products apart track empty reductions.
 #[test]
 fn an_infinite_factor_of_nothing_is_nothing_in_split_products() {
     // Rows of no, four and eight entries.
@@ -137,7 +137,7 @@ fn stored_rows(matrix: &Tensor) -> Tensor {
     Tensor::dense(&[3, columns], vals[..3 * columns as usize].to_vec()).expect("a matrix")
 }
 
-/// Nor do schedules make a factor meet a sum of nothing.
+/// Nor do schedules make a factor meet an empty sum.
 #[test]
 fn an_infinite_factor_of_nothing_is_nothing_under_schedules() {
     let b = stored("csr", &[2, 2], &[(&[0, 0], 1.0)]);

@@ -9,7 +9,7 @@
 //!           1 2 3        . . .        4 5 .     what lies outside the dimension is no coordinate
 //! ```
 //!
-//! Every parent has room for the widest band. Places in it that no entry was written to hold the
+//! Every parent has room for the widest band. Positions in it that no entry was written to hold the
 //! fill value, so a band is for rows whose entries lie close together: `(i, j) -> (i: dense, j:
 //! banded)` is a band matrix, and stays one where the band moves.
 //!

@@ -1,4 +1,4 @@
-//! Functions under 60 lines, files under 500 before their tests, or a reason at the place.
+//! Functions under 60 lines, files under 500 before their tests, or a reason at that line.
 
 use super::{Tree, before_tests};
 

@@ -180,7 +180,7 @@ fn containers_share_a_cache_and_an_output() {
     }
 }
 
-/// Names are not guessed: a folder whose names of files can be foreseen is another's to prepare.
+/// Names are not guessed: a folder whose names of files can be predicted is another's to prepare.
 #[test]
 fn temporaries_have_names_of_their_own() {
     let site = Site::new();

@@ -84,7 +84,7 @@ fn planted_entries_are_replaced() {
     }
 }
 
-/// Makes what is in the place of an entry.
+/// Creates a file where a cache entry belongs.
 type Plant<'a> = Box<dyn Fn() + 'a>;
 
 /// A folder that others may write to, or that is not the user's, is not used.

@@ -1,4 +1,4 @@
-//! Index variables that stand for functions of others: blocks, places in blocks, diagonals, slots.
+//! Index variables that stand for functions of others: blocks, offsets in blocks, diagonals, slots.
 //!
 //! ```text
 //! A(i,j) stored by blocks of 4 x 4       A's levels are at i0 = i/4, j0 = j/4, i1 = i%4, j1 = j%4
@@ -20,7 +20,7 @@ pub struct Derived {
     pub(super) aliases: BTreeMap<IndexVar, IndexVar>,
     pub(super) modes: BTreeMap<IndexVar, (TensorId, Mode)>,
     pub(super) relations: super::provenance::Relations,
-    /// Blocks that a schedule made, and places in them.
+    /// Blocks that a schedule made, and offsets in them.
     pub(super) split: BTreeSet<IndexVar>,
     /// What follows from what, once it was asked for and until there is another variable.
     rules: OnceLock<Rules>,
@@ -203,7 +203,7 @@ impl Derived {
         }
     }
 
-    /// Blocks of a variable, and the places in them, under these names; where an operand is stored
+    /// Blocks of a variable, and the offsets in them, under these names; where an operand is stored
     /// by such blocks, its levels are over these variables.
     pub fn blocks(
         &mut self,

@@ -117,12 +117,12 @@ impl Kind {
     }
 }
 
-/// What a schedule wants of a loop beyond its place.
+/// What a schedule wants of a loop beyond its position in the nest.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
     /// What runs its iterations, and what becomes of values that several of them combine.
     pub parallel: Option<(Unit, Races)>,
-    /// How many iterations are written out in a row.
+    /// How many iterations are unrolled.
     pub unroll: Option<u64>,
     /// How it finds the coordinates that several operands have.
     pub merge: Option<Merge>,
@@ -270,7 +270,7 @@ pub struct Tensor {
     pub role: Role,
     /// The index variables whose dimensions its modes have.
     pub modes: Vec<IndexVar>,
-    /// Whether it is dense and so large that it is best written past the caches.
+    /// Whether it is dense and so large that it is best written by non-temporal stores.
     pub streamed: bool,
 }
 
@@ -348,7 +348,7 @@ impl Program {
         &self.tensors[tensor].storage
     }
 
-    /// Whether a sum of these values may be one of nothing, as far as operands decide that, and
+    /// Whether a sum of these values may be empty, as far as operands decide that, and
     /// temporaries that may themselves be `partial`.
     pub fn may_be_nothing(&self, value: &Expr, partial: &[TensorId]) -> bool {
         let lists =

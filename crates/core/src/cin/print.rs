@@ -11,7 +11,7 @@ pub fn program(program: &Program) -> String {
     program.kernels.iter().map(kernel).collect()
 }
 
-/// What the schedule wants of loops beyond their places.
+/// What the schedule wants of loops beyond their positions in the nest.
 fn tags(program: &Program, kernel: &Kernel) -> String {
     let mut out = String::new();
     for (&var, tag) in &kernel.tags {

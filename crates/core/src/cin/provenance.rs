@@ -24,12 +24,12 @@ pub enum Relation {
     Part {
         /// The variable that is divided.
         of: IndexVar,
-        /// The place in the part.
+        /// The offset in the part.
         place: IndexVar,
         /// How many parts.
         parts: u64,
     },
-    /// The place in such a part.
+    /// The offset in such a part.
     Place {
         /// The variable that is divided.
         of: IndexVar,
@@ -179,7 +179,7 @@ impl Derived {
         generation
     }
 
-    /// The variable of the places in a block, or of the block that a place is in.
+    /// The variable of the offsets in a block, or of the block that an offset is in.
     pub fn other_half(&self, var: IndexVar) -> Option<IndexVar> {
         match (self.relation(var), self.map(var)) {
             (

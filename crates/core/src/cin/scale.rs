@@ -38,9 +38,9 @@ enum Step {
     Blocks(u64),
     /// So many parts of the same width.
     Parts(u64),
-    /// Places in blocks of so many.
+    /// Offsets in blocks of so many.
     Places(u64),
-    /// Places in one of so many parts.
+    /// Offsets in one of so many parts.
     PlacesOfParts(u64),
     /// As many as another variable has coordinates, for each.
     Fused(Box<Scale>),

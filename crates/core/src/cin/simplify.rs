@@ -192,7 +192,7 @@ impl Facts<'_> {
         }
     }
 
-    /// The same of a combination with an element over `written`.
+    /// Whether that holds of one assignment, to an element over the variables of `written`.
     pub fn takes_once(
         &self,
         var: IndexVar,
@@ -201,7 +201,7 @@ impl Facts<'_> {
     ) -> bool {
         let takes = match (op, value) {
             (ReduceOp::Min | ReduceOp::Max | ReduceOp::And | ReduceOp::Or, _) => true,
-            // A place in a block may be that of no coordinate.
+            // An offset in the last block may be beyond the dimension.
             (ReduceOp::Add, _) => {
                 matches!(self.program.derived.map(var), None | Some(LevelMap::Mode(_)))
             }
@@ -283,7 +283,7 @@ impl Facts<'_> {
                 Expr::Literal(c) => Some(c),
                 _ => None,
             },
-            // What is absent is 0 beside anything else that is absent, too: infinity or NaN.
+            // An unstored element is 0 beside any other unstored element, too: infinity or NaN.
             BinaryOp::Mul if x.is_zero() && !y.is_zero() => Some(*x),
             BinaryOp::Mul if y.is_zero() && !x.is_zero() => Some(*y),
             // A kernel computes it, and notices that it leaves 64 bits.
@@ -305,7 +305,7 @@ impl Facts<'_> {
     }
 
     /// The constant that an operator gives beside a constant, whatever the other side is: also where
-    /// that is absent, unlike infinity minus something whose fill value is infinity.
+    /// that is not stored, unlike infinity minus something whose fill value is infinity.
     fn annihilated(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Scalar> {
         let c = match (a, b) {
             (Expr::Literal(x), _) => self.left_annihilator(op, *x)?,

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! A(i, j[2:8])         A: csr          coordinates 2..8, found by search, in order
-//! A(i, j[::2])                         every other coordinate is passed over
+//! A(i, j[::2])                         every other coordinate is skipped
 //! A(i, j[::-1])                        coordinates come in descending order
 //! ```
 

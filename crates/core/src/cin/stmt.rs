@@ -28,7 +28,7 @@ pub enum Stmt {
     Assign {
         /// What is written.
         lhs: Access,
-        /// How it is combined with what is there.
+        /// How it is combined with the stored value.
         op: Option<ReduceOp>,
         /// The value.
         rhs: Expr,

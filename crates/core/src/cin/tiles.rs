@@ -24,7 +24,7 @@ use tamis_ir::ir::Unit;
 /// How the loops around an assignment make tiles.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Tiles {
-    /// The loop whose iterations have a tile each, by its place.
+    /// The loop whose iterations have a tile each, by its number.
     pub at: usize,
     /// The loops over tiles, whose iterations in this order come in the order of positions.
     pub tiles: Vec<IndexVar>,

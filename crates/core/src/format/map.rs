@@ -19,7 +19,7 @@ pub enum LevelMap<M = Mode> {
     Mode(M),
     /// `i/b`: the block.
     Div(M, u64),
-    /// `i%b`: the place in the block.
+    /// `i%b`: the offset in the block.
     Mod(M, u64),
     /// `j-i`: the diagonal.
     Diff {
@@ -33,7 +33,7 @@ pub enum LevelMap<M = Mode> {
 }
 
 impl<M: Copy> LevelMap<M> {
-    /// Whether one entry may bring places for many others: slots for all rows where one is long,
+    /// Whether one entry may store elements for many others: slots for all rows where one is long,
     /// a whole diagonal.
     pub fn spreads(self) -> bool {
         matches!(self, LevelMap::Slot(_) | LevelMap::Diff { .. })
@@ -69,7 +69,7 @@ pub enum Recovery {
     Block {
         /// The level of the block.
         block: usize,
-        /// The level of the place.
+        /// The level of the offset.
         place: usize,
         /// The size of the block.
         size: u64,

@@ -10,7 +10,7 @@ use tamis_ir::ids::{Id, Mode};
 pub enum Misfit {
     /// No level stores the mode, or not enough of it.
     Missing(Mode),
-    /// A level stores blocks of a mode, or the places in them, and none stores the other half.
+    /// A level stores blocks of a mode, or the offsets in them, and none stores the other half.
     Half {
         /// The level with the half that there is.
         level: usize,
@@ -53,7 +53,7 @@ impl Misfit {
                 )
             }
             Misfit::Half { mode, size, blocks, .. } => {
-                let (what, sign) = if blocks { ("block", '/') } else { ("place in a block", '%') };
+                let (what, sign) = if blocks { ("block", '/') } else { ("offset in a block", '%') };
                 let name = mode_name(mode);
                 (
                     format!("no level stores the {what} {name}{sign}{size}"),
@@ -62,7 +62,7 @@ impl Misfit {
             }
             Misfit::Twice(_, m) => (
                 format!("the mode {} is stored by two levels", mode_name(m)),
-                "each mode is stored by one level, or by its block i/4 and its place i%4, or by \
+                "each mode is stored by one level, or by its block i/4 and its offset i%4, or by \
                  a diagonal j-i beside the other mode"
                     .to_owned(),
             ),

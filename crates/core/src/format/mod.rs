@@ -140,19 +140,19 @@ impl Format {
         &self.levels
     }
 
-    /// Whether every coordinate has a place, so that the values are a dense array.
+    /// Whether every coordinate has a position, so that the values are a dense array.
     pub fn is_full(&self) -> bool {
         let full = |l: &LevelSpec| l.kind.properties().full && !matches!(l.map, LevelMap::Slot(_));
         self.levels.iter().all(full)
     }
 
-    /// Whether one entry may bring places for many others, so that a tensor may take far more
+    /// Whether one entry may store elements for many others, so that a tensor may take far more
     /// memory than its entries.
     pub fn spreads(&self) -> bool {
         self.levels.iter().any(|l| l.map.spreads())
     }
 
-    /// Whether every coordinate has a place before anything is stored.
+    /// Whether every coordinate has a position before anything is stored.
     pub fn is_placed(&self) -> bool {
         self.levels.iter().all(|l| l.kind.locates() && !l.has(Part::Width))
     }
@@ -190,7 +190,7 @@ impl Format {
         slots || self.levels.iter().enumerate().any(repeats)
     }
 
-    /// Whether walking the levels comes to coordinates again and again: they repeat in no order, or
+    /// Whether walking the levels reaches a coordinate several times: duplicates that are unordered, or
     /// levels below them are not a list.
     pub fn is_revisiting(&self) -> bool {
         let levels = self.levels();
@@ -220,7 +220,7 @@ impl Format {
         (first + 1..self.levels.len()).find(|&k| self.is_appended(k))
     }
 
-    /// The first level whose positions are in no order, those of a hash map.
+    /// The first level whose positions are unordered, those of a hash map.
     pub fn first_scattered(&self) -> Option<usize> {
         (0..self.levels.len()).find(|&k| {
             let kind = self.levels[k].kind;

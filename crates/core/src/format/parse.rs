@@ -71,7 +71,7 @@ fn parse_of(
 
 const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compressed)";
 
-/// A place in the text. Blanks are skipped after everything that is read.
+/// A location in the text. Blanks are skipped after everything that is read.
 pub(super) struct Reader<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
@@ -320,7 +320,7 @@ impl<'t> Reader<'t> {
         self.format(levels, order, span, &[])
     }
 
-    /// The format of these levels, whose places in the text are given.
+    /// The format of these levels, whose locations in the text are given.
     fn format(
         &self,
         levels: Vec<LevelSpec>,
@@ -391,7 +391,7 @@ impl<'t> Reader<'t> {
 
     /// The coordinate before the colon of a level.
     fn map(&mut self, modes: &[&str]) -> Result<(LevelMap, Range<usize>), Diagnostic> {
-        let help = "a level stores a mode i, its block i/4, its place i%4, a diagonal j-i, or \
+        let help = "a level stores a mode i, its block i/4, its offset i%4, a diagonal j-i, or \
                     slots #i";
         let start = self.at;
         let slots = self.eat("#");

@@ -134,7 +134,7 @@ fn levels_that_are_no_format_are_refused() {
     assert_eq!(reason("(i, j) -> (i: dense)"), "no level stores the mode j");
     assert_eq!(
         reason("(i, j) -> (i/4: dense, j: dense, i%2: dense)"),
-        "no level stores the place in a block i%4"
+        "no level stores the offset in a block i%4"
     );
     assert_eq!(reason("(i, j) -> (i%4: dense, j: dense)"), "no level stores the block i/4");
     assert_eq!(
@@ -242,7 +242,7 @@ fn formats_of_the_wrong_order_are_refused() {
         "(i, j) -> (i: dense, i: dense)",
         2,
         "error[format-order]: the mode i is stored by two levels\n  | (i, j) -> (i: dense, i: dense)\n  \
-         |                      ^\n  = help: each mode is stored by one level, or by its block i/4 and its place i%4, or by a \
+         |                      ^\n  = help: each mode is stored by one level, or by its block i/4 and its offset i%4, or by a \
          diagonal j-i beside the other mode",
     );
     refused(

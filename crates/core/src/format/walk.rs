@@ -86,7 +86,7 @@ impl<'t> Walk<'t> {
         Walk { format, dims, views, recovered }
     }
 
-    /// Calls `visit` with the coordinates and the position of each entry, in storage order. Places
+    /// Calls `visit` with the coordinates and the position of each entry, in storage order. Elements
     /// that lie outside, where a diagonal leaves the tensor within a block, are none.
     pub fn entries(&self, visit: &mut dyn FnMut(&[u64], u64)) {
         let mut modes = vec![0; self.dims.len()];

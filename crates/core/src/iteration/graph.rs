@@ -178,7 +178,7 @@ fn derivation(program: &Program, var: IndexVar) -> Option<String> {
     };
     Some(match relation {
         Relation::Part { place, parts, .. } => format!("one of {parts} parts, of {}", name(place)),
-        Relation::Place { part, .. } => format!("the place in part {}", name(part)),
+        Relation::Place { part, .. } => format!("the offset in part {}", name(part)),
         Relation::Fused { outer, inner } => format!("all {} of each {}", name(inner), name(outer)),
         Relation::Position { access, .. } => {
             format!("positions of {}", print::access(program, access))

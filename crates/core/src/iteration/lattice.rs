@@ -17,7 +17,7 @@ use crate::cin::simplify::Facts;
 use crate::notation::Access;
 use std::collections::BTreeMap;
 
-/// A set of iterators, as the bits of their places in the list given to [`Lattice::build`].
+/// A set of iterators, as the bits of their indices in the list given to [`Lattice::build`].
 pub type Set = u64;
 
 /// One combination of operands.

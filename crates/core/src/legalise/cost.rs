@@ -106,7 +106,7 @@ impl Estimate<'_> {
             (all, all)
         } else {
             let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);
-            // What else meets is walked whole where no copy of it finds coordinates at once.
+            // What else meets is walked whole where no copy of it locates coordinates.
             let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
             (walked.map(|(_, n)| *n).sum::<f64>().max(least), least)
         };
@@ -130,8 +130,8 @@ impl Estimate<'_> {
         vars.last() == Some(&var) && places <= MOST_PLACES
     }
 
-    /// The operands that a loop walks, and how many coordinates they list: of those that come in no
-    /// order one alone, and what finds coordinates itself, as a hash map does, only where nothing
+    /// The operands that a loop walks, and how many coordinates they list: of an unordered
+    /// one alone, and what finds coordinates itself, as a hash map does, only where nothing
     /// else lists them, alone, and if there is nothing to do elsewhere.
     fn iterated(&self, var: IndexVar, silent: &IsSilent<'_>) -> Vec<(Access, f64)> {
         let here = |wanted: &dyn Fn(LevelKind) -> bool| -> Vec<(Access, f64)> {
@@ -212,7 +212,7 @@ impl Estimate<'_> {
             let elements: f64 = order.iter().map(|&var| self.dimension(var)).product();
             self.cost += TRANSPOSE * elements;
         }
-        // The next turns of the loop outside run along as many rows.
+        // The next iterations of the loop outside run along as many rows.
         let around = vars.iter().rev().nth(1).filter(|_| self.dimension(inner) <= STREAMS);
         let stride = |order: &[IndexVar]| match strided(order) {
             true if order.last() == around => STREAM,
@@ -291,7 +291,7 @@ impl Estimate<'_> {
         legaliser.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
-    /// Whether one turn of a loop does what all those do where none of these operands has an entry,
+    /// Whether one iteration of a loop does what all those do where none of these operands has an entry,
     /// and the loop need not be cut by coordinates.
     fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let task = self.operands.task;
@@ -314,7 +314,7 @@ impl Estimate<'_> {
         self.known.contains(&var)
     }
 
-    /// Whether a loop is over the places in a block.
+    /// Whether a loop is over the offsets in a block.
     fn is_place(&self, var: IndexVar) -> bool {
         let derived = &self.operands.legaliser.program.derived;
         matches!(derived.map(var), Some(LevelMap::Mod(..)))
@@ -348,7 +348,7 @@ impl Estimate<'_> {
         match self.operands.legaliser.program.derived.map(var) {
             Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
             Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
-            // Every place of a mask is looked at.
+            // Every position of a mask is looked at.
             _ if self.level(access, level).is_some_and(|(_, kind)| kind == BITMAP) => dimension,
             _ if level == 0 => dimension.powf(0.8),
             _ => FAN_OUT.min(dimension),

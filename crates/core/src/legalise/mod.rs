@@ -31,8 +31,8 @@ use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
 
-/// Bytes of dense tensors from which on they are written past the caches, which would first read what is
-/// there: measured to pay from 32 MiB on, where nobody reads them soon.
+/// Threshold, in bytes, for non-temporal stores to dense tensors: other stores first read the line that they
+/// write. Measured to pay from 32 MiB on, if nothing reads the tensor soon.
 const STREAMED: u64 = 64 << 20;
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
@@ -48,7 +48,7 @@ pub struct Request<'p> {
     pub datatype: Option<DataType>,
     /// Dimensions, as far as known; they only guide choices and may be rounded.
     pub dims: BTreeMap<IndexVar, u64>,
-    /// How many values operands store, as far as known, those of places without an entry with them;
+    /// How many values operands store, as far as known, those of elements without an entry with them;
     /// they only guide choices and may be rounded.
     pub entries: BTreeMap<TensorId, u64>,
     /// How many entries the coordinate of operands' first levels has that has most, as far as known, in

@@ -1,4 +1,4 @@
-//! How loops come to the places of a result whose levels are assembled, and what is assembled elsewhere
+//! How loops reach the positions of a result whose levels are assembled, and what is assembled elsewhere
 //! first.
 //!
 //! ```text
@@ -20,7 +20,7 @@ use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
 impl Legaliser<'_> {
-    /// How loops in this order come to the places of a task's result.
+    /// How loops in this order reach the positions of a task's result.
     pub(super) fn written(&self, task: &Task, loops: &[IndexVar]) -> OutputOrder {
         let levels = self.program.level_vars(task.result, &task.vars);
         OutputOrder::of(loops, &self.program.storage(task.result).format, &levels)
@@ -29,7 +29,7 @@ impl Legaliser<'_> {
     /// Makes the task a copy of a temporary where that is better than to assemble the result itself
     /// in the order in which its entries come.
     ///
-    /// Where entries bring places for others, what holds the entries anyway is better a tensor, of
+    /// Where entries store elements for others, what holds the entries anyway is better a tensor, of
     /// which it is known what it takes before the result is allocated.
     pub(super) fn assemble_elsewhere(&mut self, task: Task) -> Task {
         let format = self.program.storage(task.result).format.clone();

@@ -40,12 +40,12 @@ pub struct Crd<A> {
     pub array: A,
     /// The distance of consecutive coordinates of the level.
     pub stride: i64,
-    /// The place of the first one.
+    /// The index of the first one.
     pub offset: i64,
 }
 
 impl<A> Crd<A> {
-    /// The same places in another array.
+    /// The same indices in another array.
     pub fn of<B>(&self, array: B) -> Crd<B> {
         Crd { array, stride: self.stride, offset: self.offset }
     }
@@ -190,7 +190,7 @@ impl LevelView<'_> {
         self.width.expect("the level has a width").at(0) as u64
     }
 
-    /// A coordinate's place from the least one, if it is one of the level.
+    /// A coordinate's offset from the least one, if it is one of the level.
     pub fn from_least(&self, coordinate: i64) -> u64 {
         (coordinate - self.header.least) as u64
     }

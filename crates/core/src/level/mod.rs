@@ -221,7 +221,7 @@ pub trait Append {
     /// `append_edges(p_{k-1}, pend_k)`: all children of a parent are stored, up to `end`.
     fn append_edges(&self, level: &LevelArrays, parent: Expr, end: Expr) -> Vec<Stmt>;
 
-    /// `append_finalize(lo_{k-1}, hi_{k-1})`: gives parents `lo..hi` that were passed over empty
+    /// `append_finalize(lo_{k-1}, hi_{k-1})`: gives parents `lo..hi` that were skipped empty
     /// segments; `scratch` is a free loop variable.
     fn append_finalize(&self, level: &LevelArrays, lo: Expr, hi: Expr, scratch: Var) -> Vec<Stmt>;
 
@@ -286,8 +286,8 @@ pub trait Insert {
     }
 }
 
-/// Level functions of workspaces, which are written in any order, read, and emptied, again and
-/// again (sparse tensor algebra with workspaces, sections 4.3 and 6). `locate` says whether a
+/// Level functions of workspaces, which are written in any order, read, and emptied, many
+/// times (sparse tensor algebra with workspaces, sections 4.3 and 6). `locate` says whether a
 /// coordinate came already.
 pub trait Scratch {
     /// `scratch_init(sz_{k-1})`: once, before everything else: room, and no coordinates.

@@ -65,7 +65,7 @@ impl Property {
         Property::ALL.into_iter().find(|p| p.name() == name)
     }
 
-    /// The place of the property, and the value it has when the text names it.
+    /// The number of the property, and the value it has when the text names it.
     fn place(self, of: &mut Properties) -> (&mut bool, bool) {
         match self {
             Property::Nonordered => (&mut of.ordered, false),

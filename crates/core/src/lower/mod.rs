@@ -147,7 +147,7 @@ struct TensorArrays {
     vals: Vals,
 }
 
-/// What is known at a place of the loop nest.
+/// What is known at a statement of the loop nest.
 #[derive(Clone, Default)]
 struct Scope {
     /// Index variables with a value, and the variable that holds it.

@@ -98,7 +98,7 @@ impl<'p> Lowerer<'p> {
     }
 
     /// The first coordinate of the part and the one behind its last, counted from the level's
-    /// least, where the first level of the result is cut and every coordinate has a place there.
+    /// least, where the first level of the result is cut and every coordinate has a position there.
     pub(super) fn own_rows(&mut self) -> Option<(Expr, Expr)> {
         let Interval { partition, first, last } = self.interval.clone()?;
         let own = match partition.join {

@@ -83,7 +83,7 @@ impl Lowerer<'_> {
         };
         let (yes, no) = [true, false].map(|b| assign(any, Expr::Const(Scalar::Bool(b)))).into();
         let (turns, produced) = match <[ir::Stmt; 1]>::try_from(produced) {
-            // Every turn adds to it, so turns tell as much as a flag.
+            // Every iteration adds to it, so iterations tell as much as a flag.
             Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
                 body.retain(|s| *s != yes);
                 let turns = lt(lo.clone(), hi.clone());
@@ -105,7 +105,7 @@ impl Lowerer<'_> {
         };
         let stmts =
             [vec![no], before, produced, vec![when(Expr::Var(any), consumer.stmts)]].concat();
-        // Without a turn there is not even anything to prepare.
+        // Without an iteration there is not even anything to prepare.
         let stmts = turns.map_or(stmts.clone(), |turns| vec![when(turns, stmts)]);
         Code { stmts, covers: false }
     }
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
         any.map(|any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
     }
 
-    /// Writes a value to a workspace, or combines it with what is there.
+    /// Writes a value to a workspace, or combines it with the stored value.
     pub(super) fn write_local(
         &mut self,
         lhs: &Access,

@@ -25,7 +25,7 @@ pub struct Lowered {
     pub like: Option<SharedStructure>,
 }
 
-/// The leading levels of a result that are those of an operand. Every element has a place below them.
+/// The leading levels of a result that are those of an operand. Every element has a position below them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedStructure {
     /// The operand.

@@ -52,7 +52,7 @@ pub struct TensorDecl {
     pub name: String,
     /// The number of modes.
     pub order: usize,
-    /// The first place of the name.
+    /// The first use of the name.
     pub span: Range<usize>,
 }
 
@@ -61,7 +61,7 @@ pub struct TensorDecl {
 pub struct VarDecl {
     /// The name as the user writes it.
     pub name: String,
-    /// The first place of the name.
+    /// The first use of the name.
     pub span: Range<usize>,
 }
 

@@ -126,7 +126,7 @@ impl Sums<'_> {
     }
 
     /// Reduces an expression over variables, none of which is bound inside as well: a name has
-    /// one meaning at each place.
+    /// one meaning at each use.
     fn wrap(&self, op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Result<Expr, Diagnostic> {
         if let Some(&var) = vars.iter().find(|&&var| binds(&body, var)) {
             let name = &self.program.vars[var].name;
@@ -197,7 +197,7 @@ fn uses(expr: &Expr, var: IndexVar) -> bool {
     expr.free_vars().contains(&var)
 }
 
-/// Whether a factor is a tensor's element or an index, whatever its sign: nothing to sum inside.
+/// Whether a factor is a tensor's element or an index, whatever its sign: there is no sum inside.
 fn is_operand(expr: &Expr) -> bool {
     match expr {
         Expr::Unary(UnaryOp::Neg, operand) => is_operand(operand),

@@ -35,7 +35,7 @@ pub enum Slicing {
     /// The variable counts the slice's coordinates of the mode: `A(i[2:8])`.
     Taken(Slice),
     /// The mode counts the slice's values of the variable: elsewhere there is nothing. Nobody
-    /// writes this; it puts the parts of results in their places.
+    /// writes this; it puts the parts of results where they belong.
     Placed(Slice),
 }
 

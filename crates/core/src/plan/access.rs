@@ -3,7 +3,7 @@
 //! | level meets its loop   | ordered, unique | ordered, repeated   | unordered, padded, slots, gaps|
 //! |------------------------|-----------------|---------------------|------------------------------|
 //! | with nothing else      | walked          | walked by segments  | walked, if it decides alone  |
-//! | with other operands    | merged          | merged by segments  | copied into order            |
+//! | with other operands    | merged          | merged by segments  | reordered                    |
 //! | after its coordinate   | located or searched | copied          | located, or copied           |
 //!
 //! An operand decides alone if nothing is to be done without it; the others are then located.
@@ -192,7 +192,7 @@ impl AccessMethods<'_> {
         }
     }
 
-    /// Whether the loops may come to a coordinate of the result again and again because of how an
+    /// Whether the loops may reach a coordinate of the result several times because of how an
     /// operand is stored.
     pub(crate) fn is_revisited<'a>(self, operands: impl Iterator<Item = &'a Access>) -> bool {
         operands.into_iter().any(|a| self.program.storage(a.tensor).format.is_revisiting())
@@ -226,7 +226,7 @@ fn repeats(format: &Format) -> bool {
     format.levels().iter().any(|l| !l.kind.properties().unique)
 }
 
-/// Whether walking a format's levels comes to positions without a coordinate, or in no order.
+/// Whether walking a format's levels reaches positions without a coordinate, or unordered ones.
 fn walks_padding(format: &Format) -> bool {
     format.levels().iter().any(|l| {
         let p = l.kind.properties();

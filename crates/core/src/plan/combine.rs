@@ -43,7 +43,7 @@ pub enum Join {
         /// How entries of the same coordinate are combined; `None` if only one part gives an
         /// element a value.
         op: Option<ReduceOp>,
-        /// What is at places that an entry brings for others; `None` if it brings none.
+        /// The padding value of elements that an entry stores for others; `None` if it brings none.
         around: Option<Scalar>,
     },
 }

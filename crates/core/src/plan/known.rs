@@ -68,7 +68,7 @@ pub(crate) enum Rule {
 pub(crate) enum Tile {
     /// Which block.
     Block,
-    /// The place in the block.
+    /// The offset in the block.
     Place,
 }
 
@@ -135,7 +135,7 @@ pub(crate) fn next_position(
     })
 }
 
-/// What a variable is a block of, or a place in a block of.
+/// What a variable is a block of, or an offset in a block of.
 pub(crate) fn tile_of(derived: &Derived, var: IndexVar) -> Option<(IndexVar, Tile)> {
     match (derived.relation(var), derived.map(var)) {
         (Some(&Relation::Part { of, .. }), _) => Some((of, Tile::Block)),

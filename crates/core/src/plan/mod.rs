@@ -74,7 +74,7 @@ pub enum Node {
     Assign {
         /// What is written.
         lhs: Access,
-        /// How it is combined with what is there.
+        /// How it is combined with the stored value.
         op: Option<ReduceOp>,
         /// The value.
         rhs: Expr,

@@ -262,7 +262,7 @@ impl Planner<'_> {
         same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
     }
 
-    /// Puts a variable in the place of the outermost loops if it ascends in these: they are over
+    /// Replaces the outermost loops by a variable if it ascends in these: they are over
     /// positions of its coordinates, or over tiles and the positions in each, all of them in order; the
     /// loop that gives it its value.
     fn join_tiles(self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {

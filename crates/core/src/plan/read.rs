@@ -416,8 +416,8 @@ pub(super) struct Outermost {
 }
 
 impl Planner<'_> {
-    /// Whether a level can be iterated only by itself: its coordinates come in no order, or again
-    /// and again, or not at every position.
+    /// Whether a level can be iterated only by itself: its coordinates are unordered, or
+    /// duplicates, or not at every position.
     pub(super) fn only_alone(self, kind: LevelKind) -> bool {
         let p = kind.properties();
         !p.ordered || !p.compact || (!p.unique && self.kernel.scatter)

@@ -8,7 +8,7 @@
 //!
 //! Runs after the commands of a schedule, so that these see plain loops. Factors that the inner
 //! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
-//! nothing to sum, an infinite factor is not asked either, whatever the order of the loops.
+//! no term, an infinite factor is not asked either, whatever the order of the loops.
 
 use crate::cin::{Program, Role, Stmt};
 use crate::notation::{Access, Expr};
@@ -163,13 +163,13 @@ impl Nest<'_> {
         self.program.derived.position(var).is_some()
     }
 
-    /// Whether elements that no loop comes to are sums of nothing as they are.
+    /// Whether elements that no loop comes to are empty reductions as they are.
     fn starts_at_identity(&self, lhs: &Access, op: ReduceOp) -> bool {
         let fill = self.program.storage(lhs.tensor).fill.computed(self.compute);
         self.program.identity(op, self.compute).is_some_and(|id| id.same_value(fill))
     }
 
-    /// Whether a temporary has to know where there was nothing to sum, since its zero would make a
+    /// Whether a temporary must track empty reductions, since its zero would make a
     /// NaN of an infinite factor.
     fn knows_nothing(&self, tensor: TensorId) -> bool {
         let declared = &self.program.tensors[tensor];
@@ -182,8 +182,8 @@ impl Nest<'_> {
         !exact && same && (lists || self.partial.contains(&tensor))
     }
 
-    /// The factors that the inner loops do not change, and the rest, if it is never a sum of
-    /// nothing.
+    /// The factors that the inner loops do not change, and the rest, if it is never an empty
+    /// reduction.
     fn factors(&self, body: Expr) -> (Option<Expr>, Expr) {
         let full = |a: &Access| self.program.storage(a.tensor).format.is_full();
         let (factors, rest) = self.factored(body.clone());
@@ -198,7 +198,7 @@ impl Nest<'_> {
     /// them out of a sum over further loops.
     fn factored(&self, body: Expr) -> (Option<Expr>, Expr) {
         let Expr::Binary(BinaryOp::Mul, a, b) = body else { return (None, body) };
-        // Computed factors may be infinite, and infinity times the sum of nothing is not nothing.
+        // Computed factors may be infinite, and infinity times an empty sum is a NaN.
         let known = |&v: &IndexVar| self.program.derived.follows(v, &self.outer);
         let is_fixed = |e: &Expr| match e {
             Expr::Access(a) => {

@@ -156,8 +156,8 @@ impl Scheduler<'_> {
         let tensor = &self.program.tensors[access.tensor];
         let loops: Vec<&str> = loops.iter().map(|&v| self.name(v)).collect();
         let message = format!(
-            "loops over {} cannot read {}, stored as {}: its coordinates come in no order, or \
-             again and again, or have to be visited in the order of its levels",
+            "loops over {} cannot read {}, stored as {}: its coordinates are unordered, or \
+             duplicates, or have to be visited in the order of its levels",
             loops.join(", "),
             tensor.name,
             tensor.storage.format

@@ -84,7 +84,7 @@ fn check_workspace(
     dimension: &dyn Fn(IndexVar) -> u64,
 ) -> Result<(), Diagnostic> {
     const WIDEST: u64 = 16;
-    // How many positions there are, in parts and places in these, only the operand tells, and it is in
+    // How many positions there are, in parts and offsets in these, only the operand tells, and it is in
     // memory.
     let sizes = || tensor.modes.iter().map(|&mode| elements(program, mode, dimension));
     let positions = if sizes().any(|size| size.is_none()) { 1 << 32 } else { 1 };

@@ -132,7 +132,7 @@ fn replaced(e: Expr, access: &Access, value: &Expr) -> Expr {
     }
 }
 
-/// Assignments as they run, in their loops, with the accesses of each in no order.
+/// Assignments as they run, in their loops, with the accesses of each unordered.
 fn shape(program: &Program, s: &Stmt) -> String {
     let name = |v: &IndexVar| program.vars[*v].as_str();
     match s {

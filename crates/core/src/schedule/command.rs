@@ -109,7 +109,7 @@ pub enum Command {
         /// How many coordinates or positions a tile has.
         size: u64,
     },
-    /// Several iterations of a loop in a row.
+    /// Several consecutive iterations of a loop, unrolled.
     Unroll {
         /// The loop.
         var: String,

@@ -41,7 +41,7 @@ pub(super) fn read(s: &Scheduler<'_>, arg: usize, text: &str) -> Result<Expr, Di
     const TARGET: &str = "_ = ";
     let program = notation::parse_with(&format!("{TARGET}{text}"), s.program.operators.as_slice());
     let program = program.map_err(|d| {
-        // The place is in the text with a target in front.
+        // The location is in the text with a target in front.
         let within = match &d.place {
             Some(Place::Text { span, .. }) => {
                 let back = |at: usize| at.saturating_sub(TARGET.len()).min(text.len());
@@ -214,7 +214,7 @@ pub(super) fn without(value: &Expr, others: &Expr) -> Option<Expr> {
 /// Whether an operator may be applied to the reduction of a part instead of to each value.
 pub(super) fn distributes(step: Step, over: ReduceOp) -> bool {
     use BinaryOp::{Add, And, Max, Min, Mul, Or, Sub};
-    // What the operator makes of a reduction of nothing has to be a reduction of nothing too.
+    // What the operator makes of an empty reduction has to be an empty reduction too.
     match over {
         ReduceOp::Add => matches!(
             step,
@@ -237,7 +237,7 @@ pub(super) fn step_name(step: Step) -> &'static str {
     }
 }
 
-/// A value with another in the place of the part that was taken out.
+/// A value with another instead of the part that was taken out.
 pub(super) fn filled(e: Expr, with: &Expr) -> Expr {
     match e {
         HOLE => with.clone(),

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! By itself this leaves the order of iteration as it is; it is for `pos`, `split` and
-//! `parallelize`. A fused loop that none of these takes further is taken apart again.
+//! `parallelize`. A fused loop that none of these takes further is split again.
 
 use super::nest::{at_loops, replaced};
 use super::scheduler::Scheduler;

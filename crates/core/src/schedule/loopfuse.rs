@@ -10,7 +10,7 @@
 //! Fusion after distribution (SparseLNR, algorithm 1): the value without its last operand, or another
 //! that is named, is computed beforehand; the loops that both begin with are shared, and what lies
 //! below them is summed into a number, or into a workspace over the variables that both still have.
-//! The next time, what is computed beforehand is taken apart.
+//! The next time, what is computed beforehand is split off.
 
 use super::expression;
 use super::precompute::{self, Loops, Split};
@@ -38,7 +38,7 @@ pub(super) fn loopfuse(
     Ok(())
 }
 
-/// A nest taken apart so many times.
+/// A nest split so many times.
 fn apart(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,
@@ -74,7 +74,7 @@ fn apart(
     deeper(s, &done, &workspace, outer, times - 1)
 }
 
-/// The nest with what is computed into a workspace taken apart further.
+/// The nest with what is computed into a workspace split further.
 fn deeper(
     s: &mut Scheduler<'_>,
     stmt: &Stmt,

@@ -143,7 +143,7 @@ impl<'t> Call<'t> {
             .help(format!("the commands are {}", known.join(", ")))
     }
 
-    /// The argument at a place, a number from 1 on.
+    /// The argument at an index, a number from 1 on.
     fn size(&self, k: usize) -> Result<u64, Diagnostic> {
         let text = &self.text[self.args[k].clone()];
         match text.parse::<u32>() {
@@ -160,7 +160,7 @@ impl<'t> Call<'t> {
         self.one_of(k, &[Bound::Exact(size), Bound::Most(size)], bound_name)
     }
 
-    /// The argument at a place, the name of one of these.
+    /// The argument at an index, the name of one of these.
     fn one_of<T: Copy>(
         &self,
         k: usize,
@@ -213,7 +213,7 @@ impl<'t> Call<'t> {
         Err(self.refuse(self.span.clone(), message))
     }
 
-    /// The argument at a place: a name, or any number of them in parentheses.
+    /// The argument at an index: a name, or any number of them in parentheses.
     fn names(&self, k: usize) -> Result<Vec<String>, Diagnostic> {
         let span = self.args[k].clone();
         let text = &self.text[span.clone()];
@@ -240,7 +240,7 @@ impl<'t> Call<'t> {
             .help(format!("it is written {usage}"))
     }
 
-    /// The argument at a place, an identifier.
+    /// The argument at an index, an identifier.
     fn name(&self, k: usize) -> Result<String, Diagnostic> {
         let name = &self.text[self.args[k].clone()];
         match is_name(name) {

@@ -175,7 +175,7 @@ fn check_levels(
     Ok(())
 }
 
-/// A variable that does not follow from what comes in its place may index nothing.
+/// A variable that does not follow from what comes instead of it may index nothing.
 fn check_no_index(
     s: &Scheduler<'_>,
     name: &str,

@@ -27,7 +27,7 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The places of the arguments.
+/// The locations of the arguments.
 const VALUE: usize = 0;
 const VARS: usize = 1;
 const OWN: usize = 2;
@@ -143,7 +143,7 @@ fn within(
     }
 }
 
-/// The loops around an assignment, taken apart.
+/// The loops around an assignment, split.
 pub(super) fn apart(
     s: &mut Scheduler<'_>,
     way: &Way<'_>,
@@ -205,14 +205,14 @@ pub(super) fn apart(
     Ok(Element::around(around.to_vec(), Stmt::Where { consumer, producer }))
 }
 
-/// Whether values for the same element come again: loops are not over what is written, or over
+/// Whether values for the same element repeat: loops are not over what is written, or over
 /// entries of an operand.
 fn comes_again(s: &Scheduler<'_>, lhs: &Access, loops: &[IndexVar]) -> bool {
     let told = |v: &IndexVar| s.program.derived.follows(*v, &lhs.indices);
     loops.iter().any(|v| s.kernel().scatter || !told(v))
 }
 
-/// Whether sums of a part may be of nothing.
+/// Whether sums of a part may be empty.
 fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
     let kernel = s.kernel();
     over == Some(ReduceOp::Add)
@@ -220,8 +220,8 @@ fn is_partial(s: &Scheduler<'_>, over: Option<ReduceOp>, part: &Expr) -> bool {
         && s.program.may_be_nothing(part, &kernel.partial)
 }
 
-/// Whether the zero that a sum of nothing leaves in a workspace may meet an infinite factor on its
-/// way to a tensor, where it is multiplied or written or combined with what is there. A tensor that
+/// Whether the zero that an empty sum leaves in a workspace may meet an infinite factor on its
+/// way to a tensor, where it is multiplied or written or combined with the stored value. A tensor that
 /// starts at another value needs the zero.
 fn is_multiplied(s: &Scheduler<'_>, workspace: TensorId, to: TensorId, is_copied: bool) -> bool {
     let held = |tensor| {
@@ -308,13 +308,13 @@ fn check_positions(
             let (name, old, own) = (s.name(var), s.name(old), s.name(own));
             let of = print::access(&s.program, access);
             let message = format!("{name} counts positions of {of}, which has {old} and not {own}");
-            return Err(s.refuse(OWN, message, format!("name {old} in both places")));
+            return Err(s.refuse(OWN, message, format!("name {old} in both arguments")));
         }
     }
     Ok(())
 }
 
-/// Both sides have to mean the same by what was made of places in a block: the last block may have fewer.
+/// Both sides have to mean the same by what was made of offsets in a block: the last block may have fewer.
 fn check_extents(
     s: &Scheduler<'_>,
     way: &Way<'_>,
@@ -335,7 +335,7 @@ fn check_extents(
         if let Some(place) = derived.ancestors(var).into_iter().find(varies) {
             let (name, place) = (s.name(var), s.name(place));
             let message = format!(
-                "{name} is made of {place}, places in blocks of which the last may have fewer, and the \
+                "{name} is made of {place}, offsets in blocks of which the last may have fewer, and the \
                  loop over blocks is not around both sides"
             );
             let help = "precompute first, and fuse and divide then, or keep the blocks around both";
@@ -387,7 +387,7 @@ fn check_own(s: &Scheduler<'_>, lhs: &Access, split: &Split<'_>) -> Result<(), D
     };
     let name = s.name(*var).to_owned();
     let message = format!("the result is written by its own variables, such as {name}");
-    Err(s.refuse(OWN, message, format!("name the loop {name} in both places")))
+    Err(s.refuse(OWN, message, format!("name the loop {name} in both arguments")))
 }
 
 /// The statement with variables replaced.

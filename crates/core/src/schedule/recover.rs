@@ -1,4 +1,4 @@
-//! Loops over coordinates in place of those over what a format stores: blocks, places, diagonals.
+//! Loops over coordinates instead of those over what a format stores: blocks, offsets, diagonals.
 //!
 //! ```text
 //! A: bcsr(4,4)       forall(i0, forall(j0, forall(i1, forall(j1, s))))        split(i, a, b, 32)
@@ -18,7 +18,7 @@ use crate::cin::{Kernel, Program, Stmt};
 use crate::format::LevelMap;
 use tamis_ir::ids::IndexVar;
 
-/// A coordinate that follows from loops, and those of the loops that it takes the place of.
+/// A coordinate that follows from loops, and those of the loops that it replaces.
 struct Recovery {
     var: IndexVar,
     instead: Vec<IndexVar>,
@@ -83,7 +83,7 @@ impl Recovery {
         everywhere
     }
 
-    /// The loop over the coordinate at the place of the outermost of the others.
+    /// The loop over the coordinate instead of the outermost of the others.
     fn rewritten(&self, body: Stmt) -> Stmt {
         at_loops(body, &self.instead, &mut |nest| Stmt::Forall {
             var: self.var,

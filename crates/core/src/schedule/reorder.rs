@@ -90,7 +90,7 @@ fn not_nested(
             let message = format!(
                 "reorder needs {listed} directly nested; {name} is in another part of the kernel"
             );
-            let help = "reorder loops before they are taken apart, or name fewer".to_owned();
+            let help = "reorder loops before they are split, or name fewer".to_owned();
             s.refuse(arg, message, help)
         }
     }

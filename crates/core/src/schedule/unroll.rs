@@ -1,4 +1,4 @@
-//! `unroll(i, n)`: `n` iterations of a loop in a row.
+//! `unroll(i, n)`: `n` iterations of a loop, unrolled.
 //!
 //! ```text
 //! unroll(i, 2)        for i in .. step 2   s(i); s(i + 1)

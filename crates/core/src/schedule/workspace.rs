@@ -21,7 +21,7 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
-/// The place of the kind among the arguments.
+/// The index of the kind among the arguments.
 const KIND: usize = 4;
 
 /// A new workspace for a part of a value over some loops below `shared` ones; `own` are the

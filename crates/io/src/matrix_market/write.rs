@@ -101,7 +101,7 @@ impl Shape {
     }
 }
 
-/// The values added at their places among `length` zeros; `None` where memory is too small.
+/// The values added at their positions among `length` zeros; `None` where memory is too small.
 fn scatter<T: Copy + Default>(
     values: &[T],
     length: usize,

@@ -142,7 +142,7 @@ impl<'c, 's> Fields<'c, 's> {
         Ok(())
     }
 
-    /// A place in the line of the field that was read last.
+    /// A location in the line of the field that was read last.
     pub fn at(&self) -> usize {
         self.rest.start
     }

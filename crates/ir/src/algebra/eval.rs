@@ -254,7 +254,7 @@ float_functions!(f32 unary_f32 binary_f32);
 float_functions!(f64 unary_f64 binary_f64);
 
 /// The cube root in operations that every backend has, since those of libraries differ. It is
-/// exact where a cube root is, and else within a unit in the last place.
+/// exact where a cube root is, and else within one ulp.
 fn cbrt(x: f64) -> f64 {
     if x == 0.0 || !x.is_finite() {
         return x;

@@ -13,7 +13,7 @@ pub struct ArrayDecl {
     pub elem: DataType,
     /// Who owns it and what may be done with it.
     pub role: Role,
-    /// Whether it is so large that vectors are best written to it past the caches.
+    /// Whether it is so large that vectors are best written to it by non-temporal stores.
     pub streamed: bool,
 }
 

@@ -105,7 +105,7 @@ pub struct VarDecl {
     pub name: String,
     /// Its type.
     pub ty: Type,
-    /// Whether loops over it are to run by lanes of vectors, which a pass sees to: this changes no
+    /// Whether loops over it are to be vectorised, which a pass sees to: this changes no
     /// meaning.
     pub by_lanes: bool,
 }
@@ -192,7 +192,7 @@ pub enum Stmt {
         array: Array,
         /// The element, as wide as a register.
         index: Expr,
-        /// How the value is combined with what is there.
+        /// How the value is combined with the stored value.
         op: ReduceOp,
         /// What.
         value: Expr,

@@ -67,7 +67,7 @@ impl Used {
     }
 }
 
-/// The first items, then the other used ones, and for each old place the new id.
+/// The first items, then the other used ones, and for each old index the new id.
 fn ordered<I: Id, T: Clone>(
     items: IdVec<I, T>,
     first: Vec<I>,

@@ -104,7 +104,7 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     for s in names.iter().rev() {
         let Stmt::Assign { var, value } = s else { return None };
         if exposes(block, *var) {
-            // What the last turn left is more than a name.
+            // What the last iteration left is more than a name.
             return None;
         }
         last = last.map_children(&mut |e| replace(e, *var, value), &mut |b| b);
@@ -113,7 +113,7 @@ pub(super) fn inlined(block: &[Stmt]) -> Option<(Vec<Var>, Stmt)> {
     Some((vars, last))
 }
 
-/// The expression for `lanes` consecutive values of a variable, if it can be computed by lanes and is
+/// The expression for `lanes` consecutive values of a variable, if it can be vectorised and is
 /// not yet.
 pub(super) fn widened(function: &Function, e: &Expr, var: Var, lanes: u16) -> Option<Expr> {
     widened_beside(function, e, (var, lanes), &BTreeMap::new())

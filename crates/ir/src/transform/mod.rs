@@ -119,8 +119,8 @@ fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> 
     out
 }
 
-/// A loop `for var in lo..hi { body }` as one of several turns at once and one of those that are left:
-/// `several` is what so many turns do.
+/// A loop `for var in lo..hi { body }` as one of several iterations per step and one of those that are left:
+/// `several` is what so many iterations do.
 fn by_turns(
     function: &mut Function,
     (var, lo, hi): (Var, &Expr, &Expr),

@@ -70,7 +70,7 @@ pub(super) struct Emitter<'c> {
     slots: &'c [i32],
 }
 
-/// The code of a function. `None` if a value has no home or a label no place.
+/// The code of a function. `None` if a value has no home or a label no address.
 pub(super) fn emit(
     code: &[Inst],
     types: &[Type],
@@ -185,7 +185,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// A place by registers, which may be both spare ones.
+    /// An address by registers, which may be both spare ones.
     pub(super) fn address(&mut self, mem: Mem) -> Option<Address> {
         let base = self.whole(mem.base, SPARE[0])?;
         let index = match mem.index {
@@ -297,7 +297,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Does something for each register that calls change, and for its place in the frame.
+    /// Does something for each register that calls change, and for its slot in the frame.
     fn save(
         &mut self,
         whole: impl Fn(&mut Assembler, Address, u8),

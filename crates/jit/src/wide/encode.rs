@@ -7,7 +7,7 @@
 
 use super::inst::{Condition, Label};
 
-/// A place in memory by machine registers.
+/// An address in memory by machine registers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Address {
     pub(super) base: u8,
@@ -100,7 +100,7 @@ impl Assembler {
         self.jump_if(4, to);
     }
 
-    /// A jump over what follows, up to the place that [`Assembler::here`] gives it.
+    /// A jump over what follows, up to the position that [`Assembler::here`] gives it.
     pub(super) fn skip_if(&mut self, condition: u8) -> usize {
         self.code.extend([0x0f, 0x80 | condition, 0, 0, 0, 0]);
         self.code.len()
@@ -112,7 +112,7 @@ impl Assembler {
         self.code.len()
     }
 
-    /// Makes stores past the caches visible before what follows.
+    /// Makes non-temporal stores visible before what follows.
     pub(super) fn store_fence(&mut self) {
         self.code.extend([0x0f, 0xae, 0xf8]);
     }
@@ -252,7 +252,7 @@ impl Assembler {
         self.whole(&[0x0f, 0x40 | condition], to, from);
     }
 
-    /// `to = ` the address of a place.
+    /// `to = ` an effective address.
     pub(super) fn lea(&mut self, to: u8, place: Address) {
         self.whole(&[0x8d], to, Operand::Memory(place));
     }

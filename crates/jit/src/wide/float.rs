@@ -135,7 +135,7 @@ impl Lowering<'_> {
         self.float(e).map(Float::Value)
     }
 
-    /// The place of what is loaded, if a register can hold it as it is in memory.
+    /// The address of what is loaded, if a register can hold it as it is in memory.
     fn float_mem(&mut self, load: &Expr) -> Option<Mem> {
         let Expr::Load { array, index, .. } = load else { return None };
         let elem = self.function.arrays[*array].elem;

@@ -31,11 +31,11 @@ impl Value {
     }
 }
 
-/// A place in the code.
+/// A position in the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Label(pub(super) u32);
 
-/// A place in memory: an address, a multiple of a value by a power of two, and bytes.
+/// An address in memory: a base, a multiple of a value by a power of two, and bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mem {
     pub(super) base: Value,
@@ -198,7 +198,7 @@ pub(super) enum Inst {
         a: Value,
         b: Whole,
     },
-    /// The address of a place.
+    /// An effective address.
     Address {
         to: Value,
         mem: Mem,
@@ -233,7 +233,7 @@ pub(super) enum Inst {
     FloatStore {
         from: Value,
         mem: Mem,
-        /// Past the caches, if it is a whole line.
+        /// Non-temporal, if it is a whole line.
         streamed: bool,
     },
     /// A scalar in each lane.

@@ -118,7 +118,7 @@ impl Select<'_> {
         let assigned = given(stmts);
         let outputs = self.read_outside(stmts, &assigned);
         let (code, homes) = allotted(lowering, &outputs)?;
-        // What it reads and assigns, it may read again in the next turn of a loop around.
+        // What it reads and assigns, it may read again in the next iteration of a loop around.
         let carried = |v: &Var| outputs.contains(v) || homes.inputs.contains(&lowering.var(*v));
         let all: Vec<Var> = assigned.into_iter().filter(carried).collect();
         if all.len() == outputs.len() {

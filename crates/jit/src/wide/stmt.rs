@@ -108,7 +108,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The end of a loop, and what the variable is below at the end of each turn but the last: before
+    /// The end of a loop, and what the variable is below at the end of each iteration but the last: before
     /// it is raised, unless by 1.
     fn ends(&mut self, var: Var, hi: &Expr, step: i64, body: &[Stmt]) -> Option<[Whole; 2]> {
         if let (Expr::Const(Scalar::I64(end)), 2..) = (hi, step) {

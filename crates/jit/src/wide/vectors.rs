@@ -93,7 +93,7 @@ impl Emitter<'_> {
         Some(())
     }
 
-    /// Stores a line past the caches if it begins where one does.
+    /// Stores a line by a non-temporal store if it begins where one does.
     fn stream(&mut self, place: Address, from: u8, ty: Type) {
         let [at, low] = SPARE_WHOLE;
         self.asm.lea(at, place);

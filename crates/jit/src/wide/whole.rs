@@ -1,4 +1,4 @@
-//! Integers: arithmetic, indices, places in memory, conditions.
+//! Integers: arithmetic, indices, addresses in memory, conditions.
 
 use super::inst::{Condition, FloatCondition, FloatOrder, Inst, Label, Mem, Value, Whole, WholeOp};
 use super::lower::{Lowering, What};
@@ -158,7 +158,7 @@ impl Lowering<'_> {
         Some(())
     }
 
-    /// The place of an element. What stays the same in the innermost loop is added to the address
+    /// The address of an element. What stays the same in the innermost loop is added to the address
     /// before it, and constants are left to the instruction.
     pub(super) fn mem(&mut self, array: Array, index: &Expr) -> Option<Mem> {
         let size = self.function.arrays[array].elem.size();

@@ -55,7 +55,7 @@ pub(super) fn build<E: Entries, T: Stored>(
     for next in ends {
         end = next?;
     }
-    // SAFETY: the chunks wrote all entries, and their places were filled where not all have one.
+    // SAFETY: the chunks wrote all entries, and their elements were filled where not all have one.
     Ok(unsafe { out.finish(&end) })
 }
 
@@ -185,7 +185,7 @@ impl<T: Stored> Output<T> {
 
     fn fill(&self, value: T) {
         (0..self.vals.len()).into_par_iter().with_min_len(CHUNK).for_each(|at| {
-            // SAFETY: each place is below the length and written once.
+            // SAFETY: each index is below the length and written once.
             unsafe { self.vals.write(at, value) }
         });
     }

@@ -36,7 +36,7 @@ impl Job<'_> {
         let properties = |k: usize| levels[k].kind.properties();
         let unique = properties(levels.len() - 1).unique;
         let ordered = (0..levels.len()).any(|k| properties(k).ordered);
-        // A list in any order is sorted only to find what is there twice.
+        // A list in any order is sorted only to find duplicate coordinates.
         let order = match (ordered || unique) && !is_sorted(&self.columns, self.len) {
             true => sorted_order(&self.columns, &self.bounds, self.len)?,
             false => (0..self.len as u64).collect(),

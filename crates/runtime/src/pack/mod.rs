@@ -191,7 +191,7 @@ impl Job<'_> {
             (below, width)
         };
         let fields = widths.iter().map(field).collect();
-        // SAFETY: sorting wrote every place.
+        // SAFETY: sorting wrote every element.
         let entries = Packed { records: unsafe { records.as_mut_slice() }, fields };
         build::<_, T>(&entries, self.storage, &self.dims, self.duplicates)
     }

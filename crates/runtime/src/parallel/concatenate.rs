@@ -6,7 +6,7 @@
 //! joined             pos 0 2 5 6 8      crd 1 4 0 2 3 2 0 1
 //! ```
 //!
-//! Rows keep their places; segments of later parts move behind those of earlier ones. Where each
+//! Rows keep their positions; segments of later parts move behind those of earlier ones. Where each
 //! part goes is settled in order; copying there happens at the same time.
 
 use super::{Joined, Part};
@@ -51,7 +51,7 @@ struct Joint {
     mask: Option<usize>,
 }
 
-/// An array of the result under construction, in the place of its slot.
+/// An array of the result under construction, instead of its slot.
 struct Array {
     address: *mut u8,
     bytes: usize,
@@ -202,7 +202,7 @@ impl<'c> Concatenation<'c> {
         Ok(())
     }
 
-    /// How many times what is there up to a part is expected in all, by its coordinates.
+    /// How many times the length up to a part is expected in all, by its coordinates.
     fn rest_of(&self, part: Part) -> f64 {
         let header = self.levels[0].header;
         let before = part.end.saturating_sub(header.least).clamp(1, header.size.max(1) as i64);
@@ -216,7 +216,7 @@ impl<'c> Concatenation<'c> {
             let Array { address, elem, .. } = &arrays[&m.slot];
             let (from, count) = (frame.slots[m.slot] as *const u8, m.count as usize);
             // SAFETY: the part wrote these elements, room for them was made, and no other part has
-            // the same places.
+            // the same positions.
             unsafe {
                 let from = from.add(m.from as usize * elem.size());
                 let to = address.add(m.to as usize * elem.size());
@@ -276,7 +276,7 @@ impl Joined for Concatenation<'_> {
 }
 
 impl Joint {
-    /// The part's places in a first level where every coordinate has one, which do not move.
+    /// The part's positions in a first level where every coordinate has one, which do not move.
     fn rows(&self, part: Part) -> (u64, u64, u64) {
         let size = self.header.size as i64;
         let row = |c: i64| c.saturating_sub(self.header.least).clamp(0, size) as u64;

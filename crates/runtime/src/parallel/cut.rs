@@ -43,7 +43,7 @@ pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
         {
             0
         }
-        // Each part has the places that its result has whatever its entries are, such as rows.
+        // Each part has the elements that its result has whatever its entries are, such as rows.
         Join::Pack { .. } => {
             let least = call.grain.max(1).saturating_mul(PACKED);
             work / least.max(places(call).saturating_mul(call.grain) / PLACES)
@@ -93,13 +93,13 @@ fn summed(call: &Call<'_>, partition: &Partition) -> u64 {
 /// So many products take as long as to sort an entry once more.
 const SORTED: u64 = 64;
 
-/// The largest dimension of the result but for those that are cut: rows are gathered in as many places.
+/// The largest dimension of the result but for those that are cut: rows are gathered in as many elements.
 fn width(call: &Call<'_>, partition: &Partition) -> u64 {
     let inner = call.target.modes.iter().filter(|var| **var != partition.var);
     inner.map(|&var| call.dims[var]).max().unwrap_or(1)
 }
 
-/// So many places are cleared in the time of one multiplication.
+/// So many elements are cleared in the time of one multiplication.
 const CLEARED: u64 = 64;
 
 /// How many entries the coordinate of a tensor's first level has that has most.
@@ -167,11 +167,11 @@ pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
 /// Listing and packing entries costs so many times what computing them costs.
 const PACKED: u64 = 4;
 
-/// So many places of a result without entries cost as much as the computation of one entry, times the
+/// So many elements of a result without entries cost as much as the computation of one entry, times the
 /// elements of a part that is worthwhile otherwise.
 const PLACES: u64 = 1 << 11;
 
-/// How many places the result has however few entries it has.
+/// How many elements the result has however few entries it has.
 fn places(call: &Call<'_>) -> u64 {
     let headers = call.target.storage.format.headers(&call.shape(), &|_| 1);
     let full = headers.iter().filter(|header| header.properties.full);

@@ -17,7 +17,7 @@ use tamis_ir::diagnostic::Diagnostic;
 pub(super) struct Parts(Mutex<Vec<Option<Result<Coordinates, Diagnostic>>>>);
 
 impl Joined for Parts {
-    /// Which part, and its tensor, which often has more places than entries.
+    /// Which part, and its tensor, which often has more elements than entries.
     type Rest = (usize, Tensor);
 
     fn next(&self, call: &Call<'_>, _: Part, frame: &mut Frame) -> Result<Self::Rest, Diagnostic> {
@@ -34,7 +34,7 @@ impl Joined for Parts {
 }
 
 impl Parts {
-    /// One tensor of the entries of all; `around` is what is at places that an entry brings for
+    /// One tensor of the entries of all; `around` is the padding value of elements that an entry stores for
     /// others.
     pub(super) fn packed(
         self,
@@ -71,7 +71,7 @@ impl Parts {
 }
 
 /// The list with entries of the same coordinate combined, in their order. Where nothing came, an
-/// entry leaves the place to the others.
+/// entry leaves the element to the others.
 fn combined(
     list: Coordinates,
     op: Option<ReduceOp>,

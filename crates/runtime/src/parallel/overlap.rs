@@ -39,7 +39,7 @@ pub(super) struct Rows<'c> {
     frame: Mutex<Frame>,
 }
 
-/// The rows of a part, and the place of its first element in the result.
+/// The rows of a part, and the index of its first element in the result.
 pub(super) struct Computed {
     rows: Buffer,
     first: usize,
@@ -66,7 +66,7 @@ impl<'c> Rows<'c> {
         self.call.taken(&mut frame)
     }
 
-    /// The elements of a part's rows: the first one's place in the result, and how many.
+    /// The elements of a part's rows: the first one's index in the result, and how many.
     fn extent(&self, part: Part) -> (usize, usize) {
         let (first, last) = match self.call.executable.is_concurrent() {
             true => rows(&self.call, &self.partition.scale, part),

@@ -30,7 +30,7 @@ pub fn cases() -> Vec<Case> {
     ]
 }
 
-/// Lines that are stored past the caches, where those of memory begin and elsewhere.
+/// Lines of non-temporal stores, where those of memory begin and elsewhere.
 fn streamed(elem: DataType, from: Buffer) -> Case {
     let mut case = Case::new(&format!("compute_streamed_{elem}"));
     let (i, lanes) = (case.index("i"), 64 / elem.size());
@@ -224,7 +224,7 @@ fn growth() -> Case {
     case
 }
 
-/// Of what is there and of what is not.
+/// Of variables with and without a value.
 fn hints() -> Case {
     let mut case = Case::new("compute_hints");
     let a = case.input("a", Buffer::I32(vec![3, 1]));

@@ -2,7 +2,7 @@
 
 use tamis::{Coordinates, DataType, Duplicates, Tensor, Values, format};
 
-/// Entries in no order, some of which repeat coordinates and are summed, with values made from
+/// Unordered entries, some of which repeat coordinates and are summed, with values made from
 /// random numbers below 2^31.
 pub fn random(
     format_text: &str,

@@ -20,7 +20,7 @@
 //! `differential [--backend B] --case FILE` runs a program that was found, as it was printed.
 //!
 //! `differential --illegal N [--seed N]` draws schedules that nobody checked until so many were refused,
-//! each of which needs a diagnostic with its place, a reason and a way out; those that are accepted are run.
+//! each of which needs a diagnostic with its location, a reason and a way out; those that are accepted are run.
 //! It tells how many commands are accepted as they are drawn.
 //!
 //! `differential --hostile N [--seed N]` compiles so many programs that ask for much compilation, each to the

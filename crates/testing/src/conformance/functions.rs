@@ -8,7 +8,7 @@ use tamis_ir::ids::{Array, Id, IdVec, Var};
 use tamis_ir::interpret::{self, Argument, Buffer};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl};
 
-/// No more places than this are asked for.
+/// No more elements than this are asked for.
 const MOST: u64 = 10_000;
 
 /// A parent, a position and a coordinate.

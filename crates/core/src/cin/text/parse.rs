@@ -15,7 +15,7 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 ///
 /// # Errors
 ///
-/// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the place, where the text does not follow the grammar or
+/// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the location, where the text does not follow the grammar or
 /// uses a name that it does not declare.
 pub fn parse(text: &str) -> Result<Program, Diagnostic> {
     let mut parser = Parser {

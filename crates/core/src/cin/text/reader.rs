@@ -1,4 +1,4 @@
-//! A text read word by word, with the place of what is wrong.
+//! A text read word by word, with the location of what is wrong.
 
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};

@@ -1,4 +1,4 @@
-//! Small operands whose rows meet others again and again become copies that find coordinates at once.
+//! Small operands whose rows are merged many times become copies with random access.
 //!
 //! ```text
 //! A(i,j) = B(i,k,l) * C(k,j) * D(l,j)      a row of C meets one of D for each entry of B
@@ -6,8 +6,8 @@
 //! forall(l, forall(j, D_located(l,j) = D(l,j)))          D_located: (dense, bitmap)
 //! ```
 //!
-//! A merge looks at each entry of both rows (or vectors) and cannot foresee which comes next. The cost rule: the
-//! copy has no more places than merges would look at entries of it, nor than fit a cache; a search in what has
+//! A merge looks at each entry of both rows (or vectors), with unpredictable branches. The cost rule: the
+//! copy has no more positions than merges would look at entries of it, nor than fit a cache; a search in what has
 //! far more entries is faster than a look at each of these (`legalise::order::merge_strategy`). One of the operands that meet keeps
 //! telling which coordinates to visit.
 
@@ -19,7 +19,7 @@ use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-/// Most places of a copy.
+/// Most positions of a copy.
 pub(in crate::legalise) const MOST_PLACES: f64 = (1 << 22) as f64;
 
 /// To visit a row that changes with a loop one further inside has to save so many times as many looks: a
@@ -75,7 +75,7 @@ impl Legaliser<'_> {
     }
 
     /// About how often loops over these variables come to what is inside of them: as often as the operand has
-    /// entries there that decides for most of the loops, or, if all of these are dense, as there are places.
+    /// entries there that decides for most of the loops, or, if all of these are dense, as there are positions.
     fn merges_of(&self, task: &Task, outer: &[IndexVar]) -> f64 {
         let (mut deciding, mut turns, mut places) = (0, f64::INFINITY, 1.0f64);
         for access in distinct(&task.value) {
@@ -95,7 +95,7 @@ impl Legaliser<'_> {
         if deciding > 0 { turns.max(1.0) } else { places }
     }
 
-    /// The places of a copy of an operand with rows over what the other loops know, if it can have these.
+    /// The positions of a copy of an operand with rows over what the other loops know, if it can have these.
     fn places(&self, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
         let levels = self.positions(access)?;
         let ((_, last, _), above) = levels.split_last()?;

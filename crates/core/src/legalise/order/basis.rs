@@ -69,7 +69,7 @@ impl Legaliser<'_> {
         vars
     }
 
-    /// The outermost levels of a result up to the first that is sparse, and the places in their
+    /// The outermost levels of a result up to the first that is sparse, and the offsets in their
     /// blocks: loops over these write one row of blocks after another.
     fn outer_blocks(&self, task: &Task, vars: &[IndexVar]) -> Vec<IndexVar> {
         let levels = self.program.storage(task.result).format.levels();

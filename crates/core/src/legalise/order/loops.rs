@@ -74,7 +74,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The loops taken apart, where that is cheaper.
+    /// The loops split, where that is cheaper.
     fn apart(&mut self, task: &Task, order: &Order) -> Option<Distributed> {
         let whole = self.request.scheduled || self.sorts(order) || self.scatters(task);
         if whole || self.gather(task).is_some() { None } else { self.distributed(task) }
@@ -85,7 +85,7 @@ impl Legaliser<'_> {
         order.converted.iter().any(|a| !self.is_full(a))
     }
 
-    /// Whether loops come to the places of the result as entries of operands come.
+    /// Whether loops reach the positions of the result as entries of operands come.
     fn scatters(&self, task: &Task) -> bool {
         let revisited = self.access_methods().is_revisited(task.value.accesses().into_iter());
         revisited || self.access_methods().is_list_driven(task)

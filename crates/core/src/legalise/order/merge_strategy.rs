@@ -34,7 +34,7 @@ impl Legaliser<'_> {
     }
 
     /// How many coordinates of a variable an operand lists below a position, on average, if its
-    /// entries are known: as many as entries in any places would have, and at least one.
+    /// entries are known: as many as randomly placed entries would have, and at least one.
     pub(in crate::legalise) fn fan_out(&self, access: &Access, var: IndexVar) -> Option<f64> {
         let mut above = 1.0;
         for (level, of, positions) in self.positions(access)? {
@@ -47,7 +47,7 @@ impl Legaliser<'_> {
     }
 
     /// The levels of an operand whose entries are known, with about how many positions they have: as
-    /// many as entries in any places would have.
+    /// many as randomly placed entries would have.
     pub(in crate::legalise) fn positions(
         &self,
         access: &Access,

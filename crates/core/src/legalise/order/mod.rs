@@ -53,7 +53,7 @@ impl Order {
 
 impl Legaliser<'_> {
     /// The cheapest order of a task's loops; `as_stored` rules conversions and searches out where it
-    /// can: what lists an operand's entries has a place for these alone.
+    /// can: what lists an operand's entries has a position for these alone.
     pub(super) fn best_order(&self, task: &Task, as_stored: bool) -> Order {
         let best = self.best_orders(task, as_stored).into_iter().next();
         best.map(|(_, order)| order).unwrap_or_default()
@@ -143,7 +143,7 @@ impl Legaliser<'_> {
         })
     }
 
-    /// Whether one turn of a loop over something that is reduced does what all those do where an
+    /// Whether one iteration of a loop over something that is reduced does what all those do where an
     /// operand has no entry, so that a loop inside of all others is best.
     fn is_rest_once(&self, access: &Access, task: &Task) -> bool {
         let Expr::Reduce { op, vars, body } = &task.value else { return false };
@@ -197,7 +197,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
-    /// entries are in no order, and either something is done elsewhere too, or another operand has to
+    /// entries are unordered, and either something is done elsewhere too, or another operand has to
     /// be walked beside it, or the loops come to the level before those above it; or it lists
     /// diagonals, and something is done elsewhere.
     fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
@@ -254,7 +254,7 @@ impl Legaliser<'_> {
     }
 
     /// The iteration graph: a level that must be iterated comes after the levels above it, and so
-    /// does a place in a block, since loops over blocks inside it would stride over all others.
+    /// does an offset in a block, since loops over blocks inside it would stride over all others.
     pub(super) fn edges(
         &self,
         accesses: &[Access],
@@ -302,8 +302,8 @@ impl Legaliser<'_> {
     }
 
     /// How a copy of an operand with levels in the order of these variables is stored: with an
-    /// array over the first dimension, which finds a row at once, if the operand has one over its own
-    /// or enough entries. What is absent stays so; a copy of an array over all modes is another.
+    /// array over the first dimension, which locates a row, if the operand has one over its own
+    /// or enough entries. Implicit coordinates stay so; a copy of an array over all modes is another.
     pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
         let format = &self.program.storage(access.tensor).format;
         if is_dense(format) {
@@ -368,7 +368,7 @@ impl Legaliser<'_> {
     }
 }
 
-/// Whether a level stores the blocks in which another has the places.
+/// Whether a level stores the blocks in which another has the offsets.
 fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
     let LevelMap::Mod(mode, size) = place else { return false };
     block == LevelMap::Div(mode, size)

@@ -12,7 +12,7 @@
 //! coordinates there are, and if no sparse factor that is left says that few elements of the
 //! temporary are wanted (as in the sampled product `B(i,j) * C(i,k) * D(j,k)`). Of several
 //! variables the one that leaves the temporary of the lowest order goes first, and of these the one
-//! with the fewest turns of loops, then the one with the fewest sparse factors.
+//! with the fewest iterations of loops, then the one with the fewest sparse factors.
 //!
 //! A sampled product is summed beforehand, at the entries of what samples it, if both sides gather
 //! rows and together these are more than a cache holds: one after the other they fit better.
@@ -25,16 +25,16 @@
 //! Products with more sums than are looked at together
 //! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
 //!
-//! A temporary of floats has to know where there was nothing to sum: its zero would make a NaN of an
+//! A temporary of floats must track empty reductions: its zero would make a NaN of an
 //! infinite factor that meets nothing in the product as it is written. Where its levels would have a
-//! place for each coordinate, a mask tells.
+//! position for each coordinate, a mask tells.
 //!
 //! ```text
 //! y(i) = A(i,j) * B(j,k) * x(k)       t(j) = B(j,k) * x(k)         t: bitmap
 //!                                     y(i) = A(i,j) * t(j)
 //! ```
 //!
-//! Sums that are factors are taken apart as if all had been written as one, whatever the parentheses.
+//! Sums that are factors are split as if all had been written as one, whatever the parentheses.
 //! Neither happens under a schedule, whose commands name the loops of the statement.
 
 use crate::cin::Kernel;
@@ -51,7 +51,7 @@ use tamis_ir::ids::IndexVar;
 /// Bytes of rows that stay in cache while they are gathered.
 const CACHE: f64 = (4 << 20) as f64;
 
-/// Elements of a temporary with a mask: it has a place for those that are sums of nothing, too.
+/// Elements of a temporary with a mask: it has a position for those that are empty reductions, too.
 const MOST_MASKED: f64 = (1 << 26) as f64;
 
 /// Factors to multiply beforehand.
@@ -62,7 +62,7 @@ struct Contraction {
     summed: Vec<IndexVar>,
     /// Those of the temporary.
     kept: Vec<IndexVar>,
-    /// How many turns the loops take, all coordinates visited.
+    /// The trip count of the loops, all coordinates visited.
     turns: f64,
     /// How many of the factors list coordinates.
     listing: usize,
@@ -130,7 +130,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// The temporary of a contraction, unless its elements are of floats and may be sums of nothing.
+    /// The temporary of a contraction, unless its elements are of floats and may be empty reductions.
     fn summed(
         &mut self,
         contraction: Contraction,
@@ -155,7 +155,7 @@ impl Legaliser<'_> {
         None
     }
 
-    /// Levels of a temporary that would otherwise have a place for each element, with a mask of its
+    /// Levels of a temporary that would otherwise have a position for each element, with a mask of its
     /// first variable: sparse factors tell where there is something to sum, and those have no other.
     /// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
     fn masked(&self, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {

@@ -59,7 +59,7 @@ impl Legaliser<'_> {
         let small = self.is_small(var);
         let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
         let gather = Gather { op, terms, var };
-        // Where what is absent counts, in max(A(i,j), ..), every element would be.
+        // Where fill values count, in max(A(i,j), ..), every element would be.
         let full = self.program.storage(task.result).format.is_full();
         // Loops one after another leave none around all, of which parts could run.
         let runs = !self.request.parallel || task.vars.len() > 1 || self.merges(task, &gather);

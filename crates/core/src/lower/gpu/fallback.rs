@@ -13,11 +13,11 @@ use crate::plan::{Assembly, Output, Rest};
 pub enum GpuFallback {
     /// Iterations of its loops write to what they cannot share.
     Raced,
-    /// The result knows which of its places are taken.
+    /// The result knows which of its positions are stored.
     Placed,
     /// Entries come in any order, and are listed and sorted.
     Listed,
-    /// Entries come in any order, and are counted for each place.
+    /// Entries come in any order, and are counted for each position.
     Counted,
     /// Entries come in any order, and are gathered in one workspace.
     Gathered,
@@ -38,12 +38,12 @@ impl GpuFallback {
     pub fn reason(self) -> &'static str {
         match self {
             GpuFallback::Raced => "iterations of its loops write to what they cannot share",
-            GpuFallback::Placed => "its result knows which of its places are taken",
+            GpuFallback::Placed => "its result knows which of its positions are stored",
             GpuFallback::Listed => {
                 "entries of its result come in any order, and are listed and sorted"
             }
             GpuFallback::Counted => {
-                "entries of its result come in any order, and are counted for each place"
+                "entries of its result come in any order, and are counted for each position"
             }
             GpuFallback::Gathered => {
                 "entries of its result come in any order, and have no row to be gathered for"

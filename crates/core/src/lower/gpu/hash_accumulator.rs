@@ -4,12 +4,12 @@
 //! terms = terms + 1                            how many terms a row has, in loops of their own
 //! C_begins[i + 1] = min(terms * 2 + 1, size)   summed up: where its slice ends
 //!
-//! at = begin + mod(j, end - begin)             a free place, or that of the coordinate
+//! at = begin + mod(j, end - begin)             a free slot, or that of the coordinate
 //! while C_keys[at] >= 0 && C_keys[at] != j  at = at + 1, from the slice's end to its begin
 //! if C_keys[at] < 0  C_keys[at] = j, C_w[at] = value, list j  else  C_w[at] = C_w[at] + value
 //! ```
 //!
-//! A slice has twice as many places as its row has terms, so that one is free close by, or one for
+//! A slice has twice as many slots as its row has terms, so that one is free close by, or one for
 //! every coordinate, so that each has its own. Memory follows from the terms, not from how wide rows
 //! are times how many are computed at the same time, and terms are added in the order in which they come.
 //! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
@@ -33,9 +33,9 @@ pub(in crate::lower) struct Slice {
     pub(in crate::lower) end: Var,
     /// Where each slice begins.
     pub(in crate::lower) begins: Array,
-    /// The coordinate at a place, or -1.
+    /// The coordinate in a slot, or -1.
     pub(in crate::lower) keys: Array,
-    /// The place of each coordinate of the list.
+    /// The slot of each coordinate of the list.
     pub(in crate::lower) places: Array,
     /// These arrays, and those of values and of the list.
     pub(in crate::lower) arrays: Vec<Array>,
@@ -46,24 +46,24 @@ pub(in crate::lower) struct Slice {
 }
 
 impl Slice {
-    /// How many places a row's slice has.
+    /// How many slots a row's slice has.
     pub(in crate::lower) fn places_for_terms(&self) -> Expr {
         let twice = add(mul(Expr::Var(self.terms), int(2)), int(1));
         binary(BinaryOp::Min, twice, self.size.clone())
     }
 
-    /// Adds a place to the list.
+    /// Adds a slot to the list.
     pub(in crate::lower) fn listed(&self, end: Var, place: Var) -> Stmt {
         store(self.places, Expr::Var(end), Expr::Var(place))
     }
 
-    /// Whether a place is free, and what takes it for a coordinate.
+    /// Whether a slot is free, and what takes it for a coordinate.
     pub(in crate::lower) fn taken(&self, place: Var, c: Var) -> (Expr, Stmt) {
         let free = lt(load(self.keys, Expr::Var(place)), int(0));
         (free, store(self.keys, Expr::Var(place), Expr::Var(c)))
     }
 
-    /// Frees a place.
+    /// Frees a slot.
     pub(in crate::lower) fn cleared(&self, place: Expr) -> Stmt {
         store(self.keys, place, int(-1))
     }
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
         self.gpu.own_loops.insert(self.kernel.result, self.parallel_loops(scope));
     }
 
-    /// The place of a coordinate: that which it has, or a free one.
+    /// The slot of a coordinate: that which it has, or a free one.
     pub(in crate::lower) fn place_in(
         &mut self,
         slice: &Slice,

@@ -63,7 +63,7 @@ impl Lowerer<'_> {
     }
 
     /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
-    /// variable does not follow from the element's, or its coordinates come again and again. What
+    /// variable does not follow from the element's, or its coordinates repeat. What
     /// is not combined comes once for each element. So many of these loops do not count: in them, each
     /// iteration has elements of its own.
     fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope, own: usize) -> bool {
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
         self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
     }
 
-    /// How many loops around a place a GPU runs.
+    /// How many loops around a statement a GPU runs.
     pub(in crate::lower) fn parallel_loops(&self, scope: &Scope) -> usize {
         scope.loops.iter().filter(|&&var| self.unit(var).is_some()).count()
     }

@@ -14,7 +14,7 @@ use tamis_ir::ir::flow::{assigned, mentions, replace, uses};
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// Entries that every turn of a loop over threads appends have places of their own: the turn
+    /// Entries that every iteration of a loop over threads appends have positions of their own: the iteration
     /// tells which.
     pub(in crate::lower) fn by_threads(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
         let nexts: Vec<Var> = self.writing.next.values().copied().collect();
@@ -29,7 +29,7 @@ impl Lowerer<'_> {
         out
     }
 
-    /// A loop every turn of which advances a position once, with positions that its turns tell.
+    /// A loop every iteration of which advances a position once, with positions that follow from the iteration.
     fn numbered_turns(&mut self, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
         let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
         let advances = self.advance(next);
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
     }
 }
 
-/// A statement with one variable in the place of another that it reads.
+/// A statement with one variable instead of another that it reads.
 fn renamed(s: Stmt, from: Var, to: Var) -> Stmt {
     s.map_children(&mut |e| replace(e, from, &Expr::Var(to)), &mut |b| {
         b.into_iter().map(|s| renamed(s, from, to)).collect()

@@ -50,7 +50,7 @@ pub(in crate::lower) struct Edges {
     /// The first element, and its sum.
     head: Var,
     edge: Held,
-    /// The same of all tiles.
+    /// Those of all tiles.
     places: Array,
     edges: Vals,
     /// What the sums are added to: the result, or what is as wide as they are.
@@ -166,7 +166,7 @@ impl Lowerer<'_> {
         code
     }
 
-    /// The place of a tile's edge.
+    /// The index of a tile's carry.
     fn slot(&mut self, own: &Edges, scope: &mut Scope, stmts: &mut Vec<Stmt>) -> Expr {
         let loops = [&own.tiles.tiles[..], &own.tiles.beside].concat();
         let place = loops.into_iter().fold(int(0), |place, v| {
@@ -191,7 +191,7 @@ impl Lowerer<'_> {
         !self.gpu.edges.is_empty() && !self.is_wide()
     }
 
-    /// Room for the edges of tiles, and what joins them after the loops.
+    /// Room for the carries of tiles, and what joins them after the loops.
     pub(in crate::lower) fn joined_tiles(&mut self) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
         for own in self.gpu.edges.clone() {

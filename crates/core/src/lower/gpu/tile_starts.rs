@@ -29,7 +29,7 @@ pub(in crate::lower) struct Table {
 }
 
 impl Lowerer<'_> {
-    /// The variable of the tile of positions that a place of the loops is in: an iteration of a loop
+    /// The variable of the tile of positions that a statement in the loops is in: an iteration of a loop
     /// over blocks, around everything else, over all positions of an operand.
     pub(in crate::lower) fn tile_around(
         &mut self,

@@ -1,5 +1,5 @@
 //! Results of loops on a GPU in two phases: entries are counted row by row, the counts are summed
-//! up, and every row writes its entries from its own place on.
+//! up, and every row writes its entries from its own position on.
 //!
 //! ```text
 //! for i in .. on gpu_block               for i in .. on gpu_block  pC2 = 0; ..; C2_pos[i + 1] = pC2
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Positions that levels below have are counted for each row as well, in arrays of the kernel. What
-//! counts is what of the loops leads to the counts ([`crate::lower::write::symbolic`]). Rows that have no place are
+//! counts is what of the loops leads to the counts ([`crate::lower::write::symbolic`]). Rows without a position are
 //! numbered ([`crate::lower::gpu::two_pass_rows`]). What is gathered in a workspace has a slice of arrays for each row, of which
 //! loops before count the terms ([`crate::lower::gpu::hash_accumulator`]). Results that are listed and sorted, or inserted, stay
 //! with the host. (The thesis, section 5.3; two passes over the same loops.)
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
         Ok(stmts)
     }
 
-    /// What is counted of some levels: in the positions of the first one, if its parents have places.
+    /// What is counted of some levels: in the positions of the first one, if its parents have positions.
     fn counts(&mut self, heads: &[usize]) -> Vec<Count> {
         let arrays = self.arrays(self.kernel.result);
         let mut counts: Vec<Count> = vec![];
@@ -120,7 +120,7 @@ impl Lowerer<'_> {
         levels.chain(arrays.vals.arrays()).chain(slices).collect()
     }
 
-    /// The levels whose entries are counted, the first one below levels where all have a place.
+    /// The levels whose entries are counted, the first one below levels where all have a position.
     fn counted_levels(&self) -> Option<Vec<usize>> {
         if self.plan.output.rest()? != Rest::Block && self.slice_of_plan().is_none() {
             return None;
@@ -147,7 +147,7 @@ impl Lowerer<'_> {
         (above && dense && close && heads.iter().all(|&k| counts(k))).then_some(heads)
     }
 
-    /// How many places the levels above one have, which all are full.
+    /// How many positions the levels above one have, which all are full.
     fn places_above(&mut self, level: usize) -> Expr {
         let arrays = self.arrays(self.kernel.result);
         let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());

@@ -1,7 +1,7 @@
 //! The rows of a result, in the phases in which loops count and fill them.
 //!
 //! ```text
-//! rows that have a place       for i in .. on gpu_block   pC2 = C2_pos[i]; ..
+//! rows with a position         for i in .. on gpu_block   pC2 = C2_pos[i]; ..
 //! rows in order, numbered      for block .. for thread ..   row = block * 256 + thread; pC1 = pC1_ends[row]; ..
 //! ```
 //!
@@ -30,7 +30,7 @@ pub(in crate::lower) enum Phase {
 pub(in crate::lower) struct Count {
     /// `pC2`.
     pub(in crate::lower) next: Var,
-    /// How many entries each row has, behind the place or number of the row; later where they end.
+    /// How many entries each row has, behind the position or number of the row; later where they end.
     pub(in crate::lower) ends: Array,
     pub(in crate::lower) level: usize,
     /// The positions of the level.
@@ -39,12 +39,12 @@ pub(in crate::lower) struct Count {
 
 /// What loops do to a result.
 pub(in crate::lower) struct Phases<'a> {
-    /// Of each appended level; those of the first are its positions, where its parents have places.
+    /// Of each appended level; those of the first are its positions, where its parents have positions.
     pub(in crate::lower) counts: &'a [Count],
     /// The result's, and those of slices.
     pub(in crate::lower) arrays: &'a [Array],
     pub(in crate::lower) slice: Option<&'a Slice>,
-    /// The numbers of rows, where they have no place.
+    /// The numbers of rows, where they have no position.
     pub(in crate::lower) numbers: Option<&'a Numbers>,
 }
 
@@ -161,7 +161,7 @@ impl Phases<'_> {
         Some([&block[..at], &[inside], &block[at + 1..]].concat())
     }
 
-    /// The place of the row, if a statement says where the row ends.
+    /// The position of the row, if a statement says where the row ends.
     fn ends_row(&self, s: &Stmt) -> Option<Expr> {
         let first = self.counts.first().filter(|_| self.numbers.is_none())?;
         match s {
@@ -196,7 +196,7 @@ impl Phases<'_> {
         Some(stmts)
     }
 
-    /// What a row leaves behind its number or place.
+    /// What a row leaves behind its number or position.
     fn ended(&self, after: &Expr, phase: Phase) -> Vec<Stmt> {
         let count = |count: &Count| store(count.ends, after.clone(), Expr::Var(count.next));
         let bound = |slice: &Slice| store(slice.begins, after.clone(), slice.places_for_terms());
@@ -227,7 +227,7 @@ impl Phases<'_> {
         stmts
     }
 
-    /// Loops over rows that have no place, without what says where the first level's entries end.
+    /// Loops over rows without a position, without what says where the first level's entries end.
     pub(in crate::lower) fn without_end(&self, block: &[Stmt]) -> Vec<Stmt> {
         let first = self.counts.first();
         let ends = |s: &Stmt| match (first, s) {
@@ -254,7 +254,7 @@ impl Phases<'_> {
     }
 
     /// Statements for which there is room, whose positions were checked. Where a coordinate's children
-    /// end is written once it is kept: what is not kept has no place in the row.
+    /// end is written once it is kept: what is not kept has no position in the row.
     fn settled(&self, block: Vec<Stmt>, phase: Phase) -> Vec<Stmt> {
         let below = |array: &Array| self.counts.iter().skip(1).any(|count| count.pos == *array);
         let terms = self.slice.filter(|_| phase == Phase::Fill).map(|slice| slice.terms);
@@ -293,7 +293,7 @@ impl Phases<'_> {
     }
 }
 
-/// Loops that do nothing but count their turns, as one sum.
+/// Loops that do nothing but count their iterations, as one sum.
 fn summed_at_once(block: Vec<Stmt>, counts: &[Var]) -> Vec<Stmt> {
     let once = |s: Stmt| {
         let s = s.map_children(&mut |e| e, &mut |b| summed_at_once(b, counts));

@@ -1,4 +1,4 @@
-//! Coordinates at which no operand has an entry, where one turn does what all of them do.
+//! Coordinates at which no operand has an entry, where one iteration does what all of them do.
 //!
 //! ```text
 //! s max= A(i,j)        A is 0 elsewhere
@@ -44,7 +44,7 @@ impl Lowerer<'_> {
         nest.seen = None;
         let (lo, hi) = self.turns(nest);
         let hi = match self.program.derived.map(nest.plan.var) {
-            // A place in a block that is larger than the dimension is that of no coordinate.
+            // An offset in a block that is larger than the dimension is that of no coordinate.
             Some(LevelMap::Mod(of, _)) => {
                 binary(BinaryOp::Min, hi, self.size(of, &Scope::default()))
             }
@@ -79,7 +79,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// A value that is added to a tensor, as often as there are coordinates for which one turn does so.
+    /// A value that is added to a tensor, as often as there are coordinates for which one iteration does so.
     pub(in crate::lower) fn as_often(
         &mut self,
         lhs: TensorId,
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// How many turns a loop over positions has, each of which counts one: then none needs to.
+    /// The trip count of a loop over positions, each of which counts one: then none needs to.
     fn count_of_turns(&mut self, stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
         let one = self.advance(seen);
         let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };

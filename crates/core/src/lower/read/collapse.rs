@@ -69,7 +69,7 @@ impl Known {
         }
     }
 
-    /// The places of two elements of the same positions.
+    /// The indices of two elements of the same positions.
     fn positions<'e>(&self, lo: &'e Expr, hi: &'e Expr) -> Option<(&'e Expr, &'e Expr)> {
         match (lo, hi) {
             (Expr::Load { array: a, index: lo, .. }, Expr::Load { array: b, index: hi, .. }) => {

@@ -1,4 +1,4 @@
-//! Merging by search: what only one operand has is passed over with steps that double.
+//! Merging by search: what only one operand has is skipped with steps that double.
 //!
 //! ```text
 //! mergeby(j, gallop)          if jA < jB

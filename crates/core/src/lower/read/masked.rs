@@ -5,11 +5,11 @@
 //!
 //! for pC2 in C2_pos[i]..C2_pos[i + 1]
 //!   j = C2_crd[pC2]
-//!   while pA2 < pA2_end and A2_crd[pA2] < j   pA2 = pA2 + 1       the same of B
+//!   while pA2 < pA2_end and A2_crd[pA2] < j   pA2 = pA2 + 1       likewise B
 //!   both are at j / only A is / only B is
 //! ```
 //!
-//! Where operands have no entries but the pattern's, each step passes over one.
+//! Where operands have no entries but the pattern's, each step skips one.
 
 use super::forall::{Iterator, Loop};
 use crate::lower::{Code, Lowerer};

@@ -196,7 +196,7 @@ impl Loop<'_> {
         self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
     }
 
-    /// The place of an iterator in sets.
+    /// The index of an iterator in sets.
     pub(in crate::lower) fn place(&self, it: &Iterator) -> usize {
         self.iterators.iter().position(|other| std::ptr::eq(other, it)).unwrap_or(0)
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! where(C(i,j) = s, sequence(s += A(i,j), s += B(i,j), s += D(i,j)))
 //!
-//! jA = A2_crd[pA2], or beyond all at the end;  the same of B and D
+//! jA = A2_crd[pA2], or beyond all at the end;  likewise B and D
 //! j = min(jA, jB, jD)
 //! while j is not beyond all
 //!   s = 0

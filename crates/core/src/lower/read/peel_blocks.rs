@@ -1,5 +1,5 @@
-//! Loops over the places of a block, in two copies: for whole blocks, with a constant number of
-//! turns, and for what is left at the end of a tensor.
+//! Loops over the offsets in a block, in two copies: for whole blocks, with a constant number of
+//! iterations, and for what is left at the end of a tensor.
 //!
 //! ```text
 //! if rest < 3                     for j1 in 0..min(rest, 3) ..
@@ -15,8 +15,8 @@ use tamis_ir::ir::flow::count;
 use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
-    /// For a loop over the places in a block that may be cut short by the end of the tensor: the
-    /// size of a whole block, and how many places there are.
+    /// For a loop over the offsets in a block that may be cut short by the end of the tensor: the
+    /// size of a whole block, and how many offsets there are.
     pub(in crate::lower) fn whole_block(&mut self, nest: &Loop<'_>) -> Option<(i64, Expr)> {
         let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.plan.var) else {
             return None;
@@ -33,10 +33,10 @@ impl Lowerer<'_> {
 /// double the code once each.
 const MOST_COPIED: usize = 100;
 
-/// The largest blocks whose loops have a copy for whole blocks, with a constant number of turns.
+/// The largest blocks whose loops have a copy for whole blocks, with a constant number of iterations.
 const MOST_PEELED: u64 = 8;
 
-/// A loop over the places of a block in two copies: for whole blocks, and for what is left at the
+/// A loop over the offsets in a block in two copies: for whole blocks, and for what is left at the
 /// end of a tensor. Long loops, and those with other loops inside than over blocks, stay as they are.
 pub(in crate::lower) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
     let Stmt::For { var, lo, hi, step, body } = whole else { return whole };
@@ -44,7 +44,7 @@ pub(in crate::lower) fn peeled(whole: Stmt, size: i64, rest: Expr) -> Stmt {
         return Stmt::For { var, lo, hi, step, body };
     }
     let full = Stmt::For { var, lo: lo.clone(), hi: int(size), step, body: body.clone() };
-    // The bound tells later passes that there are few turns.
+    // The bound tells later passes that there are few iterations.
     let hi = binary(BinaryOp::Min, rest.clone(), int(size));
     let part = Stmt::For { var, lo, hi, step, body };
     Stmt::If { cond: lt(rest, int(size)), then: vec![part], otherwise: vec![full] }

@@ -26,7 +26,7 @@ use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
-/// A position variable, taken apart.
+/// The parts of a position variable.
 struct Positions {
     access: Access,
     /// The first level that is recovered, and the last.

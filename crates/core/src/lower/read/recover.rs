@@ -39,7 +39,7 @@ impl Lowerer<'_> {
     ) -> Bound {
         scope.bound.insert(own, value);
         let mut bound = Bound::default();
-        // Tiles, positions, blocks and places do not know of the diagonals that leave their coordinates open, what
+        // Tiles, positions, blocks and offsets do not know of the diagonals that leave their coordinates open, what
         // was fused of tiles of one variable not of the last tile's end, and positions not of that
         // of the tensor in its last blocks.
         let scheduled = self.program.derived.is_scheduled(own);
@@ -154,7 +154,7 @@ impl Lowerer<'_> {
         Some(fresh)
     }
 
-    /// What a variable is a block of, or a place in a block of, and the size of blocks.
+    /// What a variable is a block of, or an offset in a block of, and the size of blocks.
     pub(in crate::lower) fn tile(
         &mut self,
         var: IndexVar,
@@ -179,7 +179,7 @@ impl Lowerer<'_> {
             Some(&Relation::Part { of: i, place, parts }) => {
                 let hi = match of(&place) {
                     None => int(parts as i64),
-                    // The parts that have this place.
+                    // The parts that have this offset.
                     Some(place) => {
                         let width = self.width_of(var, scope);
                         let rest = sub(self.size(i, scope), place);
@@ -284,7 +284,7 @@ impl Condition {
     }
 }
 
-/// The variables bound at a place of the loops.
+/// The variables bound at a statement of the loops.
 struct Surroundings<'s, 'l, 'p> {
     lowerer: &'l mut Lowerer<'p>,
     scope: &'s Scope,

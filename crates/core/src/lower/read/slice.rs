@@ -7,7 +7,7 @@
 //! ```
 //!
 //! A loop over such a level starts and ends at the slice's first and last coordinate, found by
-//! search, or passes over what the slice does not name.
+//! search, or skips what the slice does not name.
 
 use crate::cin::Walk;
 use crate::format::LevelMap;

@@ -14,7 +14,7 @@ impl Lowerer<'_> {
             Some(window) => window.clone(),
             None => self.turns(nest),
         };
-        // Iterations that run at the same time find their own places.
+        // Iterations that run at the same time find their own positions.
         let apart = self.unit(nest.plan.own).is_some();
         let first = if apart { Expr::Var(nest.index) } else { lo.clone() };
         let places = self.tracking(nest.plan.var, &first, nest.scope);

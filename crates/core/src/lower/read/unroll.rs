@@ -1,4 +1,4 @@
-//! Unrolled loops: several iterations in a row.
+//! Unrolled loops: several consecutive iterations.
 //!
 //! ```text
 //! unroll(j, 2)          for j in 0..n - n mod 2 step 2   s = .. j ..;  s = .. j + 1 ..

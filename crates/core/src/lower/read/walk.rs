@@ -47,7 +47,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: covers && !it.is_clipped() }
     }
 
-    /// A loop over positions, which passes over stretches that hold nothing where the level can
+    /// A loop over positions, which skips empty stretches where the level can
     /// tell:
     ///
     /// ```text

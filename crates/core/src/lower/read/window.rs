@@ -8,7 +8,7 @@
 //!   while pA2 < A2_pos[i + 1] and A2_crd[pA2] < j0 * 32 + 32
 //! ```
 //!
-//! A loop over places in a tile, with the tile known, visits the coordinates of the tiled variable
+//! A loop over offsets in a tile, with the tile known, visits the coordinates of the tiled variable
 //! one after another from the tile's first on. Operands that are sparse there are walked between
 //! the tile's bounds, which are searched.
 
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
         Some((lo.clone(), add(lo, count)))
     }
 
-    /// What runs before a loop that visits every value of a variable from the first on: the places
+    /// What runs before a loop that visits every value of a variable from the first on: the offsets
     /// from which coordinates at positions are tracked.
     pub(in crate::lower) fn tracking(
         &mut self,

@@ -6,7 +6,7 @@
 //! bcsr, dia          for .. if rank[d] == 0  list d
 //!                    sort the list; for each d  append it, rank[d] = its position
 //!                    for .. vals[rank[d] * size + i] = value
-//! csc from csr       for .. count of j;  sums of counts;  for .. next place of j = value
+//! csc from csr       for .. count of j;  sums of counts;  for .. next slot of j     = value
 //! ```
 //!
 //! Levels that need no order are not sorted.
@@ -34,13 +34,13 @@ pub(in crate::lower) struct Workspace {
     at: Array,
     /// The values, where values are.
     vals: Vals,
-    /// Whether a value is there, where it may come again.
+    /// Whether a value is there, where its coordinate may be a duplicate.
     set: Option<Array>,
     /// The coordinates.
     list: Array,
     /// How many; in a slice, where the list ends.
     count: Var,
-    /// How what comes again is combined.
+    /// How values at duplicate coordinates are combined.
     op: Option<ReduceOp>,
     /// Where the arrays are slices that hold some of the coordinates.
     pub(in crate::lower) slice: Option<Box<Slice>>,
@@ -62,7 +62,7 @@ impl Workspace {
         self.slice.as_ref().map_or(int(0), |slice| Expr::Var(slice.begin))
     }
 
-    /// The place of the coordinate `c` that the list has at `q`.
+    /// The position of the coordinate `c` that the list has at `q`.
     fn listed_at(&self, q: Var, c: Expr) -> Expr {
         self.slice.as_ref().map_or(c, |slice| load(slice.places, Expr::Var(q)))
     }
@@ -176,7 +176,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// A coordinate for the ranks, or the place of a value by them.
+    /// A coordinate for the ranks, or the position of a value by them.
     pub(in crate::lower) fn by_rank(
         &mut self,
         op: Option<ReduceOp>,
@@ -227,7 +227,7 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// Counts a coordinate, or writes it and its value to the next place of its parent.
+    /// Counts a coordinate, or writes it and its value to the next position of its parent.
     pub(in crate::lower) fn by_count(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);
         let vars = self.level_vars(self.kernel.result);
@@ -280,7 +280,7 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The place of a coordinate.
+    /// The position of a coordinate.
     fn place_of(&mut self, w: &Workspace, c: Var, scope: &Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
         match &w.slice {
             Some(slice) => self.place_in(slice, c, scope, stmts),

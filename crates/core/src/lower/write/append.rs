@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             let level = self.arrays(result).levels[k].clone();
             let parent = scope.result.position.clone();
             let located = kind.locate(&level, parent, Expr::Var(index), &mut self.builder);
-            let located = located.expect("a level where every coordinate has a place locates");
+            let located = located.expect("a level where every coordinate has a position locates");
             return self.below(k, located.position, body, scope);
         }
         let next = self.next(k);
@@ -289,7 +289,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// `append_finalize` for every appended level whose parents may have been passed over; and a
+    /// `append_finalize` for every appended level whose parents may have been skipped; and a
     /// look at levels that have one coordinate for each parent.
     pub(in crate::lower) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
         let arrays = self.arrays(self.kernel.result);

@@ -158,7 +158,7 @@ impl Lowerer<'_> {
         self.waiting_vals(name, Role::Local)
     }
 
-    /// The same of which each row of the result has a slice.
+    /// A buffer of which each row of the result has a slice.
     pub(in crate::lower) fn shared_vals(&mut self, name: &str) -> Vals {
         self.waiting_vals(name, Role::Common)
     }

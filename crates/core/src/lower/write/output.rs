@@ -123,7 +123,7 @@ impl Lowerer<'_> {
         })
     }
 
-    /// `vals[position] = value`, or combined with what is there.
+    /// `vals[position] = value`, or combined with the stored value.
     pub(in crate::lower) fn write(
         &mut self,
         position: Expr,

@@ -64,7 +64,7 @@ impl Lowerer<'_> {
         stmts
     }
 
-    /// Numbers the entries that agree in all levels with a place for every coordinate, and sorts
+    /// Numbers the entries that agree in all levels with a position for every coordinate, and sorts
     /// the list by the numbers too; the most there are.
     fn numbered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
         // The list is rewritten in place.
@@ -226,7 +226,7 @@ impl Lowerer<'_> {
             }
             Assembler::Place => {
                 let at = self.kind(k).locate(level, parent, coordinate(k), &mut self.builder);
-                let at = at.expect("a level where every coordinate has a place locates");
+                let at = at.expect("a level where every coordinate has a position locates");
                 let p = self.temp("p");
                 body.push(assign(p, at.position));
                 (Expr::Var(p), vec![])

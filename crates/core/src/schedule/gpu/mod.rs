@@ -37,7 +37,7 @@ pub(super) fn check<'s>(s: &mut Scheduler<'s>, schedule: &'s Schedule) -> Result
         s.stand_at(schedule, &named);
         s.check_sized(0, var)?;
         if tag.unroll.is_some() {
-            let message = format!("iterations of {name} run at the same time, not in a row");
+            let message = format!("iterations of {name} run at the same time, not in order");
             return Err(s.refuse(0, message, "unroll a loop inside of it".to_owned()));
         }
         for outer in around(&s.kernel().body, var) {

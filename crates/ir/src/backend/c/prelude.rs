@@ -127,7 +127,7 @@ fn helper(word: &str) -> Option<String> {
 const HELPERS: [(&str, &str); 27] = [
     (
         "tamis_stream_f64x8",
-        "/* Stores a line past the caches if it begins where one does. */
+        "/* A non-temporal store of a line, if it begins where one does. */
 static inline void tamis_stream_f64x8(double *to, f64x8 value) {
   if (((uintptr_t)to & 63) == 0) {
 #if defined(__clang__)
@@ -143,7 +143,7 @@ static inline void tamis_stream_f64x8(double *to, f64x8 value) {
     ),
     (
         "tamis_stream_f32x16",
-        "/* Stores a line past the caches if it begins where one does. */
+        "/* A non-temporal store of a line, if it begins where one does. */
 static inline void tamis_stream_f32x16(float *to, f32x16 value) {
   if (((uintptr_t)to & 63) == 0) {
 #if defined(__clang__)
@@ -159,7 +159,7 @@ static inline void tamis_stream_f32x16(float *to, f32x16 value) {
     ),
     (
         "tamis_streamed",
-        "/* What went past the caches is there for other threads. */
+        "/* Other threads see what non-temporal stores wrote. */
 static inline void tamis_streamed(void) {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();
@@ -170,7 +170,7 @@ static inline void tamis_streamed(void) {
     ),
     (
         "tamis_prefetch",
-        "/* A hint; the place may lie outside the array, so its address is computed as a number. */
+        "/* A hint; the element may lie outside the array, so its address is computed as a number. */
 static inline void tamis_prefetch(const void *array, int64_t at, int64_t size) {
 #if defined(__GNUC__) && !defined(__TINYC__)
   __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size));
@@ -181,7 +181,7 @@ static inline void tamis_prefetch(const void *array, int64_t at, int64_t size) {
     ),
     (
         "tamis_prefetch_far",
-        "/* A hint for the second level of cache; the place may lie outside the array, so its address is computed as a number. */
+        "/* A hint for the second level of cache; the element may lie outside the array, so its address is computed as a number. */
 static inline void tamis_prefetch_far(const void *array, int64_t at, int64_t size) {
 #if defined(__GNUC__) && !defined(__TINYC__)
   __builtin_prefetch((const void *)((uintptr_t)array + (uintptr_t)at * (uintptr_t)size), 0, 2);

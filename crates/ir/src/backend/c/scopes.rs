@@ -6,7 +6,7 @@ use crate::ir::flow::exposes;
 use crate::ir::{Expr, Function, Param, Stmt};
 use std::collections::BTreeMap;
 
-/// A block, as the places of the statements and branches that lead to it.
+/// A block, as the indices of the statements and branches that lead to it.
 pub(in crate::backend) type Path = Vec<usize>;
 
 /// The declaring block of each variable.

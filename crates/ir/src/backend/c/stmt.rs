@@ -290,7 +290,7 @@ impl Writer<'_> {
     }
 }
 
-/// Whether a vector of so many elements is a line that is stored past the caches.
+/// Whether a vector of so many elements is a line that a non-temporal store writes.
 fn is_streamed(array: &ArrayDecl, lanes: u16) -> bool {
     array.streamed && matches!((array.elem, lanes), (DataType::F64, 8) | (DataType::F32, 16))
 }

@@ -86,7 +86,7 @@ const ONE: &str = "TYPE x";
 const TWO: &str = "TYPE x, TYPE y";
 const CHOICE: &str = "bool c, TYPE x, TYPE y";
 
-/// `c ? x : y` by masks, since compilers make a branch of that, which the processor must foresee.
+/// `c ? x : y` by masks, since compilers make a branch of that, which the processor must predict.
 const CHOOSE: [&str; 2] = [
     "
 #if defined(__GNUC__) && !defined(__TINYC__)

@@ -18,7 +18,7 @@ use crate::ids::Array;
 use crate::ir::{Expr, Stmt, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The paths of the statements that wait: the places in their blocks twice, and one more for what is in
+/// The paths of the statements that wait: the indices in their blocks twice, and one more for what is in
 /// a second block.
 pub(super) fn barriers(
     body: &[Stmt],

@@ -36,7 +36,7 @@ pub(in crate::backend) struct Place {
     pub(super) reserves: Vec<Array>,
 }
 
-/// Arrays that a block both reads and writes, or writes at several places: what is written there
+/// Arrays that a block both reads and writes, or writes at several elements: what is written there
 /// may have to wait for other threads.
 pub(super) fn exchanged(block: &[Stmt]) -> BTreeSet<Array> {
     let mut seen = Seen::default();
@@ -84,7 +84,7 @@ impl Seen {
 
 impl Writer<'_> {
     fn place(&mut self) -> &mut Place {
-        self.place.as_mut().expect("statements of a device have a place")
+        self.place.as_mut().expect("statements of a device have a location")
     }
 
     /// Writes a statement, if threads run it in a way of their own.

@@ -55,7 +55,7 @@ impl Way {
                     let most = surely_most(hi, &[]).unwrap_or(i64::MAX);
                     self.loops.push((*var, most.max(1)));
                 }
-                // Nothing tells the turns apart.
+                // Nothing tells the iterations apart.
                 Stmt::For { .. } | Stmt::Parallel { .. } | Stmt::While { .. } => continue,
                 _ => {}
             }
@@ -71,7 +71,7 @@ impl Way {
     }
 
     /// Whether other values of the loops' variables give another index; `changed` are all variables that
-    /// are not the same in every turn.
+    /// are not the same in every iteration.
     fn are_apart(&self, changed: &[Var]) -> bool {
         let Some(index) = self.index.clone() else { return false };
         let once = |var: &Var| changed.iter().filter(|v| *v == var).count() == 1;
@@ -124,7 +124,7 @@ mod tests {
     use crate::ids::{Array, Id};
     use crate::ir::parse::parse;
 
-    /// Whether the first statement stores to elements of w of its own in each turn.
+    /// Whether the first statement stores to elements of w of its own in each iteration.
     fn is_own(text: &str) -> bool {
         let head = "fn f(n: i64, c: in [i64], w: out [i64]) {\n  var i, j, k, p, q: i64\n";
         let function = parse(&format!("{head}{text}\n}}\n")).unwrap();

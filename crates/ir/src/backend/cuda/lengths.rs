@@ -38,7 +38,7 @@ pub fn lengths(stmts: &[Stmt], known: &dyn Known) -> Option<Vec<i64>> {
     Some(found)
 }
 
-/// The elements of arrays that lengths tell: of each the array, the element's place, and its value.
+/// The elements of arrays that lengths tell: of each the array, the element's index, and its value.
 pub fn told(stmts: &[Stmt], lengths: &[i64], known: &dyn Known) -> Vec<(Array, i64, i64)> {
     let host = Host { vars: BTreeMap::new(), known };
     let reserved = stmts.iter().filter_map(|s| match s {

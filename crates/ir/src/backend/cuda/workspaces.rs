@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! w inside of a loop over threads       double w_vals[8];                    of each thread, in registers
-//! the same, at places that are not      __shared__ double tamis_w_vals[2304];
+//! the same, at indices that are not     __shared__ double tamis_w_vals[2304];
 //!   known before it runs                double *const w_vals = tamis_w_vals + threadIdx.x * 9;
 //! w in a loop over blocks, its          __shared__ double w_vals[512];       of the block
 //!   threads inside
@@ -37,7 +37,7 @@ pub(super) struct Workspaces {
 }
 
 impl Workspaces {
-    /// Places for the workspaces of a function; or why one has none.
+    /// Memory for the workspaces of a function; or why one has none.
     pub(super) fn of(function: &Function) -> Result<Workspaces, String> {
         let mut workspaces = Workspaces::default();
         let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == Role::Local;
@@ -74,7 +74,7 @@ impl Workspaces {
         Ok(())
     }
 
-    /// Whether an array has a place.
+    /// Whether an array has memory.
     pub(super) fn have(&self, array: &Array) -> bool {
         self.held.contains_key(array) || self.shared.contains_key(array)
     }
@@ -84,7 +84,7 @@ impl Workspaces {
         self.shared.iter().map(|(&array, &(unit, _))| (array, unit)).collect()
     }
 
-    /// The places in a kernel; fails if what the threads of a block share is too large. Memory that is
+    /// The addresses in a kernel; fails if what the threads of a block share is too large. Memory that is
     /// left is for what threads have for themselves and no register can hold.
     pub(super) fn fitted(
         &self,
@@ -218,7 +218,7 @@ fn values(block: &[Stmt], var: Var) -> Vec<&Expr> {
     found
 }
 
-/// Whether compilers know the places at which an array is used, once they have unrolled `loops`.
+/// Whether compilers know the elements at which an array is used, once they have unrolled `loops`.
 fn is_at_constants(s: &Stmt, array: Array, loops: &mut Vec<Var>) -> bool {
     let is_known = |e: &Expr| {
         let mut known = true;

@@ -52,7 +52,7 @@ const DEEPEST: usize = 400;
 ///
 /// # Errors
 ///
-/// [`Code::Syntax`], with the place, where the text does not follow the grammar or uses a name
+/// [`Code::Syntax`], with the location, where the text does not follow the grammar or uses a name
 /// that it does not declare.
 pub fn parse(text: &str) -> Result<Function, Diagnostic> {
     let function = Function {

@@ -1,4 +1,4 @@
-//! Merges whose order nobody can foresee take a step of one operand or the other without a branch.
+//! Merges with unpredictable branches take a step of one operand or the other without a branch.
 //!
 //! ```text
 //! while pA < pA_end && pB < pB_end {
@@ -21,7 +21,7 @@
 //! ```
 //!
 //! Merges of random patterns are wrong about every other branch, and take 0.7 of the time without;
-//! those of stencils are foreseen, and take up to twice as long. Some segments are asked which steps their merges
+//! those of stencils are predicted, and take up to twice as long. Some segments are asked which steps their merges
 //! begin with: patterns are mixed if most neighbours begin with other steps.
 
 use crate::algebra::BinaryOp;
@@ -42,7 +42,7 @@ const WORTH: i64 = 1 << 14;
 
 /// The pass.
 pub(in crate::transform) fn branchless_merges(mut function: Function, target: Target) -> Function {
-    // Whoever looks ahead for hints has branches to foresee.
+    // Whoever looks ahead for hints has branches to predict.
     if !target.prefetches {
         return function;
     }
@@ -98,8 +98,8 @@ impl Merges<'_> {
         s.map_children(&mut |e| e, &mut |b| self.block(b))
     }
 
-    /// A merge without branches, given what comes before it in the same block, and the variable that
-    /// says whether these are hard to foresee.
+    /// A branchless merge, given what comes before it in the same block, and the variable that
+    /// says whether these are hard to predict.
     fn without_branch(&mut self, before: &[Stmt], s: &Stmt) -> Option<(Var, Stmt)> {
         let Stmt::While { cond, body } = s else { return None };
         let [(p, p_end), (q, q_end)] = live(cond)?;

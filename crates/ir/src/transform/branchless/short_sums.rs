@@ -1,4 +1,4 @@
-//! Sums over a few entries, as many as nobody can foresee, are taken without a branch.
+//! Sums over a few entries, with unpredictable trip counts, are branchless.
 //!
 //! ```text
 //! if few && hi - lo < 8 && lo + 3 < len(A) {

@@ -65,7 +65,7 @@ fn sunk(function: &Function, fill: &Stmt, next: &Stmt) -> Option<Stmt> {
     Some(Stmt::For { var: *var, lo: first.clone(), hi: hi.clone(), step: 1, body })
 }
 
-/// The factors of a row's size in a place where the row of a number begins.
+/// The factors of a row's size at a level where the row of a number begins.
 fn row_of(place: &Expr, number: &Expr) -> Option<Vec<Expr>> {
     let mut row = factors(place);
     let at = row.iter().position(|f| f == number)?;

@@ -1,5 +1,5 @@
-//! Loops whose turns do nothing unless an operand has entries that do not depend on the turn are passed
-//! over where it has none.
+//! Loops that do nothing unless a loop-invariant fiber of an operand has entries are guarded: they are
+//! skipped where it has none.
 //!
 //! ```text
 //! for p in lo..hi { l = B_crd[p]; q = C_pos[k]; end = C_pos[k + 1]; r = D_pos[l]; while q < end && r < .. { .. } }
@@ -45,7 +45,7 @@ fn block(function: &Function, stmts: &[Stmt], later: &dyn Fn(Var) -> bool) -> Ve
     rewritten.collect()
 }
 
-/// What has to hold for any turn of a loop to do something, as far as no turn changes it.
+/// What has to hold for any iteration of a loop to do something, as far as it is loop-invariant.
 fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Option<Expr> {
     let Stmt::For { var, lo, hi, body, .. } = s else { return None };
     let (last, before) = body.split_last()?;
@@ -74,7 +74,7 @@ fn question(function: &Function, s: &Stmt, after: &dyn Fn(Var) -> bool) -> Optio
             false => guarded = true,
         }
     });
-    // What is assigned has to be as it was if no turn comes.
+    // What is assigned has to be as it was if no iteration runs.
     if !wanted[1..].iter().any(loads) || changed.iter().any(|v| after(*v)) {
         return None;
     }
@@ -134,7 +134,7 @@ mod tests {
     fn others_stay() {
         let merge = "while q < end { y[j] = 1.0 q = q + 1 }";
         for body in [
-            // Other entries in each turn.
+            // Other entries in each iteration.
             format!("for k in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }}"),
             "for k in 0..n { for q in pos[k]..pos[k + 1] { y[q] = 1.0 } }".to_owned(),
             // Something beside them.
@@ -142,7 +142,7 @@ mod tests {
             // What may not be read where the other condition does not hold.
             "for j in 0..n { while j < k && crd[k] < n { y[j] = 1.0 k = k + 1 } }".to_owned(),
             "for j in 0..n { if p < j && crd[k] < n { y[j] = 1.0 } }".to_owned(),
-            // What turns leave is read.
+            // What iterations leave is read.
             format!("for j in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }} y[q] = 0.0"),
             format!(
                 "for i in 0..n {{ y[q] = 0.0 for j in 0..n {{ q = pos[k] end = pos[k + 1] {merge} }} }}"

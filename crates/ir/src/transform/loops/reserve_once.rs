@@ -1,4 +1,4 @@
-//! Room for what every turn of a loop appends is made once, before the loop.
+//! Room for what every iteration of a loop appends is made once, before the loop.
 //!
 //! ```text
 //! for p in lo..hi { reserve C_vals, pC + 1; C_vals[pC] = ..; pC = pC + 1 }
@@ -8,7 +8,7 @@
 //! for p in lo..hi { C_vals[pC] = ..; pC = pC + 1 }
 //! ```
 //!
-//! Only what every turn appends counts, so that no more room is made than is used.
+//! Only what every iteration appends counts, so that no more room is made than is used.
 
 use crate::algebra::BinaryOp;
 use crate::ids::Var;
@@ -66,7 +66,7 @@ fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
     Some(out)
 }
 
-/// The variable of which `len` is the next value, which the rest of the turn gives it, and nothing
+/// The variable of which `len` is the next value, which the rest of the iteration gives it, and nothing
 /// else in the loop.
 fn counts(len: &Expr, rest: &[Stmt], changed: &[Var]) -> Option<Var> {
     let Expr::Binary(BinaryOp::Add, counter, one) = len else { return None };

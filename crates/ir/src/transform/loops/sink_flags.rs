@@ -1,4 +1,4 @@
-//! What every turn of a loop sets to the same constant is set once, after the loop.
+//! What every iteration of a loop sets to the same constant is set once, after the loop.
 //!
 //! ```text
 //! for p in lo..hi { any = true; s = fma(A[p], x[crd[p]], s) }
@@ -41,7 +41,7 @@ fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
     out
 }
 
-/// What the turns of a loop set, and under which condition, and the rest of them.
+/// What the iterations of a loop set, and under which condition, and the rest of them.
 fn taken_out(
     function: &Function,
     var: Var,

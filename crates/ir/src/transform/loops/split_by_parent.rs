@@ -93,7 +93,7 @@ impl Places<'_> {
     }
 }
 
-/// Whether turns hand something on under conditions: sums of runs, for which there is nothing to gain.
+/// Whether iterations hand something on under conditions: sums of runs, for which there is nothing to gain.
 fn keeps_runs(rest: &[Stmt]) -> bool {
     let mut changed = vec![];
     let chosen = rest.iter().filter(|s| matches!(s, Stmt::If { .. }));
@@ -110,7 +110,7 @@ struct Tracked {
     offset: Expr,
 }
 
-/// What the statement at a place of a loop tracks.
+/// What the statement at an index of a loop's body tracks.
 fn tracked(function: &Function, var: Var, body: &[Stmt], at: usize) -> Option<Tracked> {
     let Stmt::While { cond: Expr::Binary(BinaryOp::Le, end, position), body: advance } = &body[at]
     else {

@@ -1,4 +1,4 @@
-//! Results that a nest goes through again and again are computed strip by strip, each while it is
+//! Results that a nest goes through many times are computed strip by strip, each while it is
 //! in cache (strip mining, then interchange).
 //!
 //! ```text
@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Each element is computed by the same operations in the same order. A strip is a page long, which
-//! is what processors foresee of each of the streams that the nest reads. Nests that are tiled into
+//! is what processors prefetch of each of the streams that the nest reads. Nests that are tiled into
 //! registers need no strips, and code for people has none. Names that a nest gives are its own.
 
 use crate::algebra::BinaryOp;
@@ -287,7 +287,7 @@ mod tests {
             // Another element, or another array.
             nest(fill, "", bounds, "y[i] = y[0] + A[i]"),
             nest(fill, "", bounds, "y[i] = y[i] + A[i] z[i] = 1.0"),
-            // Turns that hang together.
+            // Iterations that depend on each other.
             nest(fill, "k = k + 1", bounds, "y[i] = y[i] + A[k]"),
             // Rows that hang together.
             nest(fill, "k = 0", bounds, "y[i] = y[i] + A[k] k = k + 1"),

@@ -1,4 +1,4 @@
-//! Short loops with a constant number of turns are written out, so that sums over a block of values
+//! Short loops with a constant number of iterations are unrolled, so that sums over a block of values
 //! need no counter.
 //!
 //! ```text
@@ -13,7 +13,7 @@ use crate::ir::build::int;
 use crate::ir::flow::replace;
 use crate::ir::{Expr, Function, Stmt};
 
-/// The most turns that are written out.
+/// The most iterations that are unrolled.
 const TURNS: i64 = 8;
 /// The most statements that they may become.
 const STATEMENTS: usize = 256;

@@ -1,4 +1,4 @@
-//! What is the same in every turn of a loop is asked once, before it.
+//! A loop-invariant condition is tested once, before it.
 //!
 //! ```text
 //! for p in lo..hi { j = crd[p]; if n - i < 3 { .. } else { .. } }

@@ -1,4 +1,4 @@
-//! Which results are written past the caches.
+//! Which results are written by non-temporal stores.
 //!
 //! ```text
 //! fn f(C_vals: out streamed [f64]) { for i in 0..n { .. C_vals[i * 32; 8] = c } }

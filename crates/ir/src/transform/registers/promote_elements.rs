@@ -1,4 +1,4 @@
-//! Elements that a loop reads and writes in every turn stay in registers.
+//! Elements that a loop reads and writes in every iteration stay in registers.
 //!
 //! ```text
 //! for p in lo..hi { y[q] = fma(A[p], x[crd[p]], y[q]) }
@@ -10,7 +10,7 @@
 //! }
 //! ```
 //!
-//! There may be several, as the rows of a block. Where some turns take another way to the same
+//! There may be several, as the rows of a block. Where some iterations take another way to the same
 //! elements, through a loop over them, they are put back before and fetched after:
 //!
 //! ```text
@@ -54,7 +54,7 @@ use crate::transform::{fresh, rewrite};
 
 /// The most elements that are kept at the same time.
 const MOST: usize = 8;
-/// The most turns of a loop over elements.
+/// The most iterations of a loop over elements.
 const TURNS: i64 = 8;
 
 /// The pass.
@@ -105,7 +105,7 @@ fn stored(block: &[Stmt]) -> Vec<Array> {
     found
 }
 
-/// Elements of an array that every turn of a loop reads before it writes them, and no others.
+/// Elements of an array that every iteration of a loop reads before it writes them, and no others.
 struct Elements {
     array: Array,
     /// The index of each, and the register that it stays in.
@@ -210,7 +210,7 @@ impl Elements {
 struct Seen<'f> {
     function: &'f Function,
     array: Array,
-    /// The variables that have other values in other turns.
+    /// The variables that have other values in other iterations.
     changed: Vec<Var>,
     /// The elements that every way reads before it may write them.
     read: Vec<Expr>,
@@ -221,7 +221,7 @@ struct Seen<'f> {
 }
 
 impl Seen<'_> {
-    /// Nothing if elements cannot be told apart, or a turn may end early.
+    /// Nothing if elements cannot be told apart, or an iteration may end early.
     fn block(&mut self, block: &[Stmt], names: &mut Names) -> Option<()> {
         for s in block {
             if let Stmt::Fail(_) = s {
@@ -294,7 +294,7 @@ impl Seen<'_> {
         known
     }
 
-    /// An index in terms of what is the same in every turn.
+    /// An index in terms of what is loop-invariant.
     fn fixed(&self, index: &Expr, names: &Names) -> Option<Expr> {
         let index = settled(names.resolved(index));
         let same = !self.changed.iter().any(|v| mentions(&index, *v));
@@ -340,7 +340,7 @@ fn touches(s: &Stmt, array: Array) -> bool {
         || s.blocks().flatten().any(|s| touches(s, array))
 }
 
-/// The same of an element that a loop updates in every turn.
+/// The load and store of an element that a loop updates in every iteration.
 fn combined(function: &mut Function, s: &Stmt, array: Array, index: Expr) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
     let (last, names) = body.split_last()?;
@@ -428,7 +428,7 @@ mod tests {
     #[test]
     fn what_may_be_elsewhere_stays() {
         for body in [
-            // Not every turn reads it.
+            // Not every iteration reads it.
             "for p in 0..n { if A[p] > 0.0 { y[i] = y[i] + A[p] } }",
             "for p in 0..n { y[i] = A[p] }",
             "for p in 0..n { y[i] = A[p] y[i] = y[i] + A[p] }",

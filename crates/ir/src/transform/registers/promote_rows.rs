@@ -1,4 +1,4 @@
-//! Rows that a loop adds to again and again stay in registers, where they are as long as some of these.
+//! Rows that a loop adds to many times stay in registers, where they are as long as some of these.
 //!
 //! ```text
 //! for p in row { s = dot(C[i..], D[k..]); for l in 0..n { A[a + l] = fma(s, E[k * n + l], A[a + l]) } }
@@ -82,7 +82,7 @@ fn kept(
     }
 }
 
-/// The dense loop below a loop that adds to the same row in every turn, if nothing else sees that row.
+/// The dense loop below a loop that adds to the same row in every iteration, if nothing else sees that row.
 fn row(function: &Function, s: &Stmt) -> Option<Inner> {
     let mut changed = vec![];
     assigned(std::slice::from_ref(s), &mut changed);

@@ -71,7 +71,7 @@ impl Forward<'_> {
         out
     }
 
-    /// The bounds and the body of a loop that takes turns.
+    /// The bounds and the body of a loop that iterates.
     fn turns(
         &mut self,
         var: Var,

@@ -101,7 +101,7 @@ fn split_loop(
             function.vars[sum.var].by_lanes = false;
             sum.over_vectors(function, factor, value, lanes)
         }
-        // Loops around that are to run by lanes are not to ask anything.
+        // Loops around that are to be vectorised are not to ask anything.
         None if target.gpu || target.vector_bytes == 0 || runs_by_lanes => {
             sum.over_scalars(function)
         }
@@ -159,7 +159,7 @@ impl Sum {
         self.unrolled(function, ty, zero, (None, value), WAYS, 1)
     }
 
-    /// The value in several turns. Coordinates of 32 bits get names first, one behind the other, so that
+    /// The value in several iterations. Coordinates of 32 bits get names first, one behind the other, so that
     /// two of them are loaded at once.
     pub(in crate::transform) fn named(
         &self,

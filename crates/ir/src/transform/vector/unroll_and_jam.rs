@@ -1,4 +1,4 @@
-//! Sums over vectors for several turns of the loop around are taken at once.
+//! Sums over vectors for several iterations of the loop around are taken together (unroll-and-jam).
 //!
 //! ```text
 //! for p in lo..hi {
@@ -23,7 +23,7 @@
 //! Where the loop gives hints if something holds, this is asked before it, and the loop with hints stays as it
 //! is: they are what takes time.
 //!
-//! What stays the same in all turns is loaded once, and no sum waits for another: SDDMM with 32
+//! What stays the same in all iterations is loaded once, and no sum waits for another: SDDMM with 32
 //! columns takes 0.8 of the time.
 
 use crate::datatype::Register;
@@ -35,7 +35,7 @@ use crate::transform::affine::{exchange, reads_inputs_only, shifted};
 use crate::transform::{Target, by_turns, fresh, rewrite};
 use std::collections::BTreeSet;
 
-/// Turns at once, where there are registers for their accumulators.
+/// Iterations per step, where there are registers for their accumulators.
 const TURNS: usize = 4;
 
 /// The pass.
@@ -45,14 +45,14 @@ pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Targe
     Function { body, ..function }
 }
 
-/// A loop whose turns first take sums and then use them.
+/// A loop whose iterations first take sums and then use them.
 struct Turns<'s> {
     var: Var,
-    /// What takes the sums, which no other turn has a part in.
+    /// What takes the sums, which no other iteration contributes to.
     sums: &'s [Stmt],
     /// What uses them.
     uses: &'s [Stmt],
-    /// Variables that have another value in each turn.
+    /// Variables that have another value in each iteration.
     own: BTreeSet<Var>,
 }
 
@@ -88,7 +88,7 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
     Some(by_turns(function, (*var, lo, hi), (at_once as i64, several), body))
 }
 
-/// What is asked in sums before hints are given, if it is the same in all turns.
+/// What is asked in sums before hints are given, if it is the same in all iterations.
 fn question(body: &[Stmt]) -> Option<&Expr> {
     let hints = |block: &[Stmt]| block.iter().all(|s| matches!(s, Stmt::Prefetch { .. }));
     body.iter().flat_map(Stmt::blocks).flatten().find_map(|s| match s {
@@ -126,9 +126,9 @@ impl<'s> Turns<'s> {
         alone.then_some(Turns { var, sums, uses, own })
     }
 
-    /// So many turns at once.
+    /// So many iterations jammed.
     fn taken(&self, function: &mut Function, turns: usize) -> Vec<Stmt> {
-        // The last turn has the names that are known.
+        // The last iteration has the names that are known.
         let names: Vec<Vec<(Var, Var)>> = (0..turns)
             .map(|turn| {
                 let own = self.own.iter().map(|&v| {
@@ -172,7 +172,7 @@ impl<'s> Turns<'s> {
         out
     }
 
-    /// A statement of a turn.
+    /// A statement of an iteration.
     fn renamed(&self, s: &Stmt, names: &[(Var, Var)], turn: i64) -> Stmt {
         let rename = |e: Expr| {
             let e = names.iter().fold(e, |e, (from, to)| replace(e, *from, &Expr::Var(*to)));
@@ -190,7 +190,7 @@ impl<'s> Turns<'s> {
         }
     }
 
-    /// A statement of a sum, with the vectors that all turns load as names.
+    /// A statement of a sum, with the vectors that all iterations load as names.
     fn shared(&self, function: &mut Function, s: &Stmt, var: Var, once: &mut Vec<Stmt>) -> Stmt {
         let mut vectors: Vec<Expr> = vec![];
         for e in s.exprs() {
@@ -212,7 +212,7 @@ impl<'s> Turns<'s> {
     }
 }
 
-/// Whether a statement is a part of sums that other turns of the loop may be between.
+/// Whether a statement is a part of sums that other iterations of the loop may be between.
 fn is_sum(function: &Function, s: &Stmt, used: &[Var]) -> bool {
     let pure =
         s.exprs().all(|e| reads_inputs_only(function, e) && !used.iter().any(|v| mentions(e, *v)));
@@ -227,7 +227,7 @@ fn is_sum(function: &Function, s: &Stmt, used: &[Var]) -> bool {
     }
 }
 
-/// The variables that differ between turns over `var`: those that are assigned twice, or from what
+/// The variables that differ between iterations over `var`: those that are assigned twice, or from what
 /// differs. `None` if one of them says what is done.
 fn own(sums: &[Stmt], var: Var) -> Option<BTreeSet<Var>> {
     let within = |s: &Stmt| s.blocks().flatten().cloned().collect::<Vec<_>>();
@@ -276,7 +276,7 @@ mod tests {
         lines.skip(1).collect::<Vec<_>>().join(" ")
     }
 
-    /// A loop over entries: what a turn takes the sum of, and what it does with it.
+    /// A loop over entries: what an iteration takes the sum of, and what it does with it.
     fn entries(sum: &str, with: &str) -> Function {
         read(&format!("for p in 3..n {{ j = crd[p] v = splat(0.0, 8) {sum} s = sum(v) {with} }}"))
     }
@@ -308,7 +308,7 @@ mod tests {
     fn turns_that_know_of_each_other_stay_apart() {
         let plain = "A[q] = B[p] * s q = q + 1";
         for (sum, with) in [
-            // The next turn needs what this one computes.
+            // The next iteration needs what this one computes.
             (SUM, "i = i + 1"),
             (SUM, "n = n + 1"),
             ("for k in 0..n step 8 { v = fma(splat(A[k], 8), D[j * n + k; 8], v) }", plain),

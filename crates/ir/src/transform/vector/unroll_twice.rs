@@ -1,4 +1,4 @@
-//! Loops that add to vectors in registers take two turns at once.
+//! Loops that add to vectors in registers are unrolled twice.
 //!
 //! ```text
 //! for p in lo..hi { k = crd[p]; t0 = fma(splat(A[p]), B[k * n; 2], t0); t1 = .. }
@@ -11,9 +11,9 @@
 //! for p in mid..hi { k = crd[p]; t0 = .. }
 //! ```
 //!
-//! In machine code for narrow vectors, an accumulator ends a turn in another register than it began,
-//! and is copied. Elsewhere, counting and jumping are a good part of turns with few accumulators: SpMM with 32
-//! columns is 1.2 times as fast. More turns gain nothing.
+//! In machine code for narrow vectors, an accumulator ends an iteration in another register than it began,
+//! and is copied. Elsewhere, counting and jumping are a good part of iterations with few accumulators: SpMM with 32
+//! columns is 1.2 times as fast. Further unrolling gains nothing.
 
 use std::ops::RangeInclusive;
 
@@ -94,7 +94,7 @@ mod tests {
         assert_eq!(transformed(&four, in_c), paired(&four));
         let five = format!("for p in 3..n {{ {} s = fma(splat(A[p], 2), A[k; 2], s) }}", sums("p"));
         assert_eq!(transformed(&five, in_c), format!("{five} }}"));
-        // A turn that does more than to add.
+        // An iteration that does more than to add.
         let more = format!("for p in 3..n {{ {} y[p] = 0.0 }}", sums("p"));
         assert_eq!(paired(&more), format!("{more} }}"));
     }

@@ -14,8 +14,8 @@
 //! beforehand and the rest, and the loops that both begin with are shared. What the part leaves is a
 //! number, or a vector where one variable of both is not shared, or a number for each entry of a row
 //! ([`rows`]). Each of the two is split further.
-//! Where the sum may be of nothing, which would make a NaN of an infinite factor, the rest is passed
-//! over if nothing came (`Kernel::partial`).
+//! Where the sum may be empty, which would make a NaN of an infinite factor, the rest is
+//! skipped if it is empty (`Kernel::partial`).
 
 mod rows;
 
@@ -96,7 +96,7 @@ struct Target {
 pub(in crate::legalise) struct Distributed {
     pub(in crate::legalise) cost: f64,
     pub(in crate::legalise) body: Stmt,
-    /// The temporaries that may be sums of nothing.
+    /// The temporaries that may be empty reductions.
     pub(in crate::legalise) partial: Vec<TensorId>,
 }
 
@@ -305,7 +305,7 @@ impl Legaliser<'_> {
         Some(Plan { cost, way: AccessMethod::Split(Box::new(split)) })
     }
 
-    /// What a nest of loops costs: its turns, where contiguous ones are cheap and strides are not.
+    /// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
     fn nest_cost(&self, product: &Product, order: &[IndexVar]) -> f64 {
         let (mut trips, mut cost) = (product.trips, 0.0);
         for &var in order {
@@ -327,7 +327,7 @@ impl Legaliser<'_> {
         }
     }
 
-    /// How many turns a loop takes.
+    /// The trip count of a loop.
     fn turns(&self, factors: &[Factor], var: IndexVar) -> f64 {
         let dimension = self.dimension_of(var);
         let mut least = dimension;
@@ -394,7 +394,7 @@ impl Legaliser<'_> {
         factors.reduce(times).expect("both sides of a split have factors")
     }
 
-    /// The statement of a plan that adds to `lhs`; `partial` if sums of nothing are not to be added.
+    /// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
     fn built(&mut self, plan: Plan, lhs: &Access, partial: bool, target: &mut Target) -> Stmt {
         let split = match plan.way {
             AccessMethod::Split(split) => *split,

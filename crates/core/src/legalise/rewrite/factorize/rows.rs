@@ -54,7 +54,7 @@ impl Legaliser<'_> {
             .then(|| access.clone())
     }
 
-    /// The variable that counts the entries of a row, which takes the place of the last one that is
+    /// The variable that counts the entries of a row, which replaces the last one that is
     /// shared.
     pub(in crate::legalise::rewrite::factorize) fn entries(
         &mut self,

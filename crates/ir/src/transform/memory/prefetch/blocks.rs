@@ -44,7 +44,7 @@ impl Streams<'_> {
                 e.walk(&mut |e| {
                     let Expr::Load { array, index, .. } = e else { return };
                     let known = found.iter().any(|(known, _)| known == array);
-                    // Smaller ones would be asked for again and again.
+                    // Smaller ones would be prefetched many times.
                     let line = (LINE / self.function.arrays[*array].elem.size()) as i64;
                     match multiple(&names.resolved(index), position) {
                         Some((size, at))

@@ -1,4 +1,4 @@
-//! Streams are asked for ahead of time, since the processor's own prefetching ends with each page.
+//! Software prefetch of streams, since the processor's own prefetching ends with each page.
 //!
 //! ```text
 //! for i in 0..n {
@@ -11,10 +11,10 @@
 //!
 //! A stream is what is read at the positions of segments that follow each other: from `pos[i]` on,
 //! in the loop over `i`. One hint a segment is cheap where segments are short; sums that were split
-//! give one each turn, since theirs may be long. Tiles read a segment several times and get none.
+//! give one each iteration, since theirs may be long. Tiles read a segment several times and get none.
 //! Streams are asked for into the second level of cache: into the first, SpMV on a stencil takes 1.25 times as long.
 //!
-//! The rows of a dense operand that a stream of coordinates chooses come in no order: where a sum
+//! The rows of a dense operand that a stream of coordinates chooses are unordered: where a sum
 //! goes over such a row, or a tile takes a few lines of it, those of a later coordinate are asked
 //! for.
 //!
@@ -33,11 +33,12 @@
 //!
 //! Where each step of a stream has a block of values, each step asks for one.
 //!
-//! The same for entries that are put at the next place of the row, or column, of their coordinate.
+//! Entries that are put in the next slot of the row, or column, of their coordinate get hints too.
 
 mod blocks;
-mod places;
+
 mod rows;
+mod slots;
 
 use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
@@ -84,7 +85,7 @@ struct Streams<'f> {
 
 /// A loop around.
 struct Turn {
-    /// `None` for a block that not every turn runs.
+    /// `None` for a block that not every iteration runs.
     var: Option<Var>,
     /// Whether it takes every value.
     is_every: bool,
@@ -153,7 +154,7 @@ impl Streams<'_> {
                     let mut hints = self.summed_rows(&out, step, &body);
                     let steps = if step == 1 { self.steps_over(var, &lo, &hi) } else { None };
                     let around = std::mem::replace(&mut self.steps, steps);
-                    let after = [self.tiled_rows(&body), self.places(&body)].concat();
+                    let after = [self.tiled_rows(&body), self.slots(&body)].concat();
                     let blocks = match step == 1 && self.begins_to(&lo, &hi) {
                         true => self.blocks(var, &body),
                         false => vec![],
@@ -206,7 +207,7 @@ impl Streams<'_> {
         [hinted, body].concat()
     }
 
-    /// A loop over the segment of some turn around.
+    /// A loop over the segment of some iteration around.
     fn steps_over(&self, position: Var, lo: &Expr, hi: &Expr) -> Option<Steps> {
         let segments = |turn: &&Turn| turn.is_every && self.is_segment(turn, lo, hi);
         let mut sure = self.turns.iter().rev().take_while(|turn| turn.var.is_some());
@@ -216,20 +217,20 @@ impl Streams<'_> {
         Some(Steps { position, segments: *array, ends, ahead: vec![] })
     }
 
-    /// Whether an expression is where the segment of this turn begins, of which statements that
+    /// Whether an expression is where the segment of this iteration begins, of which statements that
     /// follow read the end.
     fn begins(&self, e: &Expr, rest: &[Stmt]) -> bool {
         rest.iter().flat_map(Stmt::exprs).any(|end| self.begins_to(e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of this turn, also
-    /// where not every turn has one.
+    /// Whether two expressions are the beginning and the end of the segment of this iteration, also
+    /// where not every iteration has one.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
         let turn = self.turns.iter().rfind(|turn| turn.var.is_some());
         turn.is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
     }
 
-    /// Whether two expressions are the beginning and the end of the segment of some turn, or of what
+    /// Whether two expressions are the beginning and the end of the segment of some iteration, or of what
     /// lies between others.
     fn is_segment(&self, turn: &Turn, e: &Expr, end: &Expr) -> bool {
         let begin = unbounded(e, BinaryOp::Max);
@@ -392,7 +393,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_later_entries_are_asked_for() {
+    fn slots_of_later_entries_are_prefetched() {
         let with = |more: &str| {
             format!(
                 "for i in 0..n {{\n for p in pos[i]..pos[i + 1] {{\n j = crd[p]\n \
@@ -411,7 +412,7 @@ mod tests {
                 "prefetch y[next[crd[p + ahead] + 1]] | }",
             ],
         );
-        // Not every step may have a place.
+        // Not every step may have a slot.
         check(&with("if j > 2 {\n y[k] = 0.0\n }\n"), &streams);
     }
 

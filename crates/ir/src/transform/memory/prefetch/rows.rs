@@ -10,7 +10,7 @@ use crate::ir::{Expr, Stmt};
 const AHEAD: i64 = 16;
 /// Rows further apart than that are not expected in cache because of each other.
 const FAR: i64 = 1 << 10;
-/// Bytes of a row: wider tiles leave no time between hints, they read what the processor foresees.
+/// Bytes of a row: wider tiles leave no time between hints, they read what the processor prefetches itself.
 const NARROW: usize = 128;
 
 /// What is read of a row that a coordinate of a stream chooses.
@@ -23,7 +23,7 @@ struct Row {
 }
 
 impl Streams<'_> {
-    /// Hints for the rows that a sum will go over in later steps of the stream, for each turn of the
+    /// Hints for the rows that a sum will go over in later steps of the stream, for each iteration of the
     /// sum; `before` is what comes before the sum in the same block.
     pub(in crate::transform::memory::prefetch) fn summed_rows(
         &mut self,

@@ -1,27 +1,27 @@
-//! Places of entries that are put one behind the other in the row of their coordinate.
+//! Slots of entries that are put one behind the other in the row of their coordinate.
 //!
 //! ```text
 //! ahead = min(A_pos[i + 1] + 32, A_pos[n]) - A_pos[i + 1]
 //! for p in A_pos[i]..A_pos[i + 1] {
 //!   j = A_crd[p]
-//!   place = next[j]
-//!   next[j] = place + 1
-//!   T_vals[place] = A_vals[p]
+//!   slot = next[j]
+//!   next[j] = slot + 1
+//!   T_vals[slot] = A_vals[p]
 //!   prefetch T_vals[next[A_crd[p + ahead]]]
 //! }
 //! ```
 //!
-//! The place of a later entry may move on until its turn, but seldom to another line.
+//! The slot of a later entry may move on until its iteration, but seldom to another line.
 
 use super::Streams;
 use crate::ir::{Expr, Stmt};
 
-/// How many entries ahead places are asked for.
+/// How many entries ahead slots are prefetched.
 const AHEAD: i64 = 32;
 
 impl Streams<'_> {
-    /// Hints for the places that later steps of the stream write to.
-    pub(in crate::transform::memory::prefetch) fn places(&mut self, body: &[Stmt]) -> Vec<Stmt> {
+    /// Hints for the slots that later steps of the stream write to.
+    pub(in crate::transform::memory::prefetch) fn slots(&mut self, body: &[Stmt]) -> Vec<Stmt> {
         let straight = |s: &Stmt| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. });
         let Some(position) = self.steps.as_ref().map(|steps| steps.position) else { return vec![] };
         if !body.iter().all(straight) {
@@ -29,14 +29,14 @@ impl Streams<'_> {
         }
         let mut hints = vec![];
         for s in body {
-            let Stmt::Store { array, index: Expr::Var(place), .. } = s else { continue };
+            let Stmt::Store { array, index: Expr::Var(slot), .. } = s else { continue };
             let next = body.iter().find_map(|s| match s {
-                Stmt::Assign { var, value: next @ Expr::Load { .. } } if var == place => Some(next),
+                Stmt::Assign { var, value: next @ Expr::Load { .. } } if var == slot => Some(next),
                 _ => None,
             });
             let Some(next @ Expr::Load { index, .. }) = next else { continue };
             let Some(chosen) = self.chosen(body, position, index) else { continue };
-            // The place is read, so the coordinate of another segment has to lead to one.
+            // The slot is read, so the coordinate of another segment has to lead to one.
             let mut is_alone = true;
             index.walk(&mut |e| is_alone &= !matches!(e, Expr::Var(v) if *v != chosen.var));
             if is_alone {
