@@ -1,5 +1,16 @@
 //! The `tamis` command. Exit status: 0 done, 1 the computation or a file failed, 2 the request is
 //! wrong.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `args` | the command line |
+//! | `run` `explain` `convert` `info` `formats` | the commands |
+//! | `inputs` `dimensions` `generate` | operands from files and generators |
+//! | `recommend` | formats by what is measured, with their bytes |
+//! | `progress` | what takes long, on the last line of a terminal |
+//! | `failure` | exit status |
 
 mod args;
 mod convert;
@@ -20,7 +31,7 @@ use failure::Failure;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
-/// Operands read in no order are large.
+/// Operands that are read unordered are large.
 #[global_allocator]
 static ALLOCATOR: tamis::HugePages = tamis::HugePages;
 

@@ -15,6 +15,20 @@
 //! ```
 //!
 //! Modules are listed bottom layer first, which is also the order in which to read them.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `file` | reading and writing by name |
+//! | `header` | what a file says of itself |
+//! | `matrix_market` | `.mtx` |
+//! | `rutherford_boeing` | `.rb` and Harwell-Boeing |
+//! | `frostt` | `.tns` |
+//! | `progress` | how far a file is |
+//! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
+//! | `text` `cursor` `number` `triplets` `triangles` `save` | lines, fields, numbers, entries, both sides of a diagonal, atomic writing |
+//! | `error` | diagnostics of files |
 
 #![forbid(unsafe_code)]
 

@@ -2,6 +2,21 @@
 //!
 //! Compilation takes a fraction of a millisecond for a small kernel. All of Cranelift's interface
 //! is behind this crate; the version is pinned, since it moves between releases.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `stmt` | control flow and stores |
+//! | `expr` | expressions |
+//! | `overflow` | tests for integer overflow |
+//! | `vector` | wide vectors as several 128-bit ones |
+//! | `wide` | loops with vectors of 256 and 512 bits, as machine code of our own |
+//! | `home` | where variables and what is known of arrays live: in registers or in memory |
+//! | `anchor` | which loads may move to their use |
+//! | `prefetch` | hints, which Cranelift does not have |
+//! | `support` | what compiled code calls |
+//! | `code` | executable memory |
 
 mod anchor;
 mod code;

@@ -6,6 +6,48 @@
 //!
 //! Arrays are borrowed by the buffer protocol and lent by it, copied where [`borrowing`] says so; the interpreter's lock
 //! is given back while kernels are compiled and run.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `failure` | diagnostics and panics as exceptions |
+//! | `size` | sizes of axes, variables and memory as Python gives them |
+//! | `foreign` | arrays of others, borrowed by the buffer protocol |
+//! | `borrowing` | whether positions and coordinates of others are copied first |
+//! | `memory` | arrays of tensors, lent by it |
+//! | `threads` | the threads of kernels, and forks |
+//! | `array` `sparse` `scalar` `operand` | arrays of NumPy, of SciPy, numbers, and anything else as operands |
+//! | `result` | tensors as arrays of NumPy and SciPy |
+//! | `convert` | other formats and other shapes |
+//! | `select` `listed` | what keys select, by the arrays of a tensor: of rows, of lists |
+//! | `effort` | which programs may take long, and are interruptible |
+//! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
+//! | `file` | reading and writing |
+//!
+//! The files of `python/tamis`, each importing only those above it, but for imports inside of functions:
+//!
+//! | file | what it does |
+//! |---|---|
+//! | `_errors` | exceptions |
+//! | `_guard` | foreign exceptions of a call as refusals that name it |
+//! | `_operands` | classes of operands, copies of what cannot be borrowed, SciPy's constructors |
+//! | `_programs` | `evaluate`, `compile` |
+//! | `_einsum` | subscripts to index notation |
+//! | `_formulas` | functions of elements in index notation: their text, types and numbers |
+//! | `_expressions` | operators as trees, to index notation |
+//! | `_operators` | Python's operators on tensors and on lazy expressions |
+//! | `_methods` | methods by NumPy's functions of their names |
+//! | `_select` `_tensor` `_files` | keys, `Tensor`, files |
+//! | `_html` | drawings |
+//! | `_binsparse` | files of HDF5 |
+//! | `_moves` | entries at other coordinates |
+//! | `_elements` | functions of elements of one tensor, or that no kernel has, by NumPy on what is stored |
+//! | `_reductions` | reductions that no kernel does: by groups of entries, variances |
+//! | `_searching` | where elements are, how often, and which are the least |
+//! | `array_api` | the array API standard |
+//! | `_linalg` | NumPy's norms and products |
+//! | `_functions` | NumPy's functions of tensors |
 
 mod array;
 mod borrowing;

@@ -1,4 +1,38 @@
 //! Tensors in memory, packing, and the calling of kernels: the home of raw pointers.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `budget` | how much memory arrays may take, and do |
+//! | `free` | how much memory the system can give |
+//! | `exhausted` | ending with a diagnostic where memory runs out |
+//! | `memory` | arrays with one owner, the page policy of large ones |
+//! | `pages` | an allocator that asks for huge pages |
+//! | `recycle` | large arrays that were freed, kept for the next |
+//! | `extent` | how large dimensions may be |
+//! | `coordinates` | a tensor as a list |
+//! | `tensor` | validated tensors |
+//! | `quick` | seeing at once that arrays are valid |
+//! | `ascending` | sorting the coordinates of a row |
+//! | `radix` | stable parallel radix sort |
+//! | `records` | sorting the lists of running kernels |
+//! | `pack` | lists to tensors of any format |
+//! | `kernel` | calling a function: slots, results |
+//! | `pattern` | values at the entries of a pattern, where no kernel finds them |
+//! | `parallel` | calling it in parts: where to cut, threads, joining results |
+//! | `interrupt` | giving up between parts |
+//! | `interpreted` | the interpreter behind the calling convention |
+//! | `cc` | the system's C compiler |
+//! | `child` | running it, for so long at most |
+//! | `library` | loading what it made |
+//! | `disk_cache` | compiled libraries, and what was found out, on disk |
+//! | `trusted` | folders in which nobody else can replace what we write |
+//! | `temporary` | temporary files and folders |
+//! | `ending` | removing these, and killing compilers, however the process ends |
+//! | `size` | sizes as people write them |
+//! | `threads` | the thread pool |
+//! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
 
 mod ascending;
 pub mod budget;

@@ -12,6 +12,25 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `kernel` | compile once, run often; assemble once, compute often |
+//! | `operand` | what kernels are compiled and called for, on the host or on the device |
+//! | `form` | the kernels of one kind, and running them |
+//! | `on_device` | running them on a device, where tensors stay between them |
+//! | `gpu` | tensors on a device for users |
+//! | `backend` | what runs a function; the tiers |
+//! | `cache` | kernels in memory, for conversions and `evaluate` |
+//! | `convert` | any format to any other, by generated kernels |
+//! | `scattered` | formats with levels in order below a hash map, packed in two steps |
+//! | `footprint` | bytes of entries in a storage, before they are packed |
+//! | `waste` | refusing formats that would take far more memory than entries need |
+//! | `dims` | dimensions of index variables |
+//! | `explain` | stages as text |
+//! | `tune` | the fastest of several schedules, timed and remembered |
 
 mod backend;
 mod cache;

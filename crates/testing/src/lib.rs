@@ -1,4 +1,21 @@
 //! Random programs, a dense reference to compare with, shrinking, and the runner of filetests.
+//!
+//! # Modules
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `case` | a program with operands |
+//! | `generate` `slices` `formats` `schedules` `random` | random programs in random formats and schedules |
+//! | `number` `reference` | the dense reference, in complex numbers |
+//! | `check` `kinds` `infinite` `limits` `illegal` `shrink` | comparing, kinds of kernels, infinite values, integers near their limits and illegal schedules too, and making failures small |
+//! | `hostile` | programs that ask for much compilation, and how long that takes |
+//! | `texts` | a hash of what a program compiles to, to compare builds |
+//! | `share` | how many random programs run in parts, or on a GPU, and why others do not |
+//! | `stand_in` | a library that stands for NVIDIA's driver and compiler, on the emulated GPU |
+//! | `conformance` | the suite that any level format, of this project or not, has to pass |
+//! | `filetest` | the runner of `tests/` |
+//! | `functions` | what programs compile to, interpreted |
+//! | `batch` | the kernels of many programs in one call of the C compiler |
 
 pub mod batch;
 pub mod case;
