@@ -27,6 +27,7 @@
 //! | `frostt` | `.tns` |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
+//! | `counted` | lists that count against the memory limit |
 //! | `text` `cursor` `number` `triplets` `triangles` `save` | lines, fields, numbers, entries, both sides of a diagonal, atomic writing |
 //! | `error` | diagnostics of files |
 

@@ -7,6 +7,10 @@
 //!
 //! Everything sparse iteration needs follows from here: the algebra of the operators and the fill
 //! values decide what is left, and whether anything is left at all.
+//!
+//! A fill value annihilates: 0 times an implicit coordinate is 0 even if the other factor is infinite. So does an
+//! empty sum: a factor is taken out of a sum only where every coordinate is visited, or where empty sums are skipped
+//! ([`Kernel::partial`](super::Kernel::partial)).
 
 use super::{Program, Role, Stmt};
 use crate::format::{LevelMap, Storage};

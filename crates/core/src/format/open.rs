@@ -1,5 +1,8 @@
 //! Which coordinates the coordinates above leave open.
 //!
+//! Levels that store functions of modes (blocks, diagonals, slots) have index variables of their own. Loops may run over
+//! those; the coordinates that follow are computed and checked to lie inside the tensor.
+//!
 //! The same rules give numbers, for tensors in memory, and code, for loops.
 
 use super::LevelMap;

@@ -8,6 +8,7 @@
 //!
 //! An operand decides which entries there are if nothing is left to do without it, no other operand lists
 //! entries, and the outermost loops are over its levels. Rows that it lists without an entry stay listed.
+//! Kernels that only assemble, or compute at another pattern, are made of the program without that.
 
 use super::combined;
 use crate::cin::simplify::Facts;

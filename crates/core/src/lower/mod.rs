@@ -129,7 +129,7 @@ struct Declared {
     dims: BTreeMap<IndexVar, Var>,
     vars: BTreeMap<IndexVar, Var>,
     registers: BTreeMap<TensorId, Held>,
-    /// The flags of temporaries that may be sums of nothing.
+    /// The flags of temporaries that may be empty reductions.
     anys: BTreeMap<TensorId, Var>,
     positions: BTreeMap<locate::Place, Var>,
     /// Per position variable: the end of its segment, the coordinate there, whether it is current.

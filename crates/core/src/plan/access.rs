@@ -163,8 +163,7 @@ impl AccessMethods<'_> {
         self.nothing(task).is_some_and(|n| n.same_value(c))
     }
 
-    /// The value that has no effect: what elements of the result are that nobody writes, if a sum
-    /// of nothing is the same.
+    /// The value without effect: that of unwritten elements of the result, if an empty sum has the same.
     pub(crate) fn nothing(self, task: &Task) -> Option<Scalar> {
         let fill = Facts { program: self.program, compute: task.compute }.fill(task.result);
         match &task.value {
@@ -198,7 +197,7 @@ impl AccessMethods<'_> {
         operands.into_iter().any(|a| self.program.storage(a.tensor).format.is_revisiting())
     }
 
-    /// The same of the operands of a value, entries of which may repeat coordinates.
+    /// Whether loops may reach a coordinate of the result several times, or an operand has duplicate coordinates.
     pub(crate) fn is_revisited_by(self, value: &Expr) -> bool {
         let storage = |a: &&Access| &self.program.storage(a.tensor).format;
         self.is_revisited(value.accesses().into_iter())

@@ -97,7 +97,7 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Packing: several parts may have a place that an entry brings for others.
+    /// Packing: several parts may store padding where another has an entry.
     fn packing(self, op: Option<ReduceOp>) -> Join {
         let levels =
             self.planner.program.storage(self.planner.kernel.result).format.levels().iter();

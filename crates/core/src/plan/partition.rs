@@ -47,7 +47,7 @@ pub struct Meeting {
     pub lead: TensorId,
     /// Its level.
     pub level: usize,
-    /// The tensor whose first level the coordinates are of; it has a place for each of them.
+    /// The tensor whose first level the coordinates are of; it has a position for each of them.
     pub met: TensorId,
 }
 

@@ -1,5 +1,9 @@
 //! Parallel loops: what runs their iterations, and what these give each other.
 //!
+//! Iterations give each other nothing but what they combine, so processors may run them in order. A local array
+//! belongs to each iteration of the loops around all that uses it, and the loops inside share it ([`owners`]): on a GPU it is
+//! in memory of a block or warp, or in a thread's registers.
+//!
 //! ```text
 //! for block in 0..(n + 255) / 256 on gpu_block {
 //!   for warp in 0..8 on gpu_warp {

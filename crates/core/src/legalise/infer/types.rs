@@ -3,6 +3,9 @@
 //! Literals are weak: an integer literal takes the operands' type, but for truth values beside
 //! other numbers than 0 and 1, which are integers then; a literal with a point makes integers
 //! floating-point but leaves `f32`. Functions such as `sqrt` make integers `f64`.
+//!
+//! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32, and statements with sums of floats under 64
+//! bits in 64; what is stored back is rounded, or checked to fit.
 
 use crate::cin::Program;
 use crate::notation::Expr;
