@@ -8,7 +8,7 @@ use std::time::Instant;
 
 const HELP: &str = "cargo xtask COMMAND
   ci                   everything that has to hold before a change lands
-  tidy                 layers, sizes, maps, error coverage, dependencies
+  tidy                 layers, sizes, maps, recipes, words, filetests, error coverage, dependencies
   python               build the Python package and run its tests
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers

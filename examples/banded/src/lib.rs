@@ -13,7 +13,7 @@
 //! fill value, so a band is for rows whose entries lie close together: `(i, j) -> (i: dense, j:
 //! banded)` is a band matrix, and stays one where the band moves.
 //!
-//! The guide to writing a level format, `docs/guide/level-formats.md`, goes through this file.
+//! The guide to writing a level format, `docs/guide/extend/level-format.md`, goes through this file.
 
 use tamis::level::code::{
     BinaryOp, Expr, Stmt, Var, add, all, assign, binary, eq, int, lt, mul, sub, when,

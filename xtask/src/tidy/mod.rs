@@ -5,6 +5,7 @@ mod errors;
 mod layers;
 mod map;
 mod modules;
+mod recipes;
 mod sizes;
 mod toolchain;
 mod words;
@@ -58,10 +59,11 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 8] = [
+    let checks: [Check; 9] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
         ("map", map::check),
+        ("recipes", recipes::check),
         ("modules", modules::check),
         ("errors", errors::check),
         ("dependencies", dependencies::check),

@@ -7,7 +7,7 @@
 //! kernels        random programs whose tensors have the level = the dense reference
 //! ```
 //!
-//! A level format of another crate is held to the same: see `docs/guide/level-formats.md`.
+//! A level format of another crate is held to the same: see `docs/guide/extend/level-format.md`.
 
 mod compositions;
 mod functions;
