@@ -6,6 +6,7 @@ mod layers;
 mod map;
 mod modules;
 mod recipes;
+mod shape;
 mod sizes;
 mod toolchain;
 mod words;
@@ -70,7 +71,7 @@ pub fn run() -> bool {
         ("toolchain", toolchain::check),
         ("words", words::check),
     ];
-    println!("{}", sizes::longest(&tree));
+    println!("{}\n{}", sizes::longest(&tree), shape::report(&tree));
     let mut holds = !tree.files.is_empty();
     for (name, check) in checks {
         for finding in check(&tree) {

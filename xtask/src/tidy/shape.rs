@@ -1,0 +1,303 @@
+//! The shape of the code, as numbers to watch: the largest types, circles of imports, names that mean several things.
+//!
+//! ```text
+//! largest types        39 fields, 276 methods in 41 files   core Lowerer
+//! import circles       core: 2 of 5 files at most           a.rs b.rs
+//! homonyms             Kind: core cin, ir diagnostic
+//! ```
+
+use super::{Tree, before_tests};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub fn report(tree: &Tree) -> String {
+    let mut out = String::from("largest types\n");
+    for line in largest(tree).into_iter().take(10) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out.push_str("import circles\n");
+    for line in circles(tree) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out.push_str("homonyms\n");
+    for line in homonyms(tree) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    out
+}
+
+/// The crate of a file of Rust code that is no test.
+fn crate_of(path: &str) -> Option<&str> {
+    let is_test = path.ends_with("tests.rs") || path.contains("/tests/");
+    let rest = path.strip_prefix("crates/").filter(|_| !is_test && path.contains("/src/"))?;
+    rest.split('/').next()
+}
+
+fn sources(tree: &Tree) -> impl Iterator<Item = (&str, &str, &str)> {
+    tree.matching("crates/", ".rs").filter_map(|(p, t)| Some((crate_of(p)?, p, before_tests(t))))
+}
+
+#[derive(Default)]
+struct Size<'t> {
+    fields: usize,
+    methods: usize,
+    files: BTreeSet<&'t str>,
+}
+
+/// Types by their fields and methods, most first.
+fn largest(tree: &Tree) -> Vec<String> {
+    let mut sizes: BTreeMap<(&str, &str), Size<'_>> = BTreeMap::new();
+    for (name, path, text) in sources(tree) {
+        let lines: Vec<&str> = text.lines().collect();
+        for (k, line) in lines.iter().enumerate() {
+            let code = line.trim_start();
+            let indent = line.len() - code.len();
+            let body = || {
+                let closes =
+                    |l: &&&str| l.starts_with(&" ".repeat(indent)) && l[indent..].starts_with('}');
+                let end = lines[k + 1..].iter().position(|l| closes(&l)).unwrap_or(0);
+                let own =
+                    move |l: &&&str| l.len() > indent + 4 && !l[indent + 4..].starts_with(' ');
+                lines[k + 1..k + 1 + end].iter().filter(own).map(|l| l.trim_start())
+            };
+            if let Some(own) = declared(code, "struct ").filter(|_| code.ends_with('{')) {
+                let is_field = |l: &&str| l.contains(": ") && !l.starts_with(['/', '#']);
+                sizes.entry((name, own)).or_default().fields += body().filter(is_field).count();
+            }
+            if let Some(own) = implemented(code) {
+                let is_method = |l: &&str| {
+                    ["fn ", "const fn ", "unsafe fn "].iter().any(|f| bare(l).starts_with(f))
+                };
+                let size = sizes.entry((name, own)).or_default();
+                size.methods += body().filter(is_method).count();
+                size.files.insert(path);
+            }
+        }
+    }
+    let mut sizes: Vec<_> = sizes.into_iter().collect();
+    sizes.sort_by_key(|(name, size)| (usize::MAX - size.fields - size.methods, *name));
+    let line = |((name, own), size): ((&str, &str), Size<'_>)| {
+        let (fields, methods, files) = (size.fields, size.methods, size.files.len());
+        format!("{fields:3} fields, {methods:3} methods in {files:2} files   {name} {own}")
+    };
+    sizes.into_iter().map(line).collect()
+}
+
+/// The name of a type that a line declares by a keyword, if it is visible outside or not.
+fn declared<'l>(code: &'l str, keyword: &str) -> Option<&'l str> {
+    bare(code).strip_prefix(keyword)?.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+}
+
+/// A declaration without its visibility.
+fn bare(code: &str) -> &str {
+    let Some(rest) = code.strip_prefix("pub") else { return code };
+    match rest.strip_prefix('(') {
+        Some(inside) => inside.split_once(") ").map_or(rest, |(_, rest)| rest),
+        None => rest.trim_start(),
+    }
+}
+
+/// The type of an `impl Type {` or `impl Trait for Type {`.
+fn implemented(code: &str) -> Option<&str> {
+    let rest = code.strip_prefix("impl").filter(|_| code.ends_with('{'))?;
+    let rest = match rest.strip_prefix('<') {
+        Some(generic) => after_angle(generic),
+        None => rest,
+    };
+    let of = rest.split(" for ").last().unwrap_or(rest).trim_start();
+    let own = of.split(['<', ' ', '{']).next().filter(|own| !own.is_empty())?;
+    own.rsplit("::").next()
+}
+
+/// What follows the angle bracket that closes.
+fn after_angle(text: &str) -> &str {
+    let mut depth = 1;
+    for (at, c) in text.char_indices() {
+        depth += i32::from(c == '<') - i32::from(c == '>');
+        if depth == 0 {
+            return &text[at + 1..];
+        }
+    }
+    ""
+}
+
+/// Per crate, how many circles its files form by `use`, and the largest.
+fn circles(tree: &Tree) -> Vec<String> {
+    let crates: BTreeSet<&str> = sources(tree).map(|(name, _, _)| name).collect();
+    let mut lines = vec![];
+    for name in crates {
+        let files: BTreeSet<&str> =
+            sources(tree).filter(|(own, _, _)| *own == name).map(|(_, path, _)| path).collect();
+        let uses: BTreeMap<&str, BTreeSet<&str>> = files
+            .iter()
+            .map(|path| {
+                let text = before_tests(tree.get(path).unwrap_or_default());
+                (*path, used(path, text, &files))
+            })
+            .collect();
+        let mut found = components(&uses);
+        found.retain(|circle| circle.len() > 1);
+        found.sort_by_key(|circle| usize::MAX - circle.len());
+        let largest = found.first().map_or(String::new(), |circle| {
+            let root = format!("crates/{name}/src/");
+            let short: Vec<&str> = circle.iter().take(8).map(|p| &p[root.len()..]).collect();
+            format!(", the largest of {} files: {}", circle.len(), short.join(" "))
+        });
+        lines.push(format!("{name}: {}{largest}", found.len()));
+    }
+    lines
+}
+
+/// The files of the crate that a file imports from.
+fn used<'t>(path: &str, text: &str, files: &BTreeSet<&'t str>) -> BTreeSet<&'t str> {
+    let mut found = BTreeSet::new();
+    let module = module_of(path);
+    let statements = text.split(';').filter_map(|s| {
+        let s = s.lines().filter(|l| !l.trim_start().starts_with("//")).collect::<String>();
+        let at = s.find("use ")?;
+        let is_use = ["", "pub ", "pub(crate) ", "pub(super) "].contains(&s[..at].trim_start());
+        (is_use || s[..at].ends_with('}') || s[..at].ends_with("pub "))
+            .then(|| s[at + 4..].to_owned())
+    });
+    for statement in statements {
+        for item in flattened(&statement) {
+            let mut target: Vec<&str> = vec![];
+            let mut parts = item.split("::").map(str::trim).peekable();
+            match parts.peek() {
+                Some(&"crate") => drop(parts.next()),
+                Some(&"self") => {
+                    target.clone_from(&module);
+                    parts.next();
+                }
+                Some(&"super") => {
+                    target.clone_from(&module);
+                    while parts.next_if_eq(&"super").is_some() {
+                        target.pop();
+                    }
+                }
+                _ => continue,
+            }
+            target.extend(parts);
+            found.extend(file_of(path, &target, files).filter(|file| *file != path));
+        }
+    }
+    found
+}
+
+/// `a::{b, c::d}` as `a::b` and `a::c::d`.
+fn flattened(tree: &str) -> Vec<String> {
+    let Some((head, rest)) = tree.split_once('{') else { return vec![tree.trim().to_owned()] };
+    let inside = rest.rsplit_once('}').map_or(rest, |(inside, _)| inside);
+    let (mut items, mut depth, mut item) = (vec![], 0, String::new());
+    for c in inside.chars() {
+        depth += i32::from(c == '{') - i32::from(c == '}');
+        match c {
+            ',' if depth == 0 => items.push(std::mem::take(&mut item)),
+            c => item.push(c),
+        }
+    }
+    items.push(item);
+    let items = items.iter().filter(|item| !item.trim().is_empty());
+    items.flat_map(|item| flattened(&format!("{}{}", head.trim(), item.trim()))).collect()
+}
+
+/// The path of a file's module.
+fn module_of(path: &str) -> Vec<&str> {
+    let inside = path.split("/src/").nth(1).unwrap_or_default().trim_end_matches(".rs");
+    let parts = inside.split('/').filter(|part| !["lib", "main", "mod"].contains(part));
+    parts.collect()
+}
+
+/// The file that declares an item: of its longest leading path that is a module.
+fn file_of<'t>(path: &str, target: &[&str], files: &BTreeSet<&'t str>) -> Option<&'t str> {
+    let root = format!("{}/src", path.split("/src/").next().unwrap_or_default());
+    (1..=target.len()).rev().find_map(|n| {
+        let module = format!("{root}/{}", target[..n].join("/"));
+        let names = [format!("{module}.rs"), format!("{module}/mod.rs")];
+        names.iter().find_map(|name| files.get(name.as_str()).copied())
+    })
+}
+
+/// The strongly connected components of a graph (Tarjan).
+fn components<'t>(edges: &BTreeMap<&'t str, BTreeSet<&'t str>>) -> Vec<Vec<&'t str>> {
+    struct Search<'s, 't> {
+        edges: &'s BTreeMap<&'t str, BTreeSet<&'t str>>,
+        numbers: BTreeMap<&'t str, usize>,
+        low: BTreeMap<&'t str, usize>,
+        stack: Vec<&'t str>,
+        found: Vec<Vec<&'t str>>,
+    }
+    impl<'t> Search<'_, 't> {
+        fn visit(&mut self, node: &'t str) {
+            let number = self.numbers.len();
+            self.numbers.insert(node, number);
+            self.low.insert(node, number);
+            self.stack.push(node);
+            for &next in self.edges.get(node).into_iter().flatten() {
+                if !self.numbers.contains_key(next) {
+                    self.visit(next);
+                }
+                if self.stack.contains(&next) {
+                    let low = self.low[node].min(self.low[next]);
+                    self.low.insert(node, low);
+                }
+            }
+            if self.low[node] == number {
+                let at = self.stack.iter().position(|n| *n == node).unwrap_or(0);
+                self.found.push(self.stack.split_off(at));
+            }
+        }
+    }
+    let (numbers, low) = (BTreeMap::new(), BTreeMap::new());
+    let mut search = Search { edges, numbers, low, stack: vec![], found: vec![] };
+    for node in edges.keys() {
+        if !search.numbers.contains_key(node) {
+            search.visit(node);
+        }
+    }
+    search.found
+}
+
+/// Public types of one name in several files, in no test.
+fn homonyms(tree: &Tree) -> Vec<String> {
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (_, path, text) in sources(tree) {
+        for line in text.lines().filter(|l| l.trim_start().starts_with("pub ")) {
+            let own = ["struct ", "enum ", "trait ", "type "].iter();
+            let Some(own) = own.clone().find_map(|k| declared(line.trim_start(), k)) else {
+                continue;
+            };
+            // A type inside of an implementation belongs to a trait.
+            if line.starts_with("pub") && !places.entry(own).or_default().contains(&path) {
+                places.entry(own).or_default().push(path);
+            }
+        }
+    }
+    let several = places.into_iter().filter(|(_, paths)| paths.len() > 1);
+    several
+        .map(|(own, paths)| {
+            let short = paths.iter().map(|p| p.trim_start_matches("crates/").replace("/src", ""));
+            format!("{own}: {}", short.collect::<Vec<_>>().join(", "))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_circles_and_homonyms_are_counted() {
+        let one = "use super::two::Two;\npub struct One {\n    a: u8,\n    /// b: no\n    b: u8,\n}\n\n\
+                   impl One {\n    fn f() {\n        let x: u8 = 0;\n    }\n    pub(crate) fn g() {}\n}\n";
+        let two = "//! Two.\n\nuse crate::one::{One, Other};\nuse crate::three;\npub struct Two;\npub enum Same {}\n";
+        let tree = Tree::of(&[
+            ("crates/a/src/lib.rs", "mod one;\nmod three;\nmod two;\n"),
+            ("crates/a/src/one.rs", one),
+            ("crates/a/src/two.rs", two),
+            ("crates/a/src/three/mod.rs", "pub struct Same;\n"),
+        ]);
+        assert_eq!(largest(&tree)[0], "  2 fields,   2 methods in  1 files   a One");
+        assert_eq!(circles(&tree), ["a: 1, the largest of 2 files: one.rs two.rs"]);
+        assert_eq!(homonyms(&tree), ["Same: a/two.rs, a/three/mod.rs"]);
+    }
+}
