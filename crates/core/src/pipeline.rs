@@ -104,7 +104,7 @@ pub struct OnGpu {
 /// at its positions, if loops for that are found.
 pub fn on_gpu(program: cin::Program, request: &Request<'_>) -> OnGpu {
     let mut others = vec![];
-    while let Some(shared) = kind::sharing(&program, &others) {
+    while let Some(shared) = kind::shared_structure(&program, &others) {
         let (shared, found) = schedule_on_gpu(shared, request);
         let without = |(kernel, found): (&cin::Kernel, &Found)| {
             (kernel.like.is_some() && found.is_err()).then_some(kernel.result)

@@ -13,15 +13,15 @@
 //! | `vector` | wide vectors as several 128-bit ones |
 //! | `wide` | loops with vectors of 256 and 512 bits, as machine code of our own |
 //! | `home` | where variables and what is known of arrays live: in registers or in memory |
-//! | `anchor` | which loads may move to their use |
+//! | `load_sinking` | which loads may move to their use |
 //! | `prefetch` | hints, which Cranelift does not have |
 //! | `support` | what compiled code calls |
 //! | `code` | executable memory |
 
-mod anchor;
 mod code;
 mod expr;
 mod home;
+mod load_sinking;
 mod overflow;
 mod prefetch;
 mod stmt;

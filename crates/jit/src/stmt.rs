@@ -1,8 +1,8 @@
 //! Statements: control flow, stores, and calls into the support functions.
 
 use crate::Effort;
-use crate::anchor::Anchors;
 use crate::home::{self, Home};
+use crate::load_sinking::Anchors;
 use crate::prefetch::Hints;
 use crate::support;
 use crate::vector::Lanes;

@@ -1,7 +1,7 @@
 //! Kernels: a program compiled for operands of certain formats, callable any number of times.
 
 use crate::backend::Backend;
-use crate::form::Form;
+use crate::compiled_kind::CompiledKind;
 use crate::operand::{Operand, check_pattern, missing, operand, other_pattern, request, variable};
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
@@ -92,9 +92,9 @@ type Named = Vec<(String, Tensor)>;
 /// ```
 pub struct Kernel {
     program: Program,
-    fused: Form,
-    assemble: OnceLock<Result<Form, Diagnostic>>,
-    compute: OnceLock<Result<Form, Diagnostic>>,
+    fused: CompiledKind,
+    assemble: OnceLock<Result<CompiledKind, Diagnostic>>,
+    compute: OnceLock<Result<CompiledKind, Diagnostic>>,
     given: BTreeMap<IndexVar, u64>,
     /// The dimensions of results that the user gave.
     shapes: BTreeMap<TensorId, Vec<u64>>,
@@ -170,7 +170,7 @@ impl Kernel {
         let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
         Ok(Kernel {
             program,
-            fused: Form::load(compiled, Kind::Fused, options)?,
+            fused: CompiledKind::load(compiled, Kind::Fused, options)?,
             assemble: OnceLock::new(),
             compute: OnceLock::new(),
             given,
@@ -236,7 +236,7 @@ impl Kernel {
     }
 
     /// The kernels of a kind, compiled when they are needed first.
-    pub(crate) fn form(&self, kind: Kind) -> Result<&Form, Diagnostic> {
+    pub(crate) fn form(&self, kind: Kind) -> Result<&CompiledKind, Diagnostic> {
         let place = match kind {
             Kind::Fused => return Ok(&self.fused),
             Kind::Assemble => &self.assemble,

@@ -19,7 +19,7 @@
 //! |---|---|
 //! | `kernel` | compile once, run often; assemble once, compute often |
 //! | `operand` | what kernels are compiled and called for, on the host or on the device |
-//! | `form` | the kernels of one kind, and running them |
+//! | `compiled_kind` | the kernels of one kind, and running them |
 //! | `on_device` | running them on a device, where tensors stay between them |
 //! | `gpu` | tensors on a device for users |
 //! | `backend` | what runs a function; the tiers |
@@ -34,11 +34,11 @@
 
 mod backend;
 mod cache;
+mod compiled_kind;
 mod convert;
 mod dims;
 pub mod explain;
 mod footprint;
-mod form;
 pub mod gpu;
 mod kernel;
 mod on_device;

@@ -8,7 +8,7 @@
 //! ```
 
 use crate::backend::{Backend, on_units};
-use crate::form::Form;
+use crate::compiled_kind::CompiledKind;
 use crate::waste;
 use std::cell::OnceCell;
 use tamis_core::cin::{self, Kind, Role};
@@ -91,7 +91,7 @@ impl Steps {
     /// Runs them on tensors of the host; the results are there as well.
     pub(crate) fn run(
         &self,
-        form: &Form,
+        form: &CompiledKind,
         values: Vec<Option<Tensor>>,
         dims: &IdVec<IndexVar, u64>,
     ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
@@ -102,7 +102,7 @@ impl Steps {
     /// Runs them on tensors of the device; the results stay there.
     pub(crate) fn run_on_device(
         &self,
-        form: &Form,
+        form: &CompiledKind,
         mut values: Vec<Option<DeviceTensor>>,
         dims: &IdVec<IndexVar, u64>,
     ) -> Result<Vec<Option<DeviceTensor>>, Diagnostic> {
@@ -114,7 +114,7 @@ impl Steps {
     /// Runs all, and takes the results where they are wanted.
     fn all<T>(
         &self,
-        form: &Form,
+        form: &CompiledKind,
         mut values: Values,
         dims: &IdVec<IndexVar, u64>,
         taken: &dyn Fn(&Value, &Stream) -> Result<T, Diagnostic>,
@@ -145,7 +145,7 @@ impl Steps {
 
 /// A program that runs.
 struct Running<'r> {
-    form: &'r Form,
+    form: &'r CompiledKind,
     dims: &'r IdVec<IndexVar, u64>,
     stream: &'r Stream,
 }

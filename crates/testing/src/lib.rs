@@ -10,7 +10,7 @@
 //! | `check` `kinds` `infinite` `limits` `illegal` `shrink` | comparing, kinds of kernels, infinite values, integers near their limits and illegal schedules too, and making failures small |
 //! | `hostile` | programs that ask for much compilation, and how long that takes |
 //! | `texts` | a hash of what a program compiles to, to compare builds |
-//! | `share` | how many random programs run in parts, or on a GPU, and why others do not |
+//! | `coverage` | how many random programs run in parts, or on a GPU, and why others do not |
 //! | `stand_in` | a library that stands for NVIDIA's driver and compiler, on the emulated GPU |
 //! | `conformance` | the suite that any level format, of this project or not, has to pass |
 //! | `filetest` | the runner of `tests/` |
@@ -21,6 +21,7 @@ pub mod batch;
 pub mod case;
 pub mod check;
 pub mod conformance;
+pub mod coverage;
 pub mod filetest;
 pub mod formats;
 pub mod functions;
@@ -34,7 +35,6 @@ pub mod number;
 pub mod random;
 pub mod reference;
 pub mod schedules;
-pub mod share;
 pub mod shrink;
 mod slices;
 pub mod stand_in;

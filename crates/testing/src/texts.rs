@@ -2,8 +2,8 @@
 //! order of their declarations and the names of their variables are.
 
 use crate::case::Case;
+use crate::coverage::cuda_text;
 use crate::functions::Functions;
-use crate::share::cuda_text;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use tamis::Backend;

@@ -15,9 +15,9 @@
 //! entries of the pattern, so that no list, guard or sort is needed (sparse tensor algebra with
 //! workspaces, section 6). What is gathered elsewhere is never read.
 
-mod sharing;
+mod shared_structure;
 
-pub use sharing::sharing;
+pub use shared_structure::shared_structure;
 
 use crate::cin::simplify::written;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};

@@ -39,10 +39,10 @@ use tamis::processor::{self, Level};
 use tamis::{Backend, Diagnostic};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
+use tamis_testing::coverage::{Shares, SharesOnGpu};
 use tamis_testing::illegal::Draws;
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
-use tamis_testing::share::{Shares, SharesOnGpu};
 use tamis_testing::shrink::shrink;
 use tamis_testing::{batch, filetest, generate, hostile, infinite, limits, texts};
 

@@ -36,7 +36,6 @@
 //! Entries that are put in the next slot of the row, or column, of their coordinate get hints too.
 
 mod blocks;
-
 mod rows;
 mod slots;
 

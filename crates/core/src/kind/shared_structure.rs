@@ -20,7 +20,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels that compute at the positions of an operand, where results have its
 /// entries, but for the results that are named; `None` if there are none.
-pub fn sharing(program: &Program, others: &[TensorId]) -> Option<Program> {
+pub fn shared_structure(program: &Program, others: &[TensorId]) -> Option<Program> {
     let mut shared = program.clone();
     for (k, kernel) in program.kernels.iter().enumerate() {
         if !others.contains(&kernel.result) {

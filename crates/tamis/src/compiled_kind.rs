@@ -33,7 +33,7 @@ const ASKED: u64 = 1 << 63;
 const WORTHWHILE: u64 = 1 << 14;
 
 /// The kernels of one kind.
-pub(crate) struct Form {
+pub(crate) struct CompiledKind {
     compiled: Compiled,
     kind: Kind,
     executables: Vec<Box<dyn Executable>>,
@@ -47,17 +47,17 @@ pub(crate) struct Form {
     /// How kernels are cut.
     parts: Parts,
     /// The kernels for sums of very many terms, once they are needed.
-    long: OnceLock<Result<Box<Form>, Diagnostic>>,
+    long: OnceLock<Result<Box<CompiledKind>, Diagnostic>>,
 }
 
-impl Form {
+impl CompiledKind {
     /// Kernels of a kind on the backend of the options.
     pub(crate) fn load(
         compiled: Compiled,
         kind: Kind,
         options: &Options,
-    ) -> Result<Form, Diagnostic> {
-        Form::of(compiled, kind, options.backend, options.parts)
+    ) -> Result<CompiledKind, Diagnostic> {
+        CompiledKind::of(compiled, kind, options.backend, options.parts)
     }
 
     fn of(
@@ -65,13 +65,13 @@ impl Form {
         kind: Kind,
         backend: Backend,
         parts: Parts,
-    ) -> Result<Form, Diagnostic> {
+    ) -> Result<CompiledKind, Diagnostic> {
         if backend == Backend::Cuda {
             let steps = Steps::load(&functions(&compiled.functions))?;
             let (optimised, spent) = (Arc::default(), AtomicU64::new(0));
             let (executables, device) = (vec![], Some(steps));
             let long = OnceLock::new();
-            return Ok(Form {
+            return Ok(CompiledKind {
                 compiled,
                 kind,
                 executables,
@@ -92,13 +92,23 @@ impl Form {
         };
         let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
         let (device, long) = (None, OnceLock::new());
-        Ok(Form { compiled, kind, executables, device, optimised, spent, backend, parts, long })
+        Ok(CompiledKind {
+            compiled,
+            kind,
+            executables,
+            device,
+            optimised,
+            spent,
+            backend,
+            parts,
+            long,
+        })
     }
 
     /// The same program in kernels of another kind.
-    pub(crate) fn of_kind(&self, kind: Kind) -> Result<Form, Diagnostic> {
+    pub(crate) fn of_kind(&self, kind: Kind) -> Result<CompiledKind, Diagnostic> {
         let compiled = pipeline::of_kind(&self.compiled, kind, self.backend.target());
-        Form::of(compiled, kind, self.backend, self.parts)
+        CompiledKind::of(compiled, kind, self.backend, self.parts)
     }
 
     pub(crate) fn compiled(&self) -> &Compiled {
@@ -121,7 +131,7 @@ impl Form {
         &self,
         values: &[Option<T>],
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<&Form, Diagnostic> {
+    ) -> Result<&CompiledKind, Diagnostic> {
         let program = &self.compiled.program;
         // Small operands have no such sums, whatever is computed.
         let values_in_all = values.iter().flatten().map(|v| v.stored() as u64).sum::<u64>();
@@ -144,7 +154,7 @@ impl Form {
         }
         let long = self.long.get_or_init(|| {
             let compiled = pipeline::with_long_sums(&self.compiled, self.backend.target());
-            Form::of(compiled, self.kind, self.backend, self.parts).map(Box::new)
+            CompiledKind::of(compiled, self.kind, self.backend, self.parts).map(Box::new)
         });
         long.as_deref().map_err(Clone::clone)
     }

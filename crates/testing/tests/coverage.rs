@@ -1,9 +1,9 @@
 //! Random programs with a sparse result run in parts, where they have loops.
 
 use tamis_core::plan::NotCut;
+use tamis_testing::coverage::Shares;
 use tamis_testing::generate;
 use tamis_testing::random::Random;
-use tamis_testing::share::Shares;
 
 #[test]
 fn sparse_results_run_in_parts() {
@@ -13,7 +13,7 @@ fn sparse_results_run_in_parts() {
     }
     let share = &shares.sparse;
     for (why, (count, example)) in &share.whole {
-        // Factors that may be sums of nothing stay with what they are multiplied by.
+        // Factors that may be empty reductions stay with what they are multiplied by.
         assert!(
             matches!(why, NotCut::Apart | NotCut::Tested),
             "{why:?}: {count} such as\n{example}"
