@@ -9,6 +9,8 @@
 //! stored: A 9x9 60 8                     of an operand in the stages: dimensions, entries, the longest row
 //! ---- ir                                a stage of `tamis explain`
 //! ...
+//! ---- cuda with __shared__ __sync       the lines of a stage that contain one of these words
+//! ...
 //! ---- run                               entries of operands, then of results
 //! A 2x2 = (0,1):2
 //! x 2 = (0):1 (1):3
@@ -17,7 +19,8 @@
 //! ```
 //!
 //! A run is evaluated on every backend, and at each level of the processor, in every alternative and against the dense reference; one
-//! with loops for a GPU, or CUDA C expected, on an emulated one, too.
+//! with loops for a GPU, or CUDA C expected, on an emulated one, too. A file has at most 60 lines, and whole texts of C or CUDA C only
+//! if its head begins with `# text:`, as few do.
 //! `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
@@ -78,12 +81,21 @@ pub fn run(text: &str) -> Result<String, String> {
         let got = match name.as_str() {
             "run" => test.run(expected)?,
             "error" => test.error(expected),
-            stage => test.stage(stage)?,
+            stage => match stage.split_once(" with ") {
+                Some((stage, words)) => excerpt(&test.stage(stage)?, words),
+                None => test.stage(stage)?,
+            },
         };
         out.push_str(got.trim_end());
         out.push('\n');
     }
     Ok(out)
+}
+
+/// The lines of a text that contain one of these words.
+fn excerpt(text: &str, words: &str) -> String {
+    let shown = |line: &&str| words.split_whitespace().any(|word| line.contains(word));
+    text.lines().filter(shown).flat_map(|line| [line, "\n"]).collect()
 }
 
 /// A stage of the program of a filetest.
@@ -167,7 +179,8 @@ fn is_name(text: &str) -> bool {
 impl Filetest {
     /// Whether a GPU is to run some loop.
     fn is_for_gpu(&self) -> bool {
-        self.schedule.contains("gpu_") || self.sections.iter().any(|(name, _)| name == "cuda")
+        self.schedule.contains("gpu_")
+            || self.sections.iter().any(|(name, _)| name.starts_with("cuda"))
     }
 
     fn alternatives(&self) -> usize {

@@ -2,6 +2,7 @@
 
 mod dependencies;
 mod errors;
+mod filetests;
 mod layers;
 mod map;
 mod modules;
@@ -60,11 +61,12 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 9] = [
+    let checks: [Check; 10] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
         ("map", map::check),
         ("recipes", recipes::check),
+        ("filetests", filetests::check),
         ("modules", modules::check),
         ("errors", errors::check),
         ("dependencies", dependencies::check),
