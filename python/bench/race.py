@@ -2,7 +2,7 @@
 
 Every contestant gets the same operands and one thread (``--threads`` gives Tamis more), those with
 matrices of their own, GraphBLAS and pyttb, made into these before. Times are medians in
-milliseconds, of rounds in which each has its turn; ``x`` says how many times as long the fastest
+milliseconds, of rounds in which each runs; ``x`` says how many times as long the fastest
 peer takes as Tamis. Results are compared before they are timed. Peers that are not installed are
 left out.
 """

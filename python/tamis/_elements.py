@@ -220,7 +220,7 @@ def _gathered(
 def _unique(
     coords: list[np.ndarray[Any, Any]], shape: tuple[int, ...]
 ) -> tuple[Sequence[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Each coordinate once, and the place of each of those given."""
+    """Each coordinate once, and the index of each of those given."""
     if math.prod(shape) < 2**63:
         keys = np.ravel_multi_index(tuple(coords), shape) if len(coords[0]) else coords[0]
         # The coordinates of each tensor ascend, which this sort makes use of.

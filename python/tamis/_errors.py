@@ -4,7 +4,7 @@
 class TamisError(Exception):
     """What Tamis refuses or fails at.
 
-    ``str(error)`` is the diagnostic: the code, the reason, the place with a caret where there is
+    ``str(error)`` is the diagnostic: the code, the reason, the location with a caret where there is
     one, and the way out. ``error.code`` is the code alone, such as ``"dimension-mismatch"``.
     """
 

@@ -37,7 +37,7 @@ from ._programs import Kernel, keep
 _kernels: dict[Any, Kernel] = {}
 
 #: The most functions that one kernel computes. What is longer takes several: compiling it takes
-#: time, and what occurs again and again in it would be computed each time.
+#: time, and what occurs many times in it would be computed each time.
 _LONGEST = 64
 
 

@@ -97,7 +97,7 @@ def reading(path: str) -> Iterator[None]:
 
 @contextmanager
 def writing(path: str) -> Iterator[str]:
-    """A name for a file that takes the place of another when it is complete."""
+    """A name for a file that replaces another when it is complete."""
     target = os.path.realpath(path)
     own = os.path.join(os.path.dirname(target), f".tamis-{secrets.token_hex(16)}.tmp")
     try:

@@ -68,7 +68,7 @@ _NOT_COMPLEX = {
     *("power", "tan", "tanh", "arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh"),
     *("minimum", "maximum", "less", "less_equal", "greater", "greater_equal"),
 }
-#: The functions that are 0 of nothing but 0.
+#: The functions that are 0 only of 0.
 VANISHING = {
     *("add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "square"),
     *("cube", "sqrt", "cbrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh"),

@@ -109,7 +109,7 @@ def vecmat(x1: Any, x2: Any) -> Any:
 
 
 def kron(a: Any, b: Any) -> Any:
-    """The products of all elements of one, each in the place of a block, with another."""
+    """The products of all elements of one, each as a block, with another."""
     one, other = asarray(a), asarray(b)
     axes = max(one.ndim, other.ndim)
     one = one.reshape((1,) * (axes - one.ndim) + one.shape)

@@ -56,11 +56,11 @@ class Methods:
         return numpy.imag(self)
 
     def item(self, *place: Any) -> Any:
-        """The element at a place, or the only one, as a number of Python's."""
+        """The element at some coordinates, or the only one, as a number of Python's."""
         shape: tuple[int, ...] = self.shape  # type: ignore[attr-defined]
         if not place and any(size != 1 for size in shape):
             text = f"error[order-mismatch]: a tensor of shape {shape} is no number\n"
-            raise TamisTypeError("order-mismatch", f"{text}  = help: name a place: item(0, 0)")
+            raise TamisTypeError("order-mismatch", f"{text}  = help: give its coordinates: item(0, 0)")
         if len(place) == 1 and isinstance(place[0], tuple):
             (place,) = place
         elif len(place) == 1 and len(shape) != 1:

@@ -111,7 +111,7 @@ def _rows_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
 
 
 def _columns_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """Matrices side by side: each of their rows goes to its place in the row of all."""
+    """Matrices side by side: each of their rows goes to its part of the row of all."""
     for part in tensors:
         part.validate()
     ends = [part.levels[1]["pos"].astype(np.int64) for part in tensors]

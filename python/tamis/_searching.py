@@ -127,10 +127,10 @@ def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.uf
 def _first(
     groups: Groups, entries: tuple[np.ndarray[Any, Any], ...], fill: Any, better: np.ufunc, size: int
 ) -> np.ndarray[Any, Any]:
-    """In each group the first place of its greatest or least value, where places without an entry
+    """In each group the first index of its greatest or least value, where indices without an entry
     have the fill value. NaN is beyond all numbers."""
     (at, values), begins, lengths = entries, groups.begins, groups.lengths
-    # The first place that is absent: entries before it are at their own number.
+    # The first index without an entry: entries before it are at their own number.
     absent = lengths.copy()
     number = np.repeat(np.arange(len(lengths)), lengths)
     numbers = np.arange(len(at)) - np.repeat(begins, lengths)

@@ -234,7 +234,7 @@ def _joined(part: Tensor, named: Sequence[tuple[int, np.ndarray[Any, Any]]]) -> 
 
 
 def _found(coords: np.ndarray[Any, Any], pick: Any, size: int) -> tuple[Any, Any]:
-    """Which of some coordinates of an axis are picked, each as often as it is, and their places
+    """Which of some coordinates of an axis are picked, each as often as it is, and their positions
     there."""
     if isinstance(pick, range):
         steps = coords - pick.start

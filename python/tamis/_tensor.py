@@ -125,7 +125,7 @@ class Tensor(Operators, Methods, _native.Tensor):
         return elements._with_values(values.astype(dtype), np.asarray(fill).astype(dtype)[()])
 
     def _with_values(self, values: np.ndarray[Any, Any], fill: Any) -> Tensor:
-        """Other values at the same places, in an array that nobody else has, or a copy of it."""
+        """Other values at the same positions, in an array that nobody else has, or a copy of it."""
         values = values if values.base is None else values.copy()
         return Tensor(self.with_values(values, number_text(fill)))
 

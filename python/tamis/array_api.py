@@ -200,11 +200,11 @@ def permute_dims(x: Any, /, axes: tuple[int, ...]) -> Any:
 
 
 def moveaxis(x: Any, source: Any, destination: Any, /) -> Any:
-    """Some axes at other places, the others in their order."""
+    """Some axes at other indices, the others in their order."""
     taken, places = (_expressions.axes_of(k, x.ndim) for k in (source, destination))
     if len(taken) != len(places):
-        reason = f"{len(taken)} axes go to {len(places)} places"
-        raise _moves.refused(reason, "give one place for each axis")
+        reason = f"{len(taken)} axes go to {len(places)} destinations"
+        raise _moves.refused(reason, "give one destination for each axis")
     order = [k for k in range(x.ndim) if k not in taken]
     for place, axis in sorted(zip(places, taken)):
         order.insert(place, axis)

@@ -53,7 +53,7 @@ def laid_out(array, layout):
 
 
 def scipy(array, form, matrix, wide, shuffled, seed):
-    """SciPy's array or matrix in a form, with wide indices, or with columns in no order."""
+    """SciPy's array or matrix in a form, with wide indices, or with unordered columns."""
     made = getattr(sp, f"{form}_{'matrix' if matrix else 'array'}")(array)
     if form in ("csr", "csc") and shuffled:
         made = _shuffled(made, seed)

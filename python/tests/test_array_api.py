@@ -188,7 +188,7 @@ def test_functions_of_two(name, data):
     st.data(),
 )
 def test_arithmetic(name, dtype, data):
-    """Of finite numbers and divisors: what is absent times infinity is absent in sparse computing."""
+    """Of finite numbers and divisors: a fill value times infinity is a fill value in sparse computing."""
     if name == "divide" and dtype[0] == "i":
         dtype = "f8"
     seed, shape = data.draw(seeds), data.draw(shapes)

@@ -13,7 +13,7 @@ xp = tamis.array_api
 
 
 def listed(dtype, shape, seed, fill=0, extra=9):
-    """A list in no order, some of its coordinates twice or three times."""
+    """An unordered list, some of its coordinates twice or three times."""
     rng = np.random.default_rng(seed)
     coords = [rng.integers(0, n, extra) for n in shape]
     coords = [np.concatenate([c, c[:4], c[:2]]) for c in coords]
@@ -33,7 +33,7 @@ def stored(shape, format, levels, values):
 
 
 def rows(dtype, name):
-    """Rows, or columns, in no order, some of their coordinates twice."""
+    """Unordered rows, or columns, some of their coordinates twice."""
     rng = np.random.default_rng(3)
     level = {"pos": np.array([0, 3, 3, 7, 9]), "crd": np.array([2, 0, 2, 3, 3, 1, 3, 0, 0])}
     values = rng.integers(1, 2 if dtype == "?" else 4, 9).astype(dtype)

@@ -1,4 +1,4 @@
-"""Lists of coordinates and rows in no order: keys, other shapes, and tensors side by side."""
+"""Unordered lists of coordinates and rows: keys, other shapes, and tensors side by side."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ KEYS = [
 
 
 def drawn(seed, shape, count, dtype="f8"):
-    """Coordinates in no order, some of them twice, with values, and the array of these."""
+    """Unordered coordinates, some of them twice, with values, and the array of these."""
     rng = np.random.default_rng(seed)
     coords = tuple(rng.integers(0, n, count) for n in shape)
     values = rng.integers(1, 2 if dtype == "?" else 4, count).astype(dtype)

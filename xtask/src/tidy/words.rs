@@ -99,14 +99,18 @@ fn found<'t>(words: &[String], refused: &[Refused<'t>]) -> Vec<(String, &'t str)
 /// its words.
 fn prose(path: &str, text: &str) -> Vec<(usize, Vec<String>)> {
     let is_page = path.ends_with(".md") && path != "CHANGELOG.md";
+    let is_python = path.ends_with(".py");
     let mut found: Vec<(usize, String)> = vec![];
-    let mut open = false;
+    let (mut open, mut in_docstring) = (false, false);
     for (k, line) in text.lines().enumerate() {
+        let quotes = if is_python { line.matches("\"\"\"").count() } else { 0 };
         let part = match line.trim_start() {
-            own if is_page || (path.ends_with(".test") && own.starts_with('#')) => Some(own),
+            own if is_page || in_docstring || quotes > 0 => Some(own),
+            own if own.starts_with('#') && (is_python || path.ends_with(".test")) => Some(own),
             own if path.ends_with(".rs") => comment(own),
             _ => None,
         };
+        in_docstring ^= quotes % 2 == 1;
         let part =
             part.map(|p| p.trim_start_matches(['/', '!', '#', ' '])).filter(|p| !p.is_empty());
         match (part, found.last_mut()) {
@@ -193,6 +197,10 @@ mod tests {
             ("a/src/a.rs", rust),
             ("docs/guide/a.md", "Of no\nuse.\n"),
             ("tests/a.test", "# a turn\nturn\n"),
+            (
+                "python/a.py",
+                "turn = 1\ndef f():\n    \"\"\"A\n    turn.\"\"\"\n    return turn  # a turn\n",
+            ),
         ]);
         let places = [
             "a/src/a.rs:1 ",
@@ -201,6 +209,7 @@ mod tests {
             "a/src/a.rs:8 ",
             "docs/guide/a.md:1 ",
             "tests/a.test:1 ",
+            "python/a.py:3 ",
         ];
         let findings = check(&tree);
         assert_eq!(findings.len(), places.len(), "{findings:#?}");
