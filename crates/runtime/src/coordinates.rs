@@ -95,7 +95,7 @@ impl Coordinates {
         (self.dims, self.crds, self.vals)
     }
 
-    /// How many entries the coordinate of a format's first level has that has most, if that level
+    /// The most entries below a coordinate of a format's first level (the longest row), if that level
     /// stores a mode.
     pub fn longest_row(&self, format: &Format) -> Option<u64> {
         let LevelMap::Mode(mode) = format.levels().first()?.map else { return None };

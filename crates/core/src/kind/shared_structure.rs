@@ -67,7 +67,7 @@ fn nest(s: &Stmt) -> Vec<IndexVar> {
     found
 }
 
-/// Whether so many leading levels of an operand may be those of a result.
+/// Whether the result can share the operand's first levels, so many of them.
 fn stores_alike(
     program: &Program,
     (result, vars): (TensorId, &[IndexVar]),

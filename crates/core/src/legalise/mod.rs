@@ -51,7 +51,7 @@ pub struct Request<'p> {
     /// How many values operands store, as far as known, those of elements without an entry with them;
     /// they only guide choices and may be rounded.
     pub entries: BTreeMap<TensorId, u64>,
-    /// How many entries the coordinate of operands' first levels has that has most, as far as known, in
+    /// Estimated length of the longest row of each operand, as far as known, in
     /// the same way.
     pub longest: BTreeMap<TensorId, u64>,
     /// The width of positions and coordinates of results and temporaries.
@@ -62,10 +62,10 @@ pub struct Request<'p> {
     /// Whether commands say how the loops run: the loops that they find then read operands as these
     /// are stored where there are such loops.
     pub scheduled: bool,
-    /// Whether the first of these takes loops apart: then they find those that are cheapest once that
+    /// Whether the first of these splits loops: then they find those that are cheapest once that
     /// is done.
     pub apart: bool,
-    /// What the loops of the commands cannot read or write as it is stored: they read copies of operands,
+    /// Tensors that the schedule's loops need in another format: they read copies of operands,
     /// and sum results up in temporaries.
     pub restored: BTreeSet<TensorId>,
 }

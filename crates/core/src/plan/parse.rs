@@ -16,7 +16,7 @@ use tamis_ir::ids::TensorId;
 ///
 /// # Errors
 ///
-/// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the place, where the text does not follow the grammar of
+/// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the location, where the text does not follow the grammar of
 /// [`print`](super::print()) or uses a name that the program does not have.
 pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Diagnostic> {
     let mut lines = Lines { program, names: Parser::of(program), text, lines: lines(text), at: 0 };

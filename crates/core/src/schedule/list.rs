@@ -39,7 +39,7 @@ impl Schedule {
         self.commands.is_empty()
     }
 
-    /// Whether the first command takes loops apart.
+    /// Whether the first command splits loops.
     pub fn begins_apart(&self) -> bool {
         matches!(self.commands().next(), Some(Command::Loopfuse { .. }))
     }

@@ -176,7 +176,7 @@ impl UnaryOp {
         !matches!(self, Neg | Not | Abs | Square | Cube | Conj | Real | Imag)
     }
 
-    /// Whether the function takes complex numbers apart; the imperative form has none of these.
+    /// Whether the function is of the parts of a complex number; the imperative form has none of these.
     pub fn is_of_parts(self) -> bool {
         matches!(self, UnaryOp::Conj | UnaryOp::Real | UnaryOp::Imag)
     }

@@ -102,7 +102,7 @@ fn width(call: &Call<'_>, partition: &Partition) -> u64 {
 /// So many elements are cleared in the time of one multiplication.
 const CLEARED: u64 = 64;
 
-/// How many entries the coordinate of a tensor's first level has that has most.
+/// The length of the longest row: the most entries below a coordinate of a tensor's first level.
 pub fn longest_row(tensor: &Tensor) -> u64 {
     let Some(last) = tensor.levels().len().checked_sub(1) else { return 1 };
     let lead = Lead::down_to(tensor, last);

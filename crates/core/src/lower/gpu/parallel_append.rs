@@ -1,4 +1,4 @@
-//! Entries of a row that threads append at a time.
+//! Parallel append: each thread writes at its iteration's offset.
 //!
 //! ```text
 //! for p in lo..hi on gpu_thread          for p in lo..hi on gpu_thread

@@ -1,4 +1,4 @@
-//! Questions about streams, answered by some of their segments before the body of a function.
+//! Run-time sampling probes: properties of streams, measured on some of their segments before the body of a function.
 //!
 //! ```text
 //! few = false

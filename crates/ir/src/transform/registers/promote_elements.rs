@@ -1,4 +1,4 @@
-//! Elements that a loop reads and writes in every iteration stay in registers.
+//! Scalar replacement: elements that a loop reads and writes in every iteration stay in registers.
 //!
 //! ```text
 //! for p in lo..hi { y[q] = fma(A[p], x[crd[p]], y[q]) }
