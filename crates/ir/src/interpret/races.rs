@@ -150,11 +150,11 @@ mod tests {
         let some =
             "for j in 0..3 on gpu_thread {\n if j > i {\n w[0] = i\n }\n y[i * 3 + j] = w[0]\n }";
         assert!(!runs(&format!("{}{some}", fill("j"))));
-        let turns = |write: &str| {
+        let iterations = |write: &str| {
             format!("for s in 0..2 {{\n if s == 0 {{\n{write} }} else {{\n{read} }}\n}}")
         };
-        assert!(runs(&turns(&fill("j"))));
-        assert!(!runs(&turns(&fill("0"))));
+        assert!(runs(&iterations(&fill("j"))));
+        assert!(!runs(&iterations(&fill("0"))));
     }
 
     #[test]

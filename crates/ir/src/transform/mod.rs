@@ -121,22 +121,22 @@ fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> 
 
 /// A loop `for var in lo..hi { body }` as one of several iterations per step and one of those that are left:
 /// `several` is what so many iterations do.
-fn by_turns(
+fn by_iterations(
     function: &mut Function,
     (var, lo, hi): (Var, &Expr, &Expr),
-    (turns, several): (i64, Vec<Stmt>),
+    (iterations, several): (i64, Vec<Stmt>),
     body: &[Stmt],
 ) -> Vec<Stmt> {
     let name = function.vars[var].name.clone();
     let [begin, end, mid] = ["first", "hi", "mid"]
         .map(|suffix| fresh(function, &format!("{name}_{suffix}"), Type::INDEX));
     let (from, to, middle) = (Expr::Var(begin), Expr::Var(end), Expr::Var(mid));
-    let count = div(sub(to.clone(), from.clone()), int(turns));
+    let count = div(sub(to.clone(), from.clone()), int(iterations));
     vec![
         assign(begin, lo.clone()),
         assign(end, hi.clone()),
-        assign(mid, add(from.clone(), mul(count, int(turns)))),
-        Stmt::For { var, lo: from, hi: middle.clone(), step: turns, body: several },
+        assign(mid, add(from.clone(), mul(count, int(iterations)))),
+        Stmt::For { var, lo: from, hi: middle.clone(), step: iterations, body: several },
         for_loop(var, middle, to, body.to_vec()),
     ]
 }

@@ -240,16 +240,16 @@ mod tests {
     }
 
     #[test]
-    fn turns_wait_unless_each_has_elements_of_its_own() {
-        let turns = |at: &str| {
+    fn iterations_wait_unless_each_has_elements_of_its_own() {
+        let iterations = |at: &str| {
             format!(
                 "for i in 0..10 {{\n for t in 0..10 on gpu_thread {{\n w[{at}] = x[t]\n }}\n }}\n{READ}"
             )
         };
         let each = "for (int64_t i ";
-        check(&turns("i * 10 + t"), &[each, "{"]);
-        check(&turns("t * 10 + i"), &[each, "{"]);
-        check(&turns("i + t"), &["{", "{"]);
+        check(&iterations("i * 10 + t"), &[each, "{"]);
+        check(&iterations("t * 10 + i"), &[each, "{"]);
+        check(&iterations("i + t"), &["{", "{"]);
     }
 
     #[test]

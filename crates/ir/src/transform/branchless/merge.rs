@@ -138,10 +138,10 @@ impl Merges<'_> {
         }
         let answer = fresh(self.function, "mixed", Type::BOOL);
         let names = ["counted", "asked", "t", "f", "g", "path", "next_path"];
-        let [counted, asked, turn, f, g, path, next] =
+        let [counted, asked, iteration, f, g, path, next] =
             names.map(|name| fresh(self.function, name, Type::INDEX));
         let [one, other] = merged.sides;
-        let part = (turn, asked);
+        let part = (iteration, asked);
         let mut question = self.asked(one, part, f);
         match merged.aligned {
             true => question.push(assign(g, Expr::Var(f))),
@@ -168,7 +168,7 @@ impl Merges<'_> {
                 vec![
                     assign(counted, int(0)),
                     assign(asked, binary(BinaryOp::Max, int(0), asks)),
-                    for_loop(turn, int(0), Expr::Var(asked), question),
+                    for_loop(iteration, int(0), Expr::Var(asked), question),
                     assign(answer, lt(Expr::Var(asked), mul(Expr::Var(counted), int(2)))),
                 ],
             ),
@@ -179,11 +179,11 @@ impl Merges<'_> {
 
     /// Gives a variable the segment of one of some coordinates that lie evenly in their array; two
     /// segments follow it.
-    fn asked(&mut self, side: Side, (turn, asked): (Var, Var), segment: Var) -> Vec<Stmt> {
+    fn asked(&mut self, side: Side, (iteration, asked): (Var, Var), segment: Var) -> Vec<Stmt> {
         let [at, end, middle] =
             ["at", "last", "middle"].map(|name| fresh(self.function, name, Type::INDEX));
         let [low, high, mid] = [segment, end, middle].map(Expr::Var);
-        let coordinate = div(mul(Expr::Var(turn), Expr::Len(side.crd)), Expr::Var(asked));
+        let coordinate = div(mul(Expr::Var(iteration), Expr::Len(side.crd)), Expr::Var(asked));
         let is_behind =
             binary(BinaryOp::Le, load(side.pos, add(mid.clone(), int(1))), Expr::Var(at));
         let search = vec![

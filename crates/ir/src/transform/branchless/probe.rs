@@ -49,12 +49,12 @@ impl Questions {
             return Expr::Var(*answer);
         }
         let answer = fresh(function, name, Type::BOOL);
-        let [counted, asked, turn, at] =
+        let [counted, asked, iteration, at] =
             ["counted", "asked", "t", "f"].map(|name| fresh(function, name, Type::INDEX));
         let bounds = [0, 1, 2].map(|k| load(pos, add(Expr::Var(at), int(k))));
         let neighbours = sub(Expr::Len(pos), int(2));
         let question = vec![
-            assign(at, div(mul(Expr::Var(turn), neighbours.clone()), Expr::Var(asked))),
+            assign(at, div(mul(Expr::Var(iteration), neighbours.clone()), Expr::Var(asked))),
             when(holds(bounds), vec![assign(counted, add(Expr::Var(counted), int(1)))]),
         ];
         let enough = lt(Expr::Var(asked), mul(Expr::Var(counted), int(ENOUGH)));
@@ -65,7 +65,7 @@ impl Questions {
                 vec![
                     assign(counted, int(0)),
                     assign(asked, binary(BinaryOp::Min, neighbours, int(ASKED))),
-                    for_loop(turn, int(0), Expr::Var(asked), question),
+                    for_loop(iteration, int(0), Expr::Var(asked), question),
                     assign(answer, enough),
                 ],
             ),

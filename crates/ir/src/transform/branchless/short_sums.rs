@@ -41,8 +41,8 @@ pub(in crate::transform) fn summed(
     let (begin, end, bounds) = sum.bounds(function);
     let (lo, hi) = (Expr::Var(begin), Expr::Var(end));
     let mut entries = vec![];
-    let turns = sum.named(function, sum.value.clone(), (ENTRIES, 1), &mut entries);
-    entries.extend((0..).zip(turns).map(|(k, value)| match k {
+    let iterations = sum.named(function, sum.value.clone(), (ENTRIES, 1), &mut entries);
+    entries.extend((0..).zip(iterations).map(|(k, value)| match k {
         0 => assign(sum.total, value),
         k => {
             let is_there = Box::new(lt(add(lo.clone(), int(k)), hi.clone()));

@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn loops_are_passed_over_where_no_turn_does_something() {
+    fn loops_are_passed_over_where_no_iteration_does_something() {
         let merge = "q = pos[k] end = pos[k + 1] while q < end && p < n { y[j] = 1.0 q = q + 1 }";
         check(
             &format!("for k in 0..n {{ for j in 0..n {{ p = crd[j] {merge} }} }}"),

@@ -56,8 +56,8 @@ fn made_before(function: &mut Function, s: &Stmt) -> Option<Vec<Stmt>> {
         return None;
     }
     let more = fresh(function, "more", Type::INDEX);
-    let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
-    let mut out = vec![assign(more, turns)];
+    let iterations = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+    let mut out = vec![assign(more, iterations)];
     out.extend(wanted.into_iter().map(|(array, counter)| {
         let len = add(Expr::Var(counter), Expr::Var(more));
         Stmt::Reserve { array, len }

@@ -30,8 +30,8 @@ fn block(function: &Function, stmts: Vec<Stmt>) -> Vec<Stmt> {
                 let (settings, body) = taken_out(function, var, [&lo, &hi], body);
                 out.push(Stmt::For { var, lo: lo.clone(), hi: hi.clone(), step, body });
                 for (conditions, setting) in settings {
-                    let turns = lt(lo.clone(), hi.clone());
-                    let conditions = std::iter::once(turns).chain(conditions);
+                    let iterations = lt(lo.clone(), hi.clone());
+                    let conditions = std::iter::once(iterations).chain(conditions);
                     out.push(when(all(conditions), vec![setting]));
                 }
             }

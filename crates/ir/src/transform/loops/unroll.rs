@@ -14,7 +14,7 @@ use crate::ir::flow::replace;
 use crate::ir::{Expr, Function, Stmt};
 
 /// The most iterations that are unrolled.
-const TURNS: i64 = 8;
+const ITERATIONS: i64 = 8;
 /// The most statements that they may become.
 const STATEMENTS: usize = 256;
 
@@ -34,15 +34,15 @@ fn written_out(s: Stmt) -> Vec<Stmt> {
         return vec![s];
     };
     let (Scalar::I64(lo), Scalar::I64(hi)) = (lo, hi) else { return vec![s] };
-    let turns = hi.saturating_sub(*lo);
+    let iterations = hi.saturating_sub(*lo);
     let straight = body.iter().all(|s| matches!(s, Stmt::Assign { .. } | Stmt::Store { .. }));
-    let short = turns <= TURNS && turns.max(0) as usize * body.len() <= STATEMENTS;
+    let short = iterations <= ITERATIONS && iterations.max(0) as usize * body.len() <= STATEMENTS;
     if !straight || !short {
         return vec![s];
     }
-    let turn = |k: i64| {
+    let iteration = |k: i64| {
         body.iter()
             .map(move |s| s.clone().map_children(&mut |e| replace(e, *var, &int(k)), &mut |b| b))
     };
-    (*lo..*hi).flat_map(turn).collect()
+    (*lo..*hi).flat_map(iteration).collect()
 }

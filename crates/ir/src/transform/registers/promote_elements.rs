@@ -55,7 +55,7 @@ use crate::transform::{fresh, rewrite};
 /// The most elements that are kept at the same time.
 const MOST: usize = 8;
 /// The most iterations of a loop over elements.
-const TURNS: i64 = 8;
+const ITERATIONS: i64 = 8;
 
 /// The pass.
 pub(in crate::transform) fn promote_elements(mut function: Function) -> Function {
@@ -159,7 +159,7 @@ impl Elements {
     fn block(&self, block: &[Stmt], names: &mut Names) -> Vec<Stmt> {
         let mut out = vec![];
         for s in block {
-            if turns(s).is_some() && touches(s, self.array) {
+            if iterations(s).is_some() && touches(s, self.array) {
                 out.extend(self.put_back());
                 out.push(s.clone());
                 out.extend(self.fetched());
@@ -255,14 +255,14 @@ impl Seen<'_> {
                 Stmt::For { var, body, .. } => {
                     names.forget(std::slice::from_ref(s));
                     let before = self.read.clone();
-                    for turn in turns(s).map_or(vec![None], |k| k.map(Some).collect()) {
+                    for iteration in iterations(s).map_or(vec![None], |k| k.map(Some).collect()) {
                         let mut names = names.clone();
-                        if let Some(k) = turn {
+                        if let Some(k) = iteration {
                             names.assign(*var, &int(k));
                         }
                         self.block(body, &mut names)?;
                     }
-                    if turns(s).is_none() {
+                    if iterations(s).is_none() {
                         self.read = before;
                     }
                 }
@@ -306,18 +306,18 @@ impl Seen<'_> {
         body.iter().all(|s| match s {
             s if !touches(s, self.array) => true,
             Stmt::If { then, otherwise, .. } => self.is_direct(then) || self.is_direct(otherwise),
-            s => turns(s).is_none() && s.blocks().all(|b| self.is_direct(b)),
+            s => iterations(s).is_none() && s.blocks().all(|b| self.is_direct(b)),
         })
     }
 }
 
 /// The values of the variable of a short loop.
-fn turns(s: &Stmt) -> Option<std::ops::Range<i64>> {
+fn iterations(s: &Stmt) -> Option<std::ops::Range<i64>> {
     let Stmt::For { lo: Expr::Const(lo), hi: Expr::Const(hi), step: 1, .. } = s else {
         return None;
     };
     let (Scalar::I64(lo), Scalar::I64(hi)) = (lo, hi) else { return None };
-    (lo < hi && hi.saturating_sub(*lo) <= TURNS).then_some(*lo..*hi)
+    (lo < hi && hi.saturating_sub(*lo) <= ITERATIONS).then_some(*lo..*hi)
 }
 
 /// An index of which the constant part is one number.

@@ -145,8 +145,10 @@ mod tests {
 
     /// A loop over entries that takes a sum and adds with it to a row.
     fn entries(sum: &str, row: &str) -> Function {
-        let turn = format!("j = crd[p] v = splat(0.0, 8) {sum} s = sum(v)");
-        read(&format!("for i in 0..m {{ for p in 0..m {{ {turn} for l in 0..n {{ {row} }} }} }}"))
+        let iteration = format!("j = crd[p] v = splat(0.0, 8) {sum} s = sum(v)");
+        read(&format!(
+            "for i in 0..m {{ for p in 0..m {{ {iteration} for l in 0..n {{ {row} }} }} }}"
+        ))
     }
 
     const SUM: &str = "for k in 0..m step 8 { v = fma(D[i * m + k; 8], D[j * m + k; 8], v) }";

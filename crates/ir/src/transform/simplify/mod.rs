@@ -72,7 +72,7 @@ impl Forward<'_> {
     }
 
     /// The bounds and the body of a loop that iterates.
-    fn turns(
+    fn iterations(
         &mut self,
         var: Var,
         lo: Expr,
@@ -106,11 +106,11 @@ impl Forward<'_> {
                 out.push(Stmt::Assign { var, value });
             }
             Stmt::For { var, lo, hi, step, body } => {
-                let Some((lo, hi, body)) = self.turns(var, lo, hi, body) else { return };
+                let Some((lo, hi, body)) = self.iterations(var, lo, hi, body) else { return };
                 out.push(Stmt::For { var, lo, hi, step, body });
             }
             Stmt::Parallel { unit, var, lo, hi, combined, body } => {
-                let Some((lo, hi, body)) = self.turns(var, lo, hi, body) else { return };
+                let Some((lo, hi, body)) = self.iterations(var, lo, hi, body) else { return };
                 out.push(Stmt::Parallel { unit, var, lo, hi, combined, body });
             }
             // What is known before a loop decides whether it begins.

@@ -165,11 +165,11 @@ impl Sum {
         &self,
         function: &mut Function,
         value: Expr,
-        (turns, lanes): (i64, i64),
+        (iterations, lanes): (i64, i64),
         names: &mut Vec<Stmt>,
     ) -> Vec<Expr> {
         let mut values: Vec<Expr> =
-            (0..turns).map(|k| shifted(value.clone(), self.var, k * lanes)).collect();
+            (0..iterations).map(|k| shifted(value.clone(), self.var, k * lanes)).collect();
         for s in &self.body {
             let Stmt::Assign { var, value: coordinate @ Expr::Load { array, index, lanes: 1 } } = s
             else {

@@ -32,11 +32,11 @@ use crate::ir::build::assign;
 use crate::ir::flow::{assigned, assigns, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Stmt};
 use crate::transform::affine::{exchange, reads_inputs_only, shifted};
-use crate::transform::{Target, by_turns, fresh, rewrite};
+use crate::transform::{Target, by_iterations, fresh, rewrite};
 use std::collections::BTreeSet;
 
 /// Iterations per step, where there are registers for their accumulators.
-const TURNS: usize = 4;
+const ITERATIONS: usize = 4;
 
 /// The pass.
 pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Target) -> Function {
@@ -46,7 +46,7 @@ pub(in crate::transform) fn unroll_and_jam(mut function: Function, target: Targe
 }
 
 /// A loop whose iterations first take sums and then use them.
-struct Turns<'s> {
+struct Iterations<'s> {
     var: Var,
     /// What takes the sums, which no other iteration contributes to.
     sums: &'s [Stmt],
@@ -68,7 +68,7 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
         let otherwise = jammed(function, target, &without)?;
         return Some(vec![Stmt::If { cond: question.clone(), then, otherwise }]);
     }
-    let turns = Turns::of(function, *var, body)?;
+    let iterations = Iterations::of(function, *var, body)?;
     let bytes = |v: &&Var| {
         let ty = function.vars[**v].ty;
         if ty.lanes > 1 {
@@ -78,14 +78,14 @@ fn jammed(function: &mut Function, target: Target, s: &Stmt) -> Option<Vec<Stmt>
         }
     };
     let vector = usize::from(target.vector_bytes).max(1);
-    let registers: usize = turns.own.iter().map(|v| bytes(&v).div_ceil(vector)).sum();
+    let registers: usize = iterations.own.iter().map(|v| bytes(&v).div_ceil(vector)).sum();
     let most = usize::from(target.tile_registers) / registers.max(1);
-    let at_once = TURNS.min(most);
+    let at_once = ITERATIONS.min(most);
     if registers == 0 || at_once < 2 {
         return None;
     }
-    let several = turns.taken(function, at_once);
-    Some(by_turns(function, (*var, lo, hi), (at_once as i64, several), body))
+    let several = iterations.taken(function, at_once);
+    Some(by_iterations(function, (*var, lo, hi), (at_once as i64, several), body))
 }
 
 /// What is asked in sums before hints are given, if it is the same in all iterations.
@@ -111,8 +111,8 @@ fn answered(body: &[Stmt], question: &Expr, answer: bool) -> Vec<Stmt> {
     })
 }
 
-impl<'s> Turns<'s> {
-    fn of(function: &Function, var: Var, body: &'s [Stmt]) -> Option<Turns<'s>> {
+impl<'s> Iterations<'s> {
+    fn of(function: &Function, var: Var, body: &'s [Stmt]) -> Option<Iterations<'s>> {
         let last = body.iter().rposition(|s| matches!(s, Stmt::For { .. }))?;
         let (sums, uses) = body.split_at(last + 1);
         let (mut set, mut used) = (vec![], vec![]);
@@ -123,17 +123,17 @@ impl<'s> Turns<'s> {
             && uses.iter().all(straight)
             && sums.iter().all(|s| is_sum(function, s, &used));
         let own = own(sums, var)?;
-        alone.then_some(Turns { var, sums, uses, own })
+        alone.then_some(Iterations { var, sums, uses, own })
     }
 
     /// So many iterations jammed.
-    fn taken(&self, function: &mut Function, turns: usize) -> Vec<Stmt> {
+    fn taken(&self, function: &mut Function, iterations: usize) -> Vec<Stmt> {
         // The last iteration has the names that are known.
-        let names: Vec<Vec<(Var, Var)>> = (0..turns)
-            .map(|turn| {
+        let names: Vec<Vec<(Var, Var)>> = (0..iterations)
+            .map(|iteration| {
                 let own = self.own.iter().map(|&v| {
                     let decl = function.vars[v].clone();
-                    match turn + 1 < turns {
+                    match iteration + 1 < iterations {
                         true => (v, fresh(function, &decl.name, decl.ty)),
                         false => (v, v),
                     }
@@ -141,7 +141,7 @@ impl<'s> Turns<'s> {
                 own.collect()
             })
             .collect();
-        let turn = |s: &Stmt, k: usize| self.renamed(s, &names[k], k as i64);
+        let iteration = |s: &Stmt, k: usize| self.renamed(s, &names[k], k as i64);
         let mut out = vec![];
         for s in self.sums {
             match s {
@@ -154,7 +154,7 @@ impl<'s> Turns<'s> {
                             }
                             s => {
                                 let s = self.shared(function, s, *var, &mut once);
-                                several.extend((0..turns).map(|k| turn(&s, k)));
+                                several.extend((0..iterations).map(|k| iteration(&s, k)));
                             }
                         }
                     }
@@ -163,23 +163,23 @@ impl<'s> Turns<'s> {
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
                 Stmt::Assign { var, .. } if !self.own.contains(var) => out.push(s.clone()),
-                s => out.extend((0..turns).map(|k| turn(s, k))),
+                s => out.extend((0..iterations).map(|k| iteration(s, k))),
             }
         }
-        for k in 0..turns {
-            out.extend(self.uses.iter().map(|s| turn(s, k)));
+        for k in 0..iterations {
+            out.extend(self.uses.iter().map(|s| iteration(s, k)));
         }
         out
     }
 
     /// A statement of an iteration.
-    fn renamed(&self, s: &Stmt, names: &[(Var, Var)], turn: i64) -> Stmt {
+    fn renamed(&self, s: &Stmt, names: &[(Var, Var)], iteration: i64) -> Stmt {
         let rename = |e: Expr| {
             let e = names.iter().fold(e, |e, (from, to)| replace(e, *from, &Expr::Var(*to)));
-            shifted(e, self.var, turn)
+            shifted(e, self.var, iteration)
         };
         let renamed = s.clone().map_children(&mut { rename }, &mut |block| {
-            block.iter().map(|s| self.renamed(s, names, turn)).collect()
+            block.iter().map(|s| self.renamed(s, names, iteration)).collect()
         });
         match renamed {
             Stmt::Assign { var, value } => {
@@ -285,7 +285,7 @@ mod tests {
                        v = fma(C[i * n + k; 8], D[j * n + k; 8], v) }";
 
     #[test]
-    fn turns_take_their_sums_together() {
+    fn iterations_take_their_sums_together() {
         let two = Target { tile_registers: 2, ..WIDE };
         let jammed = unroll_and_jam(entries(SUM, "A[q] = B[p] * s q = q + 1"), two);
         let expect = "if c { for p in 3..n { j = crd[p] v = splat(0.0, 8) \
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn turns_that_know_of_each_other_stay_apart() {
+    fn iterations_that_know_of_each_other_stay_apart() {
         let plain = "A[q] = B[p] * s q = q + 1";
         for (sum, with) in [
             // The next iteration needs what this one computes.

@@ -19,7 +19,7 @@ use std::ops::RangeInclusive;
 
 use crate::ir::{Expr, Function, Stmt};
 use crate::transform::affine::shifted;
-use crate::transform::{Target, by_turns, rewrite};
+use crate::transform::{Target, by_iterations, rewrite};
 
 /// The fewest accumulators that are worth the code where they are copied, and the most elsewhere.
 const FEW: usize = 4;
@@ -49,7 +49,7 @@ fn paired(function: &mut Function, s: &Stmt, worth: &RangeInclusive<usize>) -> O
     }
     let next = |s: &Stmt| s.clone().map_children(&mut |e| shifted(e, *var, 1), &mut |b| b);
     let both = body.iter().cloned().chain(body.iter().map(next)).collect();
-    Some(by_turns(function, (*var, lo, hi), (2, both), body))
+    Some(by_iterations(function, (*var, lo, hi), (2, both), body))
 }
 
 #[cfg(test)]
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn two_turns_are_taken_at_once() {
+    fn two_iterations_are_taken_at_once() {
         let sums = |p: &str| {
             let sum = |t: &str| format!("{t} = fma(splat(A[{p}], 2), A[k; 2], {t})");
             format!("k = crd[{p}] {} {} {} {}", sum("t"), sum("u"), sum("v"), sum("w"))

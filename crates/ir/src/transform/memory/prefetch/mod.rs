@@ -61,7 +61,7 @@ pub(in crate::transform) fn prefetch(mut function: Function, target: Target) -> 
     let mut streams = Streams {
         function: &mut function,
         questions: Questions::default(),
-        turns: vec![],
+        iterations: vec![],
         positions: vec![],
         steps: None,
     };
@@ -75,7 +75,7 @@ struct Streams<'f> {
     /// What is asked about the streams.
     questions: Questions,
     /// The loops around, outermost first.
-    turns: Vec<Turn>,
+    iterations: Vec<Iteration>,
     /// The loop around, if it is over the positions of a stream.
     steps: Option<Steps>,
     /// The variables that hold where a segment begins.
@@ -83,7 +83,7 @@ struct Streams<'f> {
 }
 
 /// A loop around.
-struct Turn {
+struct Iteration {
     /// `None` for a block that not every iteration runs.
     var: Option<Var>,
     /// Whether it takes every value.
@@ -165,18 +165,22 @@ impl Streams<'_> {
                     out.push(Stmt::For { var, lo, hi, step, body });
                 }
                 Stmt::While { cond, body } if counted(&body).is_some() => {
-                    self.turns.push(Turn { var: counted(&body), is_every: true, end: None });
+                    self.iterations.push(Iteration {
+                        var: counted(&body),
+                        is_every: true,
+                        end: None,
+                    });
                     let around = self.steps.take();
                     out.push(Stmt::While { cond, body: self.block(body) });
                     self.steps = around;
-                    self.turns.pop();
+                    self.iterations.pop();
                 }
                 s => {
-                    self.turns.push(Turn { var: None, is_every: false, end: None });
+                    self.iterations.push(Iteration { var: None, is_every: false, end: None });
                     let around = self.steps.take();
                     out.push(s.map_children(&mut |e| e, &mut |b| self.block(b)));
                     self.steps = around;
-                    self.turns.pop();
+                    self.iterations.pop();
                 }
             }
         }
@@ -196,9 +200,9 @@ impl Streams<'_> {
             let mut changed = vec![];
             assigned(&body, &mut changed);
             let end = (!changed.iter().any(|v| mentions(hi, *v))).then(|| hi.clone());
-            self.turns.push(Turn { var: Some(var), is_every: step == 1, end });
+            self.iterations.push(Iteration { var: Some(var), is_every: step == 1, end });
             let body = self.block(body);
-            self.turns.pop();
+            self.iterations.pop();
             return body;
         }
         let mut hinted = vec![];
@@ -208,11 +212,12 @@ impl Streams<'_> {
 
     /// A loop over the segment of some iteration around.
     fn steps_over(&self, position: Var, lo: &Expr, hi: &Expr) -> Option<Steps> {
-        let segments = |turn: &&Turn| turn.is_every && self.is_segment(turn, lo, hi);
-        let mut sure = self.turns.iter().rev().take_while(|turn| turn.var.is_some());
-        let turn = sure.find(segments)?;
+        let segments =
+            |iteration: &&Iteration| iteration.is_every && self.is_segment(iteration, lo, hi);
+        let mut sure = self.iterations.iter().rev().take_while(|iteration| iteration.var.is_some());
+        let iteration = sure.find(segments)?;
         let Expr::Load { array, .. } = lo else { return None };
-        let ends = [hi.clone(), load(*array, turn.end.clone()?)];
+        let ends = [hi.clone(), load(*array, iteration.end.clone()?)];
         Some(Steps { position, segments: *array, ends, ahead: vec![] })
     }
 
@@ -225,20 +230,21 @@ impl Streams<'_> {
     /// Whether two expressions are the beginning and the end of the segment of this iteration, also
     /// where not every iteration has one.
     fn begins_to(&self, e: &Expr, end: &Expr) -> bool {
-        let turn = self.turns.iter().rfind(|turn| turn.var.is_some());
-        turn.is_some_and(|turn| turn.is_every && self.is_segment(turn, e, end))
+        let iteration = self.iterations.iter().rfind(|iteration| iteration.var.is_some());
+        iteration.is_some_and(|iteration| iteration.is_every && self.is_segment(iteration, e, end))
     }
 
     /// Whether two expressions are the beginning and the end of the segment of some iteration, or of what
     /// lies between others.
-    fn is_segment(&self, turn: &Turn, e: &Expr, end: &Expr) -> bool {
+    fn is_segment(&self, iteration: &Iteration, e: &Expr, end: &Expr) -> bool {
         let begin = unbounded(e, BinaryOp::Max);
-        let (Expr::Load { array, index, lanes: 1 }, Some(turn)) = (begin, turn.var) else {
+        let (Expr::Load { array, index, lanes: 1 }, Some(iteration)) = (begin, iteration.var)
+        else {
             return false;
         };
-        let next = load(*array, add(Expr::Var(turn), int(1)));
+        let next = load(*array, add(Expr::Var(iteration), int(1)));
         let is_end = *unbounded(end, BinaryOp::Min) == next;
-        **index == Expr::Var(turn) && is_end && self.is_input(*array)
+        **index == Expr::Var(iteration) && is_end && self.is_input(*array)
     }
 
     /// The coordinate that a variable is set to by one of these statements, as a stream has it at a
@@ -368,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn sums_that_were_split_ask_each_turn() {
+    fn sums_that_were_split_ask_each_iteration() {
         check(
             "for i in 0..n {\n s = 0.0\n p = pos[i]\n j = pos[i + 1]\n \
              for q in p..j step 4 {\n s = s + A[q]\n }\n y[i] = s\n}",
