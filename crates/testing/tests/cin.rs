@@ -60,6 +60,14 @@ fn plans_read_back() {
             assert_eq!(plan::print(program, kernel, &read), text, "{case}");
             // Constants that are not numbers differ from themselves.
             assert!(read == plan || text.contains("nan"), "another plan:\n{text}{case}");
+            // Without a line, a text is refused or says another plan; nothing panics.
+            let lines: Vec<&str> = text.lines().collect();
+            for at in 0..lines.len().min(12) {
+                let less = [&lines[..at], &lines[at + 1..]].concat().join("\n");
+                if let Ok(read) = plan::parse(program, kernel, &less) {
+                    let _ = plan::verify::verify(program, kernel, &read);
+                }
+            }
         }
     }
 }
@@ -84,9 +92,8 @@ fn wrong_plans_are_refused() {
     assert!(told("level 2", "level 3").contains("the operand has 2 levels"));
     assert!(told("walk A", "walk B").contains("no tensor B is declared"));
     assert!(told("in place", "in space").contains("appended: is expected here"));
-    assert!(
-        told("walk A(i,j) level 2", "walk A(i,j) level 1").contains("does not come to level 1")
-    );
+    assert!(told("level 2 (compressed)", "level 1 (dense)").contains("does not come to level 1"));
+    assert!(told("(compressed)", "(dense)").contains("this line would be: for j: walk A(i,j)"));
     assert!(told("    s +=", "      s +=").contains("not indented"));
     assert!(told("for j: walk", "for i: walk").contains("i has a value outside of its loop"));
 }

@@ -13,11 +13,9 @@
 //! }
 //! ```
 //!
-//! Per `forall` an iteration lattice: one loop per point, one case per sub-point, recurse (The
-//! Tensor Algebra Compiler, section 6). Level functions give the code; no level format is named.
-//! Lowering is total: an operand whose levels cannot be iterated in loop order is searched, a
-//! result that is not written in order is staged, so every statement has code, and [`crate::legalise`]
-//! only chooses what is fast.
+//! The plan says which operands drive each loop, how the others are found and how the result is written
+//! ([`crate::plan`]); here each of its nodes becomes code, with level functions for the levels: no level format is named.
+//! Every order of loops has code, so [`crate::legalise`] only chooses what is fast.
 
 mod binding;
 mod builder;

@@ -13,7 +13,6 @@ use super::{Assembler, Assembly, CutPoint, Output};
 use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
 use crate::notation::Expr;
-
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;

@@ -120,8 +120,8 @@ fn next_of_schedule(derived: &Derived, is_bound: &dyn Fn(IndexVar) -> bool) -> O
     })
 }
 
-/// A variable that counts positions and has a value, where coordinates at these positions have none and the
-/// levels above are behind.
+/// A bound position variable whose operand has descended to just above the counted levels, and some of whose
+/// coordinates have no value yet.
 pub(crate) fn next_position(
     derived: &Derived,
     is_bound: &dyn Fn(IndexVar) -> bool,
@@ -146,7 +146,8 @@ pub(crate) fn tile_of(derived: &Derived, var: IndexVar) -> Option<(IndexVar, Til
     }
 }
 
-/// The variable of which a value of another one is the last part that was not known.
+/// The variable that has a value as soon as another one has: the one that it renames, or the one cut into tiles of
+/// which the other half is known.
 pub(crate) fn settled(
     derived: &Derived,
     var: IndexVar,
@@ -174,14 +175,14 @@ impl Known {
 
     /// Gives a variable a value, if it has one or is a function of those that have; the variables in
     /// between have one as well then.
-    pub(super) fn learn(&mut self, program: &Program, var: IndexVar) -> bool {
+    pub(super) fn evaluate(&mut self, program: &Program, var: IndexVar) -> bool {
         if self.bound.contains(&var) {
             return true;
         }
         let derived = &program.derived;
         let follows = match (derived.relation(var), tile_of(derived, var), derived.map(var)) {
-            (Some(&Relation::Same { of, .. }), _, _) => self.learn(program, of),
-            (_, Some((of, _)), _) => self.learn(program, of),
+            (Some(&Relation::Same { of, .. }), _, _) => self.evaluate(program, of),
+            (_, Some((of, _)), _) => self.evaluate(program, of),
             (_, _, Some(LevelMap::Diff { plus, minus })) => {
                 self.bound.contains(&plus) && self.bound.contains(&minus)
             }
@@ -216,7 +217,9 @@ impl Known {
 
     /// The variable of the first level that an access has not descended.
     pub(super) fn next_var(&self, program: &Program, access: &Access) -> Option<IndexVar> {
-        let vars = program.level_vars(access.tensor, &access.indices);
-        vars.get(self.descent(access).levels).copied()
+        let format = &program.storage(access.tensor).format;
+        let level = self.descent(access).levels;
+        let is_level = level < format.levels().len();
+        is_level.then(|| program.derived.of_level(format, level, access.tensor, &access.indices))
     }
 }

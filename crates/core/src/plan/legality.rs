@@ -55,8 +55,8 @@ fn is_searched(program: &Program, kernel: &Kernel, access: &Access) -> bool {
     })
 }
 
-/// An operand that can only be walked by itself where a loop walks it and has something left to do
-/// at other coordinates, such as to use what a temporary has there.
+/// An operand that a loop walks and that can only be walked alone, although the loop also has to visit
+/// coordinates that the operand lacks, for instance to read a temporary there.
 fn needed_elsewhere(
     program: &Program,
     kernel: &Kernel,

@@ -5,12 +5,12 @@
 //!
 //! y(i) in place
 //! for i: every coordinate
-//!   locate A level 1 (dense)
-//!   where t
-//!     for j: walk A level 2 (compressed)
-//!       locate x level 1 (dense)
+//!   locate A(i,j) level 1 (dense)
+//!   compute t
+//!     for j: walk A(i,j) level 2 (compressed)
+//!       locate x(j) level 1 (dense)
 //!       t += A(i,j) * x(j)
-//!     y(i) = t
+//!   y(i) = t
 //! ```
 //!
 //! Per `forall` an iteration lattice (The Tensor Algebra Compiler, sections 5 and 6) says which operands

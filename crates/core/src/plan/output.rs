@@ -262,9 +262,9 @@ impl Planner<'_> {
         same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
     }
 
-    /// Replaces the outermost loops by a variable if it ascends in these: they are over
-    /// positions of its coordinates, or over tiles and the positions in each, all of them in order; the
-    /// loop that gives it its value.
+    /// If the outermost loops visit a variable in ascending order together (one over positions of its coordinates,
+    /// or one over tiles around one over the offsets in each), replaces them by the variable; the innermost of
+    /// them, which gives it its value.
     fn join_tiles(self, loops: &mut Vec<IndexVar>, var: IndexVar) -> Option<IndexVar> {
         let whole = |k: &usize| self.joined(&loops[..*k]) == Some(var);
         let most = (1..=loops.len()).find(whole)?;

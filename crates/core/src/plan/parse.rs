@@ -1,6 +1,9 @@
-//! Text to a plan.
+//! Text to a plan: what [`print`] writes.
+//!
+//! A text is read line by line into nodes. What it says beside these, such as the partition, follows from the kernel:
+//! the plan is printed and compared with the text, so that no line says anything else.
 
-use super::print::OUTPUTS;
+use super::print::{OUTPUTS, print};
 use super::{
     Absent, Advance, Assembly, Background, Body, Case, Driver, Duplicates, Locate, Lookup, Loop,
     Merge, Node, Output, Plan, Planner, Rest, Sum, Times, Where, Window, around,
@@ -8,6 +11,7 @@ use super::{
 use crate::cin::text::{Parser, Reader};
 use crate::cin::{Kernel, Program, Stmt};
 use crate::iteration::lattice::Set;
+use crate::notation::Access;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::TensorId;
 
@@ -19,9 +23,13 @@ use tamis_ir::ids::TensorId;
 /// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the location, where the text does not follow the grammar of
 /// [`print`](super::print()) or uses a name that the program does not have.
 pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Diagnostic> {
-    let mut lines = Lines { program, names: Parser::of(program), text, lines: lines(text), at: 0 };
+    let mut known: Vec<Access> = kernel.body.reads().into_iter().cloned().collect();
+    kernel.body.for_each_assign(&mut |lhs, _, _| known.push(lhs.clone()));
+    known.push(Access::of(kernel.result, program.tensors[kernel.result].modes.clone()));
+    let names = Parser::of(program);
+    let mut lines = Lines { program, names, known, text, lines: lines(text), at: 0 };
     let output = lines.output(kernel)?;
-    while lines.begins("about ") || lines.begins("parts ") || lines.begins("whole: ") {
+    while lines.begins("about") || lines.begins("parts") || lines.begins("whole") {
         lines.at += 1;
     }
     let root = match lines.begins("nothing") {
@@ -36,7 +44,9 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
         None => {
             let planner = Planner::new(program, kernel);
             let body = planner.facts.stmt(kernel.body.clone());
-            Ok(around(planner, body.as_ref(), output, root))
+            let plan = around(planner, body.as_ref(), output, root);
+            lines.compare(&print(program, kernel, &plan))?;
+            Ok(plan)
         }
     }
 }
@@ -60,6 +70,8 @@ fn lines(text: &str) -> Vec<(usize, std::ops::Range<usize>)> {
 struct Lines<'t> {
     program: &'t Program,
     names: Parser,
+    /// Every use of a tensor in the kernel, and the result by its own modes.
+    known: Vec<Access>,
     text: &'t str,
     lines: Vec<(usize, std::ops::Range<usize>)>,
     at: usize,
@@ -76,9 +88,32 @@ impl<'t> Lines<'t> {
         if line.rest().is_empty() { Err(line.refuse("the plan ends early")) } else { Ok(line) }
     }
 
-    /// Whether the line at hand begins with some words.
-    fn begins(&self, words: &str) -> bool {
-        self.lines.get(self.at).is_some_and(|(_, part)| self.text[part.clone()].starts_with(words))
+    /// Whether the line at hand begins with a word.
+    fn begins(&self, word: &str) -> bool {
+        let part = self.lines.get(self.at).map(|(_, part)| part.clone());
+        part.is_some_and(|part| Reader::new(self.text, part).eat(word))
+    }
+
+    /// Refuses the first line that says something else than the plan that was read.
+    fn compare(&mut self, printed: &str) -> Parsed<()> {
+        for (at, line) in printed.lines().enumerate() {
+            self.at = at;
+            let own = self.lines.get(at).map(|(_, part)| &self.text[part.clone()]);
+            if own != Some(line.trim_start()) {
+                let message = format!("this line would be: {}", line.trim_start());
+                return Err(self.line()?.refuse(&message));
+            }
+        }
+        Ok(())
+    }
+
+    /// A use of a tensor that the kernel reads or writes.
+    fn access(&mut self, line: &mut Reader<'t>) -> Parsed<Access> {
+        let access = self.names.access(line)?;
+        match self.known.contains(&access) {
+            true => Ok(access),
+            false => Err(line.refuse("the kernel has no such operand as the one before this")),
+        }
     }
 
     /// Whether the line at hand stands so deep.
@@ -89,7 +124,7 @@ impl<'t> Lines<'t> {
     fn output(&mut self, kernel: &Kernel) -> Parsed<Output> {
         let mut line = self.line()?;
         self.at += 1;
-        self.names.access(&mut line)?;
+        self.access(&mut line)?;
         if let Some((_, output)) = OUTPUTS.into_iter().find(|(words, _)| line.eat(words)) {
             line.finish()?;
             return Ok(output);
@@ -107,7 +142,8 @@ impl<'t> Lines<'t> {
         let vars = Planner::new(self.program, kernel).result_vars();
         let mut loops = vars.clone();
         if line.eat(", by") {
-            loops[0] = self.names.var(&mut line)?;
+            let var = self.names.var(&mut line)?;
+            *loops.first_mut().ok_or_else(|| line.refuse("the result has no levels"))? = var;
         }
         line.finish()?;
         Ok(Output::Assemble(Assembly { vars, loops, in_order, rest }))
@@ -149,8 +185,13 @@ impl<'t> Lines<'t> {
         let stmt = self.names.stmt(&mut line)?;
         line.finish()?;
         match stmt {
-            Stmt::Assign { lhs, op, rhs } => Ok(Node::Assign { lhs, op, rhs }),
-            _ => Err(line.refuse("an assignment is expected before this")),
+            Stmt::Assign { lhs, op, rhs }
+                if self.known.contains(&lhs)
+                    && rhs.accesses().into_iter().all(|a| self.known.contains(a)) =>
+            {
+                Ok(Node::Assign { lhs, op, rhs })
+            }
+            _ => Err(line.refuse("an assignment of what the kernel reads is expected before this")),
         }
     }
 
@@ -229,7 +270,7 @@ impl<'t> Lines<'t> {
             false => Ok(None),
         };
         if line.eat("led by") {
-            let leader = self.names.access(line)?;
+            let leader = self.access(line)?;
             let sum = register(self, line)?;
             line.expect(",")?;
             let drivers = self.drivers(line)?;
@@ -257,7 +298,7 @@ impl<'t> Lines<'t> {
     }
 
     fn driver(&mut self, line: &mut Reader<'t>) -> Parsed<Driver> {
-        let access = self.names.access(line)?;
+        let access = self.access(line)?;
         line.expect("level")?;
         let level = line.integer()? as usize;
         let levels = self.program.storage(access.tensor).format.levels().len();
@@ -277,7 +318,7 @@ impl<'t> Lines<'t> {
             return Ok(Body::Cases(vec![]));
         }
         let mut cases = vec![];
-        while self.is_at(depth) && self.begins("at ") {
+        while self.is_at(depth) && self.begins("at") {
             let mut line = self.line()?;
             self.at += 1;
             line.expect("at")?;
@@ -288,6 +329,9 @@ impl<'t> Lines<'t> {
             let Some(Case { present: pattern, node: consumer }) = cases.pop() else {
                 return Err(self.line()?.refuse("no terms of a sum stand before this"));
             };
+            if cases.iter().any(|case| !case.present.is_power_of_two()) {
+                return Err(self.line()?.refuse("each term before this has one operand"));
+            }
             let driver = |case: Case| (case.present.trailing_zeros() as usize, case.node);
             let terms = cases.into_iter().map(driver).collect();
             return Ok(Body::Sum(Box::new(Sum { register, terms, pattern, consumer })));
@@ -305,7 +349,7 @@ impl<'t> Lines<'t> {
         }
         let mut set: Set = 0;
         loop {
-            let access = self.names.access(line)?;
+            let access = self.access(line)?;
             let at = nest.drivers.iter().position(|d| d.access == access);
             set |=
                 1 << at.ok_or_else(|| line.refuse("no operand of the loop stands before this"))?;

@@ -28,12 +28,12 @@ pub struct Partition {
     pub var: IndexVar,
     /// What the iterations of that loop count.
     pub scale: Scale,
-    /// Tensors, operands or the result, whose first level is over what was cut into iterations:
-    /// they tell where the work is. There may be none if the variable has a size.
+    /// Tensors whose first level is over the cut variable, or over the one that it was made from: cuts are
+    /// balanced by their entries. Without one, parts have as many iterations each.
     pub leads: Vec<TensorId>,
     /// Where entries of these choose rows of others.
     pub meetings: Vec<Meeting>,
-    /// The variables over all of whose coordinates each entry of the result is a sum.
+    /// Variables of dense sums: each entry of the result adds up all their coordinates.
     pub summed: Vec<IndexVar>,
     /// Whether the schedule has the loop run in parallel.
     pub asked: bool,

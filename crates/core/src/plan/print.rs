@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! C(i,j) appended: 2 levels in order
-//! for i of level 1: every coordinate
-//!   locate A(i,j) level 1
-//!   locate B(i,j) level 1
-//!   for j of level 2: merge A(i,j) level 2, B(i,j) level 2
+//! for i, writes level 1: every coordinate
+//!   locate A(i,j) level 1 (dense)
+//!   locate B(i,j) level 1 (dense)
+//!   for j, writes level 2: merge A(i,j) level 2 (compressed), B(i,j) level 2 (compressed)
 //!     at A(i,j), B(i,j)
 //!       C(i,j) = A(i,j) + B(i,j)
 //!     at A(i,j)

@@ -50,19 +50,20 @@ impl Reader<'_> {
         };
         for access in given(s) {
             while let Some(var) = known.next_var(program, &access) {
-                if !known.learn(program, var) {
+                if !known.evaluate(program, var) {
                     break;
                 }
                 let level = known.descent(&access).levels;
                 let by = self.lookup(&access, level);
-                let mut below = known.clone();
                 let is_segment = self.repeats(&access, level) && by != Lookup::Locate;
-                below.descend(&access, Descent { levels: level + 1, is_segment });
-                if self.is_always_found(&access, level) {
-                    known = below;
+                let descent = Descent { levels: level + 1, is_segment };
+                if self.planner.is_always_found(&access, level) {
+                    known.descend(&access, descent);
                     located.push((access.clone(), level, var, by));
                     continue;
                 }
+                let mut below = known.clone();
+                below.descend(&access, descent);
                 let present = self.resolve(s, below);
                 let rest = self.planner.facts.without(s, &|a| *a == access);
                 let absent =
@@ -82,14 +83,6 @@ impl Reader<'_> {
             (false, true) => Lookup::BinarySearch,
             (false, false) => Lookup::LinearSearch,
         }
-    }
-
-    /// Whether a level has a position for every value of its index variable.
-    fn is_always_found(self, access: &Access, level: usize) -> bool {
-        let kind = self.kind(access, level);
-        let slicing = self.planner.program.slicing(access, level);
-        let is_placed = matches!(slicing, Some(Slicing::Placed(_)));
-        kind.locates() && kind.properties().full && !is_placed
     }
 
     fn stmt(self, s: &Stmt, known: &Known) -> Node {
@@ -214,13 +207,15 @@ impl Reader<'_> {
             let walk = program.walk(&driver.access, driver.level);
             let ascends = kind.properties().ordered && walk != Walk::OutOfOrder;
             let is_segment = known.descent(&driver.access).is_segment;
-            let comes = kind.walks() && (ascends || !in_order) && !is_segment;
+            if !kind.walks() || (in_order && !ascends) || is_segment {
+                return false;
+            }
             let lattice = Lattice::build(facts, body, from_ref(&driver.access));
             // Parts are of coordinates where some of them have to be counted.
             let is_cut = kernel.chunked && known.bound.is_empty();
             let is_plain = own == var && !in_order && !is_cut;
             let is_silent = |rest: &Stmt| is_plain && self.is_once(own, rest);
-            comes && lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
+            lattice.points.last().is_none_or(|p| p.present != 0 || is_silent(&p.body))
         };
         match located.iter().position(drives) {
             Some(driver) => vec![located.swap_remove(driver)],
@@ -270,8 +265,8 @@ impl Reader<'_> {
         self.planner.only_alone(kind) || matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
     }
 
-    /// Takes what is done where no driver is out of a lattice where one iteration is enough for all such
-    /// coordinates.
+    /// Removes the point without drivers from a lattice if one iteration can stand for all coordinates that no
+    /// driver has; its statement, and how often it counts.
     fn background(
         self,
         own: IndexVar,
@@ -325,14 +320,21 @@ impl Reader<'_> {
     /// done where only they are.
     fn set_gallops(self, nest: &mut Loop, lattice: &Lattice) {
         let merge = self.planner.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
-        if merge != Some(cin::Merge::Gallop) {
+        if merge != Some(cin::Merge::Gallop) || nest.merge != Merge::Points {
             return;
         }
-        for (k, driver) in nest.drivers.iter_mut().enumerate() {
+        let may = |(k, driver): (usize, &Driver)| {
             let is_whole = self.planner.program.slicing(&driver.access, driver.level).is_none();
-            if is_whole && lattice.below(1 << k).next().is_none() {
-                driver.advance = Advance::Gallop;
-            }
+            is_whole && lattice.below(1 << k).next().is_none()
+        };
+        let gallop: Vec<bool> = nest.drivers.iter().enumerate().map(may).collect();
+        // Of two operands the one that is behind gallops; several leap over each other, or none does.
+        let leap = |(driver, may): (&Driver, &bool)| *may && driver.duplicates == Duplicates::Each;
+        if nest.drivers.len() > 2 && !nest.drivers.iter().zip(&gallop).all(leap) {
+            return;
+        }
+        for (driver, gallop) in nest.drivers.iter_mut().zip(gallop) {
+            driver.advance = if gallop { Advance::Gallop } else { Advance::Step };
         }
     }
 
@@ -402,7 +404,7 @@ impl Reader<'_> {
 
     /// The level format of a level of an operand.
     pub(super) fn kind(self, access: &Access, level: usize) -> LevelKind {
-        self.planner.program.storage(access.tensor).format.levels()[level].kind
+        self.planner.kind(access, level)
     }
 }
 
@@ -416,6 +418,19 @@ pub(super) struct Outermost {
 }
 
 impl Planner<'_> {
+    /// Whether a level has a position for every value of its index variable.
+    pub(super) fn is_always_found(self, access: &Access, level: usize) -> bool {
+        let kind = self.kind(access, level);
+        let slicing = self.program.slicing(access, level);
+        let is_placed = matches!(slicing, Some(Slicing::Placed(_)));
+        kind.locates() && kind.properties().full && !is_placed
+    }
+
+    /// The level format of a level of an operand.
+    pub(super) fn kind(self, access: &Access, level: usize) -> LevelKind {
+        self.program.storage(access.tensor).format.levels()[level].kind
+    }
+
     /// Whether a level can be iterated only by itself: its coordinates are unordered, or
     /// duplicates, or not at every position.
     pub(super) fn only_alone(self, kind: LevelKind) -> bool {

@@ -1,6 +1,6 @@
 //! What holds of every plan.
 //!
-//! 1. Scope: what an operand is located by is known, and a loop gives its variable the only value that it has.
+//! 1. Scope: an operand is located by a variable that has a value, and no loop runs over a variable that has one.
 //! 2. Descent: an operand descends its levels one after another, and all of them before it is read.
 //! 3. Methods: levels are located, searched and iterated by capabilities that they have, and only operands with
 //!    positions for every coordinate are without a case for their absence.
@@ -10,7 +10,10 @@
 //!    the result is written.
 
 use super::known::{Descent, Known};
-use super::{Absent, Body, Duplicates, Locate, Lookup, Loop, Merge, Node, Output, Plan, print};
+use super::{
+    Absent, Advance, Body, Driver, Duplicates, Locate, Lookup, Loop, Merge, Node, Output, Plan,
+    Planner, print,
+};
 use crate::cin::{Kernel, Program, print as cin};
 use crate::iteration::lattice::Set;
 use crate::level::LevelKind;
@@ -22,7 +25,9 @@ type Checked = Result<(), String>;
 
 /// The first rule that a plan breaks, in words.
 pub fn verify(program: &Program, kernel: &Kernel, plan: &Plan) -> Checked {
-    let checker = Checker { program, kernel, output: &plan.output };
+    let planner = Planner::new(program, kernel);
+    let checker = Checker { program, kernel, planner, output: &plan.output };
+    checker.output()?;
     plan.root.as_ref().map_or(Ok(()), |root| checker.node(root, &Known::default()))
 }
 
@@ -38,10 +43,20 @@ pub fn assert_valid(program: &Program, kernel: &Kernel, plan: &Plan) {
 struct Checker<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
+    planner: Planner<'p>,
     output: &'p Output,
 }
 
 impl Checker<'_> {
+    fn output(&self) -> Checked {
+        let Output::Assemble(assembly) = self.output else { return Ok(()) };
+        let levels = self.planner.result_vars().len();
+        match assembly.in_order <= levels && assembly.loops.len() == levels {
+            true => Ok(()),
+            false => Err(format!("the result has {levels} levels")),
+        }
+    }
+
     fn node(&self, node: &Node, known: &Known) -> Checked {
         match node {
             Node::Loop(nest) => self.nest(nest, known),
@@ -79,7 +94,8 @@ impl Checker<'_> {
         let Locate { access, level, var, by, present, absent } = locate;
         self.next(access, *level, &known)?;
         let before = known.clone();
-        if known.next_var(self.program, access) != Some(*var) || !known.learn(self.program, *var) {
+        if known.next_var(self.program, access) != Some(*var) || !known.evaluate(self.program, *var)
+        {
             return Err(format!("{} is located by what is not known", self.access(access)));
         }
         let kind = self.kind(access, *level);
@@ -89,12 +105,13 @@ impl Checker<'_> {
             Lookup::BinarySearch => p.ordered,
             Lookup::LinearSearch => true,
         };
-        if !has_method || (*absent == Absent::Never && !p.full) {
+        let always = self.planner.is_always_found(access, *level);
+        if !has_method || (*absent == Absent::Never && !always) {
             return Err(format!("level {} of {} is not read so", level + 1, self.access(access)));
         }
         if let Absent::Does(rest) = absent {
             let mut around = before;
-            around.learn(self.program, *var);
+            around.evaluate(self.program, *var);
             self.node(rest, &around)?;
         }
         let is_segment = !p.unique && *by != Lookup::Locate;
@@ -115,10 +132,23 @@ impl Checker<'_> {
             if !drives || is_full || seen.contains(&&driver.access) {
                 return Err(format!("{} cannot drive {name}", self.access(&driver.access)));
             }
+            let is_repeated = !self.kind(&driver.access, driver.level).properties().unique;
+            if driver.duplicates == Duplicates::Segment && !is_repeated {
+                return Err(format!("{} has no duplicates", self.access(&driver.access)));
+            }
+            if driver.advance == Advance::Gallop && nest.merge != Merge::Points {
+                return Err(format!("{} does not gallop", self.access(&driver.access)));
+            }
             seen.push(&driver.access);
+        }
+        let alone =
+            |driver: &Driver| self.planner.only_alone(self.kind(&driver.access, driver.level));
+        if nest.drivers.len() > 1 && nest.drivers.iter().any(alone) {
+            return Err(format!("an operand that is walked alone is merged at {name}"));
         }
         self.lattice(nest).map_err(|why| format!("{why} at {name}"))?;
         let mut inside = known.clone();
+        inside.bound.insert(nest.own);
         inside.bind(self.program, nest.var);
         if let Some(level) = nest.result_level {
             if level != known.result || nest.background.is_some() {
@@ -146,17 +176,20 @@ impl Checker<'_> {
     /// The points of a loop.
     fn lattice(&self, nest: &Loop) -> Checked {
         let points = nest.points();
-        let all: Set = (1 << nest.drivers.len()) - 1;
+        let all = nest.all_drivers();
         let distinct: BTreeSet<Set> = points.iter().copied().collect();
         let descends = points.is_sorted_by_key(|p| std::cmp::Reverse(p.count_ones()));
         if points.iter().any(|p| p & !all != 0) || distinct.len() != points.len() || !descends {
             return Err("the points are no sets of drivers, the largest first,".to_owned());
         }
         let fits = match nest.merge {
-            Merge::Nothing => points.is_empty(),
+            Merge::Nothing => points.is_empty() && nest.drivers.is_empty(),
             Merge::Universe => distinct.contains(&0),
             Merge::Led(leader) => points.iter().all(|p| p & 1 << leader != 0),
-            Merge::NarySum => matches!(nest.body, Body::Sum(_)),
+            Merge::NarySum => {
+                let each = |driver: &Driver| driver.duplicates == Duplicates::Each;
+                matches!(nest.body, Body::Sum(_)) && nest.drivers.iter().all(each)
+            }
             Merge::Nary | Merge::Points => matches!(nest.body, Body::Cases(_)),
         };
         let visits_all = distinct.contains(&0) == (nest.merge == Merge::Universe);

@@ -29,10 +29,33 @@ pub fn print(program: &Program) -> String {
 }
 
 /// Words of the text and of plans, which stand for no tensor and no variable.
-const WORDS: [&str; 22] = [
-    "width", "operator", "var", "tensor", "kernel", "tag", "choice", "forall", "where", "sequence",
-    "within", "reduce", "choose", "complex", "slice", "for", "locate", "search", "compute", "at",
-    "else", "nothing",
+const WORDS: [&str; 26] = [
+    "width",
+    "operator",
+    "var",
+    "tensor",
+    "kernel",
+    "tag",
+    "choice",
+    "forall",
+    "where",
+    "sequence",
+    "within",
+    "reduce",
+    "choose",
+    "complex",
+    "slice",
+    "for",
+    "locate",
+    "search",
+    "compute",
+    "at",
+    "else",
+    "nothing",
+    "about",
+    "parts",
+    "whole",
+    "elsewhere",
 ];
 
 /// Unique names: an ambiguous name, or a word of the text, gets its number behind a dot.

@@ -49,16 +49,13 @@ impl Lowerer<'_> {
         nest: &Loop<'_>,
         every: Set,
         coordinates: &[Var],
-    ) -> Option<Vec<Stmt>> {
-        let needed = nest.members(every).all(|it| it.gallops && !it.segmented);
-        if !needed || nest.plan.below(every).count() != 1 {
-            return None;
-        }
+    ) -> Vec<Stmt> {
         let last = self.temp(&format!("{}_last", self.name_of(nest.index)));
-        let greatest = coordinates.iter().map(|&c| Expr::Var(c));
-        let greatest = greatest.reduce(|a, b| binary(BinaryOp::Max, a, b))?;
-        let least = coordinates.iter().map(|&c| Expr::Var(c));
-        let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b))?;
+        let of_all = |op| {
+            let all = coordinates.iter().map(|&c| Expr::Var(c));
+            all.reduce(|a, b| binary(op, a, b)).expect("operands that are merged have coordinates")
+        };
+        let (greatest, least) = (of_all(BinaryOp::Max), of_all(BinaryOp::Min));
         let mut behind = vec![];
         for (it, &coordinate) in nest.members(every).zip(coordinates) {
             let search = self.galloped(it, last);
@@ -66,6 +63,6 @@ impl Lowerer<'_> {
         }
         let here = self.advancing(nest, every, last);
         let meet = eq(least, Expr::Var(last));
-        Some(vec![assign(last, greatest), Stmt::If { cond: meet, then: here, otherwise: behind }])
+        vec![assign(last, greatest), Stmt::If { cond: meet, then: here, otherwise: behind }]
     }
 }

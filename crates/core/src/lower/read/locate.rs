@@ -59,7 +59,8 @@ impl Lowerer<'_> {
         then.extend(present.stmts);
         let absent = match &locate.absent {
             Absent::Does(rest) => self.node(rest, scope),
-            Absent::Nothing | Absent::Never => Code::nothing(),
+            Absent::Nothing => Code::nothing(),
+            Absent::Never => unreachable!("a full level finds every coordinate"),
         };
         let covers = present.covers && absent.covers;
         let stmts = match absent.stmts.is_empty() {

@@ -22,10 +22,10 @@ impl Lowerer<'_> {
         }
         let rest = match coordinates[..] {
             [a, b] => self.two(nest, case.present, a, b),
-            _ => match self.all_of(nest, case.present, &coordinates) {
-                Some(searched) => searched,
-                None => self.many(nest, case.present, &coordinates),
-            },
+            _ if nest.members(case.present).all(|it| it.gallops) => {
+                self.all_of(nest, case.present, &coordinates)
+            }
+            _ => self.many(nest, case.present, &coordinates),
         };
         body.extend(rest);
         Stmt::While { cond: all(live), body }
