@@ -88,7 +88,7 @@ pub struct RunArgs {
     pub json: bool,
 }
 
-/// What is known of tensors
+/// What is known of tensors, and of what they do not store
 #[derive(Args)]
 pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}
@@ -107,6 +107,9 @@ pub struct TensorArgs {
     /// The element type of tensors whose format does not say
     #[arg(long, value_name = "TYPE")]
     pub dtype: Option<String>,
+    /// Divide zeros that are not stored as IEEE 754 says, at every coordinate: 0/0 is NaN there, too
+    #[arg(long)]
+    pub strict: bool,
 }
 
 /// Show what the compiler makes of an expression: for any operands, or for those of -i and -g

@@ -40,6 +40,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         dims: known.dimensions.vars,
         shapes: known.dimensions.tensors,
         schedule,
+        strict: inputs::strictness(&args.tensors),
         ..Options::default()
     };
     let explanation = Explanation::of(&program, &known.formats, &options)?;

@@ -10,7 +10,7 @@ use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
     Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
-    Tensor, Values,
+    Strictness, Tensor, Values,
 };
 use tamis_io::{File, FileFormat, ReadOptions};
 
@@ -25,6 +25,11 @@ pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
             &format!("use one of {}", known.join(", ")),
         )
     })
+}
+
+/// What `--strict` says.
+pub fn strictness(args: &TensorArgs) -> Strictness {
+    if args.strict { Strictness::Ieee } else { Strictness::Sparse }
 }
 
 /// Limits the memory that tensors and files take, if an option says so.

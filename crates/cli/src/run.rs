@@ -36,6 +36,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         dims: dimensions.vars,
         shapes: dimensions.tensors,
         schedule,
+        strict: inputs::strictness(&args.tensors),
         backend,
         ..Options::default()
     };

@@ -137,6 +137,7 @@ impl<'p> Explanation<'p> {
             entries,
             longest,
             width,
+            strictness: options.strict,
             parallel,
             scheduled,
             apart: schedule.begins_apart(),

@@ -13,6 +13,7 @@ use tamis_core::kind;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
+use tamis_ir::algebra::Strictness;
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
@@ -35,6 +36,24 @@ pub struct Options {
     pub backend: Backend,
     /// How kernels are cut into parts that run at the same time.
     pub parts: Parts,
+    /// What `/`, `mod` and `atan2` make of a first argument that is an implicit 0.
+    ///
+    /// ```
+    /// use tamis::{Kernel, Options, Strictness, Tensor};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let a = Tensor::csr([1, 2], vec![0, 1], vec![0], vec![0.0])?;
+    /// let s = Tensor::dense(&[], vec![0.0])?;
+    /// let operands = [("A", &a), ("s", &s)];
+    /// let quotients = |strict| {
+    ///     let options = Options { strict, ..Options::default() };
+    ///     Kernel::compile("N(i,j) = A(i,j) / s", &operands, &options)?.run(&operands)
+    /// };
+    /// assert_eq!(quotients(Strictness::Sparse)?[0].1.nnz(), 1); // 0/0 where a 0 is stored
+    /// assert_eq!(quotients(Strictness::Ieee)?[0].1.nnz(), 2); // and where none is
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub strict: Strictness,
 }
 
 impl Options {

@@ -56,6 +56,7 @@ pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, level, notation, pipeline, schedule};
+pub use tamis_ir::algebra::Strictness;
 pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind};
 pub use tamis_ir::half::{Bf16, F16};

@@ -89,6 +89,7 @@ pub(crate) fn request<'p>(
         entries: operands.iter().map(|(&id, t)| (id, rounded(t.stored() as u64))).collect(),
         longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(*t, options)?))).collect(),
         width: IndexWidth::for_max(largest),
+        strictness: options.strict,
         parallel: options.parts != Parts::Whole,
         scheduled: !options.schedule.is_empty(),
         apart: options.schedule.begins_apart(),

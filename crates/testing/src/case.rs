@@ -5,7 +5,8 @@ use crate::number::Number;
 use std::collections::BTreeMap;
 use std::fmt;
 use tamis::{
-    Backend, Coordinates, Diagnostic, Duplicates, Kernel, Options, Parts, Tensor, Values, format,
+    Backend, Coordinates, Diagnostic, Duplicates, Kernel, Options, Parts, Strictness, Tensor,
+    Values, format,
 };
 
 /// A program with everything it needs to run.
@@ -23,6 +24,8 @@ pub struct Case {
     pub shapes: BTreeMap<String, Vec<u64>>,
     /// The schedule, as text.
     pub schedule: String,
+    /// What quotients and the like make of an implicit 0.
+    pub strict: Strictness,
 }
 
 /// A tensor by its entries.
@@ -100,6 +103,7 @@ impl Case {
             schedule: tamis::schedule::parse(&self.schedule)?,
             backend,
             parts: self.parts(),
+            strict: self.strict,
         })
     }
 }
@@ -124,6 +128,9 @@ impl fmt::Display for Case {
         writeln!(f, "{}", self.text)?;
         if !self.schedule.is_empty() {
             writeln!(f, "schedule: {}", self.schedule)?;
+        }
+        if self.strict == Strictness::Ieee {
+            writeln!(f, "strict: ieee")?;
         }
         writeln!(f, "---- run")?;
         for operand in &self.operands {

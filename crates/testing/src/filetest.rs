@@ -6,6 +6,7 @@
 //! y(i) = A(i,j) * x(j)
 //! schedule: reorder(j, i)                may be left out
 //! kind: compute                          of the kernels in the stages; may be left out
+//! strict: ieee                           where implicit zeros are to be divided; may be left out
 //! stored: A 9x9 60 8                     of an operand in the stages: dimensions, entries, the longest row
 //! ---- ir                                a stage of `tamis explain`
 //! ...
@@ -31,7 +32,7 @@ use std::fmt::Write;
 use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
 use tamis::processor::{self, Level};
-use tamis::{Backend, Diagnostic, Kernel, KernelKind, Tensor};
+use tamis::{Backend, Diagnostic, Kernel, KernelKind, Strictness, Tensor};
 
 /// A filetest as it is written.
 struct Filetest {
@@ -43,6 +44,7 @@ struct Filetest {
     text: String,
     schedule: String,
     kind: KernelKind,
+    strict: Strictness,
     sections: Vec<(String, String)>,
 }
 
@@ -134,6 +136,7 @@ fn parse(text: &str) -> Result<Filetest, String> {
         text: String::new(),
         schedule: String::new(),
         kind: KernelKind::Fused,
+        strict: Strictness::Sparse,
         sections: vec![],
     };
     for line in head.lines().filter(|l| !l.starts_with('#') && !l.trim().is_empty()) {
@@ -150,6 +153,8 @@ fn parse(text: &str) -> Result<Filetest, String> {
         } else if let Some(("kind", kind)) = declared {
             let unknown = format!("there is no kind {kind}");
             test.kind = KernelKind::parse(kind.trim()).ok_or(unknown)?;
+        } else if let Some(("strict", "ieee")) = declared {
+            test.strict = Strictness::Ieee;
         } else if let Some((name, formats)) = declared {
             let formats = formats.split('|').map(|f| f.trim().to_owned()).collect();
             test.formats.push((name.to_owned(), formats));
@@ -218,7 +223,7 @@ impl Filetest {
         );
         dims.retain(|name, _| !is_tensor(name));
         let (text, schedule) = (self.text.clone(), self.schedule.clone());
-        Case { text, operands, results, dims, shapes, schedule }
+        Case { text, operands, results, dims, shapes, schedule, strict: self.strict }
     }
 
     fn stage(&self, name: &str) -> Result<String, String> {
@@ -231,7 +236,8 @@ impl Filetest {
                 formats.insert(name.clone(), tamis::format::parse(&texts[0], order)?);
             }
             let schedule = tamis::schedule::parse(&self.schedule)?;
-            let mut options = tamis::Options { schedule, ..tamis::Options::default() };
+            let mut options =
+                tamis::Options { schedule, strict: self.strict, ..tamis::Options::default() };
             let told = |of: fn(&About) -> u64| -> BTreeMap<String, u64> {
                 self.about.iter().map(|about| (about.name.clone(), of(about))).collect()
             };
@@ -335,6 +341,7 @@ fn reference_of(case: &Case, program: &Program) -> Result<BTreeMap<String, Dense
         dims: case.dims.clone(),
         shapes: case.shapes.clone(),
         types: result_types(&kernel),
+        strictness: case.strict,
         ..Sizes::default()
     };
     reference::evaluate(program, &dense, &sizes)

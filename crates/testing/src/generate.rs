@@ -8,7 +8,7 @@ use crate::random::Random;
 use crate::schedules;
 use crate::slices::slice;
 use std::collections::BTreeMap;
-use tamis::DataType;
+use tamis::{DataType, Strictness};
 
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 /// The most elements of tensors with large dimensions, slices aside.
@@ -72,6 +72,9 @@ struct Generator<'r> {
     plain: bool,
     /// Whether dimensions are beyond what vectors, tiles and strips take at once.
     wide: bool,
+    /// Whether values are divided: by divisors of which all quotients are exact.
+    divides: bool,
+    strict: Strictness,
 }
 
 impl<'r> Generator<'r> {
@@ -110,6 +113,12 @@ impl<'r> Generator<'r> {
             types.push(*random.pick(&DataType::ALL));
         }
         let slices = random.one_in(3);
+        let divisible = types.iter().all(|t| t.is_float() && !t.is_complex());
+        let divides = flavour == Flavour::Arithmetic && divisible && random.one_in(3);
+        let strict = match divides && random.one_in(6) {
+            true => Strictness::Ieee,
+            false => Strictness::Sparse,
+        };
         Generator {
             random,
             formats,
@@ -125,6 +134,8 @@ impl<'r> Generator<'r> {
             complete: BTreeMap::new(),
             plain,
             wide,
+            divides,
+            strict,
         }
     }
 
@@ -275,6 +286,9 @@ impl<'r> Generator<'r> {
         if depth == 0 || self.random.one_in(5) {
             return self.leaf();
         }
+        if self.divides && self.random.one_in(4) {
+            return self.quotient(depth);
+        }
         let (a, b) = (self.value(depth - 1), self.value(depth - 1));
         match self.flavour {
             Flavour::MinPlus => match self.random.below(2) {
@@ -308,6 +322,27 @@ impl<'r> Generator<'r> {
                 _ => format!("abs({a})"),
             },
         }
+    }
+
+    /// A value over an operand that may be 0.
+    fn quotient(&mut self, depth: usize) -> String {
+        let a = self.value(depth - 1);
+        let order = self.random.below(3).min(self.vars.len());
+        let mut vars = self.vars.clone();
+        self.random.shuffle(&mut vars);
+        vars.truncate(order);
+        if self.operands.len() >= TENSORS.len() {
+            return a;
+        }
+        let name = TENSORS[self.operands.len()];
+        let (text, dims) = self.indices(&vars);
+        let mut divisor = self.operand(name, dims);
+        for (_, value) in &mut divisor.entries {
+            value.re = value.re.clamp(-2.0, 2.0);
+        }
+        self.operands.push(divisor);
+        let d = access(name, &text);
+        if self.random.one_in(3) { format!("mod({a}, {d})") } else { format!("({a}) / {d}") }
     }
 
     /// A product of many operands.
@@ -430,7 +465,8 @@ impl<'r> Generator<'r> {
             .map(|(v, &d)| ((*v).to_owned(), d))
             .collect();
         let (results, shapes) = (self.results, self.shapes);
-        Case { text, operands, results, dims, shapes, schedule: String::new() }
+        let schedule = String::new();
+        Case { text, operands, results, dims, shapes, schedule, strict: self.strict }
     }
 }
 

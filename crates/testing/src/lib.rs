@@ -6,7 +6,7 @@
 //! |---|---|
 //! | `case` | a program with operands |
 //! | `generate` `slices` `formats` `schedules` `random` | random programs in random formats and schedules |
-//! | `number` `reference` | the dense reference, in complex numbers |
+//! | `number` `presence` `reference` | the dense reference, in complex numbers |
 //! | `check` `kinds` `infinite` `limits` `illegal` `shrink` | comparing, kinds of kernels, infinite values, integers near their limits and illegal schedules too, and making failures small |
 //! | `hostile` | programs that ask for much compilation, and how long that takes |
 //! | `texts` | a hash of what a program compiles to, to compare builds |
@@ -32,6 +32,7 @@ pub mod infinite;
 pub mod kinds;
 pub mod limits;
 pub mod number;
+pub mod presence;
 pub mod random;
 pub mod reference;
 pub mod schedules;

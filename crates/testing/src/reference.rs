@@ -1,42 +1,49 @@
 //! The dense reference: index notation evaluated element by element, as a textbook would.
 
 use crate::number::Number;
+use crate::presence::{self, Presence, Value};
 use std::collections::BTreeMap;
-use tamis::{Diagnostic, Tensor};
+use tamis::{Diagnostic, Strictness, Tensor};
 use tamis_core::notation::{self, Access, Expr, Program, Statement};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, eval};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// A dense array of numbers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Dense {
     /// Its dimensions.
     pub dims: Vec<u64>,
     /// Its elements, last mode contiguous.
     pub vals: Vec<Number>,
+    /// Which of them are implicit.
+    pub presence: Vec<Presence>,
 }
 
 impl Dense {
     /// An array of one value.
     pub fn filled(dims: &[u64], value: Number) -> Dense {
         let size = dims.iter().product::<u64>() as usize;
-        Dense { dims: dims.to_vec(), vals: vec![value; size] }
+        let presence = vec![Presence::Implicit; size];
+        Dense { dims: dims.to_vec(), vals: vec![value; size], presence }
     }
 
     /// Every element of a tensor, stored or not.
     pub fn of(tensor: &Tensor) -> Dense {
         let mut dense = Dense::filled(tensor.dims(), Number::of(tensor.storage().fill));
         let list = tensor.to_coordinates().expect("room for a list");
-        let mut seen = vec![false; dense.vals.len()];
+        if tensor.vals().len() != list.vals().len() {
+            dense.presence.fill(Presence::Either);
+        }
         for n in 0..list.vals().len() {
             let place: Vec<u64> = list.crds().iter().map(|c| c[n]).collect();
             let at = dense.place(&place);
             let value = Number::of(list.vals().get(n));
             // Entries of the same coordinate are to be added; booleans stay true.
             let sum = stored(tensor.storage().datatype, dense.vals[at] + value);
-            dense.vals[at] = if seen[at] { sum } else { value };
-            seen[at] = true;
+            let seen = dense.presence[at] == Presence::Stored;
+            dense.vals[at] = if seen { sum } else { value };
+            dense.presence[at] = Presence::Stored;
         }
         dense
     }
@@ -45,6 +52,12 @@ impl Dense {
     pub fn set(&mut self, coordinates: &[u64], value: Number) {
         let at = self.place(coordinates);
         self.vals[at] = value;
+        self.presence[at] = Presence::Stored;
+    }
+
+    /// Whether formats and loops decide what some element is.
+    pub fn is_undefined(&self) -> bool {
+        self.presence.contains(&Presence::Undefined)
     }
 
     fn place(&self, coordinates: &[u64]) -> usize {
@@ -63,6 +76,8 @@ pub struct Sizes {
     pub types: BTreeMap<String, Vec<DataType>>,
     /// What elements of results are that nothing is written to; else 0.
     pub fills: BTreeMap<String, Number>,
+    /// What quotients and the like make of an implicit 0.
+    pub strictness: Strictness,
 }
 
 /// The results of a program by name, for these operands.
@@ -72,7 +87,8 @@ pub fn evaluate(
     sizes: &Sizes,
 ) -> Result<BTreeMap<String, Dense>, Diagnostic> {
     let program = notation::make_explicit(program)?;
-    let mut state = State { program: &program, tensors: BTreeMap::new(), dims: BTreeMap::new() };
+    let (tensors, dims) = (BTreeMap::new(), BTreeMap::new());
+    let mut state = State { program: &program, tensors, dims, strictness: sizes.strictness };
     for (name, dense) in operands {
         if let Some(id) = program.tensor(name) {
             state.tensors.insert(id, dense.clone());
@@ -114,6 +130,7 @@ struct State<'p> {
     program: &'p Program,
     tensors: BTreeMap<TensorId, Dense>,
     dims: BTreeMap<IndexVar, u64>,
+    strictness: Strictness,
 }
 
 impl State<'_> {
@@ -134,16 +151,21 @@ impl State<'_> {
                 env.insert(v, rest % count);
                 rest /= count;
             }
-            let value = self.value(&statement.value, &mut env);
+            let Value { number, presence } = self.value(&statement.value, &mut env);
             let at = result.place(&place(access, &result, &env));
             result.vals[at] = match (statement.accumulate, old) {
-                (Some(op), Some(old)) => combine(op, old.vals[at], value),
+                (Some(op), Some(old)) => combine(op, old.vals[at], number),
                 (Some(op @ (ReduceOp::Or | ReduceOp::And)), None) => {
-                    combine(op, identity(op), value)
+                    combine(op, identity(op), number)
                 }
-                _ => value,
+                _ => number,
             };
+            let before = old.map_or(Presence::Either, |old| old.presence[at]);
+            result.presence[at] = presence.max(before);
         }
+        // What is read of it is stored in some formats.
+        let read = |p: &mut Presence| *p = (*p).max(Presence::Either);
+        result.presence.iter_mut().for_each(read);
         result
     }
 
@@ -169,24 +191,33 @@ impl State<'_> {
         }
     }
 
-    fn value(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> Number {
+    fn value(&self, e: &Expr, env: &mut BTreeMap<IndexVar, u64>) -> Value {
         match e {
-            Expr::Literal(c) => Number::of(*c),
+            Expr::Literal(c) => Value::constant(Number::of(*c)),
             Expr::Access(access) => {
                 let tensor = &self.tensors[&access.tensor];
-                tensor.vals[tensor.place(&place(access, tensor, env))]
+                let at = tensor.place(&place(access, tensor, env));
+                Value { number: tensor.vals[at], presence: tensor.presence[at] }
             }
-            Expr::Index(v) => (env[v] as f64).into(),
-            Expr::Unary(op, a) => unary(*op, self.value(a, env)),
+            Expr::Index(v) => Value::stored((env[v] as f64).into()),
+            Expr::Unary(op, a) => {
+                let Value { number, presence } = self.value(a, env);
+                Value { number: unary(*op, number), presence }
+            }
             Expr::Binary(op, a, b) => {
-                constant(e).unwrap_or_else(|| binary(*op, self.value(a, env), self.value(b, env)))
+                let sides = [a, b].map(|side| self.value(side, env));
+                presence::binary(*op, sides, self.strictness, |a, b| binary(*op, a, b))
             }
             Expr::Reduce { op, vars, body } => {
-                let mut total = identity(*op);
+                let mut total = Value::constant(identity(*op));
                 self.reduce(*op, vars, body, env, &mut total);
-                total
+                let products = *op == ReduceOp::Mul || multiplies(body);
+                let presence = presence::reduced(total.presence, products, total.number);
+                Value { presence, ..total }
             }
-            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => f64::NAN.into(),
+            Expr::Param(_) | Expr::UserUnary(..) | Expr::Choose { .. } => {
+                Value::stored(f64::NAN.into())
+            }
         }
     }
 
@@ -196,10 +227,12 @@ impl State<'_> {
         vars: &[IndexVar],
         body: &Expr,
         env: &mut BTreeMap<IndexVar, u64>,
-        total: &mut Number,
+        total: &mut Value,
     ) {
         let Some((&var, rest)) = vars.split_first() else {
-            *total = combine(op, *total, self.value(body, env));
+            let Value { number, presence } = self.value(body, env);
+            total.number = combine(op, total.number, number);
+            total.presence = total.presence.max(presence);
             return;
         };
         for c in 0..self.dims[&var] {
@@ -237,21 +270,11 @@ fn combine(op: ReduceOp, a: Number, b: Number) -> Number {
     binary(op.binary(), a, b)
 }
 
-/// The value that an expression has whatever its operands hold: constants, and what a constant 0
-/// annihilates.
-fn constant(e: &Expr) -> Option<Number> {
-    match e {
-        Expr::Literal(c) => Some(Number::of(*c)),
-        Expr::Unary(op, a) => Some(unary(*op, constant(a)?)),
-        Expr::Binary(op, a, b) => match (op, constant(a), constant(b)) {
-            (_, Some(a), Some(b)) => Some(binary(*op, a, b)),
-            (BinaryOp::Mul, Some(zero), _) | (BinaryOp::Mul, _, Some(zero)) => {
-                (zero.size() == 0.0).then_some(zero)
-            }
-            _ => None,
-        },
-        _ => None,
-    }
+/// Whether an expression multiplies.
+fn multiplies(e: &Expr) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Binary(BinaryOp::Mul, ..)));
+    found
 }
 
 fn unary(op: UnaryOp, z: Number) -> Number {
@@ -292,6 +315,7 @@ fn binary(op: BinaryOp, a: Number, b: Number) -> Number {
         BinaryOp::Mul => return a * b,
         BinaryOp::Div if a.im == 0.0 && b.im == 0.0 => x / y,
         BinaryOp::Div => return Number::of(eval::binary(op, a.scalar(), b.scalar())),
+        BinaryOp::Min | BinaryOp::Max if x.is_nan() || y.is_nan() => f64::NAN,
         BinaryOp::Min => x.min(y),
         BinaryOp::Max => x.max(y),
         BinaryOp::Pow => x.powf(y),

@@ -30,7 +30,7 @@ pub use stmt::Stmt;
 use crate::format::{Format, LevelSpec, Storage};
 use crate::notation::{Access, Expr, Operator};
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, UnaryOp};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId, UserOp};
 use tamis_ir::ir;
@@ -50,6 +50,8 @@ pub struct Program {
     pub operators: IdVec<UserOp, Operator>,
     /// The width of coordinates that no user chose.
     pub width: IndexWidth,
+    /// What quotients and the like make of an implicit 0.
+    pub strictness: Strictness,
 }
 
 /// One statement that computes one tensor.

@@ -3,6 +3,7 @@
 //! ```text
 //! B * C + D     without C, all fills 0      D
 //! min(B, C)     without B, fill infinity    C
+//! B / c         without B, fill 0           0
 //! ```
 //!
 //! Everything sparse iteration needs follows from here: the algebra of the operators and the fill
@@ -15,7 +16,7 @@
 use super::{Program, Role, Stmt};
 use crate::format::{LevelMap, Storage};
 use crate::notation::{Access, Commutativity, Expr};
-use tamis_ir::algebra::{BinaryOp, ReduceOp, eval};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, ZeroRule, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -65,31 +66,8 @@ impl Facts<'_> {
     fn substitute(&self, e: Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
         match e {
             Expr::Access(a) if absent(&a) => Expr::Literal(self.fill(a.tensor)),
-            Expr::Binary(BinaryOp::Div, a, b) if self.is_complex_zero(&b, absent) => {
-                match self.program.is_real(&a) {
-                    // The imaginary part is 0 / 0; constants do not tell that they are complex.
-                    true => {
-                        let none = Expr::Literal(Scalar::C128([0.0, f64::NAN]));
-                        let divided = self.divided(*a, *b, absent);
-                        Expr::Binary(BinaryOp::Add, Box::new(divided), Box::new(none))
-                    }
-                    false => self.divided(*a, *b, absent),
-                }
-            }
             _ => e.map_children(&mut |child| self.substitute(child, absent)),
         }
-    }
-
-    fn divided(&self, a: Expr, b: Expr, absent: &dyn Fn(&Access) -> bool) -> Expr {
-        let [a, b] = [a, b].map(|side| Box::new(self.substitute(side, absent)));
-        Expr::Binary(BinaryOp::Div, a, b)
-    }
-
-    /// Whether an absent operand is 0, and its tensor one of complex numbers.
-    fn is_complex_zero(&self, e: &Expr, absent: &dyn Fn(&Access) -> bool) -> bool {
-        let Expr::Access(a) = e else { return false };
-        let storage = self.program.storage(a.tensor);
-        absent(a) && storage.datatype.is_complex() && storage.fill.is_zero()
     }
 
     /// The statement with every value simplified; `None` if it has no effect.
@@ -290,6 +268,7 @@ impl Facts<'_> {
             // An unstored element is 0 beside any other unstored element, too: infinity or NaN.
             BinaryOp::Mul if x.is_zero() && !y.is_zero() => Some(*x),
             BinaryOp::Mul if y.is_zero() && !x.is_zero() => Some(*y),
+            _ if x.is_zero() && self.decides_first(op) => Some(*x),
             // A kernel computes it, and notices that it leaves 64 bits.
             _ if eval::overflows(op, *x, *y) => None,
             _ => Some(eval::binary(op, *x, *y)),
@@ -332,8 +311,15 @@ impl Facts<'_> {
                 let annihilator = Scalar::F64(annihilator).computed(self.compute);
                 annihilator.same_value(c).then_some(c)
             }
+            _ if op.zero_rule() == ZeroRule::First && !self.decides_first(op) => None,
             _ => op.annihilated_left(c),
         }
+    }
+
+    /// Whether a 0 for the first argument alone makes a function 0. Integers divided by 0 are 0.
+    pub fn decides_first(&self, op: BinaryOp) -> bool {
+        let by_ieee = self.program.strictness == Strictness::Ieee && self.register().is_float();
+        op.zero_rule() == ZeroRule::First && !by_ieee
     }
 
     fn right_annihilator(&self, op: BinaryOp, c: Scalar) -> Option<Scalar> {

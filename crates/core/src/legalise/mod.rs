@@ -26,7 +26,7 @@ use crate::notation::{self, Access, Expr};
 use crate::plan::access::{AccessMethods, Task};
 use infer::{complex, slices, types};
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_ir::algebra::ReduceOp;
+use tamis_ir::algebra::{ReduceOp, Strictness};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
@@ -56,6 +56,8 @@ pub struct Request<'p> {
     pub longest: BTreeMap<TensorId, u64>,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
+    /// What quotients and the like make of an implicit 0.
+    pub strictness: Strictness,
     /// Whether kernels are to be called for parts of their outermost loops, so that parts may run
     /// at the same time.
     pub parallel: bool,
@@ -82,6 +84,7 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
             derived: Derived::default(),
             operators: explicit.operators.clone(),
             width: request.width,
+            strictness: request.strictness,
         },
         current: BTreeMap::new(),
         plain: BTreeMap::new(),

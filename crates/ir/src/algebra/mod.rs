@@ -109,6 +109,28 @@ pub enum BinaryOp {
     User(UserOp),
 }
 
+/// Which argument of a function makes it 0 where it is an implicit 0, whatever the other one is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ZeroRule {
+    /// Either: `0 * x` and `x * 0`.
+    Either,
+    /// The first: `0 / x`, also where `x` is 0 or no number.
+    First,
+    /// Neither: the function is computed.
+    Neither,
+}
+
+/// What functions whose first argument decides ([`ZeroRule::First`]) make of an implicit 0 there.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Strictness {
+    /// It annihilates: loops over sparse numerators visit what these store.
+    #[default]
+    Sparse,
+    /// It is a 0 as any other: `0 / 0` is no number, also where the numerator is not stored. Loops
+    /// over floats visit every coordinate. Products are those of [`Strictness::Sparse`].
+    Ieee,
+}
+
 /// An operator that combines the values of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ReduceOp {
@@ -251,6 +273,17 @@ impl BinaryOp {
         matches!(self, Add | Mul | Min | Max | And | Or | Xor | Eq | Ne)
     }
 
+    /// Which argument makes it 0 where it is an implicit 0.
+    pub fn zero_rule(self) -> ZeroRule {
+        use BinaryOp::*;
+        match self {
+            Mul | And => ZeroRule::Either,
+            Div | Mod | Atan2 => ZeroRule::First,
+            Add | Sub | Min | Max | Pow | Heaviside | Or | Xor => ZeroRule::Neither,
+            Eq | Ne | Lt | Le | Gt | Ge | User(_) => ZeroRule::Neither,
+        }
+    }
+
     /// The constant that leaves any left operand as it is: `x op id = x`.
     ///
     /// Logical operators have none, since `x or 0` is 1 for every other `x` than 0.
@@ -272,13 +305,12 @@ impl BinaryOp {
 
     /// The result of `c op x` for every `x`, when the constant `c` alone decides it.
     ///
-    /// A fill value decides as it does in sparse computing: 0 times anything is 0, infinity plus
-    /// anything is infinity, whatever the other operand turns out to be.
+    /// A fill value decides as it does in sparse computing: 0 times anything and 0 by anything are 0,
+    /// infinity plus anything is infinity, whatever the other operand turns out to be.
     pub fn annihilated_left(self, c: Scalar) -> Option<Scalar> {
         use BinaryOp::*;
         match self {
-            Mul if c.is_zero() => Some(c),
-            And if c.is_zero() => Some(c),
+            _ if c.is_zero() && self.zero_rule() != ZeroRule::Neither => Some(c),
             Or if !c.is_zero() => Some(Scalar::I64(1).computed(c.datatype())),
             Add | Sub if is_infinite(c) => Some(c),
             Min if c == smallest(c.register()) => Some(c),

@@ -7,6 +7,7 @@ use crate::cin::{
 use crate::format::{self, LevelMap};
 use crate::notation::{Commutativity, Expr, Operator, OperatorProperties};
 use std::collections::BTreeMap;
+use tamis_ir::algebra::Strictness;
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
@@ -26,6 +27,7 @@ pub fn parse(text: &str) -> Result<Program, Diagnostic> {
             derived: Derived::default(),
             operators: IdVec::new(),
             width: IndexWidth::I32,
+            strictness: Strictness::default(),
         },
         vars: BTreeMap::new(),
         tensors: BTreeMap::new(),
@@ -90,6 +92,8 @@ impl Parser {
     fn line(&mut self, line: &mut Reader<'_>) -> Result<(), Diagnostic> {
         if line.eat("width") {
             self.program.width = width(line)?;
+        } else if line.eat("strict") {
+            self.program.strictness = Strictness::Ieee;
         } else if line.eat("operator") {
             let operator = self.operator(line)?;
             self.program.operators.push(operator);

@@ -5,7 +5,7 @@ use crate::format::LevelMap;
 use crate::notation::{Access, Commutativity, Expr, Operator, Within};
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness, UnaryOp};
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
@@ -13,6 +13,9 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 pub fn print(program: &Program) -> String {
     let printer = Printer::new(program);
     let mut out = format!("width {}\n", program.width.datatype());
+    if program.strictness == Strictness::Ieee {
+        out += "strict\n";
+    }
     for operator in program.operators.iter() {
         out += &printer.operator(operator);
     }
@@ -29,8 +32,9 @@ pub fn print(program: &Program) -> String {
 }
 
 /// Words of the text and of plans, which stand for no tensor and no variable.
-const WORDS: [&str; 26] = [
+const WORDS: [&str; 27] = [
     "width",
+    "strict",
     "operator",
     "var",
     "tensor",

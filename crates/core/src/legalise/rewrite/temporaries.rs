@@ -173,6 +173,11 @@ impl Legaliser<'_> {
                 let vanish = sides.iter().all(|side| self.vanishes(side, compute, &|_| true));
                 if vanish { x.saturating_mul(y) } else { join(x, y) }
             }
+            Expr::Binary(op, a, b) if self.facts(compute).decides_first(*op) => {
+                let [x, y] = [a, b].map(|side| self.points(side, compute));
+                let vanishes = self.vanishes(a, compute, &|_| true);
+                if vanishes { x.saturating_mul(y.saturating_add(1)) } else { join(x, y) }
+            }
             _ => e.children().iter().fold(0, |n, child| join(n, self.points(child, compute))),
         }
     }
