@@ -3,7 +3,7 @@
 A * 2           of the values of A, and of its fill value
 where(C, A, B)  at the coordinates that C, A or B store, and of their fill values
 hypot(A, x)     with an array x: of the fill value and x, then at the coordinates of A
-A / x           at the coordinates of A, and where 0 is divided by 0
+A / x           at the coordinates of A
 """
 
 from __future__ import annotations
@@ -29,16 +29,17 @@ from ._tensor import Tensor, _of_entries, asarray, compact
 #: The operands whose absent elements, being 0, decide alone that those of the result are 0.
 ANNIHILATED: dict[Any, tuple[int, ...]] = {
     np.bitwise_and: (0, 1),
+    np.divide: (0,),
+    np.floor_divide: (0,),
+    np.fmod: (0,),
     np.left_shift: (0,),
     np.multiply: (0, 1),
+    np.remainder: (0,),
     np.right_shift: (0,),
 }
 
 #: The functions whose results may not fit the type of their operands.
 _GROWING = {"add", "subtract", "multiply", "power", "negative", "absolute", "square"}
-
-#: The most elements that are stored since 0 is divided by 0 there.
-_MOST_UNDEFINED = 1 << 27
 
 
 def computed(name: str, *operands: Any) -> Any:
@@ -109,36 +110,29 @@ def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
     if not any(isinstance(x, Tensor) for x in parts):
         return function(*parts)
     shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
-    if function is np.divide and _is_array(parts[1]) and parts[0].fill_value == 0:
-        return _quotient(compact(broadcast_to(parts[0], shape)), parts[1])
-    anchor = next(
-        (parts[k] for k in ANNIHILATED.get(function, ()) if _annihilates(parts[k], shape)), None
-    )
-    if anchor is not None:
-        parts = [at(x, anchor) if _is_array(x) else x for x in parts]
+    zero = [k for k in ANNIHILATED.get(function, ()) if _is_absent_zero(parts[k])]
+    if zero:
+        k = min(zero, key=lambda k: parts[k].shape != shape)
+        anchor = parts[k] = compact(broadcast_to(parts[k], shape))
+        return _anchored(function, parts, anchor)
     if any(_is_array(x) for x in parts):
         return _dense(function, parts, shape)
     if sum(isinstance(x, Tensor) for x in parts) == 1:
-        return _of_values(function, parts, 0 if anchor is not None else None)
+        return _of_values(function, parts)
     return _joined(function, parts, shape)
 
 
-def _quotient(tensor: Tensor, divisor: np.ndarray[Any, Any]) -> Tensor:
-    """A tensor of fill value 0 divided by an array: 0 but where the tensor stores another value, and
-    where 0 is divided by what makes it no number, which is stored as well."""
-    shape = tensor.shape
-    undefined = np.isnan(np.zeros((), dtype=tensor.dtype) / divisor)
-    if not undefined.any():
-        return tensor._with_values(np.divide(tensor.values, at(divisor, tensor).values), 0)
-    sizes = (1,) * (len(shape) - divisor.ndim) + divisor.shape
-    count = np.count_nonzero(undefined) * math.prod(shape) // math.prod(sizes)
-    if count > _MOST_UNDEFINED:
-        text = f"error[out-of-memory]: 0 is divided by 0 at {count} coordinates\n"
-        text += "  = help: multiply by what 1 is divided by: 0 times anything is 0"
-        raise TamisMemoryError("out-of-memory", text)
-    where = _of_entries(sizes, undefined.reshape(sizes).nonzero(), undefined[undefined])
-    coords, (above, _, below) = _gathered([tensor, where, divisor], shape)
-    return _of_entries(shape, coords, np.divide(above, below))
+def _anchored(function: Callable[..., Any], parts: list[Any], anchor: Tensor) -> Tensor:
+    """At the coordinates of one of the operands, which is 0 elsewhere as the result is."""
+    if not any(isinstance(x, Tensor) and x is not anchor for x in parts):
+        arrays = [at(x, anchor).values if _is_array(x) else x for x in parts]
+        values = function(*(x.values if x is anchor else x for x in arrays))
+        return anchor._with_values(np.asarray(values), 0)
+    is_stored = anchor._with_values(np.ones(len(anchor.values), dtype=bool), False)
+    coords, elements = _gathered([*parts, is_stored], anchor.shape)
+    *elements, chosen = elements
+    elements = [x[chosen] if _is_array(x) else x for x in elements]
+    return _of_entries(anchor.shape, [axis[chosen] for axis in coords], function(*elements))
 
 
 def _part(x: Any) -> Any:
@@ -153,8 +147,8 @@ def _is_array(x: Any) -> bool:
     return isinstance(x, np.ndarray) and x.ndim > 0
 
 
-def _annihilates(x: Any, shape: tuple[int, ...]) -> bool:
-    return isinstance(x, Tensor) and x.shape == shape and x.fill_value == 0
+def _is_absent_zero(x: Any) -> bool:
+    return isinstance(x, Tensor) and bool(x.fill_value == 0)
 
 
 def at(array: Any, pattern: Tensor) -> Tensor:
@@ -177,12 +171,11 @@ def _dense(function: Callable[..., Any], parts: list[Any], shape: tuple[int, ...
     return result
 
 
-def _of_values(function: Callable[..., Any], parts: list[Any], fill: Any = None) -> Any:
-    """What is stored stays where it is; ``fill`` is the fill value of the result, if known."""
+def _of_values(function: Callable[..., Any], parts: list[Any]) -> Any:
+    """What is stored stays where it is."""
     tensor = next(x for x in parts if isinstance(x, Tensor))
     made = np.asarray(function(*(x.values if x is tensor else x for x in parts)))
-    if fill is None:
-        fill = np.asarray(function(*map(_fill, parts))).astype(made.dtype)[()]
+    fill = np.asarray(function(*map(_fill, parts))).astype(made.dtype)[()]
     return tensor._with_values(made, fill)
 
 

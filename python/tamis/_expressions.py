@@ -19,6 +19,7 @@ import numpy as np
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
 from ._formulas import (
+    DIVIDING,
     FUNCTIONS,
     OF_TRUTH,
     REAL,
@@ -142,7 +143,9 @@ def elementwise(name: str, *operands: Any) -> Expression:
     is_scaled = name == "multiply" and any(isinstance(x, Expression) and x._vanishes for x in given)
     inputs = [number(x, beside, name, not is_scaled) if is_number(x) else x for x in given]
     by_array = name == "divide" and inputs[0].ndim and _is_full_array(inputs[1]._operand)
-    if by_array or not has_kernel(name, given):
+    # A zero in a kernel is absent, and would not be divided.
+    of_zero = name in DIVIDING and is_number(given[0]) and given[0] == 0
+    if by_array or of_zero or not has_kernel(name, given):
         return _step(name, given, dtype)
     form = FUNCTIONS[name]
     if is_repeated(name, given):

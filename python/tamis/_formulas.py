@@ -73,6 +73,8 @@ VANISHING = {
     *("add", "subtract", "multiply", "negative", "absolute", "minimum", "maximum", "square"),
     *("cube", "sqrt", "cbrt", "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh"),
 }
+#: The functions that are 0 where their first operand is an absent 0, whatever the second one is.
+DIVIDING = {"divide", "remainder"}
 #: Beyond every integer that has a type.
 _BEYOND = 2.0**100
 
@@ -96,6 +98,9 @@ def has_kernel(name: str, operands: Sequence[Any]) -> bool:
         return False
     if name == "divide" and np.result_type(*map(_type, operands[1:])).kind == "c":
         # NumPy has rules of its own for what a complex 0 divides.
+        return False
+    if name == "arctan2":
+        # Kernels make 0 of an absent 0 beside negative numbers, too, where NumPy makes pi.
         return False
     if name != "power" and name not in _NOT_COMPLEX:
         return True

@@ -49,6 +49,7 @@ def compile(
     schedule: str = "",
     backend: str = "auto",
     fill_value: Any = None,
+    strict: bool = False,
     **formats: str,
 ) -> Kernel:
     """A kernel for ``expression``.
@@ -56,7 +57,9 @@ def compile(
     Keywords other than these give formats by name: ``A="csr"`` has every operand ``A`` converted
     to ``csr`` where it is not; results are stored in theirs. ``format`` is that of the last
     result, or formats by name; ``dtype`` the type of results whose format has none; ``dims`` has
-    sizes of index variables and ``shapes`` those of results that operands do not fix.
+    sizes of index variables and ``shapes`` those of results that operands do not fix. With
+    ``strict`` zeros that are not stored are divided as IEEE 754 says, at every coordinate: 0 / 0 is
+    NaN there, too, where it is 0 otherwise.
 
     Wrong expressions, formats and schedules raise ``ValueError``; what depends on operands is
     refused when these come.
@@ -65,7 +68,8 @@ def compile(
         check_text(name, value)
     for name in (*(dims or ()), *(shapes or ())):
         check_text("name of dims and shapes", name)
-    arguments = (expression, format, dtype, dims, shapes, schedule, backend, fill_value, formats)
+    options = (format, dtype, dims, shapes, schedule, backend, fill_value, strict)
+    arguments = (expression, *options, formats)
     if isinstance(format, Mapping):
         formats = {**format, **formats}
         format = None
@@ -82,6 +86,7 @@ def compile(
         backend,
         result_format(expression, format, fill_value),
         None,
+        bool(strict),
     )
     if schedule:
         kernel.explain("schedule")
@@ -91,7 +96,7 @@ def compile(
 
 def _compiled(*arguments: Any) -> Kernel:
     """The kernel of what ``compile`` was called with."""
-    names = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value")
+    names = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value", "strict")
     return compile(arguments[0], **dict(zip(names, arguments[1:-1])), **arguments[-1])
 
 
@@ -106,6 +111,7 @@ def evaluate(
     schedule: str = "",
     backend: str = "auto",
     fill_value: Any = None,
+    strict: bool = False,
     operands: Mapping[str, Any] | None = None,
     **named: Any,
 ) -> Any:
@@ -119,9 +125,9 @@ def evaluate(
     """
     if operands:
         named = {**operands, **named}
-    options = (format, dtype, dims, shapes, schedule, backend, fill_value)
+    options = (format, dtype, dims, shapes, schedule, backend, fill_value, strict)
     check_text("expression", expression)
-    if options == (None, None, None, None, "", "auto", None):
+    if options == (None, None, None, None, "", "auto", None, False):
         key: Any = expression
     else:
         key = (expression, *(repr(option) for option in options))
@@ -136,6 +142,7 @@ def evaluate(
             schedule=schedule,
             backend=backend,
             fill_value=fill_value,
+            strict=strict,
         )
         keep(_kernels, key, kernel)
     return kernel(**named)

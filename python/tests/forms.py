@@ -26,6 +26,15 @@ FORMATS = [
 LAYOUTS = ["C", "F", "reversed", "strided", "swapped", "unaligned", "readonly", "list"]
 
 
+def where_stored(found, expected):
+    """The values of a function that is 0 where its first operand, a tensor, stores nothing."""
+    if found.is_full:
+        return expected
+    stored = np.zeros(found.shape, dtype=bool)
+    stored[tuple(found.entries()[0])] = True
+    return np.where(stored, expected, np.zeros((), expected.dtype))
+
+
 def laid_out(array, layout):
     """The same elements in memory of another layout."""
     if layout == "C":

@@ -90,7 +90,7 @@ def test_operators_beside_numpy(name):
 
 def undefined(x):
     with np.errstate(all="ignore"):
-        return x / x
+        return np.sqrt(-x)
 
 
 FUNCTIONS = {
@@ -304,7 +304,7 @@ def test_equal_arrays():
     row = tamis.asarray(made[:1], format="csr")
     assert np.array_equiv(np.broadcast_to(row, (3, 5)), row)
     with np.errstate(all="ignore"):
-        odd = found / found
+        odd = found * np.nan
     assert not np.array_equal(odd, odd) and np.array_equal(odd, odd, equal_nan=True)
 
 

@@ -2,7 +2,6 @@
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      called with csr f64 and dense f64: compiled, run
-//!                           called with the same again: run
 //!                           called with csr f32 and dense f32: compiled, run
 //! ```
 
@@ -23,9 +22,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
 use tamis::notation::{self, Program};
-use tamis::{
-    Backend, Code, DataType, Diagnostic, IndexWidth, Options, Scalar, Storage, Tensor, schedule,
-};
+use tamis::{Backend, Code, DataType, Diagnostic, IndexWidth, Options, Scalar, Strictness};
+use tamis::{Storage, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
@@ -350,9 +348,9 @@ fn operands(program: &Program) -> Vec<String> {
 impl Kernel {
     /// A program with the formats of operands and results by name, the type of results, the sizes
     /// of index variables and of results by name, a schedule, a backend, the format of the last
-    /// result, and what SciPy's operands do not store.
+    /// result, what SciPy's operands do not store, and whether zeros that are not stored are divided.
     #[new]
-    #[pyo3(signature = (text, formats, dtype, dims, shapes, schedule, backend, result, absent))]
+    #[pyo3(signature = (text, formats, dtype, dims, shapes, schedule, backend, result, absent, strict = false))]
     #[allow(clippy::too_many_arguments, reason = "one for each keyword of tamis.compile")]
     fn new(
         py: Python<'_>,
@@ -365,6 +363,7 @@ impl Kernel {
         backend: &str,
         result: Option<&str>,
         absent: Option<&str>,
+        strict: bool,
     ) -> PyResult<Kernel> {
         let said = |d: Diagnostic| raised(py, &d);
         let program = notation::parse(text).map_err(said)?;
@@ -381,7 +380,8 @@ impl Kernel {
         let mut of_operands = BTreeMap::new();
         let dims = dims.into_iter().map(|(name, size)| (name, size.number())).collect();
         let shapes = shapes.into_iter().map(|(name, sizes)| (name, numbers(sizes))).collect();
-        let mut options = Options { schedule, backend, dims, shapes, ..Options::default() };
+        let strict = if strict { Strictness::Ieee } else { Strictness::Sparse };
+        let mut options = Options { schedule, backend, dims, shapes, strict, ..Options::default() };
         options.check_names(&program).map_err(said)?;
         options.datatype = dtype.and_then(DataType::parse);
         let operands = operands(&program);
