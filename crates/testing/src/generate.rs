@@ -114,7 +114,7 @@ impl<'r> Generator<'r> {
         }
         let slices = random.one_in(3);
         let divisible = types.iter().all(|t| t.is_float() && !t.is_complex());
-        let divides = flavour == Flavour::Arithmetic && divisible && random.one_in(3);
+        let divides = flavour == Flavour::Arithmetic && divisible && random.one_in(2);
         let strict = match divides && random.one_in(6) {
             true => Strictness::Ieee,
             false => Strictness::Sparse,
@@ -286,7 +286,7 @@ impl<'r> Generator<'r> {
         if depth == 0 || self.random.one_in(5) {
             return self.leaf();
         }
-        if self.divides && self.random.one_in(4) {
+        if self.divides && self.random.one_in(3) {
             return self.quotient(depth);
         }
         let (a, b) = (self.value(depth - 1), self.value(depth - 1));

@@ -44,6 +44,7 @@ fn work(text: &str, operands: Vec<Operand>, results: &[(&str, &str)]) -> (u64, u
         dims: BTreeMap::new(),
         shapes: BTreeMap::new(),
         schedule: String::new(),
+        strict: tamis::Strictness::Sparse,
     };
     let mut functions = Functions::of(&case).unwrap_or_else(|d| panic!("{d}"));
     let (mut work, mut entries) = (0, 0);

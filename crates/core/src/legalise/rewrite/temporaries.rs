@@ -6,11 +6,13 @@
 //! that is better assembled elsewhere first, see [`crate::legalise::written`].
 
 use crate::cin::Role;
+use crate::format::Format;
 use crate::legalise::order::Order;
 use crate::legalise::{Legaliser, Task};
+use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
-use tamis_ir::algebra::BinaryOp;
+use tamis_ir::algebra::{BinaryOp, ZeroRule};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar};
 
@@ -19,6 +21,15 @@ use tamis_ir::ids::{Id, IndexVar};
 const MAX_POINTS: usize = 15;
 /// The most operands that meet in one merge, of whatever cases: they have numbers below 64.
 const MAX_OPERANDS: usize = 32;
+
+/// What becomes of the zeros of a part of a value.
+#[derive(Clone, Copy)]
+enum Zeros {
+    /// They are added, so that implicit ones are as good as computed ones.
+    Added,
+    /// They are multiplied or divided: an implicit 0 annihilates, a computed one over 0 is no number.
+    Multiplied,
+}
 
 /// Whether a value's operands are to meet in one merge.
 type Fits<'f> = &'f dyn Fn(&Legaliser<'_>, &Expr) -> bool;
@@ -107,10 +118,10 @@ impl Legaliser<'_> {
         while !self.merges_little(&value, compute) {
             let mut done = false;
             let few: Fits<'_> = &|l, e| l.merges_little(e, compute);
-            value = self.narrow_once(value, order, (compute, few), &mut done);
+            value = self.narrow_once(value, order, (compute, few, Zeros::Added), &mut done);
             if !done && self.listing(&value) > 2 {
                 let two: Fits<'_> = &|l, e| l.listing(e) == 2;
-                value = self.narrow_once(value, order, (compute, two), &mut done);
+                value = self.narrow_once(value, order, (compute, two, Zeros::Added), &mut done);
             }
             if !done {
                 break;
@@ -124,7 +135,7 @@ impl Legaliser<'_> {
         &mut self,
         e: Expr,
         order: &[IndexVar],
-        (compute, fits): (DataType, Fits<'_>),
+        (compute, fits, zeros): (DataType, Fits<'_>, Zeros),
         done: &mut bool,
     ) -> Expr {
         let is_one = self.points(&e, compute) <= 1 && self.listing(&e) <= MAX_OPERANDS / 2;
@@ -134,17 +145,37 @@ impl Legaliser<'_> {
         if fits(self, &e) && e.free_vars().iter().all(|v| order.contains(v)) {
             *done = true;
             let free = e.free_vars();
-            let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
-            return self.temporary("t", None, vars, e, compute);
+            let vars: Vec<IndexVar> = order.iter().copied().filter(|v| free.contains(v)).collect();
+            let format = match zeros {
+                Zeros::Added => None,
+                Zeros::Multiplied => self.with_presence(&e, &vars, compute),
+            };
+            return self.temporary("t", format, vars, e, compute);
         }
+        let zeros = match &e {
+            Expr::Binary(op, ..) if op.zero_rule() != ZeroRule::Neither => Zeros::Multiplied,
+            _ => zeros,
+        };
         match e {
             Expr::Reduce { op, vars, body } => {
                 let inner: Vec<IndexVar> = order.iter().chain(&vars).copied().collect();
-                let body = self.narrow_once(*body, &inner, (compute, fits), done);
+                let body = self.narrow_once(*body, &inner, (compute, fits, zeros), done);
                 Expr::Reduce { op, vars, body: Box::new(body) }
             }
-            e => e.map_children(&mut |child| self.narrow_once(child, order, (compute, fits), done)),
+            e => e.map_children(&mut |child| {
+                self.narrow_once(child, order, (compute, fits, zeros), done)
+            }),
         }
+    }
+
+    /// The format of a temporary that tells an implicit 0 from a computed one, where the inferred
+    /// format does not.
+    fn with_presence(&self, e: &Expr, vars: &[IndexVar], compute: DataType) -> Option<Format> {
+        let inferred = self.inferred_storage(e, vars, compute, compute).format;
+        let mut kinds = vec![DENSE; vars.len()];
+        *kinds.first_mut()? = BITMAP;
+        (inferred.is_full() && self.vanishes(e, compute, &|_| true))
+            .then(|| Format::in_order(kinds))
     }
 
     /// How many operands of a value list coordinates.
