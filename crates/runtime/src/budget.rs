@@ -4,7 +4,7 @@
 //! the C library rounds them, and so are lists of entries and the text that they are read from
 //! ([`Reservation`]). What would go beyond the limit is not allocated, and the diagnostic says how
 //! much was needed. Without a limit of the user's it is what the system can give, measured when
-//! large arrays are asked for. Large arrays that are freed are kept for the next ones ([`release`]).
+//! large arrays are asked for. Freed arrays from 64 KiB on are kept for later ones ([`release`]).
 
 use crate::free;
 use crate::memory::{HUGE_FROM, HUGE_PAGE};
@@ -29,6 +29,10 @@ const ASKED_PART: usize = 16;
 
 /// Kept memory is at most this part of the machine's.
 const KEPT_PART: usize = 16;
+/// Freed arrays of this size and more are kept: smaller ones the C library serves without page faults.
+const KEPT_FROM: usize = 64 << 10;
+/// `malloc` aligns to this.
+const MALLOC_ALIGNMENT: usize = 16;
 
 thread_local! {
     /// The bytes that were refused last on this thread.
@@ -240,6 +244,16 @@ pub(crate) unsafe extern "C" fn realloc(address: *mut c_void, bytes: usize) -> *
         if !take(more) {
             return std::ptr::null_mut();
         }
+        // What is larger grows by moving its pages, which takes no second block meanwhile.
+        let is_copied = bytes > old && (address.is_null() || bytes < HUGE_FROM);
+        if is_copied && let Some((block, given)) = recycled(bytes, MALLOC_ALIGNMENT) {
+            if !address.is_null() {
+                libc::memcpy(block, address, old);
+                discard(address, old);
+            }
+            settle(old + more, given);
+            return block;
+        }
         let mut fresh = libc::realloc(address, bytes);
         if fresh.is_null() && bytes > 0 && recycle::release() > 0 {
             fresh = libc::realloc(address, bytes);
@@ -262,19 +276,12 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     if !take(bytes) {
         return libc::ENOMEM;
     }
-    // SAFETY: as the caller promises; a kept block is aligned to huge pages and owned by nobody.
+    // SAFETY: as the caller promises; a kept block is aligned as asked and owned by nobody.
     unsafe {
-        if is_kept(alignment, bytes) {
-            let room = left();
-            // What a larger block wastes counts as used, and must not be missing soon.
-            if let Some((block, given)) = recycle::take(bytes, bytes.saturating_add(room / 16)) {
-                *address = block;
-                settle(bytes, given);
-                return 0;
-            }
-            if recycle::kept() > room {
-                recycle::release();
-            }
+        if let Some((block, given)) = recycled(bytes, alignment) {
+            *address = block;
+            settle(bytes, given);
+            return 0;
         }
         let mut failed = libc::posix_memalign(address, alignment, bytes);
         if failed != 0 && recycle::release() > 0 {
@@ -285,9 +292,23 @@ pub(crate) unsafe extern "C" fn posix_memalign(
     }
 }
 
-/// Whether blocks so aligned and so large are kept when they are freed.
-fn is_kept(alignment: usize, bytes: usize) -> bool {
-    alignment.is_multiple_of(HUGE_PAGE) && bytes >= HUGE_FROM
+/// A kept block that serves a request, and its size; where none does, kept ones leave the request room.
+fn recycled(bytes: usize, alignment: usize) -> Option<(*mut c_void, usize)> {
+    if bytes < KEPT_FROM {
+        return None;
+    }
+    let room = left();
+    // What a larger block wastes counts as used, and must not be missing soon.
+    let block = recycle::take(bytes, bytes.saturating_add(room / 16), alignment);
+    if block.is_none() && recycle::kept() > room {
+        recycle::release();
+    }
+    block
+}
+
+/// Whether a freed block is kept: of those that the page policy concerns, the ones that follow it.
+fn is_kept(address: *mut c_void, bytes: usize) -> bool {
+    bytes >= KEPT_FROM && (bytes < HUGE_FROM || address.addr().is_multiple_of(HUGE_PAGE))
 }
 
 /// `free`, counted.
@@ -299,8 +320,19 @@ pub(crate) unsafe extern "C" fn free(address: *mut c_void) {
     unsafe {
         let bytes = size(address);
         settle(bytes, 0);
-        let room = left().min(physical_memory() / KEPT_PART);
-        if !is_kept(address.addr(), bytes) || !recycle::keep(address, bytes, room) {
+        discard(address, bytes);
+    }
+}
+
+/// Keeps a block that is not counted any more for later arrays, or frees it.
+///
+/// # Safety
+/// The address is null or of the malloc family; it is not used again.
+unsafe fn discard(address: *mut c_void, bytes: usize) {
+    let room = || left().min(physical_memory() / KEPT_PART);
+    // SAFETY: as the caller promises.
+    unsafe {
+        if !is_kept(address, bytes) || !recycle::keep(address, bytes, room()) {
             libc::free(address);
         }
     }

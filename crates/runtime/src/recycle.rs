@@ -1,96 +1,133 @@
-//! Large arrays that are no longer used, kept for the next of about their size.
+//! Freed arrays from 64 KiB on, kept for later ones of about their size.
 //!
-//! Fresh pages cost more than most kernels: the system clears each, and finds it first. A program
-//! that drops one result and computes the next gets the pages of the first. Kept blocks take no
-//! more than a part of the machine's memory, count as free, and go back to the system when memory
-//! runs short, or when others are asked for or freed and they were not needed for some seconds.
+//! A page fault costs more than most kernels spend on the page: the system finds it and clears it. A
+//! program that drops one result and computes the next gets the pages of the first, and so does one that
+//! holds several results alive. Kept blocks take no more than a part of the machine's memory, count as
+//! free, and go back to the system when memory runs short, or when others are allocated or freed and they
+//! were not needed for some seconds.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, TryLockError};
 use std::time::{Duration, Instant};
 
 /// How long a block is kept unused.
 const KEPT_FOR: Duration = Duration::from_secs(5);
-/// A block is given for at least this part of its size, so that little is wasted.
+/// A block serves requests for at least this part of its size, so that little is wasted.
 const LEAST_PART: f64 = 0.75;
 
-/// A block of the malloc family, aligned to huge pages.
+/// A block of the malloc family.
 struct Block {
     address: *mut c_void,
-    bytes: usize,
     since: Instant,
 }
 
-// SAFETY: a block is owned by the list alone, and nothing is read through the address.
+// SAFETY: a block is owned by the pool alone, and nothing is read through the address.
 unsafe impl Send for Block {}
 
-/// The kept blocks, the one freed last at the end.
-static BLOCKS: Mutex<Vec<Block>> = Mutex::new(Vec::new());
+/// The kept blocks.
+struct Pool {
+    /// By size and number: the smallest block that suits is found in logarithmic time.
+    blocks: BTreeMap<(usize, u64), Block>,
+    /// The size of each block by its number: the one freed first comes first.
+    ages: BTreeMap<u64, usize>,
+    /// The number of the next block.
+    next: u64,
+    /// Bytes of all blocks.
+    bytes: usize,
+}
 
-/// The list, unless another thread has it: waiting would make every allocation wait, and a process
+static POOL: Mutex<Pool> =
+    Mutex::new(Pool { blocks: BTreeMap::new(), ages: BTreeMap::new(), next: 0, bytes: 0 });
+
+impl Pool {
+    fn insert(&mut self, address: *mut c_void, bytes: usize) {
+        self.blocks.insert((bytes, self.next), Block { address, since: Instant::now() });
+        self.ages.insert(self.next, bytes);
+        self.next += 1;
+        self.bytes += bytes;
+    }
+
+    fn remove(&mut self, key: (usize, u64)) -> Option<Block> {
+        let block = self.blocks.remove(&key)?;
+        self.ages.remove(&key.1);
+        self.bytes -= key.0;
+        Some(block)
+    }
+
+    /// The block that was freed first.
+    fn oldest(&self) -> Option<((usize, u64), &Block)> {
+        let (&number, &bytes) = self.ages.first_key_value()?;
+        self.blocks.get(&(bytes, number)).map(|block| ((bytes, number), block))
+    }
+
+    /// Gives the blocks that were freed first back to the system as long as `is_due` says so.
+    fn give_back(&mut self, is_due: impl Fn(&Pool, &Block) -> bool) {
+        while let Some((key, block)) = self.oldest()
+            && is_due(self, block)
+            && let Some(block) = self.remove(key)
+        {
+            // SAFETY: the block was owned by the pool, which it left.
+            unsafe { libc::free(block.address) }
+        }
+    }
+}
+
+/// The pool, unless another thread has it: waiting would make every allocation wait, and a process
 /// that was forked meanwhile would wait for ever.
-fn all_blocks() -> Option<MutexGuard<'static, Vec<Block>>> {
-    match BLOCKS.try_lock() {
-        Ok(blocks) => Some(blocks),
-        Err(TryLockError::Poisoned(blocks)) => Some(blocks.into_inner()),
+fn whole_pool() -> Option<MutexGuard<'static, Pool>> {
+    match POOL.try_lock() {
+        Ok(pool) => Some(pool),
+        Err(TryLockError::Poisoned(pool)) => Some(pool.into_inner()),
         Err(TryLockError::WouldBlock) => None,
     }
 }
 
-/// The list, without those that were not needed for long.
-fn blocks() -> Option<MutexGuard<'static, Vec<Block>>> {
-    let mut blocks = all_blocks()?;
-    let old = blocks.iter().take_while(|b| b.since.elapsed() > KEPT_FOR).count();
-    blocks.drain(..old).for_each(|b| give_back(&b));
-    Some(blocks)
+/// The pool, without blocks that were not needed for long.
+fn pool() -> Option<MutexGuard<'static, Pool>> {
+    let mut pool = whole_pool()?;
+    pool.give_back(|_, block| block.since.elapsed() > KEPT_FOR);
+    Some(pool)
 }
 
-/// A kept block for so many bytes that takes no more than `most`, and what it takes.
-pub(crate) fn take(bytes: usize, most: usize) -> Option<(*mut c_void, usize)> {
-    let mut blocks = blocks()?;
+/// A kept block of at least `bytes` and at most `most`, so aligned, and its size.
+pub(crate) fn take(bytes: usize, most: usize, alignment: usize) -> Option<(*mut c_void, usize)> {
+    let mut pool = pool()?;
     let most = most.min((bytes as f64 / LEAST_PART) as usize);
-    let fits = |b: &Block| (bytes..=most).contains(&b.bytes);
-    let best = (0..blocks.len()).filter(|&k| fits(&blocks[k])).min_by_key(|&k| blocks[k].bytes)?;
-    let block = blocks.remove(best);
-    Some((block.address, block.bytes))
+    if most < bytes {
+        return None;
+    }
+    let mut fits = pool.blocks.range((bytes, 0)..=(most, u64::MAX));
+    let is_aligned = |block: &Block| block.address.addr().is_multiple_of(alignment);
+    let (&key, _) = fits.find(|(_, block)| is_aligned(block))?;
+    let block = pool.remove(key)?;
+    Some((block.address, key.0))
 }
 
 /// Keeps a block of so many bytes, unless that alone is beyond `limit`, which all kept ones stay
 /// within. Says whether it was kept.
 ///
 /// # Safety
-/// The address is of the malloc family, is aligned to huge pages and is not used again.
+/// The address is of the malloc family and is not used again.
 pub(crate) unsafe fn keep(address: *mut c_void, bytes: usize, limit: usize) -> bool {
-    let Some(mut blocks) = blocks() else { return false };
+    let Some(mut pool) = pool() else { return false };
     if bytes > limit {
         return false;
     }
-    // The oldest make room.
-    let mut kept: usize = blocks.iter().map(|b| b.bytes).sum();
-    while kept + bytes > limit {
-        let oldest = blocks.remove(0);
-        kept -= oldest.bytes;
-        give_back(&oldest);
-    }
-    blocks.push(Block { address, bytes, since: Instant::now() });
+    pool.give_back(|pool, _| pool.bytes + bytes > limit);
+    pool.insert(address, bytes);
     true
 }
 
 /// Gives every kept block back to the system; says how many bytes that were.
 pub(crate) fn release() -> usize {
-    let Some(mut blocks) = all_blocks() else { return 0 };
-    let bytes = blocks.iter().map(|b| b.bytes).sum();
-    blocks.drain(..).for_each(|b| give_back(&b));
+    let Some(mut pool) = whole_pool() else { return 0 };
+    let bytes = pool.bytes;
+    pool.give_back(|_, _| true);
     bytes
 }
 
 /// How many bytes are kept.
 pub(crate) fn kept() -> usize {
-    blocks().map_or(0, |blocks| blocks.iter().map(|b| b.bytes).sum())
-}
-
-/// Frees a block that leaves the list.
-fn give_back(block: &Block) {
-    // SAFETY: the block was owned by the list, which it leaves.
-    unsafe { libc::free(block.address) }
+    pool().map_or(0, |pool| pool.bytes)
 }

@@ -1,13 +1,26 @@
-//! Large arrays that are freed serve later ones. One test, since the limit and the kept blocks are
+//! Freed arrays serve later ones. One test, since the limit and the kept blocks are
 //! those of the process.
 
-use tamis_runtime::{Buffer, DataType, budget};
+use tamis_runtime::{Buffer, DataType, budget, memory};
 
 const MIB: usize = 1 << 20;
 
 /// An array of so many bytes.
 fn large(bytes: usize) -> Buffer {
     Buffer::zeroed(DataType::U8, bytes).unwrap_or_else(|d| panic!("{d}"))
+}
+
+/// An array that grew to so many bytes by doubling.
+fn grown(bytes: usize) -> Buffer {
+    let (mut address, mut old) = (std::ptr::null_mut(), 0);
+    while old < bytes {
+        let new = (2 * old).max(1 << 10);
+        // SAFETY: the address is null, or memory of so many bytes that nobody else uses.
+        address = unsafe { memory::reserve(address, old, new) };
+        old = new;
+    }
+    // SAFETY: the memory has so many bytes and one owner; any byte is a `u8`, and none is read.
+    unsafe { Buffer::from_malloc(address, bytes, DataType::U8) }
 }
 
 #[test]
@@ -34,4 +47,28 @@ fn freed_arrays_serve_what_nearly_fills_them() {
     drop(large(200 * MIB));
     let kept = budget::release();
     assert!((200 * MIB..256 * MIB).contains(&kept), "{kept} bytes were kept");
+
+    // Also of arrays below the size of huge pages, with two results alive at a time.
+    for bytes in [64 << 10, 200 << 10, MIB, 3 * MIB, 5 * MIB] {
+        let (first, mut second) = (large(bytes), large(bytes));
+        let mut freed = first.address();
+        drop(first);
+        for call in 0..20 {
+            let next = large(bytes);
+            assert_eq!(next.address(), freed, "{bytes} bytes, call {call}");
+            assert_eq!(budget::release(), 0, "{bytes} bytes: what was freed is used");
+            freed = second.address();
+            second = next;
+        }
+        drop(second);
+        let kept = budget::release();
+        assert!((2 * bytes..3 * bytes).contains(&kept), "{bytes} bytes: {kept} were kept");
+    }
+
+    // And of arrays that grow: each step takes what the same step of an earlier array left.
+    let first = grown(MIB);
+    let address = first.address();
+    drop(first);
+    let again = grown(MIB);
+    assert_eq!(again.address(), address);
 }
