@@ -1,6 +1,8 @@
 //! Random tensors from a text such as `1000x1000:0.01:7` or `dense`.
 
 use crate::failure::{Failure, invalid};
+use tamis::format::LevelMap;
+use tamis::ids::Id;
 use tamis::level::DENSE;
 use tamis::{
     Buffer, Code, Coordinates, DataType, Diagnostic, Format, LevelData, Scalar, Storage, Tensor,
@@ -98,10 +100,7 @@ impl Generator {
             let message = format!("{name} would have more than 2^64 elements to choose from");
             Diagnostic::new(Code::DimensionTooLarge, message).help(help)
         })?;
-        let count = match self.density {
-            Density::Full => size,
-            Density::Share(share) => ((share * size as f64).round() as u64).min(size),
-        };
+        let count = self.count(size);
         // The elements, and of those left out if that is less to draw; coordinates, values.
         let drawn = count + if count > size / 2 { size - count } else { 0 };
         let value = if datatype.is_complex() { 16 } else { 8 };
@@ -112,32 +111,42 @@ impl Generator {
         Coordinates::new(dims.to_vec(), crds, vals)
     }
 
-    /// The tensor itself, with the elements of [`Generator::fill`], if all are drawn in the order in
-    /// which they are stored.
+    /// The tensor itself, with the entries of [`Generator::fill`], if it is one array over all modes: a
+    /// list of entries would take several times the memory.
     pub fn stored(
         &self,
         name: &str,
         dims: &[u64],
         storage: &Storage,
     ) -> Result<Option<Tensor>, Diagnostic> {
-        let in_order = Format::in_order(dims.iter().map(|_| DENSE));
-        if self.density != Density::Full || storage.format != in_order {
-            return Ok(None);
-        }
-        let datatype = storage.datatype;
         let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
-        let Some(size) = size.and_then(|n| usize::try_from(n).ok()) else { return Ok(None) };
-        let bytes = size as f64 * datatype.size() as f64;
-        budget::check(name, bytes, "choose smaller dimensions")?;
+        let strides = strides(dims, &storage.format);
+        let Some((strides, size)) = strides.zip(size) else { return Ok(None) };
+        let Ok(len) = usize::try_from(size) else { return Ok(None) };
+        let (datatype, count) = (storage.datatype, self.count(size));
+        let drawn = if count == size { 0 } else { count.min(size - count) };
+        let bytes = size as f64 * datatype.size() as f64 + 8.0 * drawn as f64;
+        let help = "choose smaller dimensions or density";
+        budget::check(name, bytes, help)?;
         let mut random = Random::of_seed(self.seed);
-        let vals = Buffer::generated(datatype, size, || match datatype {
-            _ if datatype.is_complex() => Scalar::C128([random.unit(), random.unit()]),
-            DataType::Bool => Scalar::I64(1),
-            _ if datatype.is_float() => Scalar::F64(random.unit()),
-            _ => Scalar::I64((1 + random.next() % 9) as i64),
-        })?;
+        let places = random.places(self.density, count, size);
+        let places = places.ok_or_else(|| budget::refusal(name, Some(bytes), help))?;
+        let in_order = strides.iter().all(|(below, _, stride)| below == stride);
+        let parts =
+            |place: u64| strides.iter().map(move |(below, d, stride)| place / below % d * stride);
+        let at = |place| if in_order { place } else { parts(place).sum() };
+        let entry = |place| (at(place) as usize, random.value(datatype));
+        let vals = Buffer::scattered(len, storage.fill, datatype, places.map(entry))?;
         let levels = vec![LevelData::default(); dims.len()];
         Tensor::try_from_parts(dims.to_vec(), storage.clone(), levels, vals).map(Some)
+    }
+
+    /// How many of `size` elements are entries.
+    fn count(&self, size: u64) -> u64 {
+        match self.density {
+            Density::Full => size,
+            Density::Share(share) => ((share * size as f64).round() as u64).min(size),
+        }
     }
 
     /// So many entries of `size`; `None` where memory is too small.
@@ -149,20 +158,14 @@ impl Generator {
         size: u64,
     ) -> Option<(Vec<Vec<u64>>, Values)> {
         let mut random = Random::of_seed(self.seed);
-        let places = match self.density {
-            Density::Full => listed(0..size, size)?,
-            Density::Share(_) => random.distinct(count, size)?,
-        };
-        let mut reals =
-            |one: fn(&mut Random) -> f64| listed(places.iter().map(|_| one(&mut random)), count);
-        let vals = match datatype {
-            _ if datatype.is_complex() => {
-                let mut drawn = || [random.unit(), random.unit()];
-                Values::C128(listed(places.iter().map(|_| drawn()), count)?)
+        let places = listed(random.places(self.density, count, size)?, count)?;
+        let drawn = places.iter().map(|_| random.value(datatype));
+        let vals = match datatype.is_complex() {
+            true => {
+                let parts = drawn.map(|z| z.parts().map(Scalar::as_f64));
+                Values::C128(listed(parts, count)?)
             }
-            DataType::Bool => Values::F64(reals(|_| 1.0)?),
-            _ if datatype.is_float() => Values::F64(reals(Random::unit)?),
-            _ => Values::F64(reals(|random| (1 + random.next() % 9) as f64)?),
+            false => Values::F64(listed(drawn.map(Scalar::as_f64), count)?),
         };
         Some((coordinates(&places, dims)?, vals))
     }
@@ -186,6 +189,27 @@ fn coordinates(places: &[u64], dims: &[u64]) -> Option<Vec<Vec<u64>>> {
     }
     crds.reverse();
     Some(crds)
+}
+
+/// Of each mode, how many elements the modes behind it have, its size, and the stride of its coordinates in a
+/// format that is one array over all modes.
+fn strides(dims: &[u64], format: &Format) -> Option<Vec<(u64, u64, u64)>> {
+    let mut strides = vec![(1, 1, 1); dims.len()];
+    let mut below = 1u64;
+    for (mode, &d) in dims.iter().enumerate().rev() {
+        (strides[mode].0, strides[mode].1) = (below, d);
+        below = below.wrapping_mul(d);
+    }
+    let mut stride = 1u64;
+    for level in format.levels().iter().rev() {
+        let LevelMap::Mode(mode) = level.map else { return None };
+        if level.kind != DENSE {
+            return None;
+        }
+        strides[mode.index()].2 = stride;
+        stride = stride.wrapping_mul(dims[mode.index()]);
+    }
+    Some(strides)
 }
 
 fn density(text: &str) -> Option<Density> {
@@ -218,14 +242,37 @@ impl Random {
         (self.next() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// So many different numbers below `size`, ascending (drawn again where they meet); `None`
-    /// where memory is too small.
-    fn distinct(&mut self, count: u64, size: u64) -> Option<Vec<u64>> {
-        if count > size / 2 {
-            let left_out = self.distinct(size - count, size)?;
-            let mut left_out = left_out.into_iter().peekable();
-            return listed((0..size).filter(|p| left_out.next_if_eq(p).is_none()), count);
+    /// A value of a type: of integers a small one.
+    fn value(&mut self, datatype: DataType) -> Scalar {
+        match datatype {
+            _ if datatype.is_complex() => Scalar::C128([self.unit(), self.unit()]),
+            DataType::Bool => Scalar::I64(1),
+            _ if datatype.is_float() => Scalar::F64(self.unit()),
+            _ => Scalar::I64((1 + self.next() % 9) as i64),
         }
+    }
+
+    /// Which of `size` elements have an entry, ascending; `None` where memory is too small. Of more than half,
+    /// those without one are drawn.
+    fn places(
+        &mut self,
+        density: Density,
+        count: u64,
+        size: u64,
+    ) -> Option<Box<dyn Iterator<Item = u64>>> {
+        if density == Density::Full {
+            return Some(Box::new(0..size));
+        }
+        if count <= size / 2 {
+            return Some(Box::new(self.distinct(count, size)?.into_iter()));
+        }
+        let mut left_out = self.distinct(size - count, size)?.into_iter().peekable();
+        Some(Box::new((0..size).filter(move |p| left_out.next_if_eq(p).is_none())))
+    }
+
+    /// So many different numbers below `size`, at most half of them, ascending (drawn again where they
+    /// meet); `None` where memory is too small.
+    fn distinct(&mut self, count: u64, size: u64) -> Option<Vec<u64>> {
         let mut chosen = listed(std::iter::empty(), count)?;
         while (chosen.len() as u64) < count {
             let missing = count - chosen.len() as u64;

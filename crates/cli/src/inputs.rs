@@ -77,17 +77,16 @@ pub fn operands(
         let datatype = given.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
         let (entries, shape) = (generator.entries(&dims), generator.shape());
         let about = About { dims: &dims, entries, datatype, shape };
-        // A list of all elements would take several times the memory.
         let storage = about.storage(given, dtype)?;
+        // What takes long to generate is refused before; of the rest the entries tell which format
+        // takes least.
+        if about.entries > MANY_ENTRIES {
+            check_room(&name, &dims, &storage)?;
+        }
         let stored = generator.stored(&name, &dims, &storage)?;
         let known = match stored {
             Some(tensor) => operands.insert(name.clone(), tensor).is_some(),
             None => {
-                // What takes long to generate is refused before; of the rest the entries tell which
-                // format takes least.
-                if about.entries > MANY_ENTRIES {
-                    check_room(&name, &dims, &storage)?;
-                }
                 let list = generator.fill(&name, &dims, datatype)?;
                 let list = List { datatype: list.vals().datatype(), shape, list };
                 lists.insert(name.clone(), list).is_some()

@@ -44,6 +44,19 @@ fn a_summary_takes_no_memory() {
     let _ = std::fs::remove_dir_all(folder);
 }
 
+/// Lists of the entries would take three times the array.
+#[test]
+fn generated_arrays_take_no_lists() {
+    let folder = scratch("generated");
+    let cases = [["dd:1,0", "dense"], ["dd", "0.9"], ["dense", "0.05"], ["dd:1,0{f32}", "0.95:3"]];
+    for [format, density] in cases {
+        let (format, generator) = (format!("A={format}"), format!("A=8000x8000:{density}"));
+        let operands = ["-f", &format, "-g", &generator];
+        check(&folder, &[&["run", "s = A(i,j)"][..], &operands].concat(), 0, "s: a scalar");
+    }
+    let _ = std::fs::remove_dir_all(folder);
+}
+
 #[test]
 fn oversized_requests_end_in_a_diagnostic() {
     let folder = scratch("oversized");

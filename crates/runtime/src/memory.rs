@@ -188,18 +188,21 @@ impl Buffer {
         Ok(unsafe { Buffer::from_malloc(address, len, datatype) })
     }
 
-    /// So many elements, each asked for in order as a value that fits.
-    pub fn generated(
-        datatype: DataType,
+    /// So many elements that are `fill`, but for those at given positions. Values fit the type.
+    pub fn scattered(
         len: usize,
-        mut element: impl FnMut() -> Scalar,
+        fill: Scalar,
+        datatype: DataType,
+        entries: impl Iterator<Item = (usize, Scalar)>,
     ) -> Result<Buffer, Diagnostic> {
         for_element!(datatype, T => {
-            let made = Building::<T>::new(len)?;
-            // SAFETY: there is room for every element, nobody else has the memory, and as many are
-            // written as there is room for.
+            let mut made = Building::<T>::new(len)?;
+            // SAFETY: there is room for every element, nobody else has the memory, and all are written
+            // before they are read.
             unsafe {
-                (0..len).for_each(|at| made.write(at, T::of(element())));
+                (0..len).for_each(|at| made.write(at, T::of(fill)));
+                let elements = made.as_mut_slice();
+                entries.for_each(|(at, value)| elements[at] = T::of(value));
                 Ok(made.finish())
             }
         })
