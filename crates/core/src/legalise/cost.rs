@@ -102,7 +102,9 @@ impl Estimate<'_> {
         let (steps, trips) = if universal {
             (self.dimension(var), self.dimension(var))
         } else if iterated.iter().any(|it| !silent(std::slice::from_ref(it))) {
-            let all = iterated.iter().map(|(_, n)| n).sum();
+            // A union has at most every coordinate.
+            let all: f64 = iterated.iter().map(|(_, n)| n).sum();
+            let all = all.min(self.dimension(var));
             (all, all)
         } else {
             let least = iterated.iter().map(|(_, n)| *n).fold(f64::INFINITY, f64::min);

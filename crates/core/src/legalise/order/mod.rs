@@ -100,7 +100,7 @@ impl Legaliser<'_> {
     ) -> Vec<Vec<IndexVar>> {
         let orders = topological(basis, &self.edges(accesses, basis));
         if orders.is_empty() {
-            return topological(basis, &[]);
+            return self.orders_of_each(accesses, basis);
         }
         if self.request.scheduled {
             return orders;
@@ -111,12 +111,30 @@ impl Legaliser<'_> {
         let against = accesses.iter().filter(against);
         let mut found = orders;
         for access in against {
-            // Of many variables, only so many orders are weighed in all.
-            if basis.len() > FEW_VARS && found.len() >= most_candidates(basis.len()) {
-                break;
-            }
+            // Of many variables, only so many orders are weighed in all, and one against each operand.
+            let all = most_candidates(basis.len());
+            let is_much = basis.len() > FEW_VARS && found.len() >= all;
+            let most = if is_much { 1 } else { all };
             let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
-            for order in topological(basis, &self.edges(&others, basis)) {
+            for order in first_topological(basis, &self.edges(&others, basis), most) {
+                if !found.contains(&order) {
+                    found.push(order);
+                }
+            }
+        }
+        found
+    }
+
+    /// All orders, where those that operands are stored in form a cycle; of too many the first, and for each
+    /// operand one that it is stored in.
+    fn orders_of_each(&self, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
+        let mut found = topological(basis, &[]);
+        if found.len() < most_candidates(basis.len()) {
+            return found;
+        }
+        for access in accesses {
+            let edges = self.edges(std::slice::from_ref(access), basis);
+            for order in first_topological(basis, &edges, 1) {
                 if !found.contains(&order) {
                     found.push(order);
                 }
@@ -381,8 +399,18 @@ pub(super) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
     }
 }
 
-/// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle.
+/// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle. Of many
+/// variables only the first are made.
 pub(super) fn topological(vars: &[IndexVar], edges: &[(IndexVar, IndexVar)]) -> Vec<Vec<IndexVar>> {
+    first_topological(vars, edges, most_candidates(vars.len()))
+}
+
+/// So many of the orders that respect the edges.
+fn first_topological(
+    vars: &[IndexVar],
+    edges: &[(IndexVar, IndexVar)],
+    most: usize,
+) -> Vec<Vec<IndexVar>> {
     let before = |v: &IndexVar| -> Vec<IndexVar> {
         edges.iter().filter(|(_, to)| to == v).map(|(from, _)| *from).collect()
     };
@@ -398,7 +426,7 @@ pub(super) fn topological(vars: &[IndexVar], edges: &[(IndexVar, IndexVar)]) -> 
     }
     let mut found = vec![];
     if chosen.len() == vars.len() {
-        extend((vars, &before), &mut vec![], (&mut found, most_candidates(vars.len())));
+        extend((vars, &before), &mut vec![], (&mut found, most));
     }
     found
 }
