@@ -6,7 +6,7 @@ use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
 use crate::ir::flow::{exposes, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether an expression depends on what is in memory.
 pub(super) fn loads(e: &Expr) -> bool {
@@ -75,24 +75,40 @@ pub(super) fn beside_constant(e: &Expr) -> (Expr, i64) {
 /// Whether a block uses a value that a variable in `changed` had before the block: then it cannot
 /// be run twice. `known` are the variables assigned so far.
 pub(super) fn is_carried_in(block: &[Stmt], changed: &[Var], known: &[Var]) -> bool {
-    let mut known = known.to_vec();
-    for s in block {
-        let stale = |v: &Var| changed.contains(v) && !known.contains(v);
-        if s.exprs().any(|e| changed.iter().any(|v| stale(v) && mentions(e, *v))) {
+    let mut open: BTreeSet<Var> = changed.iter().copied().collect();
+    known.iter().for_each(|v| {
+        open.remove(v);
+    });
+    reads_open(block, &mut open)
+}
+
+/// Whether a block uses one of these variables before it assigns it; the set is as before afterwards.
+fn reads_open(block: &[Stmt], open: &mut BTreeSet<Var>) -> bool {
+    let mut assigned = vec![];
+    let found = block.iter().any(|s| {
+        if s.exprs().any(|e| reads_any(e, open)) {
             return true;
         }
-        let mut within = known.clone();
-        if let Stmt::For { var, .. } | Stmt::Parallel { var, .. } = s {
-            within.push(*var);
-        }
-        if s.blocks().any(|b| is_carried_in(b, changed, &within)) {
-            return true;
-        }
+        let bound = match s {
+            Stmt::For { var, .. } | Stmt::Parallel { var, .. } => open.take(var),
+            _ => None,
+        };
+        let within = s.blocks().any(|b| reads_open(b, open));
+        open.extend(bound);
         if let Stmt::Assign { var, .. } = s {
-            known.push(*var);
+            assigned.extend(open.take(var));
         }
-    }
-    false
+        within
+    });
+    open.extend(assigned);
+    found
+}
+
+/// Whether an expression reads one of these variables.
+fn reads_any(e: &Expr, vars: &BTreeSet<Var>) -> bool {
+    let mut found = false;
+    e.walk(&mut |e| found |= matches!(e, Expr::Var(v) if vars.contains(v)));
+    found
 }
 
 /// The value of the last statement of a block of which the others only name indices, with those
