@@ -122,3 +122,57 @@ fn reductions_of_what_is_absent_grow_with_rows() {
         }
     }
 }
+
+/// An operand with an entry everywhere.
+fn whole(name: &str, format: &str, dims: &[u64]) -> Operand {
+    let size: u64 = dims.iter().product();
+    let below = |mode: usize| dims[mode + 1..].iter().product::<u64>();
+    let place = |k: u64| {
+        let at = dims.iter().enumerate().map(|(mode, d)| k / below(mode) % d).collect();
+        (at, 1.0.into())
+    };
+    let entries = (0..size).map(place).collect();
+    Operand { name: name.to_owned(), format: format.to_owned(), dims: dims.to_vec(), entries }
+}
+
+/// Loops around each other would take the product of the sizes.
+#[test]
+fn sums_that_share_no_factor_take_the_sum_of_their_sizes() {
+    for count in 2..=9 {
+        for (format, first) in [("dense", ""), ("sparse", ""), ("dense", "2 * "), ("dense", "n * ")]
+        {
+            let factors: Vec<String> = (0..count).map(|k| format!("x{k}(i{k})")).collect();
+            let text = format!("R = {first}{}", factors.join(" * "));
+            let vectors = (0..count).map(|k| whole(&format!("x{k}"), format, &[12]));
+            let scalar = (first == "n * ").then(|| whole("n", "dense", &[]));
+            let (steps, _) = work(&text, vectors.chain(scalar).collect(), &[]);
+            assert!(steps <= 12 * count, "{text}, {format}: {steps} steps");
+        }
+        for (format, first) in [("dense", ""), ("csr", ""), ("dense", "2 * ")] {
+            let factors: Vec<String> = (0..count).map(|k| format!("A{k}(b,i{k})")).collect();
+            let text = format!("R(b) = {first}{}", factors.join(" * "));
+            let matrices = (0..count).map(|k| whole(&format!("A{k}"), format, &[10, 12]));
+            let (steps, _) = work(&text, matrices.collect(), &[]);
+            assert!(steps <= 10 * (12 * count + 1), "{text}, {format}: {steps} steps");
+        }
+    }
+}
+
+/// Of any order: the copy of an operand in the order of the loops is always weighed.
+#[test]
+fn operands_against_the_loops_are_copied() {
+    for order in 4..=14 {
+        for format in ["csf", "coo"] {
+            let vars: Vec<String> = (0..order).map(|k| format!("i{k}")).collect();
+            let reversed: Vec<String> = vars.iter().rev().cloned().collect();
+            let (vars, reversed) = (vars.join(","), reversed.join(","));
+            let text = format!("R({vars}) = T({vars}) + T({reversed})");
+            let place = |seed: u64| (0..order).map(|k| (seed * (k + 3) + k * k) % 6).collect();
+            let entries = (0..5).map(|seed| (place(seed), 1.0.into())).collect();
+            let dims = vec![6; order as usize];
+            let t = Operand { name: "T".to_owned(), format: format.to_owned(), dims, entries };
+            let (steps, _) = work(&text, vec![t], &[("R", format)]);
+            assert!(steps < 100 * order, "order {order} in {format}: {steps} steps");
+        }
+    }
+}

@@ -22,7 +22,7 @@
 //!                                                  A(i,l) = t(i,j) * E(j,l)
 //! ```
 //!
-//! Products with more sums than are looked at together
+//! Products in which more sums share factors than are looked at together
 //! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
 //!
 //! A temporary of floats must track empty reductions: its zero would make a NaN of an
@@ -39,7 +39,7 @@
 
 use crate::cin::Kernel;
 use crate::format::Format;
-use crate::legalise::rewrite::factorize::MAX_SUMS;
+use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
 use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
@@ -73,6 +73,9 @@ struct Contraction {
 impl Legaliser<'_> {
     /// The task with factors replaced by temporaries as long as the rule holds.
     pub(in crate::legalise) fn contracted(&mut self, mut task: Task) -> Task {
+        if let Some(value) = self.separated(&task) {
+            task.value = value;
+        }
         loop {
             let whole = self.one_sum(&task.value);
             let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
@@ -205,14 +208,23 @@ impl Legaliser<'_> {
         let listed = before.iter().any(|a| !self.is_full(a) && a.indices.contains(&var));
         let samples = |a: &&Access| !self.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
         let is_sampled = kept.len() > 1 && after.iter().any(samples);
-        let fewer = inner.len() < variables(factors).len() && before.len() > 1 && !after.is_empty();
-        let long = summed.len() > MAX_SUMS && !self.request.scheduled;
+        let long = !self.request.scheduled && self.is_long(factors, summed, var);
+        let fewer = inner.len() < variables(factors).len()
+            && (before.len() > 1 || long)
+            && !after.is_empty();
         let turns = self.turns_over(&inner);
         let worth = fewer && (listed || long) && !is_sampled;
         let is_whole = before.iter().all(|a| self.is_full(a));
         let listing = before.iter().filter(|a| !self.is_full(a)).count();
         let summed = within;
         worth.then_some(Contraction { factors: chosen, summed, kept, turns, listing, is_whole })
+    }
+
+    /// Whether a sum shares factors with more sums than are looked at together.
+    fn is_long(&self, factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> bool {
+        let factors: Vec<&[IndexVar]> = factors.iter().map(|a| &a.indices[..]).collect();
+        let groups = independent(&factors, summed);
+        groups.iter().any(|group| group.contains(&var) && group.len() > MAX_SUMS)
     }
 
     /// The full factors over a variable and the sparse one that samples them, if this leaves less to

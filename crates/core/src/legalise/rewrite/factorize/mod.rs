@@ -17,7 +17,10 @@
 //! Where the sum may be empty, which would make a NaN of an infinite factor, the rest is
 //! skipped if it is empty (`Kernel::partial`).
 
+mod independent;
 mod rows;
+
+pub(in crate::legalise) use independent::independent;
 
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
@@ -33,7 +36,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 const WORTH: f64 = 0.6;
 /// How many splits deep.
 const DEPTH: usize = 4;
-/// How many sums a product may have; of more, some are summed beforehand.
+/// Of up to so many sums that share factors all sets are weighed; of more, some are summed beforehand.
 pub(in crate::legalise) const MAX_SUMS: usize = 4;
 
 /// A factor of a product.
@@ -139,12 +142,12 @@ impl Legaliser<'_> {
     }
 
     fn plan_apart(&self, task: &Task) -> Option<Plan> {
-        let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
+        let Expr::Reduce { op: ReduceOp::Add, body, .. } = &task.value else { return None };
         let mut accesses = vec![];
         let format = &self.program.storage(task.result).format;
         let is_product = crate::legalise::rewrite::contraction::flatten(body, &mut accesses);
         let plain = |a: &&Access| self.program.storage(a.tensor).format.is_plain();
-        let fits = format.is_plain() && vars.len() <= MAX_SUMS;
+        let fits = format.is_plain();
         let levels = format.levels();
         let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
         if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
@@ -180,18 +183,39 @@ impl Legaliser<'_> {
         if depth == DEPTH {
             return Some(best);
         }
-        let sums: Vec<IndexVar> =
-            open.iter().copied().filter(|v| !product.written.contains(v)).collect();
+        let sums = product.sums();
+        if sums.len() > MAX_SUMS {
+            return Some(self.plan_separate(product, compute, numbers, depth, best));
+        }
         let worth = best.cost * WORTH;
         for chosen in 1..1_usize << sums.len() {
             let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
             let chosen: Vec<IndexVar> = chosen.collect();
-            let split = self.split_over(product, &chosen, compute, numbers, depth);
+            let split = self.split_over(product, &chosen, compute, numbers, depth + 1);
             if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
                 best = plan;
             }
         }
         Some(best)
+    }
+
+    /// The loops of a product with many sums: those that share no factor run one after the other.
+    fn plan_separate(
+        &self,
+        product: &Product,
+        compute: DataType,
+        numbers: &mut usize,
+        depth: usize,
+        best: Plan,
+    ) -> Plan {
+        let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
+        let separate = independent(&factors, &product.sums());
+        if separate.len() < 2 {
+            return best;
+        }
+        let split = |sums: &Vec<IndexVar>| self.split_over(product, sums, compute, numbers, depth);
+        let split = separate.iter().find_map(split);
+        split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
     }
 
     /// A product split into the factors over some variables and the rest.
@@ -215,7 +239,9 @@ impl Legaliser<'_> {
         let mut kept = product.open();
         kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
         let shared = self.shareable(product, &kept);
-        let least = kept.len().saturating_sub(1);
+        // Of many sums, the loops that are shared are not weighed.
+        let fewest = if product.sums().len() > MAX_SUMS { shared.len() } else { 0 };
+        let least = kept.len().saturating_sub(1).max(fewest);
         let mut best: Option<Plan> = None;
         for count in least..=shared.len() {
             let sides = (part.clone(), rest.clone());
@@ -295,10 +321,10 @@ impl Legaliser<'_> {
         let factors = part.clone();
         let part =
             Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
-        let part = self.plan(&part, compute, numbers, depth + 1)?;
+        let part = self.plan(&part, compute, numbers, depth)?;
         let rest = Product { factors: rest, outer, trips, ..product.clone() };
         let rows = kept.is_empty().then(|| self.rows(&rest, &factors, &shared, compute)).flatten();
-        let rest = self.plan(&rest, compute, numbers, depth + 1)?;
+        let rest = self.plan(&rest, compute, numbers, depth)?;
         let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
         let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
         let split = Split { shared, number, kept, factors, rows, part, rest };
@@ -450,5 +476,12 @@ impl Product {
             }
         }
         open
+    }
+
+    /// Of these, the ones that are summed.
+    fn sums(&self) -> Vec<IndexVar> {
+        let mut sums = self.open();
+        sums.retain(|v| !self.written.contains(v));
+        sums
     }
 }

@@ -1,0 +1,87 @@
+//! Sums of a product that share no factor: each is computed by loops of its own.
+//!
+//! ```text
+//! R(b) = A(b,i) * B(b,j) * C(j,k)       sums over i, and over j and k
+//!
+//! s = 2 * x(i) * sqrt(y(j))             s = 2 * sum(i, x(i)) * sum(j, sqrt(y(j)))
+//! ```
+//!
+//! Loops around each other would take the product of their sizes instead of the sum. Products of tensors
+//! are split into loops that share what they can (see [`super`]); here are those that loops cannot split,
+//! of other factors than plain tensors too.
+
+use crate::legalise::{Legaliser, Task};
+use crate::notation::Expr;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::ids::IndexVar;
+
+impl Legaliser<'_> {
+    /// The product of the sums that share no factor, for a sum of a product that loops do not split. Sums of
+    /// floats that may have no term stay: a factor that is infinite would make a NaN of their zero.
+    pub(in crate::legalise) fn separated(&self, task: &Task) -> Option<Expr> {
+        let Expr::Reduce { op: ReduceOp::Add, vars, body } = &task.value else { return None };
+        let mut factors = vec![];
+        flatten(body, &mut factors);
+        let vars_of: Vec<Vec<IndexVar>> = factors.iter().map(|f| f.free_vars()).collect();
+        let vars_of: Vec<&[IndexVar]> = vars_of.iter().map(Vec::as_slice).collect();
+        let mut groups = independent(&vars_of, vars);
+        if groups.len() < 2 || self.request.scheduled || self.order_apart(task).is_some() {
+            return None;
+        }
+        let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
+        let is_exact = task.compute.integers().is_some();
+        let is_whole = |e: &Expr| e.accesses().iter().all(|a| self.is_full(a));
+        groups.retain(|group| {
+            let mut own = (0..factors.len()).filter(|&k| over(group, k));
+            is_exact || own.all(|k| is_whole(factors[k]))
+        });
+        let is_left = |k: &usize| !groups.iter().any(|group| over(group, *k));
+        let left: Vec<Expr> =
+            (0..factors.len()).filter(is_left).map(|k| factors[k].clone()).collect();
+        let sums = groups.iter().map(|group| {
+            let own = (0..factors.len()).filter(|&k| over(group, k)).map(|k| factors[k].clone());
+            sum(group.clone(), own.collect())
+        });
+        let staying = vars.iter().copied().filter(|v| !groups.iter().any(|g| g.contains(v)));
+        Some(sum(staying.collect(), left.into_iter().chain(sums).collect()))
+    }
+}
+
+/// The sum of a product over some variables, if there are any.
+fn sum(vars: Vec<IndexVar>, factors: Vec<Expr>) -> Expr {
+    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
+    let body = factors.into_iter().reduce(times).expect("a sum is of factors");
+    match vars.is_empty() {
+        true => body,
+        false => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(body) },
+    }
+}
+
+/// The factors of a product.
+fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Expr>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            flatten(a, into);
+            flatten(b, into);
+        }
+        factor => into.push(factor),
+    }
+}
+
+/// The summed variables in groups: two are in one group if a factor has both, or if others connect them.
+pub(in crate::legalise) fn independent(
+    factors: &[&[IndexVar]],
+    sums: &[IndexVar],
+) -> Vec<Vec<IndexVar>> {
+    let mut groups: Vec<Vec<IndexVar>> = sums.iter().map(|&v| vec![v]).collect();
+    for factor in factors {
+        let is_met = |group: &Vec<IndexVar>| group.iter().any(|v| factor.contains(v));
+        let first = groups.iter().position(is_met);
+        let (met, mut others): (Vec<_>, Vec<_>) = groups.into_iter().partition(is_met);
+        if let Some(first) = first {
+            others.insert(first, met.concat());
+        }
+        groups = others;
+    }
+    groups
+}
