@@ -272,7 +272,7 @@ pub fn plan(program: &Program, kernel: &Kernel) -> Plan {
 
 /// A plan with what follows from how the result is written.
 fn around(planner: Planner<'_>, body: Option<&Stmt>, output: Output, root: Option<Node>) -> Plan {
-    let parts = Partitioner { planner, output: &output, body }.cut();
+    let parts = Partitioner { planner, output: &output, body, root: root.as_ref() }.cut();
     let scalars = body.map_or(vec![], |body| planner.scalars(body));
     Plan { output, parts, scalars, root }
 }
@@ -320,12 +320,40 @@ impl Node {
     }
 }
 
+impl Node {
+    /// The first loop of a variable.
+    pub(crate) fn loop_over(&self, own: IndexVar) -> Option<&Loop> {
+        match self {
+            Node::Loop(nest) if nest.own == own => Some(nest),
+            Node::Loop(nest) => nest.nodes().into_iter().find_map(|node| node.loop_over(own)),
+            Node::Locate(locate) => locate.present.loop_over(own),
+            Node::Where(temporary) => {
+                let producer = temporary.producer.loop_over(own);
+                producer.or_else(|| temporary.consumer.loop_over(own))
+            }
+            Node::Sequence(parts) => parts.iter().find_map(|part| part.loop_over(own)),
+            Node::Assign { .. } => None,
+        }
+    }
+}
+
 impl Loop {
     /// The sets of drivers that the lattice has a point for, more drivers first.
     pub fn points(&self) -> Vec<Set> {
         match &self.body {
             Body::Cases(cases) => cases.iter().map(|case| case.present).collect(),
             Body::Sum(sum) => sum.terms.iter().map(|(k, _)| 1 << k | sum.pattern).collect(),
+        }
+    }
+
+    /// What is done at coordinates that some driver has.
+    fn nodes(&self) -> Vec<&Node> {
+        match &self.body {
+            Body::Cases(cases) => cases.iter().map(|case| &case.node).collect(),
+            Body::Sum(sum) => {
+                let terms = sum.terms.iter().map(|(_, node)| node);
+                terms.chain([&sum.consumer]).collect()
+            }
         }
     }
 

@@ -9,8 +9,7 @@
 //! Where the caller cuts does not change what any coordinate computes. What becomes of the parts
 //! depends on the result: they write elements of their own, or are joined ([`Join`]).
 
-use super::read::{Outermost, Reader};
-use super::{Driver, Duplicates, Join, Output, Planner, distinct, outer_loops};
+use super::{Driver, Duplicates, Join, Loop, Node, Output, Planner, distinct, outer_loops};
 use crate::cin::{Root, Scale, Stmt, Unit};
 use crate::format::{LevelMap, LevelSpec};
 use crate::level::Part;
@@ -115,6 +114,8 @@ pub(super) struct Partitioner<'p> {
     pub(super) output: &'p Output,
     /// What is left of the kernel's statement.
     pub(super) body: Option<&'p Stmt>,
+    /// How that is read and merged.
+    pub(super) root: Option<&'p Node>,
 }
 
 impl<'p> Partitioner<'p> {
@@ -125,7 +126,7 @@ impl<'p> Partitioner<'p> {
             (true, None) => return Err(NotCut::NoLoop),
             (true, Some(body)) => body,
         };
-        let (own, below) = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
+        let own = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
             true => NotCut::NoLoop,
             false => NotCut::Apart,
         })?;
@@ -134,9 +135,10 @@ impl<'p> Partitioner<'p> {
         if kept || self.planner.kernel.is_for_gpu() {
             return Err(NotCut::Commanded);
         }
-        let reader = Reader { planner: self.planner, output: self.output };
-        let Outermost { var, drivers, is_universal } = reader.outermost(own, below);
-        let cut = self.cut_of(&drivers, is_universal).ok_or(NotCut::Walk)?;
+        let nest = self.root.and_then(|root| root.loop_over(own)).ok_or(NotCut::NoLoop)?;
+        let Loop { var, drivers, .. } = nest;
+        let var = *var;
+        let cut = self.cut_of(drivers, nest.is_universal()).ok_or(NotCut::Walk)?;
         let (scale, leads) = match (cut, &drivers[..]) {
             (cut, [only]) if cut.is_by_position() => (Scale::plain(var), vec![only.access.tensor]),
             _ => self.leads(var, body).ok_or(NotCut::Scale)?,
@@ -162,7 +164,7 @@ impl<'p> Partitioner<'p> {
 
     /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
     /// a few diagonals or slots, which every part goes through.
-    fn cuttable(self, body: &'p Stmt) -> Option<(IndexVar, &'p Stmt)> {
+    fn cuttable(self, body: &'p Stmt) -> Option<IndexVar> {
         let (mut var, mut below) = outermost(body, self.planner.kernel.result)?;
         let derived = &self.planner.program.derived;
         let few = |var| derived.map(var).is_some_and(LevelMap::spreads);
@@ -183,7 +185,7 @@ impl<'p> Partitioner<'p> {
         {
             (var, below) = (*inner, body);
         }
-        Some((var, below))
+        Some(var)
     }
 
     /// What iterations of the outermost loop count, and the tensors that know the work behind it.

@@ -385,18 +385,6 @@ impl Reader<'_> {
         }
     }
 
-    /// The loop around everything else, as the caller of parts sees it.
-    pub(super) fn outermost(self, own: IndexVar, body: &Stmt) -> Outermost {
-        let known = Known::default();
-        let in_order = self.output.in_order().is_some_and(|(n, vars)| n > 0 && vars[0] == own);
-        let window = if in_order { None } else { self.window(own, body, &known) };
-        let var = window.map_or(own, |(var, _)| var);
-        let drivers = self.drivers((own, var), body, &known, in_order);
-        let accesses: Vec<Access> = drivers.iter().map(|d| d.access.clone()).collect();
-        let is_universal = Lattice::build(self.planner.facts, body, &accesses).is_universal();
-        Outermost { var, drivers, is_universal }
-    }
-
     /// Whether a level has several positions of the same coordinate.
     fn repeats(self, access: &Access, level: usize) -> bool {
         !self.kind(access, level).properties().unique
@@ -406,15 +394,6 @@ impl Reader<'_> {
     pub(super) fn kind(self, access: &Access, level: usize) -> LevelKind {
         self.planner.kind(access, level)
     }
-}
-
-/// A loop around everything else.
-pub(super) struct Outermost {
-    /// The variable whose coordinates are visited.
-    pub(super) var: IndexVar,
-    pub(super) drivers: Vec<Driver>,
-    /// Whether every coordinate is visited.
-    pub(super) is_universal: bool,
 }
 
 impl Planner<'_> {
