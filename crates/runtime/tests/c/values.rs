@@ -8,7 +8,7 @@ use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{binary, int, load, store};
 
 pub fn cases() -> Vec<Case> {
-    vec![constants(), products(), powers()]
+    vec![constants(), products(), powers(), folding()]
 }
 
 /// Stores each value in an output of its own.
@@ -123,6 +123,46 @@ fn products() -> Case {
             _ => value,
         };
         case.push(store(out, int(k as i64), value));
+    }
+    case
+}
+
+/// Floats beside constants, which compilers simplify by what they know of the other operand: that it is an
+/// integer, a truth value or has no sign.
+fn folding() -> Case {
+    let mut case = Case::new("compute_folding");
+    let floats = [0.0, -0.0, 1.0, -2.5, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 5e-324];
+    let n = floats.len();
+    let floats = case.input("floats", Buffer::F64(floats.to_vec()));
+    let wholes = case.input("wholes", Buffer::I64(vec![0, 1, -1, 2, i64::MIN, i64::MAX, 7, -7]));
+    let i = case.index("i");
+    let at = |array| load(array, Expr::Var(i));
+    let double = |e: Expr| Expr::Convert(Register::F64, Box::new(e));
+    let constant = |c: f64| Expr::Const(Scalar::F64(c));
+    let unary = |op, e| Expr::Unary(op, Box::new(e));
+    let operands = [
+        at(floats),
+        double(at(wholes)),
+        double(binary(BinaryOp::Eq, at(floats), constant(0.0))),
+        unary(UnaryOp::Abs, at(floats)),
+        unary(UnaryOp::Sqrt, at(floats)),
+        unary(UnaryOp::Neg, double(at(wholes))),
+        binary(BinaryOp::Mul, at(floats), at(floats)),
+        Expr::Convert(Register::F64, Box::new(Expr::Convert(Register::F32, Box::new(at(floats))))),
+    ];
+    let ops =
+        [BinaryOp::Add, BinaryOp::Sub, BinaryOp::Mul, BinaryOp::Div, BinaryOp::Min, BinaryOp::Max];
+    let constants = [0.0, -0.0, 1.0, -1.0, f64::INFINITY].map(constant);
+    let mut values = vec![];
+    for operand in operands {
+        for (op, c) in ops.iter().flat_map(|&op| constants.iter().map(move |c| (op, c))) {
+            values.push(binary(op, c.clone(), operand.clone()));
+            values.push(binary(op, operand.clone(), c.clone()));
+        }
+    }
+    let out = case.output("out", DataType::F64, n * values.len());
+    for (k, value) in values.into_iter().enumerate() {
+        case.each(i, n, 1, (out, k * n), value);
     }
     case
 }

@@ -191,6 +191,12 @@ impl Writer<'_> {
             return self.logical(op, a, b);
         }
         match op {
+            // GCC 12 makes `-x` of `0.0 - x`, `-x + 0.0` and the like for an x that is never negative, which
+            // gives -0.0 for 0.0. It leaves parameters alone.
+            BinaryOp::Add | BinaryOp::Sub if self.is_zero(a) || self.is_zero(b) => {
+                let name = if op == BinaryOp::Add { "tamis_add" } else { "tamis_sub" };
+                self.call(name, &[a, b], ty)
+            }
             BinaryOp::Add => self.arithmetic("+", SUM, a, b),
             BinaryOp::Sub => self.arithmetic("-", SUM, a, b),
             BinaryOp::Mul => self.arithmetic("*", PRODUCT, a, b),
@@ -202,6 +208,11 @@ impl Writer<'_> {
 
     fn arithmetic(&self, sign: &str, level: u8, a: &Expr, b: &Expr) -> (String, u8) {
         (format!("{} {sign} {}", self.wide(a, level), self.wide(b, level + 1)), level)
+    }
+
+    /// Whether an expression is the float 0 or -0.
+    fn is_zero(&self, e: &Expr) -> bool {
+        matches!(self.bare(e), Expr::Const(Scalar::F64(0.0) | Scalar::F32(0.0)))
     }
 
     /// An operator of truth values, as one of the signs that fit lanes as well.

@@ -128,6 +128,8 @@ fn scalar(op: &str, ty: Type) -> Option<Parts> {
         "square" => (ONE, "return x * x;"),
         "cube" => (ONE, "return x * x * x;"),
         "heaviside" if int => (TWO, "return x == 0 ? y : x > 0;"),
+        "add" => (TWO, "return x + y;"),
+        "sub" => (TWO, "return x - y;"),
         "heaviside" => (TWO, "return x < 0 ? 0 : x == 0 ? y : x > 0 ? 1 : x;"),
         "div" if unsigned => (TWO, "return y == 0 ? 0 : x / y;"),
         "mod" if unsigned => (TWO, "return y == 0 ? 0 : x % y;"),
