@@ -59,8 +59,14 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
         progress::write(path, &entries(tensor)?)?;
     }
-    let report =
-        Report { compile_ms, seconds, backend, threads, schedule: options.schedule.to_string() };
+    let report = Report {
+        compile_ms,
+        seconds,
+        backend,
+        ran_on: kernel.ran_on(),
+        threads,
+        schedule: options.schedule.to_string(),
+    };
     match args.json {
         true => report.json(out, &results)?,
         false => report.summary(out, &results, &outputs)?,
@@ -132,6 +138,8 @@ struct Report {
     compile_ms: f64,
     seconds: Vec<f64>,
     backend: Backend,
+    /// The backend whose code ran last.
+    ran_on: Backend,
     threads: usize,
     schedule: String,
 }
@@ -145,10 +153,11 @@ impl Report {
         writeln!(
             out,
             "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
-             \"backend\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
+             \"backend\": \"{}\", \"ran_on\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
             tensor.nnz(),
             self.compile_ms,
             self.backend.name(),
+            self.ran_on.name(),
             self.threads,
             self.schedule
         )
@@ -174,9 +183,13 @@ impl Report {
         let median = sorted[sorted.len() / 2];
         let runs =
             if sorted.len() > 1 { format!(" (median of {})", sorted.len()) } else { String::new() };
+        let tier = match self.backend {
+            Backend::Auto => format!(" ({})", self.ran_on.name()),
+            _ => String::new(),
+        };
         writeln!(
             out,
-            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}",
+            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tier}",
             self.compile_ms,
             median * 1e3,
             self.backend.name()

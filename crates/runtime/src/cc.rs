@@ -98,6 +98,11 @@ pub fn compile(source: &str, entries: &[String]) -> Result<Vec<CFunction>, Diagn
     entries.iter().map(|name| symbol(&library, name)).collect()
 }
 
+/// What compiled code depends on beside its source: the compiler, its version and flags, the processor.
+pub fn identity() -> Result<String, Diagnostic> {
+    Ok(compiler()?.identity.clone())
+}
+
 fn load(bytes: &[u8]) -> Result<Library, Diagnostic> {
     let library = Library::load(bytes).map_err(|why| failed(&why))?;
     let host = library.symbol(c"tamis_host");

@@ -10,8 +10,8 @@ use crate::backend::{Backend, NARROW};
 use crate::kernel::{Options, Parts};
 use crate::on_device::Steps;
 use crate::operand::Operand;
+use crate::tiers::{Tier, Tiers};
 use crate::waste;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
@@ -25,10 +25,6 @@ use tamis_runtime::Tensor;
 use tamis_runtime::kernel::{Call, Executable};
 use tamis_runtime::pattern::at_entries;
 
-/// Nanoseconds in the first tier after which the second is worth its compilation.
-const LONG: u64 = 300_000_000;
-const ASKED: u64 = 1 << 63;
-
 /// So many stored elements take some tens of microseconds or more.
 const WORTHWHILE: u64 = 1 << 14;
 
@@ -39,10 +35,8 @@ pub(crate) struct CompiledKind {
     executables: Vec<Box<dyn Executable>>,
     /// What runs them instead, of a device.
     device: Option<Steps>,
-    /// The optimising tier, once it is compiled; of `auto` only.
-    optimised: Arc<OnceLock<Vec<Box<dyn Executable>>>>,
-    /// Time spent in the first tier, in nanoseconds; [`ASKED`] and more once the second was asked for.
-    spent: AtomicU64,
+    /// The second tier; of `auto` only.
+    tiers: Option<Arc<Tiers>>,
     backend: Backend,
     /// How kernels are cut.
     parts: Parts,
@@ -66,43 +60,18 @@ impl CompiledKind {
         backend: Backend,
         parts: Parts,
     ) -> Result<CompiledKind, Diagnostic> {
+        let (mut executables, mut device) = (vec![], None);
         if backend == Backend::Cuda {
-            let steps = Steps::load(&functions(&compiled.functions))?;
-            let (optimised, spent) = (Arc::default(), AtomicU64::new(0));
-            let (executables, device) = (vec![], Some(steps));
-            let long = OnceLock::new();
-            return Ok(CompiledKind {
-                compiled,
-                kind,
-                executables,
-                device,
-                optimised,
-                spent,
-                backend,
-                parts,
-                long,
-            });
+            device = Some(Steps::load(&functions(&compiled.functions))?);
+        } else if let Some(suited) = backend.load_suited(&functions(&compiled.functions))? {
+            executables = suited;
+        } else {
+            compiled.functions = pipeline::functions(&compiled.program, NARROW, &mut |_| {});
+            executables = backend.load(&functions(&compiled.functions))?;
         }
-        let executables = match backend.load_suited(&functions(&compiled.functions))? {
-            Some(executables) => executables,
-            None => {
-                compiled.functions = pipeline::functions(&compiled.program, NARROW, &mut |_| {});
-                backend.load(&functions(&compiled.functions))?
-            }
-        };
-        let (optimised, spent) = (Arc::new(OnceLock::new()), AtomicU64::new(0));
-        let (device, long) = (None, OnceLock::new());
-        Ok(CompiledKind {
-            compiled,
-            kind,
-            executables,
-            device,
-            optimised,
-            spent,
-            backend,
-            parts,
-            long,
-        })
+        let tiers = (backend == Backend::Auto).then(Tiers::new);
+        let long = OnceLock::new();
+        Ok(CompiledKind { compiled, kind, executables, device, tiers, backend, parts, long })
     }
 
     /// The same program in kernels of another kind.
@@ -169,9 +138,14 @@ impl CompiledKind {
         if let Some(steps) = &self.device {
             return steps.run(self, values, dims);
         }
-        self.consider_optimising();
+        let (tier, second) = match &self.tiers {
+            Some(tiers) => tiers.next(|| self.lower_again()),
+            None => (Tier::First, None),
+        };
+        let stored = |value: &Tensor| value.stored() as u64;
+        let given: u64 = values.iter().flatten().map(stored).sum();
         let start = Instant::now();
-        let executables = self.optimised.get().unwrap_or(&self.executables);
+        let executables = second.unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
@@ -189,7 +163,9 @@ impl CompiledKind {
                 None => tensor,
             });
         }
-        self.spent.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+        if let Some(tiers) = &self.tiers {
+            tiers.timed(tier, start.elapsed(), given);
+        }
         Ok(values)
     }
 
@@ -229,28 +205,9 @@ impl CompiledKind {
         self.kind
     }
 
-    /// Has the C tier compiled in the background once a kernel of `auto` that proved long is called again: one
-    /// that runs once needs no compiler. It computes the same bits, so it may replace the first tier at any
-    /// later call.
-    fn consider_optimising(&self) {
-        let spent = self.spent.load(Ordering::Relaxed);
-        if self.backend != Backend::Auto || !(LONG..ASKED).contains(&spent) {
-            return;
-        }
-        let order = Ordering::Relaxed;
-        if self.spent.compare_exchange(spent, ASKED, order, order).is_err() {
-            // Another thread calls it too, and one of them asks.
-            return;
-        }
-        let lowered: Vec<Lowered> = self.lower_again();
-        let optimised = Arc::clone(&self.optimised);
-        let compile = move || {
-            if let Ok(executables) = Backend::C.load(&functions(&lowered)) {
-                let _ = optimised.set(executables);
-            }
-        };
-        // Without another thread the first tier goes on.
-        drop(std::thread::Builder::new().spawn(compile));
+    /// The backend whose code ran last.
+    pub(crate) fn ran_on(&self) -> Backend {
+        self.tiers.as_ref().map_or(self.backend, |tiers| tiers.last().backend())
     }
 
     /// The functions for the C tier, with the parameters of the first.

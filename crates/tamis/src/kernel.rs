@@ -218,6 +218,12 @@ impl Kernel {
         self.formatted(self.fused.run(values, &dims)?)
     }
 
+    /// The backend whose code [`run`](Kernel::run) used last: of [`Backend::Auto`], machine code in process or
+    /// that of the C compiler.
+    pub fn ran_on(&self) -> Backend {
+        self.fused.ran_on()
+    }
+
     /// Finds out which entries the results have: each has the fill value.
     ///
     /// The operands are those of [`run`](Kernel::run); their values do not matter.

@@ -44,6 +44,7 @@ mod kernel;
 mod on_device;
 mod operand;
 mod scattered;
+mod tiers;
 mod tune;
 mod waste;
 
