@@ -32,8 +32,9 @@ impl Legaliser<'_> {
         let is_exact = task.compute.integers().is_some();
         let is_whole = |e: &Expr| e.accesses().iter().all(|a| self.is_full(a));
         groups.retain(|group| {
-            let mut own = (0..factors.len()).filter(|&k| over(group, k));
-            is_exact || own.all(|k| is_whole(factors[k]))
+            // A variable that no factor has counts terms of what is left.
+            let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
+            own.peek().is_some() && (is_exact || own.all(|k| is_whole(factors[k])))
         });
         let is_left = |k: &usize| !groups.iter().any(|group| over(group, *k));
         let left: Vec<Expr> =
