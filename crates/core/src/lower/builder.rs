@@ -1,16 +1,16 @@
 //! Declarations of a function under construction, with generated names kept unique.
 
-use super::TensorArrays;
 use super::binding::Binding;
-use super::complex::Vals;
+use super::value::Vals;
 use crate::cin::{Kind, Tensor};
 use crate::level::{Crd, LevelArrays, Names, Part};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
-use tamis_ir::ir::build::int;
+use tamis_ir::ir::build::{add, assign, binary, int, when};
 use tamis_ir::ir::verify::CONSTANTS;
-use tamis_ir::ir::{ArrayDecl, Param, Role, Stmt, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, Expr, Param, Role, Status, Stmt, Type, VarDecl};
 
 /// What has been declared so far.
 pub(super) struct Builder {
@@ -21,6 +21,33 @@ pub(super) struct Builder {
     /// Sizes of levels that follow from dimensions.
     pub(super) prologue: Vec<Stmt>,
     names: BTreeSet<String>,
+    /// Variables that belong to that of a position.
+    beside: BTreeMap<(Var, Beside), Var>,
+}
+
+/// What a variable that belongs to a position holds.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Beside {
+    /// The end of the segment that is iterated.
+    End,
+    /// The coordinate at the position.
+    Coordinate,
+    /// Whether the position is that of the coordinate at hand.
+    Flag,
+    /// The end of the positions of the same coordinate.
+    SegmentEnd,
+}
+
+/// The arrays of a tensor under their generated names.
+#[derive(Clone)]
+pub(super) struct TensorArrays {
+    pub(super) levels: Vec<LevelArrays>,
+    pub(super) vals: Vals,
+}
+
+/// `var = var + 1`.
+pub(super) fn advance(var: Var) -> Stmt {
+    assign(var, add(Expr::Var(var), int(1)))
 }
 
 impl Builder {
@@ -31,6 +58,7 @@ impl Builder {
             vars: IdVec::new(),
             arrays: IdVec::new(),
             prologue: vec![],
+            beside: BTreeMap::new(),
             names: CONSTANTS.iter().chain([&name]).map(|&name| name.to_owned()).collect(),
         }
     }
@@ -39,6 +67,45 @@ impl Builder {
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
         let name = self.unique(name);
         self.vars.push(VarDecl::new(&name, ty))
+    }
+
+    /// A new index variable of the code.
+    pub(super) fn temp(&mut self, name: &str) -> Var {
+        self.var(name, Type::INDEX)
+    }
+
+    /// A new index variable named after another.
+    pub(super) fn temp_of(&mut self, var: Var, suffix: &str) -> Var {
+        self.temp(&format!("{}{suffix}", self.vars[var].name))
+    }
+
+    pub(super) fn name_of(&self, var: Var) -> String {
+        self.vars[var].name.clone()
+    }
+
+    /// The variable that belongs to a position, declared under this name on first use.
+    pub(super) fn beside(&mut self, position: Var, what: Beside, name: &str) -> Var {
+        if let Some(&known) = self.beside.get(&(position, what)) {
+            return known;
+        }
+        let ty = if what == Beside::Flag { Type::BOOL } else { Type::INDEX };
+        let var = self.var(name, ty);
+        self.beside.insert((position, what), var);
+        var
+    }
+
+    /// The variable `pA1_segend` for a position variable.
+    pub(super) fn segment_end(&mut self, position: Var) -> Var {
+        self.beside(position, Beside::SegmentEnd, &format!("{}_segend", self.name_of(position)))
+    }
+
+    /// Ends the call if a position does not fit the index width of its array.
+    pub(super) fn check_position(&self, array: Array, position: Expr) -> Vec<Stmt> {
+        if self.arrays[array].elem != DataType::I32 {
+            return vec![];
+        }
+        let beyond = binary(BinaryOp::Gt, position, int(i64::from(i32::MAX)));
+        vec![when(beyond, vec![Stmt::Fail(Status::PositionOverflow)])]
     }
 
     /// A new array of the kernel's own.
@@ -58,8 +125,8 @@ impl Builder {
     }
 
     /// The parameter with the dimension of an index variable.
-    pub(super) fn size(&mut self, name: &str, var: IndexVar) -> Var {
-        let size = self.var(name, Type::INDEX);
+    pub(super) fn dimension(&mut self, name: &str, var: IndexVar) -> Var {
+        let size = self.temp(name);
         self.params.push((Param::Scalar(size), Binding::Dimension(var)));
         size
     }

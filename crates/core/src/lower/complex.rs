@@ -10,42 +10,17 @@
 //! Real values have no imaginary part and stay single. What functions and quotients are,
 //! [`tamis_ir::algebra::complex`] says.
 
-use super::Lowerer;
+use super::value::{Held, Vals, Value};
+use super::values::Values;
 use tamis_ir::algebra::complex::{self, Parts};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{Register, Scalar};
-use tamis_ir::ids::{Array, Var};
-use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
+use tamis_ir::ir::build::{assign, binary, for_loop, int, mul};
 use tamis_ir::ir::{Expr, Stmt, Type};
-
-/// A real expression, or the parts of a complex value.
-#[derive(Clone)]
-pub(super) struct Value {
-    pub(super) re: Expr,
-    pub(super) im: Option<Expr>,
-}
-
-/// The variables of a value.
-#[derive(Clone, Copy)]
-pub(super) struct Held {
-    pub(super) re: Var,
-    pub(super) im: Option<Var>,
-}
-
-/// Where values lie: the parts of complex ones side by side, or in arrays of their own.
-#[derive(Clone, Copy)]
-pub(super) enum Vals {
-    /// One number per position.
-    Real(Array),
-    /// Two numbers per position.
-    Pairs(Array),
-    /// One number per position in each array.
-    Split(Array, Array),
-}
 
 /// Parts that are computed by statements.
 struct Code<'c, 'p> {
-    lowerer: &'c mut Lowerer<'p>,
+    values: &'c mut Values<'p>,
     prefix: &'c mut Vec<Stmt>,
 }
 
@@ -53,101 +28,28 @@ impl Parts for Code<'_, '_> {
     type Part = Expr;
 
     fn constant(&mut self, x: f64) -> Expr {
-        Expr::Const(Scalar::F64(x).convert(self.lowerer.facts.register()))
+        Expr::Const(Scalar::F64(x).convert(self.values.facts.register()))
     }
 
     fn unary(&mut self, op: UnaryOp, x: Expr) -> Expr {
-        self.lowerer.hold_part(Expr::Unary(op, Box::new(x)), self.prefix)
+        self.values.hold_part(Expr::Unary(op, Box::new(x)), self.prefix)
     }
 
     fn binary(&mut self, op: BinaryOp, x: Expr, y: Expr) -> Expr {
         let e = binary(op, x, y);
         match op.is_logical() {
             true => e,
-            false => self.lowerer.hold_part(e, self.prefix),
+            false => self.values.hold_part(e, self.prefix),
         }
     }
 
     fn select(&mut self, when: Expr, then: Expr, otherwise: Expr) -> Expr {
         let e = Expr::Select(Box::new(when), Box::new(then), Box::new(otherwise));
-        self.lowerer.hold_part(e, self.prefix)
+        self.values.hold_part(e, self.prefix)
     }
 }
 
-impl From<Expr> for Value {
-    fn from(re: Expr) -> Value {
-        Value { re, im: None }
-    }
-}
-
-impl Value {
-    /// A constant.
-    pub(super) fn constant(c: Scalar) -> Value {
-        let [re, im] = c.parts().map(Expr::Const);
-        Value { re, im: c.is_complex().then_some(im) }
-    }
-
-    fn parts(self) -> Vec<Expr> {
-        std::iter::once(self.re).chain(self.im).collect()
-    }
-}
-
-impl Held {
-    /// What the variables hold.
-    pub(super) fn value(self) -> Value {
-        Value { re: Expr::Var(self.re), im: self.im.map(Expr::Var) }
-    }
-}
-
-impl Vals {
-    /// The arrays.
-    pub(super) fn arrays(self) -> Vec<Array> {
-        match self {
-            Vals::Real(array) | Vals::Pairs(array) => vec![array],
-            Vals::Split(re, im) => vec![re, im],
-        }
-    }
-
-    /// Room for so many values.
-    pub(super) fn reserve(self, len: &Expr) -> Vec<Stmt> {
-        let len = match self {
-            Vals::Pairs(_) => mul(len.clone(), int(2)),
-            _ => len.clone(),
-        };
-        self.arrays().into_iter().map(|array| Stmt::Reserve { array, len: len.clone() }).collect()
-    }
-
-    /// What is at a position.
-    pub(super) fn load(self, position: &Expr) -> Value {
-        let at = |array| load(array, position.clone());
-        let pair = || mul(position.clone(), int(2));
-        match self {
-            Vals::Real(array) => at(array).into(),
-            Vals::Pairs(array) => {
-                Value { re: load(array, pair()), im: Some(load(array, add(pair(), int(1)))) }
-            }
-            Vals::Split(re, im) => Value { re: at(re), im: Some(at(im)) },
-        }
-    }
-
-    /// Puts numbers at a position; the imaginary part of a real value is this 0.
-    pub(super) fn store(self, position: &Expr, value: Value, zero: Expr) -> Vec<Stmt> {
-        let pair = || mul(position.clone(), int(2));
-        match self {
-            Vals::Real(array) => vec![store(array, position.clone(), value.re)],
-            Vals::Pairs(array) => vec![
-                store(array, pair(), value.re),
-                store(array, add(pair(), int(1)), value.im.unwrap_or(zero)),
-            ],
-            Vals::Split(re, im) => vec![
-                store(re, position.clone(), value.re),
-                store(im, position.clone(), value.im.unwrap_or(zero)),
-            ],
-        }
-    }
-}
-
-impl Lowerer<'_> {
+impl Values<'_> {
     /// Gives the positions `lo..hi` of values a constant.
     pub(super) fn filled(&mut self, vals: Vals, lo: Expr, hi: Expr, c: Scalar) -> Vec<Stmt> {
         let [re, im] = c.parts();
@@ -227,12 +129,12 @@ impl Lowerer<'_> {
             }
             (UnaryOp::Abs, Some(im)) => {
                 let z = [a.re, im.clone()];
-                complex::absolute(&mut Code { lowerer: self, prefix }, z).into()
+                complex::absolute(&mut Code { values: self, prefix }, z).into()
             }
             (_, Some(im)) => {
                 let z = self.hold(Value { re: a.re, im: Some(im.clone()) }, prefix).parts();
                 let z = [z[0].clone(), z[1].clone()];
-                let parts = complex::elementary(&mut Code { lowerer: self, prefix }, op, z);
+                let parts = complex::elementary(&mut Code { values: self, prefix }, op, z);
                 let [re, im] = parts.unwrap_or_else(|| unreachable!("{} of complex", op.name()));
                 Value { re, im: Some(im) }
             }
@@ -290,7 +192,7 @@ impl Lowerer<'_> {
         let divisor = [self.hold_part(b.re, prefix), self.hold_part(d, prefix)];
         let x = self.hold_part(a.re, prefix);
         let y = self.hold_part(a.im.unwrap_or_else(|| self.zero()), prefix);
-        let [re, im] = complex::quotient(&mut Code { lowerer: self, prefix }, [x, y], divisor);
+        let [re, im] = complex::quotient(&mut Code { values: self, prefix }, [x, y], divisor);
         Value { re, im: Some(im) }
     }
 

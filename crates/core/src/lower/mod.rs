@@ -20,33 +20,35 @@
 mod binding;
 mod builder;
 mod complex;
+mod expression;
 mod gpu;
+mod intervals;
 mod overflow;
 mod partition;
 mod read;
 mod scratch;
 mod signature;
+mod symbols;
 mod value;
+mod values;
 mod write;
 
+pub use crate::plan::SharedStructure;
 pub use binding::Binding;
 pub use gpu::fallback::GpuFallback;
-pub use signature::{Lowered, SharedStructure};
+pub use signature::Lowered;
 
-use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Kind, Program, Role};
-use crate::format::open::extent;
-use crate::level::LevelArrays;
+use crate::lower::symbols::Symbols;
+use crate::lower::values::Values;
 use crate::notation::Access;
 use crate::plan::{self, Node, Plan, Planner};
 use builder::Builder;
-use complex::{Held, Vals, Value};
 use gpu::{OnGpu, parallel};
-use read::locate;
 use std::collections::BTreeMap;
-use tamis_ir::ids::{Id, IndexVar, Mode, TensorId, Var};
-use tamis_ir::ir::build::assign;
-use tamis_ir::ir::{self, Expr};
+use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ir::{self};
+use value::Value;
 use write::Writing;
 
 /// The function that computes a kernel, and what its parameters stand for.
@@ -64,22 +66,13 @@ impl<'p> Lowerer<'p> {
         Lowerer {
             program,
             kernel,
-            facts: Facts { program, compute: kernel.compute },
-            builder: Builder::new(name),
-            declared: Declared::default(),
-            gpu: OnGpu::default(),
-            ranges: BTreeMap::new(),
-            times: vec![],
-            params: vec![],
-            interval: None,
             plan,
+            cx: Symbols::new(Values::new(program, kernel, Builder::new(name))),
             writing: Writing::default(),
+            gpu: OnGpu::default(),
+            times: vec![],
+            interval: None,
         }
-    }
-
-    /// The same facts as the plan was made of.
-    fn planner(&self) -> Planner<'p> {
-        Planner::new(self.program, self.kernel)
     }
 
     /// The function; or why slices have no loops that count them, if it would have some.
@@ -94,8 +87,8 @@ impl<'p> Lowerer<'p> {
             None => parallel::marked(&self.gpu.units, body),
             Some(_) => parallel::in_order(body),
         };
-        let like = self.like();
-        Ok(signature::finish(self.builder, body, self.plan.parts.clone(), host, like))
+        let like = self.cx.planner().like();
+        Ok(signature::finish(self.cx.values.builder, body, self.plan.parts.clone(), host, like))
     }
 }
 
@@ -103,46 +96,16 @@ impl<'p> Lowerer<'p> {
 struct Lowerer<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
-    facts: Facts<'p>,
     plan: &'p Plan,
-    builder: Builder,
-    declared: Declared,
+    /// The function so far.
+    cx: Symbols<'p>,
     /// How far the result is written.
     writing: Writing,
     gpu: OnGpu,
-    /// What integers that variables hold may be, where that is known.
-    ranges: BTreeMap<Var, std::ops::RangeInclusive<i128>>,
     /// How often values are added to tensors in an iteration that stands for several.
     times: Vec<(TensorId, Var)>,
-    /// What the parameters of the user operator being inlined are.
-    params: Vec<Value>,
     /// The part of the outermost loop that the function computes, where not all of it.
     interval: Option<partition::Interval<'p>>,
-}
-
-/// The arrays and variables that things have in code, once these are declared.
-#[derive(Default)]
-struct Declared {
-    tensors: BTreeMap<TensorId, TensorArrays>,
-    dims: BTreeMap<IndexVar, Var>,
-    vars: BTreeMap<IndexVar, Var>,
-    registers: BTreeMap<TensorId, Held>,
-    /// The flags of temporaries that may be empty reductions.
-    anys: BTreeMap<TensorId, Var>,
-    positions: BTreeMap<locate::Place, Var>,
-    /// Per position variable: the end of its segment, the coordinate there, whether it is current.
-    ends: BTreeMap<Var, Var>,
-    coordinates: BTreeMap<Var, Var>,
-    flags: BTreeMap<Var, Var>,
-    /// Per position variable: the end of the positions of the same coordinate.
-    segments: BTreeMap<Var, Var>,
-}
-
-/// The arrays of a tensor under their generated names.
-#[derive(Clone)]
-struct TensorArrays {
-    levels: Vec<LevelArrays>,
-    vals: Vals,
 }
 
 /// What is known at a statement of the loop nest.
@@ -196,7 +159,11 @@ impl Scope {
         known.map_or(Reached::default(), |(_, r)| r.clone())
     }
 
-    fn reach(&mut self, access: &Access, reached: Reached) {
+    /// Descends an operand.
+    fn reach(&mut self, planner: Planner<'_>, access: &Access, reached: Reached) {
+        if reached.levels > 0 && planner.is_shared_level(access, reached.levels - 1) {
+            self.like = Some(reached.position.clone());
+        }
         self.reached.retain(|(a, _)| a != access);
         self.reached.push((access.clone(), reached));
     }
@@ -214,7 +181,7 @@ impl Lowerer<'_> {
             (Some(root), _) => self.node(root, scope),
             (None, _) => Code::nothing(),
         };
-        let mut stmts = self.scalar_operands();
+        let mut stmts = self.cx.scalar_operands(&self.plan.scalars);
         let [room, tables] = self.filled_tables();
         stmts.extend(room);
         match self.in_phases(&code.stmts) {
@@ -234,7 +201,7 @@ impl Lowerer<'_> {
                 stmts.extend(self.after_result());
             }
         }
-        let code = [std::mem::take(&mut self.builder.prologue), stmts].concat();
+        let code = [std::mem::take(&mut self.cx.values.builder.prologue), stmts].concat();
         match self.kernel.kind {
             Kind::Assemble => self.assembled_only(code),
             Kind::Fused | Kind::Compute => code,
@@ -267,129 +234,13 @@ impl Lowerer<'_> {
         let Role::Register(initial) = self.program.tensors[*tensor].role else {
             return self.with_local(temporary, scope);
         };
-        let held = self.register(*tensor);
+        let held = self.cx.register(*tensor);
         let datatype = self.program.storage(*tensor).datatype;
-        let mut stmts = self.assigned(held, Value::constant(initial.computed(datatype)));
+        let mut stmts = self.cx.assigned(held, Value::constant(initial.computed(datatype)));
         let produced = self.node(producer, scope.clone()).stmts;
         let consumer = self.node(consumer, scope.clone());
         let code = self.if_partial(*tensor, [vec![], produced], consumer);
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
-    }
-
-    /// The variables that hold a register tensor.
-    fn register(&mut self, tensor: TensorId) -> Held {
-        if let Some(&held) = self.declared.registers.get(&tensor) {
-            return held;
-        }
-        let name = self.program.tensors[tensor].name.clone();
-        let held = self.held_vars(&name, self.program.storage(tensor).datatype.is_complex());
-        self.declared.registers.insert(tensor, held);
-        held
-    }
-
-    /// The variable that holds the value of an index variable.
-    fn index(&mut self, var: IndexVar) -> Var {
-        if let Some(&known) = self.declared.vars.get(&var) {
-            return known;
-        }
-        let name = self.program.vars[var].clone();
-        let fresh = self.builder.var(&name, ir::Type::INDEX);
-        self.declared.vars.insert(var, fresh);
-        fresh
-    }
-
-    /// The parameter with the dimension of an index variable, named `A2_size` after a level that
-    /// stores it.
-    fn dim(&mut self, var: IndexVar) -> Var {
-        let var = self.program.derived.alias(var);
-        if let Some(&known) = self.declared.dims.get(&var) {
-            return known;
-        }
-        let result = &self.program.tensors[self.kernel.result];
-        let written = (self.kernel.result, result.modes.as_slice());
-        let reads = self.kernel.body.reads();
-        // A slice's variable has the dimension of the slice; the tensor's own modes are whole.
-        let whole = |a: &&&Access| a.slices.is_empty();
-        let own = |a: &&Access| (a.tensor, self.program.tensors[a.tensor].modes.as_slice());
-        let uses = reads.iter().filter(whole).map(|a| (a.tensor, a.indices.as_slice()));
-        let sliced = reads.iter().filter(|a| !whole(a)).map(own);
-        let name = uses
-            .chain(sliced)
-            .chain([written])
-            .filter_map(|(tensor, vars)| {
-                let levels = self.program.level_vars(tensor, vars);
-                let level = levels.iter().position(|&v| v == var)?;
-                Some(format!("{}{}_size", self.program.tensors[tensor].name, level + 1))
-            })
-            .next()
-            .unwrap_or_else(|| format!("{}_size", self.program.vars[var]));
-        let fresh = self.builder.size(&name, var);
-        self.declared.dims.insert(var, fresh);
-        fresh
-    }
-
-    /// The arrays of a tensor, declared on first use.
-    fn arrays(&mut self, tensor: TensorId) -> TensorArrays {
-        self.arrays_in(tensor, &Scope::default())
-    }
-
-    /// The arrays of a tensor that is declared where so much is known.
-    fn arrays_in(&mut self, tensor: TensorId, scope: &Scope) -> TensorArrays {
-        if let Some(known) = self.declared.tensors.get(&tensor) {
-            return known.clone();
-        }
-        let result = (tensor == self.kernel.result).then_some(self.kernel.kind);
-        let declared = &self.program.tensors[tensor];
-        let mut arrays = match self.is_workspace(tensor) {
-            true => self.builder.workspace(declared),
-            false => self.builder.tensor(tensor, declared, result),
-        };
-        if let (true, Some(_), Vals::Real(vals)) = (declared.streamed, result, arrays.vals) {
-            self.builder.arrays[vals].streamed = true;
-        }
-        for k in 0..arrays.levels.len() {
-            let (least, size) = self.extent(tensor, k, &arrays.levels[k], scope);
-            arrays.levels[k].least = least;
-            arrays.levels[k].size = size;
-        }
-        if self.is_workspace(tensor) {
-            self.allocate_local(tensor, &arrays);
-        }
-        if let (Some(like), true) = (self.like(), result.is_some()) {
-            let levels = self.arrays(like.operand).levels;
-            arrays.levels[..like.levels].clone_from_slice(&levels[..like.levels]);
-        }
-        self.declared.tensors.insert(tensor, arrays.clone());
-        arrays
-    }
-
-    /// The least coordinate of a level, and the number of coordinates.
-    fn extent(
-        &mut self,
-        tensor: TensorId,
-        k: usize,
-        level: &LevelArrays,
-        scope: &Scope,
-    ) -> (Expr, Expr) {
-        let declared = &self.program.tensors[tensor];
-        let spec = declared.storage.format.levels()[k];
-        let is_own = self.is_workspace(tensor);
-        let mut dimension = |m: Mode| match declared.modes[m.index()] {
-            mode if is_own => self.elements(mode, scope),
-            mode => self.size(mode, scope),
-        };
-        let mut slots = || level.width();
-        let (least, size) = extent::<Mode, Expr>(spec.map, &mut dimension, &mut slots);
-        let name = format!("{}{}", declared.name, k + 1);
-        let mut named = |e: Expr, suffix: &str| match e {
-            Expr::Const(_) | Expr::Var(_) | Expr::Load { .. } => e,
-            e => {
-                let var = self.builder.var(&format!("{name}_{suffix}"), ir::Type::INDEX);
-                self.builder.prologue.push(assign(var, e));
-                Expr::Var(var)
-            }
-        };
-        (named(least, "least"), named(size, "size"))
     }
 }

@@ -13,18 +13,14 @@
 //! Steps are not checked where the types of the operands bound them (interval analysis). A sum of terms
 //! of 32 bits is checked where it may have very many ([`crate::cin::terms`]).
 
-use super::Lowerer;
-use super::complex::Value;
+use super::values::Values;
 use std::ops::RangeInclusive;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
-use tamis_ir::datatype::{DataType, Register, Scalar};
+use tamis_ir::datatype::{Register, Scalar};
 use tamis_ir::ir::build::{assign, binary, eq, lt, when};
 use tamis_ir::ir::{self, Expr, Status};
 
-/// The integers that an expression may have as its value.
-type Range = RangeInclusive<i128>;
-
-impl Lowerer<'_> {
+impl Values<'_> {
     /// `a op b` in the compute type.
     pub(super) fn arithmetic(
         &mut self,
@@ -33,7 +29,7 @@ impl Lowerer<'_> {
         b: Expr,
         prefix: &mut Vec<ir::Stmt>,
     ) -> Expr {
-        if !self.planner().is_checked() || self.exact(op, &a, &b).is_some_and(|r| self.fits(&r)) {
+        if !self.planner().is_checked() || self.is_exact(op, &a, &b) {
             return binary(op, a, b);
         }
         let (a, b) = (self.named(a, prefix), self.named(b, prefix));
@@ -60,8 +56,9 @@ impl Lowerer<'_> {
 
     /// Whether a reduction of such values may leave 64 bits and is to be checked.
     pub(super) fn may_leave(&self, op: ReduceOp, value: &Expr) -> bool {
-        let is_small = |r: Range| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
-        let is_bounded = || !self.kernel.long_sums && is_small(self.integers_of(value));
+        let is_small = |r: RangeInclusive<i128>| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
+        let is_bounded =
+            || !self.kernel.long_sums && is_small(self.intervals.of(value, &self.builder.arrays));
         match op {
             ReduceOp::Add => self.planner().is_checked() && !is_bounded(),
             ReduceOp::Mul => self.planner().is_checked(),
@@ -101,7 +98,9 @@ impl Lowerer<'_> {
     }
 
     fn is_exact(&self, op: BinaryOp, a: &Expr, b: &Expr) -> bool {
-        self.exact(op, a, b).is_some_and(|r| self.fits(&r))
+        self.intervals
+            .exact(op, a, b, &self.builder.arrays)
+            .is_some_and(|r| self.intervals.fits(&r))
     }
 
     /// A value that is used several times.
@@ -109,9 +108,9 @@ impl Lowerer<'_> {
         if matches!(e, Expr::Var(_) | Expr::Const(_)) {
             return e;
         }
-        let range = self.integers_of(&e);
+        let range = self.intervals.of(&e, &self.builder.arrays);
         let var = self.builder.var("part", ir::Type::scalar(self.facts.register()));
-        self.ranges.insert(var, range);
+        self.intervals.hold(var, range);
         prefix.push(assign(var, e));
         Expr::Var(var)
     }
@@ -147,86 +146,5 @@ impl Lowerer<'_> {
             }
             _ => return None,
         })
-    }
-
-    fn fits(&self, range: &Range) -> bool {
-        let all = self.all();
-        all.contains(range.start()) && all.contains(range.end())
-    }
-
-    /// Everything that a value of the compute type may be.
-    fn all(&self) -> Range {
-        self.facts.register().datatype().integers().unwrap_or(0..=0)
-    }
-
-    /// What an expression of the compute type may be.
-    fn integers_of(&self, e: &Expr) -> Range {
-        let known = match e {
-            Expr::Const(c) => c.integer().map(|x| x..=x),
-            Expr::Var(v) => self.ranges.get(v).cloned(),
-            Expr::Load { array, .. } => self.builder.arrays[*array].elem.integers(),
-            Expr::Convert(_, a) => match &**a {
-                Expr::Binary(op, ..) if op.is_logical() => Some(0..=1),
-                Expr::Unary(UnaryOp::Not, _) | Expr::Convert(Register::Bool, _) => Some(0..=1),
-                Expr::Load { array, .. } => self.builder.arrays[*array].elem.integers(),
-                _ => None,
-            },
-            Expr::Select(_, a, b) => {
-                let (a, b) = (self.integers_of(a), self.integers_of(b));
-                Some(*a.start().min(b.start())..=*a.end().max(b.end()))
-            }
-            Expr::Unary(UnaryOp::Neg, a) => {
-                let a = self.integers_of(a);
-                Some(-*a.end()..=-*a.start())
-            }
-            Expr::Unary(UnaryOp::Abs, a) => {
-                let a = self.integers_of(a);
-                Some(0..=a.start().abs().max(a.end().abs()))
-            }
-            Expr::Binary(op, a, b) => self.exact(*op, a, b),
-            _ => None,
-        };
-        known.filter(|range| self.fits(range)).unwrap_or(self.all())
-    }
-
-    /// What an operator gives, were there no end to integers.
-    fn exact(&self, op: BinaryOp, a: &Expr, b: &Expr) -> Option<Range> {
-        let ([a, b], [c, d]) = (
-            [a, b].map(|e| *self.integers_of(e).start()),
-            [a, b].map(|e| *self.integers_of(e).end()),
-        );
-        // Here `a..=c` and `b..=d` are the operands.
-        Some(match op {
-            BinaryOp::Add => a + b..=c + d,
-            BinaryOp::Sub => a - d..=c - b,
-            BinaryOp::Mul => {
-                // None where even 128 bits are too few.
-                let products = [(a, b), (a, d), (c, b), (c, d)].map(|(x, y)| x.checked_mul(y));
-                let least = products.into_iter().min()??;
-                least..=products.into_iter().max()??
-            }
-            BinaryOp::Min => a.min(b)..=c.min(d),
-            BinaryOp::Max => a.max(b)..=c.max(d),
-            BinaryOp::Div => {
-                let most = a.abs().max(c.abs());
-                let least = if a >= 0 && b >= 0 { 0 } else { -most };
-                let negates = b <= -1;
-                least..=if negates { most } else { c.max(0) }
-            }
-            BinaryOp::Mod => {
-                let most = b.abs().max(d.abs());
-                if b >= 0 { 0..=most } else { -most..=most }
-            }
-            BinaryOp::Heaviside => b.min(0)..=d.max(1),
-            op if op.is_logical() => 0..=1,
-            _ => return None,
-        })
-    }
-
-    /// A value of an operand that a variable holds.
-    pub(super) fn note_range(&mut self, value: &Value, datatype: DataType) {
-        if let (Expr::Var(var), Some(range)) = (&value.re, datatype.integers()) {
-            self.ranges.insert(*var, range);
-        }
     }
 }

@@ -29,8 +29,8 @@ impl<'p> Lowerer<'p> {
     /// Declares the part that a kernel computes.
     pub(super) fn cut_outermost(&mut self, partition: &'p Partition) {
         if matches!(partition.join, Join::Shared { .. } | Join::Overlap { .. }) {
-            for array in self.arrays(self.kernel.result).vals.arrays() {
-                self.builder.arrays[array].role = ir::Role::Shared;
+            for array in self.cx.arrays(self.kernel.result).vals.arrays() {
+                self.cx.values.builder.arrays[array].role = ir::Role::Shared;
             }
         }
         let (first, last) = self.interval(partition.var, partition.cut);
@@ -39,23 +39,27 @@ impl<'p> Lowerer<'p> {
 
     /// The parameters with the interval, held within what there is.
     fn interval(&mut self, var: IndexVar, cut: CutPoint) -> (Expr, Expr) {
-        let index = self.index(var);
-        let name = self.name_of(index);
+        let index = self.cx.index(var);
+        let name = self.cx.name_of(index);
         let [begin, end] = [Binding::Begin, Binding::End].map(|binding| {
             let suffix = if binding == Binding::Begin { "begin" } else { "end" };
-            let param = self.temp(&format!("{name}_{suffix}"));
-            self.builder.params.push((Param::Scalar(param), binding));
+            let param = self.cx.temp(&format!("{name}_{suffix}"));
+            self.cx.values.builder.params.push((Param::Scalar(param), binding));
             Expr::Var(param)
         });
         if cut.is_by_position() {
             return (begin, end);
         }
-        let (lo, hi) = self.range(var, &Scope::default());
+        let (lo, hi) = self.cx.range(var, &Scope::default());
         let (first, last) =
-            (self.temp(&format!("{name}_first")), self.temp(&format!("{name}_last")));
+            (self.cx.temp(&format!("{name}_first")), self.cx.temp(&format!("{name}_last")));
         let within = binary(BinaryOp::Min, end, hi);
-        self.builder.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
-        self.builder.prologue.push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
+        self.cx.values.builder.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
+        self.cx
+            .values
+            .builder
+            .prologue
+            .push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
         (Expr::Var(first), Expr::Var(last))
     }
 
@@ -70,12 +74,12 @@ impl<'p> Lowerer<'p> {
     /// The coordinates that a loop has to visit if nothing else is known.
     pub(super) fn turns(&mut self, nest: &Loop<'_>) -> (Expr, Expr) {
         let (true, Some(interval)) = (self.is_cut(nest), self.interval.clone()) else {
-            return self.range(nest.plan.var, nest.scope);
+            return self.cx.range(nest.plan.var, nest.scope);
         };
         if nest.scope.bound.is_empty() {
             return (interval.first, interval.last);
         }
-        let (lo, hi) = self.range(nest.plan.var, nest.scope);
+        let (lo, hi) = self.cx.range(nest.plan.var, nest.scope);
         (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
     }
 
@@ -104,11 +108,11 @@ impl<'p> Lowerer<'p> {
         let own = match partition.join {
             Join::Concatenate => matches!(self.assembler(0), Assembler::Place),
             Join::Shared { .. } => {
-                self.planner().fills_own_part(&self.plan.output, partition.var, partition.cut)
+                self.cx.planner().fills_own_part(&self.plan.output, partition.var, partition.cut)
             }
             _ => false,
         };
-        let level = own.then(|| self.arrays(self.kernel.result).levels[0].clone())?;
+        let level = own.then(|| self.cx.arrays(self.kernel.result).levels[0].clone())?;
         Some((level.from_least(first), level.from_least(last)))
     }
 
@@ -116,11 +120,11 @@ impl<'p> Lowerer<'p> {
     pub(super) fn filled_part(&mut self) -> Vec<ir::Stmt> {
         let Some((lo, hi)) = self.own_rows() else { return vec![] };
         let result = self.kernel.result;
-        let levels = 1..self.arrays(result).levels.len();
-        let lo = self.positions_at(result, levels.clone(), lo);
-        let hi = self.positions_at(result, levels, hi);
-        let (vals, initial) = (self.arrays(result).vals, self.planner().initial());
-        self.filled(vals, lo, hi, initial)
+        let levels = 1..self.cx.arrays(result).levels.len();
+        let lo = self.cx.positions_at(result, levels.clone(), lo);
+        let hi = self.cx.positions_at(result, levels, hi);
+        let (vals, initial) = (self.cx.arrays(result).vals, self.cx.planner().initial());
+        self.cx.filled(vals, lo, hi, initial)
     }
 
     /// Sets an operand's position to the first coordinate of the part, and the end behind the
@@ -132,9 +136,9 @@ impl<'p> Lowerer<'p> {
             Sliced::Taken { view, .. } => lt(it.raw(at).coordinate, view.coordinate(bound.clone())),
             Sliced::Placed(_) => lt(it.coordinate(at), bound.clone()),
         };
-        let (p, end) = (it.position, self.end(it));
+        let (p, end) = (it.position, it.end(&mut self.cx));
         let mut stmts = self.first_from(p, &|at| before(at, &first), Expr::Var(end));
-        let behind: Var = self.temp(&format!("{}_last", self.name_of(p)));
+        let behind: Var = self.cx.temp_of(p, "_last");
         stmts.push(assign(behind, Expr::Var(p)));
         stmts.extend(self.first_from(behind, &|at| before(at, &last), Expr::Var(end)));
         stmts.push(assign(end, Expr::Var(behind)));

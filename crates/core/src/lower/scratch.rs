@@ -12,31 +12,87 @@
 //! cost of what was written. A workspace without such a level is filled before the producer, unless
 //! this gives every element a value, or first opens those that the consumer reads.
 
-use super::complex::{Vals, Value};
-use super::{Code, Lowerer, Scope, TensorArrays};
+use super::builder::TensorArrays;
+use super::value::{Vals, Value};
+use super::{Code, Lowerer, Scope};
 use crate::cin::Role;
 use crate::level::{LevelArrays, Scratch};
+use crate::lower::symbols::Symbols;
 use crate::notation::Access;
 use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
-use tamis_ir::ids::{Array, TensorId, Var};
+use tamis_ir::ids::{Array, TensorId};
 use tamis_ir::ir::build::{assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
-impl Lowerer<'_> {
+impl Symbols<'_> {
     /// Whether a tensor lives in the kernel.
     pub(super) fn is_workspace(&self, tensor: TensorId) -> bool {
         self.program.tensors[tensor].role == Role::Workspace
     }
 
+    /// The level functions of the last level of a workspace, if it is sparse.
+    fn scratch(&mut self, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
+        let level = self.arrays(tensor).levels.last()?.clone();
+        let kind = self.program.storage(tensor).format.levels().last()?.kind;
+        Some((kind.format().scratch()?, level))
+    }
+
+    /// The arrays of a workspace, and what makes room for them here: positions are counted below
+    /// coordinates, so there are as many as these have. All others have room from the beginning.
+    fn local_arrays(&mut self, tensor: TensorId, scope: &Scope) -> (TensorArrays, Vec<ir::Stmt>) {
+        let program = self.program;
+        let modes = &program.tensors[tensor].modes;
+        if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
+            return (self.arrays(tensor), vec![]);
+        }
+        // Where the same loops are run again, that needs room, too.
+        self.tensors.remove(&tensor);
+        let prologue = std::mem::take(&mut self.values.builder.prologue);
+        let arrays = self.arrays_in(tensor, scope);
+        let room = std::mem::replace(&mut self.values.builder.prologue, prologue);
+        (arrays, room)
+    }
+
+    /// Room for a workspace, before everything else.
+    pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
+        let sizes = arrays.levels.iter().map(|l| l.size.clone());
+        let size = sizes.fold(int(1), mul);
+        self.values.builder.prologue.extend(arrays.vals.reserve(&size));
+        let levels = self.program.storage(tensor).format.levels();
+        if let (Some(spec), Some(level)) = (levels.last(), arrays.levels.last())
+            && let Some(scratch) = spec.kind.format().scratch()
+        {
+            self.values.builder.prologue.extend(scratch.scratch_init(level, parents(arrays)));
+        }
+    }
+
+    /// Gives every element of a workspace its fill value.
+    fn fill_local(&mut self, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
+        let sizes = arrays.levels.iter().map(|l| l.size.clone());
+        let size = sizes.fold(int(1), mul);
+        let fill = self.facts.fill(tensor);
+        match arrays.vals {
+            Vals::Split(re, im) => {
+                let [x, y] = fill.parts();
+                let mut stmts = self.filled(Vals::Real(re), int(0), size.clone(), x);
+                stmts.extend(self.filled(Vals::Real(im), int(0), size, y));
+                stmts
+            }
+            vals => self.filled(vals, int(0), size, fill),
+        }
+    }
+}
+
+impl Lowerer<'_> {
     /// A consumer that reads a workspace, after its producer.
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
         let plan::Where { tensor, opens, ref producer, ref consumer } = *temporary;
-        let (arrays, room) = self.local_arrays(tensor, scope);
+        let (arrays, room) = self.cx.local_arrays(tensor, scope);
         self.gpu.own_loops.insert(tensor, self.parallel_loops(scope));
         // Masks and lists follow from what came before.
-        if !opens && self.scratch(tensor).is_none() {
+        if !opens && self.cx.scratch(tensor).is_none() {
             self.gpu.lent.insert(tensor);
         }
         let producer = self.node(producer, scope.clone());
@@ -45,19 +101,19 @@ impl Lowerer<'_> {
             return Code::nothing();
         }
         let mut stmts = vec![];
-        let Some((scratch, level)) = self.scratch(tensor) else {
+        let Some((scratch, level)) = self.cx.scratch(tensor) else {
             let before = match (opens, producer.covers) {
                 (true, _) => {
                     self.fill_once(tensor, &arrays);
                     vec![]
                 }
                 (false, true) => vec![],
-                (false, false) => self.fill_local(tensor, &arrays),
+                (false, false) => self.cx.fill_local(tensor, &arrays),
             };
             return self.if_partial(tensor, [[room, before].concat(), producer.stmts], consumer);
         };
         let parents = parents(&arrays);
-        let (p, q) = (self.temp("p"), self.temp("q"));
+        let (p, q) = (self.cx.temp("p"), self.cx.temp("q"));
         stmts.extend(producer.stmts);
         let listed = level.crd.map(|crd| crd.array);
         let walked = listed.is_some_and(|list| consumer.stmts.iter().any(|s| loads(s, list)));
@@ -77,7 +133,7 @@ impl Lowerer<'_> {
         [before, produced]: [Vec<ir::Stmt>; 2],
         consumer: Code,
     ) -> Code {
-        let Some(any) = self.any_flag(tensor) else {
+        let Some(any) = self.cx.any_flag(tensor) else {
             let stmts = [before, produced, consumer.stmts].concat();
             return Code { stmts, covers: consumer.covers };
         };
@@ -87,8 +143,7 @@ impl Lowerer<'_> {
             Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
                 body.retain(|s| *s != yes);
                 let turns = lt(lo.clone(), hi.clone());
-                let whole =
-                    lo == int(0) && self.declared.dims.values().any(|&d| hi == Expr::Var(d));
+                let whole = lo == int(0) && self.cx.dims.values().any(|&d| hi == Expr::Var(d));
                 let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
                 let stmts = [before, produced, consumer.stmts].concat();
                 // A dimension of size 0 gives zeros to multiply with, as in products of matrices.
@@ -110,27 +165,6 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// The flag that says whether a temporary was added to, if that matters.
-    fn any_flag(&mut self, tensor: TensorId) -> Option<Var> {
-        if !self.kernel.partial.contains(&tensor) {
-            return None;
-        }
-        let name = format!("any_{}", self.program.tensors[tensor].name);
-        Some(
-            *self
-                .declared
-                .anys
-                .entry(tensor)
-                .or_insert_with(|| self.builder.var(&name, ir::Type::BOOL)),
-        )
-    }
-
-    /// Says that a temporary was added to.
-    pub(super) fn noticed(&mut self, tensor: TensorId) -> Vec<ir::Stmt> {
-        let any = self.any_flag(tensor);
-        any.map(|any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
-    }
-
     /// Writes a value to a workspace, or combines it with the stored value.
     pub(super) fn write_local(
         &mut self,
@@ -142,7 +176,7 @@ impl Lowerer<'_> {
         let update = self.local_update(lhs, op, &value, scope);
         let mut scope = scope.clone();
         let mut stmts = vec![];
-        let arrays = self.arrays(lhs.tensor);
+        let arrays = self.cx.arrays(lhs.tensor);
         let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
         let levels = self.program.storage(lhs.tensor).format.levels();
         let (mut parent, mut position, mut found) = (int(0), int(0), None);
@@ -155,113 +189,61 @@ impl Lowerer<'_> {
                 &arrays.levels[k],
                 parent.clone(),
                 last.clone(),
-                &mut self.builder,
+                &mut self.cx.values.builder,
             );
             let at = at.expect("levels of a workspace locate");
             stmts.extend(at.stmts);
             (position, found) = (at.position, at.found);
         }
         if !matches!(position, Expr::Var(_)) {
-            let p = self.position_var(lhs, levels.len() - 1);
+            let p = self.cx.position_var(lhs, levels.len() - 1);
             stmts.push(assign(p, position));
             position = Expr::Var(p);
         }
         if let Some(op) = update {
-            stmts.extend(self.updated(arrays.vals, position, op, value));
+            stmts.extend(self.cx.updated(arrays.vals, position, op, value));
             return Code { stmts, covers: false };
         }
-        let value = self.hold(value, &mut stmts);
+        let value = self.cx.hold(value, &mut stmts);
         let mut again = vec![];
         let total = match op {
             Some(op) => {
-                let old = self.loaded(arrays.vals, position.clone());
-                self.combined(op, old, value.clone(), &mut again)
+                let old = self.cx.loaded(arrays.vals, position.clone());
+                self.cx.combined(op, old, value.clone(), &mut again)
             }
             None => value.clone(),
         };
-        again.extend(self.kept_value(arrays.vals, position.clone(), total));
-        let (Some(found), Some((scratch, level))) = (found, self.scratch(lhs.tensor)) else {
+        again.extend(self.cx.kept_value(arrays.vals, position.clone(), total));
+        let (Some(found), Some((scratch, level))) = (found, self.cx.scratch(lhs.tensor)) else {
             stmts.extend(again);
             return Code { stmts, covers: op.is_none() };
         };
         let mut first = scratch.scratch_insert(&level, parent, last);
-        let alone = self.reduced(op, value);
-        first.extend(self.kept_value(arrays.vals, position, alone));
+        let alone = self.cx.reduced(op, value);
+        first.extend(self.cx.kept_value(arrays.vals, position, alone));
         stmts.push(ir::Stmt::If { cond: found, then: again, otherwise: first });
         Code { stmts, covers: false }
-    }
-
-    /// The level functions of the last level of a workspace, if it is sparse.
-    fn scratch(&mut self, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
-        let level = self.arrays(tensor).levels.last()?.clone();
-        let kind = self.program.storage(tensor).format.levels().last()?.kind;
-        Some((kind.format().scratch()?, level))
-    }
-
-    /// The arrays of a workspace, and what makes room for them here: positions are counted below
-    /// coordinates, so there are as many as these have. All others have room from the beginning.
-    fn local_arrays(&mut self, tensor: TensorId, scope: &Scope) -> (TensorArrays, Vec<ir::Stmt>) {
-        let program = self.program;
-        let modes = &program.tensors[tensor].modes;
-        if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
-            return (self.arrays(tensor), vec![]);
-        }
-        // Where the same loops are run again, that needs room, too.
-        self.declared.tensors.remove(&tensor);
-        let prologue = std::mem::take(&mut self.builder.prologue);
-        let arrays = self.arrays_in(tensor, scope);
-        let room = std::mem::replace(&mut self.builder.prologue, prologue);
-        (arrays, room)
-    }
-
-    /// Room for a workspace, before everything else.
-    pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
-        let sizes = arrays.levels.iter().map(|l| l.size.clone());
-        let size = sizes.fold(int(1), mul);
-        self.builder.prologue.extend(arrays.vals.reserve(&size));
-        let levels = self.program.storage(tensor).format.levels();
-        if let (Some(spec), Some(level)) = (levels.last(), arrays.levels.last())
-            && let Some(scratch) = spec.kind.format().scratch()
-        {
-            self.builder.prologue.extend(scratch.scratch_init(level, parents(arrays)));
-        }
     }
 
     /// Gives every element of a workspace a value when it is allocated. Those outside of the
     /// pattern that opens it are combined with, but what they are is never asked: a call for
     /// another part takes the workspace as it was left.
     fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
-        let filled = self.fill_local(tensor, arrays);
+        let filled = self.cx.fill_local(tensor, arrays);
         if self.interval.is_none() {
-            return self.builder.prologue.extend(filled);
+            return self.cx.values.builder.prologue.extend(filled);
         }
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
         let size = sizes.fold(int(1), mul);
         let own = arrays.vals.arrays();
         let is_own =
             |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { array, .. } if own.contains(array));
-        let prologue = std::mem::take(&mut self.builder.prologue);
+        let prologue = std::mem::take(&mut self.cx.values.builder.prologue);
         let (room, others): (Vec<ir::Stmt>, _) = prologue.into_iter().partition(is_own);
-        self.builder.prologue = others;
+        self.cx.values.builder.prologue = others;
         let first = [room.clone(), filled].concat();
-        self.builder.prologue.push(when(lt(Expr::Len(own[0]), size), first));
-        self.builder.prologue.extend(room);
-    }
-
-    /// Gives every element of a workspace its fill value.
-    fn fill_local(&mut self, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
-        let sizes = arrays.levels.iter().map(|l| l.size.clone());
-        let size = sizes.fold(int(1), mul);
-        let fill = self.facts.fill(tensor);
-        match arrays.vals {
-            Vals::Split(re, im) => {
-                let [x, y] = fill.parts();
-                let mut stmts = self.filled(Vals::Real(re), int(0), size.clone(), x);
-                stmts.extend(self.filled(Vals::Real(im), int(0), size, y));
-                stmts
-            }
-            vals => self.filled(vals, int(0), size, fill),
-        }
+        self.cx.values.builder.prologue.push(when(lt(Expr::Len(own[0]), size), first));
+        self.cx.values.builder.prologue.extend(room);
     }
 }
 

@@ -5,8 +5,8 @@ use crate::lower::binding::Binding;
 use crate::lower::builder::Builder;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
-use crate::plan::{NotCut, Partition};
-use tamis_ir::ids::{Array, Id, IdVec, TensorId};
+use crate::plan::{NotCut, Partition, SharedStructure};
+use tamis_ir::ids::{Array, Id, IdVec};
 use tamis_ir::ir::number::{Used, number};
 use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};
 
@@ -23,15 +23,6 @@ pub struct Lowered {
     pub host: Option<GpuFallback>,
     /// Where the levels of the result are those of an operand.
     pub like: Option<SharedStructure>,
-}
-
-/// The leading levels of a result that are those of an operand. Every element has a position below them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct SharedStructure {
-    /// The operand.
-    pub operand: TensorId,
-    /// How many levels, of which the last has coordinates.
-    pub levels: usize,
 }
 
 /// The function with this body, without the declarations that nothing uses.

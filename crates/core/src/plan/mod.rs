@@ -27,6 +27,7 @@ mod parse;
 mod partition;
 mod print;
 mod read;
+mod shared_structure;
 pub mod verify;
 mod window;
 
@@ -37,6 +38,7 @@ pub(crate) use output::{OutputOrder, distinct, given};
 pub use parse::parse;
 pub use partition::{CutPoint, Meeting, NotCut, Partition};
 pub use print::print;
+pub use shared_structure::SharedStructure;
 
 use crate::cin::simplify::Facts;
 use crate::cin::{Kernel, Program, Role, Stmt};

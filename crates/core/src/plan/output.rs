@@ -371,6 +371,29 @@ impl Planner<'_> {
         initial
     }
 
+    /// Whether values of the result are complex while they are computed.
+    pub(crate) fn holds_complex(self) -> bool {
+        let mut complex = false;
+        self.kernel.body.for_each_assign(&mut |lhs, _, rhs| {
+            if lhs.tensor == self.kernel.result {
+                complex |= !self.program.is_real(rhs);
+            }
+        });
+        complex
+    }
+
+    /// How values of the same coordinate are combined while they wait.
+    pub(crate) fn combining(self) -> Option<ReduceOp> {
+        let mut op = None;
+        self.kernel.body.for_each_assign(&mut |lhs, combined, _| {
+            if lhs.tensor == self.kernel.result {
+                op = combined;
+            }
+        });
+        // Entries that come one by one for the same coordinate are to be added.
+        op.or(self.kernel.scatter.then_some(ReduceOp::Add))
+    }
+
     /// How values of the same coordinate are combined where they are written.
     pub(crate) fn adding(self, op: Option<ReduceOp>, value: &Expr) -> Option<ReduceOp> {
         op.or_else(|| self.adds_entries(value).then_some(ReduceOp::Add))

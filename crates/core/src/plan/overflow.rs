@@ -7,7 +7,7 @@
 
 use super::Planner;
 use crate::cin::{Role, Stmt};
-use crate::notation::Expr;
+use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::DataType;
 
@@ -30,6 +30,19 @@ impl Planner<'_> {
             };
         });
         self.is_checked() && leaves
+    }
+
+    /// Whether each sum waits for the one before in memory, as in a loop over a list of entries:
+    /// then the product is better ready beforehand.
+    pub(crate) fn waits_for_sums(self) -> bool {
+        let loops = super::outer_loops(&self.kernel.body);
+        let Some(&innermost) = loops.last() else { return false };
+        let lists = |access: &Access| {
+            let vars = self.program.level_vars(access.tensor, &access.indices);
+            let levels = self.program.storage(access.tensor).format.levels();
+            levels.iter().zip(vars).any(|(l, v)| v == innermost && !l.kind.properties().full)
+        };
+        self.kernel.scatter && self.kernel.body.reads().into_iter().any(lists)
     }
 
     /// How many bits a value has at most, by the types of the operands.

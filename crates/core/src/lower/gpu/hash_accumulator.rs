@@ -15,7 +15,7 @@
 //! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
 //! al., High-performance sparse matrix-matrix products, 2018.)
 
-use crate::lower::complex::Vals;
+use crate::lower::value::Vals;
 use crate::lower::{Lowerer, Scope};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -79,12 +79,12 @@ impl Lowerer<'_> {
         crd: DataType,
         size: Expr,
     ) -> Slice {
-        let begins = self.builder.common(&format!("{name}_begins"), DataType::I64);
-        let keys = self.builder.common(&format!("{name}_keys"), crd);
-        let places = self.builder.common(&format!("{name}_places"), DataType::I64);
+        let begins = self.cx.values.builder.common(&format!("{name}_begins"), DataType::I64);
+        let keys = self.cx.values.builder.common(&format!("{name}_keys"), crd);
+        let places = self.cx.values.builder.common(&format!("{name}_places"), DataType::I64);
         let mut arrays = vals.arrays();
         arrays.extend([list, keys, places]);
-        let vars = ["terms", "begin", "end", "last"].map(|own| self.temp(own));
+        let vars = ["terms", "begin", "end", "last"].map(|own| self.cx.temp(own));
         let [terms, begin, end, sorting] = vars;
         Slice { terms, begin, end, begins, keys, places, arrays, sorting, size }
     }
@@ -108,7 +108,7 @@ impl Lowerer<'_> {
         stmts: &mut Vec<Stmt>,
     ) -> Var {
         self.note_local(self.kernel.result, scope);
-        let at = self.temp("at");
+        let at = self.cx.temp("at");
         let [begin, end] = [slice.begin, slice.end].map(Expr::Var);
         let own = binary(BinaryOp::Mod, Expr::Var(c), sub(end.clone(), begin.clone()));
         let key = load(slice.keys, Expr::Var(at));

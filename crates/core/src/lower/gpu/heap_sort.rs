@@ -30,14 +30,14 @@ impl Lowerer<'_> {
         lo: Expr,
         hi: Expr,
     ) -> Vec<Stmt> {
-        let [root, at, child] = ["root", "at", "child"].map(|name| self.temp(name));
+        let [root, at, child] = ["root", "at", "child"].map(|name| self.cx.temp(name));
         let key = |var: Var, more: i64| load(keys, add(add(lo.clone(), Expr::Var(var)), int(more)));
         let first_child = || add(mul(Expr::Var(at), int(2)), int(1));
         let and_then = |a: Expr, b: Expr| Expr::AndThen(Box::new(a), Box::new(b));
         let mut swap = |a: Expr, b: Expr| {
             let mut stmts = vec![];
             for array in [keys, carried] {
-                let held = self.temp("held");
+                let held = self.cx.temp("held");
                 stmts.push(assign(held, load(array, a.clone())));
                 stmts.push(store(array, a.clone(), load(array, b.clone())));
                 stmts.push(store(array, b.clone(), Expr::Var(held)));

@@ -14,7 +14,8 @@
 
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
-use crate::lower::complex::{Vals, Value};
+use crate::lower::value::{Vals, Value};
+use crate::lower::values::Values;
 use crate::lower::{Lowerer, Scope};
 use crate::notation::Access;
 use crate::plan::Output;
@@ -32,7 +33,7 @@ impl Lowerer<'_> {
             self.gpu.units.insert(var, unit);
         }
         let tag = self.kernel.tags.get(&own);
-        self.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
+        self.cx.values.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
     }
 
     /// Writes to an element that others may write to at the same time.
@@ -44,7 +45,7 @@ impl Lowerer<'_> {
         value: Value,
         scope: &Scope,
     ) -> Vec<ir::Stmt> {
-        let vals = self.arrays(self.kernel.result).vals;
+        let vals = self.cx.arrays(self.kernel.result).vals;
         if let Some(op) = op
             && matches!(self.plan.output, Output::InPlace | Output::SharedStructure)
             && let Ok(tiles) = tiles(self.program, self.kernel, lhs, &scope.loops)
@@ -52,8 +53,8 @@ impl Lowerer<'_> {
             return self.in_run(&tiles, position, op, value, scope);
         }
         match (op, self.is_raced(lhs, op, scope, 0)) {
-            (Some(op), true) if self.updates(vals, op, &value) => {
-                self.updated(vals, position, op, value)
+            (Some(op), true) if self.cx.updates(vals, op, &value) => {
+                self.cx.updated(vals, position, op, value)
             }
             (op, raced) => {
                 self.gpu.raced |= raced;
@@ -109,12 +110,20 @@ impl Lowerer<'_> {
         if !self.is_raced(lhs, op, scope, own) {
             return None;
         }
-        let vals = self.arrays(lhs.tensor).vals;
-        let op = op.filter(|op| self.updates(vals, *op, value));
+        let vals = self.cx.arrays(lhs.tensor).vals;
+        let op = op.filter(|op| self.cx.updates(vals, *op, value));
         self.gpu.raced |= op.is_none();
         op
     }
 
+    /// Whether elements of the result are as wide as values are computed.
+    pub(in crate::lower) fn is_wide(&mut self) -> bool {
+        let vals = self.cx.arrays(self.kernel.result).vals;
+        self.cx.are_wide(vals)
+    }
+}
+
+impl Values<'_> {
     /// Whether elements can be updated as a whole: numbers by an operator that is not the user's,
     /// of complex ones the parts by themselves.
     fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
@@ -123,12 +132,6 @@ impl Lowerer<'_> {
         // What an atomic operation leaves is not checked.
         let wide = wide && !self.may_leave(op, &value.re);
         wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)
-    }
-
-    /// Whether elements of the result are as wide as values are computed.
-    pub(in crate::lower) fn is_wide(&mut self) -> bool {
-        let vals = self.arrays(self.kernel.result).vals;
-        self.are_wide(vals)
     }
 
     fn are_wide(&self, vals: Vals) -> bool {

@@ -6,6 +6,7 @@
 //!                                        pC2 = pC2 + max(hi - lo, 0)
 //! ```
 
+use crate::lower::builder::advance;
 use crate::lower::{Lowerer, ir};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
@@ -32,7 +33,7 @@ impl Lowerer<'_> {
     /// A loop every iteration of which advances a position once, with positions that follow from the iteration.
     fn numbered_turns(&mut self, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
         let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-        let advances = self.advance(next);
+        let advances = advance(next);
         let at = body.iter().position(|s| *s == advances)?;
         let mut changed = vec![];
         assigned(body, &mut changed);
@@ -42,7 +43,7 @@ impl Lowerer<'_> {
         if !once || later || moves(lo) || moves(hi) {
             return None;
         }
-        let own = self.temp(&format!("{}_at", self.name_of(next)));
+        let own = self.cx.temp_of(next, "_at");
         let turn = sub(Expr::Var(*var), lo.clone());
         let mut inner = vec![assign(own, add(Expr::Var(next), turn))];
         inner

@@ -39,12 +39,12 @@ impl Lowerer<'_> {
         if depth == 0 {
             return self.running_sums(array, vec![], int(0), len);
         }
-        let name = self.builder.arrays[array].name.clone();
-        let above = self.builder.common(&format!("{name}_sums"), DataType::I64);
-        let tiles = self.temp(&format!("{name}_tiles"));
+        let name = self.cx.values.builder.arrays[array].name.clone();
+        let above = self.cx.values.builder.common(&format!("{name}_sums"), DataType::I64);
+        let tiles = self.cx.temp(&format!("{name}_tiles"));
         before.push(assign(tiles, div(add(len.clone(), int(TILE - 1)), int(TILE))));
         before.push(Stmt::Reserve { array: above, len: Expr::Var(tiles) });
-        let (s, k) = (self.temp("s"), self.temp("k"));
+        let (s, k) = (self.cx.temp("s"), self.cx.temp("k"));
         let sum = assign(s, add(Expr::Var(s), load(array, Expr::Var(k))));
         let mut stmts = vec![self.tiles(Expr::Var(tiles), &mut |_, tile| {
             let (lo, hi) = within(&tile, &len);
@@ -70,7 +70,8 @@ impl Lowerer<'_> {
         tiles: Expr,
         body: &mut dyn FnMut(&mut Self, Expr) -> Vec<Stmt>,
     ) -> Stmt {
-        let (block, thread, tile) = (self.temp("block"), self.temp("thread"), self.temp("tile"));
+        let (block, thread, tile) =
+            (self.cx.temp("block"), self.cx.temp("thread"), self.cx.temp("tile"));
         let before = mul(Expr::Var(block), int(THREADS));
         let mut inner = vec![assign(tile, add(before.clone(), Expr::Var(thread)))];
         inner.extend(body(self, Expr::Var(tile)));
@@ -92,9 +93,9 @@ impl Lowerer<'_> {
         lo: Expr,
         hi: Expr,
     ) -> Vec<Stmt> {
-        let (s, k) = (self.temp("s"), self.temp("k"));
+        let (s, k) = (self.cx.temp("s"), self.cx.temp("k"));
         let mut each = vec![assign(s, add(Expr::Var(s), load(array, Expr::Var(k))))];
-        each.extend(self.check_position(array, Expr::Var(s)));
+        each.extend(self.cx.check_position(array, Expr::Var(s)));
         each.push(store(array, Expr::Var(k), Expr::Var(s)));
         let mut stmts = vec![assign(s, int(0))];
         stmts.extend(before.into_iter().map(|(cond, sum)| when(cond, vec![assign(s, sum)])));

@@ -22,7 +22,7 @@
 //! (Segmented reduction; sparse iteration space transformations, section 6.3.)
 
 use crate::cin::tiles::Tiles;
-use crate::lower::complex::{Held, Vals, Value};
+use crate::lower::value::{Held, Vals, Value};
 use crate::lower::{Code, Lowerer, Scope};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
@@ -80,36 +80,36 @@ impl Lowerer<'_> {
         let k = known.unwrap_or_else(|| self.new_edges(var, op, tiles.clone()));
         self.gpu.edges[k].open = true;
         let own = self.gpu.edges[k].clone();
-        let at = self.temp("at");
+        let at = self.cx.temp("at");
         let mut same = vec![];
-        let sum = self.combined(op, own.sum.value(), value.clone(), &mut same);
-        same.extend(self.assigned(own.sum, sum));
+        let sum = self.cx.combined(op, own.sum.value(), value.clone(), &mut same);
+        same.extend(self.cx.assigned(own.sum, sum));
         let mut other = self.run_ended(&own);
         other.push(assign(own.run, Expr::Var(at)));
-        let first = self.reduced(Some(op), value);
-        other.extend(self.assigned(own.sum, first));
+        let first = self.cx.reduced(Some(op), value);
+        other.extend(self.cx.assigned(own.sum, first));
         let cond = eq(Expr::Var(at), Expr::Var(own.run));
         vec![assign(at, position), Stmt::If { cond, then: same, otherwise: other }]
     }
 
     fn new_edges(&mut self, var: IndexVar, op: ReduceOp, tiles: Tiles) -> usize {
-        let (vals, wide) = (self.arrays(self.kernel.result).vals, self.is_wide());
+        let (vals, wide) = (self.cx.arrays(self.kernel.result).vals, self.is_wide());
         let result = &self.program.tensors[self.kernel.result];
         let (name, complex) = (result.name.clone(), result.storage.datatype.is_complex());
-        let elem = self.facts.register().datatype();
+        let elem = self.cx.facts.register().datatype();
         let mut common = |name: String| {
-            let re = self.builder.common(&name, elem);
+            let re = self.cx.values.builder.common(&name, elem);
             match complex {
-                true => Vals::Split(re, self.builder.common(&format!("{name}_im"), elem)),
+                true => Vals::Split(re, self.cx.values.builder.common(&format!("{name}_im"), elem)),
                 false => Vals::Real(re),
             }
         };
         let edges = common(format!("{name}_edge"));
         let sums = if wide { vals } else { common(format!("{name}_sums")) };
         let target = self.gpu.edges.first().map_or(sums, |other| other.target);
-        let places = self.builder.common(&format!("{name}_at"), DataType::I64);
-        let (run, head) = (self.temp("run"), self.temp("head"));
-        let (sum, edge) = (self.held_vars("s", complex), self.held_vars("edge", complex));
+        let places = self.cx.values.builder.common(&format!("{name}_at"), DataType::I64);
+        let (run, head) = (self.cx.temp("run"), self.cx.temp("head"));
+        let (sum, edge) = (self.cx.held_vars("s", complex), self.cx.held_vars("edge", complex));
         let open = false;
         let own = Edges { var, op, tiles, run, sum, head, edge, places, edges, target, open };
         self.gpu.edges.push(own);
@@ -119,7 +119,7 @@ impl Lowerer<'_> {
     /// The first run of a tile is its edge; others are added to their elements.
     fn run_ended(&mut self, own: &Edges) -> Vec<Stmt> {
         let mut then = vec![assign(own.head, Expr::Var(own.run))];
-        then.extend(self.assigned(own.edge, own.sum.value()));
+        then.extend(self.cx.assigned(own.edge, own.sum.value()));
         let cond = lt(Expr::Var(own.head), int(0));
         let otherwise = self.added(own, own.target, Expr::Var(own.run), own.sum.value());
         vec![Stmt::If { cond, then, otherwise }]
@@ -128,10 +128,10 @@ impl Lowerer<'_> {
     /// `vals[position] = vals[position] op value`.
     fn added(&mut self, own: &Edges, vals: Vals, position: Expr, value: Value) -> Vec<Stmt> {
         let mut stmts = vec![];
-        let old = self.loaded(vals, position.clone());
-        let sum = self.combined(own.op, old, value, &mut stmts);
-        let sum = self.hold(sum, &mut stmts);
-        let zero = self.zero();
+        let old = self.cx.loaded(vals, position.clone());
+        let sum = self.cx.combined(own.op, old, value, &mut stmts);
+        let sum = self.cx.hold(sum, &mut stmts);
+        let zero = self.cx.zero();
         stmts.extend(vals.store(&position, sum, zero));
         stmts
     }
@@ -150,16 +150,16 @@ impl Lowerer<'_> {
                 continue;
             }
             self.gpu.edges[k].open = false;
-            let nothing = || Value { re: self.zero(), im: own.sum.im.map(|_| self.zero()) };
+            let nothing = || Value { re: self.cx.zero(), im: own.sum.im.map(|_| self.cx.zero()) };
             let (sum, edge) = (nothing(), nothing());
             let mut stmts = vec![assign(own.run, int(-1)), assign(own.head, int(-1))];
-            stmts.extend(self.assigned(own.sum, sum));
-            stmts.extend(self.assigned(own.edge, edge));
+            stmts.extend(self.cx.assigned(own.sum, sum));
+            stmts.extend(self.cx.assigned(own.edge, edge));
             stmts.append(&mut code.stmts);
             stmts.extend(self.run_ended(&own));
             let slot = self.slot(&own, scope, &mut stmts);
             stmts.push(store(own.places, slot.clone(), Expr::Var(own.head)));
-            let zero = self.zero();
+            let zero = self.cx.zero();
             stmts.extend(own.edges.store(&slot, own.edge.value(), zero));
             code.stmts = stmts;
         }
@@ -175,14 +175,14 @@ impl Lowerer<'_> {
             let most = self.most_turns(v);
             add(mul(place, most), Expr::Var(at))
         });
-        let slot = self.temp("slot");
+        let slot = self.cx.temp("slot");
         stmts.push(assign(slot, place));
         Expr::Var(slot)
     }
 
     /// How many iterations a loop has at most, whatever the loops around it are at.
     fn most_turns(&mut self, var: IndexVar) -> Expr {
-        self.size(var, &Scope::default())
+        self.cx.size(var, &Scope::default())
     }
 
     /// Whether tiles are summed in an array of another type than the result's, of which every element
@@ -200,12 +200,12 @@ impl Lowerer<'_> {
             };
             let of_tiles = product(self, &own.tiles.tiles);
             let beside = product(self, &own.tiles.beside);
-            let tiles = self.temp("tiles");
+            let tiles = self.cx.temp("tiles");
             before.push(assign(tiles, of_tiles));
             let beside = match beside {
                 Expr::Const(_) | Expr::Var(_) => beside,
                 many => {
-                    let columns = self.temp("columns");
+                    let columns = self.cx.temp("columns");
                     before.push(assign(columns, many));
                     Expr::Var(columns)
                 }
@@ -223,13 +223,13 @@ impl Lowerer<'_> {
         if let Some(target) = self.gpu.edges.first().map(|own| own.target)
             && !self.is_wide()
         {
-            let levels = 0..self.arrays(self.kernel.result).levels.len();
-            let size = self.positions_at(self.kernel.result, levels, int(1));
+            let levels = 0..self.cx.arrays(self.kernel.result).levels.len();
+            let size = self.cx.positions_at(self.kernel.result, levels, int(1));
             before.extend(target.reserve(&size));
-            let initial = self.planner().initial_as(self.facts.compute);
-            filled.extend(self.filled(target, int(0), size.clone(), initial));
+            let initial = self.cx.planner().initial_as(self.cx.facts.compute);
+            filled.extend(self.cx.filled(target, int(0), size.clone(), initial));
             after.push(self.tiles(size, &mut |lowerer, element| {
-                let sum = lowerer.loaded(target, element.clone());
+                let sum = lowerer.cx.loaded(target, element.clone());
                 lowerer.write(element, None, sum)
             }));
         }
@@ -240,7 +240,7 @@ impl Lowerer<'_> {
     /// Edges of so many tiles each, joined by blocks.
     fn joined_edges(&mut self, own: &Edges, row: &Row, stride: i64) -> Stmt {
         let names = ["block", "half", "thread", "left", "right"];
-        let [block, half, thread, left, right] = names.map(|name| self.temp(name));
+        let [block, half, thread, left, right] = names.map(|name| self.cx.temp(name));
         let var = Expr::Var;
         let pairs = binary(BinaryOp::Div, int(JOINED / 2), var(half));
         let (pair, column) = match row.beside == int(1) {
@@ -254,7 +254,7 @@ impl Lowerer<'_> {
         let place =
             |tile: Expr| add(mul(mul(tile, int(stride)), row.beside.clone()), column.clone());
         let second = add(var(left), var(half));
-        let [at, here, there] = ["at", "here", "there"].map(|name| self.temp(name));
+        let [at, here, there] = ["at", "here", "there"].map(|name| self.cx.temp(name));
         let pair = self.pair(own, at, var(here), var(there));
         let stmts = vec![
             assign(left, first),
@@ -285,9 +285,9 @@ impl Lowerer<'_> {
 
     /// The right edge, of an element, joined to the left one, or added to its element.
     fn pair(&mut self, own: &Edges, at: Var, left: Expr, right: Expr) -> Vec<Stmt> {
-        let before = self.temp("before");
-        let edge = self.loaded(own.edges, right);
-        let zero = self.zero();
+        let before = self.cx.temp("before");
+        let edge = self.cx.loaded(own.edges, right);
+        let zero = self.cx.zero();
         let mut moved = vec![store(own.places, left.clone(), Expr::Var(at))];
         moved.extend(own.edges.store(&left, edge.clone(), zero));
         let then = self.added(own, own.edges, left.clone(), edge.clone());
@@ -305,9 +305,9 @@ impl Lowerer<'_> {
         let stride = JOINED.pow(DEPTH);
         let tiles = div(add(Expr::Var(row.tiles), int(stride - 1)), int(stride));
         self.tiles(beside.clone(), &mut |lowerer, column| {
-            let (tile, at) = (lowerer.temp("tile"), lowerer.temp("at"));
+            let (tile, at) = (lowerer.cx.temp("tile"), lowerer.cx.temp("at"));
             let place = add(mul(mul(Expr::Var(tile), int(stride)), beside.clone()), column);
-            let edge = lowerer.loaded(own.edges, place.clone());
+            let edge = lowerer.cx.loaded(own.edges, place.clone());
             let added = lowerer.added(&own, own.target, Expr::Var(at), edge);
             let body = vec![
                 assign(at, load(own.places, place)),

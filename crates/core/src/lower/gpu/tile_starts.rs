@@ -59,7 +59,7 @@ impl Lowerer<'_> {
             (var, first) = match self.program.derived.relation(var) {
                 Some(&Relation::Same { of, .. }) => (of, first),
                 _ => {
-                    let (of, part, size) = self.tile(var, &Scope::default())?;
+                    let (of, part, size) = self.cx.tile(var, &Scope::default())?;
                     let crate::plan::known::Tile::Block = part else { return None };
                     (of, mul(first, size))
                 }
@@ -79,10 +79,10 @@ impl Lowerer<'_> {
             let levels = self.searched_levels(position);
             let mut begins = BTreeMap::new();
             for (level, parent) in levels {
-                let name = format!("{}_begins", self.name_of(parent));
-                begins.insert(level, self.builder.common(&name, DataType::I64));
+                let name = format!("{}_begins", self.cx.name_of(parent));
+                begins.insert(level, self.cx.values.builder.common(&name, DataType::I64));
             }
-            let tile = self.declared.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
+            let tile = self.cx.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
             let tile = tile.expect("loops over tiles have a variable");
             self.gpu.tables.insert(position, Table { tile, begins });
         }
@@ -95,8 +95,8 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn filled_tables(&mut self) -> [Vec<Stmt>; 2] {
         let (mut before, mut loops) = (vec![], vec![]);
         for (position, Table { tile, begins }) in self.gpu.tables.clone() {
-            let tiles = self.temp("tiles");
-            let count = self.size(tile, &Scope::default());
+            let tiles = self.cx.temp("tiles");
+            let count = self.cx.size(tile, &Scope::default());
             before.push(assign(tiles, count));
             let len = add(Expr::Var(tiles), int(1));
             let reserved = begins.values();

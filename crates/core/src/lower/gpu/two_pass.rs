@@ -45,7 +45,7 @@ impl Lowerer<'_> {
         }
         let numbers = match numbered {
             true => {
-                let row = self.temp("row");
+                let row = self.cx.temp("row");
                 Some(
                     Numbers::of(&nest[0], &phases, &self.gpu.units, row)
                         .ok_or(GpuFallback::Blocks)?,
@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         };
         let (mut first, later, parents) = match &numbers {
             Some(numbers) => {
-                let rows = self.temp("rows");
+                let rows = self.cx.temp("rows");
                 let count = assign(rows, numbers.count.clone());
                 ([before, &[count]].concat(), &[][..], Expr::Var(rows))
             }
@@ -95,15 +95,15 @@ impl Lowerer<'_> {
 
     /// What is counted of some levels: in the positions of the first one, if its parents have positions.
     fn counts(&mut self, heads: &[usize]) -> Vec<Count> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let mut counts: Vec<Count> = vec![];
         for &level in heads {
             let (next, pos) = (self.next(level), arrays.levels[level].pos());
             let ends = match counts.is_empty() && level > 0 {
                 true => pos,
                 false => {
-                    let name = format!("{}_ends", self.name_of(next));
-                    self.builder.common(&name, tamis_ir::datatype::DataType::I64)
+                    let name = format!("{}_ends", self.cx.name_of(next));
+                    self.cx.values.builder.common(&name, tamis_ir::datatype::DataType::I64)
                 }
             };
             counts.push(Count { next, ends, level, pos });
@@ -113,7 +113,7 @@ impl Lowerer<'_> {
 
     /// The arrays of the result, and of slices.
     fn arrays_in_phases(&mut self, slice: Option<&Slice>) -> Vec<Array> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
         let levels = arrays.levels.iter().flat_map(parts).flatten();
         let slices = slice.into_iter().flat_map(|slice| slice.arrays.clone());
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
 
     /// How many positions the levels above one have, which all are full.
     fn places_above(&mut self, level: usize) -> Expr {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
         sizes.fold(int(1), mul)
     }
@@ -180,7 +180,7 @@ impl Lowerer<'_> {
 
     /// Room for what was counted.
     fn room_for(&mut self, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let mut stmts = vec![];
         let numbered = counts.first().is_some_and(|first| first.ends != first.pos);
         let mut above = numbered.then_some(int(1));
@@ -188,7 +188,7 @@ impl Lowerer<'_> {
         for count in counts {
             total = load(count.ends, parents.clone());
             if let Some(above) = above {
-                stmts.extend(self.check_position(count.pos, total.clone()));
+                stmts.extend(self.cx.check_position(count.pos, total.clone()));
                 stmts.push(Stmt::Reserve { array: count.pos, len: add(above, int(1)) });
                 stmts.push(store(count.pos, int(0), int(0)));
                 let root = count.level == 0;

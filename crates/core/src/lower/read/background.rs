@@ -22,7 +22,8 @@
 
 use super::forall::Loop;
 use crate::format::LevelMap;
-use crate::lower::complex::Value;
+use crate::lower::builder::advance;
+use crate::lower::value::Value;
 use crate::lower::{Code, Lowerer, Scope};
 use crate::plan::{Background, Times};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
@@ -37,8 +38,8 @@ impl Lowerer<'_> {
         nest: &mut Loop<'_>,
         background: &Background,
     ) -> Code {
-        let name = format!("{}_seen", self.name_of(nest.index));
-        let seen = self.builder.var(&name, Type::INDEX);
+        let name = format!("{}_seen", self.cx.name_of(nest.index));
+        let seen = self.cx.values.builder.var(&name, Type::INDEX);
         nest.seen = Some(seen);
         let code = self.merge(nest);
         nest.seen = None;
@@ -46,7 +47,7 @@ impl Lowerer<'_> {
         let hi = match self.program.derived.map(nest.plan.var) {
             // An offset in a block that is larger than the dimension is that of no coordinate.
             Some(LevelMap::Mod(of, _)) => {
-                binary(BinaryOp::Min, hi, self.size(of, &Scope::default()))
+                binary(BinaryOp::Min, hi, self.cx.size(of, &Scope::default()))
             }
             _ => hi,
         };
@@ -54,8 +55,8 @@ impl Lowerer<'_> {
             Times::Once => None,
             Times::Each => {
                 let tensor = background.node.written().expect("what is added is written");
-                let name = format!("{}_absent", self.name_of(nest.index));
-                let absent = self.builder.var(&name, Type::INDEX);
+                let name = format!("{}_absent", self.cx.name_of(nest.index));
+                let absent = self.cx.values.builder.var(&name, Type::INDEX);
                 self.times.push((tensor, absent));
                 Some(absent)
             }
@@ -90,15 +91,15 @@ impl Lowerer<'_> {
         let times = self.times.iter().filter(|(tensor, _)| *tensor == lhs && op.is_some());
         let counts: Vec<Var> = times.map(|(_, absent)| *absent).collect();
         counts.into_iter().fold(value, |value, absent| {
-            let count = Expr::Convert(self.facts.register(), Box::new(Expr::Var(absent)));
+            let count = Expr::Convert(self.cx.facts.register(), Box::new(Expr::Var(absent)));
             let im = value.im.map(|im| mul(im, count.clone()));
-            Value { re: self.arithmetic(BinaryOp::Mul, value.re, count, stmts), im }
+            Value { re: self.cx.arithmetic(BinaryOp::Mul, value.re, count, stmts), im }
         })
     }
 
     /// The trip count of a loop over positions, each of which counts one: then none needs to.
     fn count_of_turns(&mut self, stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
-        let one = self.advance(seen);
+        let one = advance(seen);
         let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };
         let at = body.iter().position(|s| *s == one)?;
         body.remove(at);

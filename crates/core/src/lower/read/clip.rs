@@ -25,13 +25,13 @@ impl Lowerer<'_> {
 
     /// Sets an operand's position to the first coordinate from one on, and the end before another.
     fn between(&mut self, it: &Iterator, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
-        let (p, end) = (it.position, self.end(it));
+        let (p, end) = (it.position, it.end(&mut self.cx));
         let mut stmts = vec![];
         if let Some(from) = from {
             stmts.extend(self.lower_bound(it, p, from));
         }
         if let Some(to) = to {
-            let last = self.temp(&format!("{}_last", self.name_of(p)));
+            let last = self.cx.temp_of(p, "_last");
             stmts.push(assign(last, Expr::Var(p)));
             stmts.extend(self.lower_bound(it, last, to));
             stmts.push(assign(end, Expr::Var(last)));

@@ -11,14 +11,16 @@
 
 use super::forall::Iterator;
 use crate::level::{Bounds, Labelled};
-use crate::lower::complex::Value;
+use crate::lower::builder::advance;
+use crate::lower::symbols::Symbols;
+use crate::lower::value::Value;
 use crate::lower::{Lowerer, Reached};
 use crate::notation::Access;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, eq, for_loop, int, lt};
-use tamis_ir::ir::{self, Expr, Stmt};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     /// Finds the end of the segment at a position, whose coordinate in the level is known.
@@ -29,25 +31,17 @@ impl Lowerer<'_> {
         coordinate: Expr,
         end: Expr,
     ) -> Vec<Stmt> {
-        let segend = self.segment_end(position);
+        let segend = self.cx.segment_end(position);
         let here = || Expr::Var(segend);
         let same = all([lt(here(), end), eq(it.raw(segend).coordinate, coordinate)]);
         vec![
             assign(segend, add(Expr::Var(position), int(1))),
-            Stmt::While { cond: same, body: vec![self.advance(segend)] },
+            Stmt::While { cond: same, body: vec![advance(segend)] },
         ]
     }
+}
 
-    /// The variable `pA1_segend` for a position variable.
-    pub(in crate::lower) fn segment_end(&mut self, position: Var) -> Var {
-        let name = format!("{}_segend", self.name_of(position));
-        *self
-            .declared
-            .segments
-            .entry(position)
-            .or_insert_with(|| self.builder.var(&name, ir::Type::INDEX))
-    }
-
+impl Symbols<'_> {
     /// The value of an access at several positions: their sum; of booleans, whether one is true.
     pub(in crate::lower) fn summed(
         &mut self,

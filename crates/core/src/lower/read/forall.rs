@@ -2,6 +2,8 @@
 
 use super::slice::Sliced;
 use crate::level::{LevelArrays, LevelKind};
+use crate::lower::builder::advance;
+use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer, Reached, Scope};
 use crate::notation::Access;
 use crate::plan::{self, Advance, Driver, Duplicates, Node};
@@ -47,9 +49,9 @@ pub(in crate::lower) struct Loop<'s> {
 impl Lowerer<'_> {
     pub(in crate::lower) fn forall(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
         let window = self.window(plan, scope);
-        let driver = |driver: &Driver| self.iterator(driver, scope, window.clone());
+        let driver = |driver: &Driver| self.cx.iterator(driver, scope, window.clone());
         let iterators = plan.drivers.iter().map(driver).collect();
-        let index = self.index(plan.var);
+        let index = self.cx.index(plan.var);
         let mut nest = Loop { plan, window, index, iterators, scope, seen: None };
         let code = match &plan.background {
             Some(background) => self.with_background(&mut nest, background),
@@ -61,35 +63,6 @@ impl Lowerer<'_> {
                 Code { stmts: [code.stmts, edges].concat(), ..code }
             }
             None => code,
-        }
-    }
-
-    pub(in crate::lower) fn iterator(
-        &mut self,
-        driver: &Driver,
-        scope: &Scope,
-        window: Option<(ir::Expr, ir::Expr)>,
-    ) -> Iterator {
-        let segmented = driver.duplicates == Duplicates::Segment;
-        let gallops = driver.advance == Advance::Gallop;
-        Iterator { segmented, gallops, window, ..self.iterator_at(&driver.access, scope) }
-    }
-
-    /// The next level of an operand, of which every position is visited.
-    pub(in crate::lower) fn iterator_at(&mut self, access: &Access, scope: &Scope) -> Iterator {
-        let parent = scope.reached(access);
-        let level = parent.levels;
-        Iterator {
-            access: access.clone(),
-            level,
-            kind: self.program.storage(access.tensor).format.levels()[level].kind,
-            arrays: self.arrays(access.tensor).levels[level].clone(),
-            parent,
-            position: self.position_var(access, level),
-            segmented: false,
-            gallops: false,
-            sliced: self.sliced(access, level),
-            window: None,
         }
     }
 
@@ -120,14 +93,14 @@ impl Lowerer<'_> {
         let exact = nest.is_universal() && nest.window.is_none();
         let bound = self.bind(nest.plan.var, nest.index, &mut scope, exact);
         for (it, position) in present {
-            let end = it.segmented.then(|| ir::Expr::Var(self.segment_end(*position)));
+            let end = it.segmented.then(|| ir::Expr::Var(self.cx.segment_end(*position)));
             let position = ir::Expr::Var(*position);
             let reached = Reached { levels: it.level + 1, position, end };
-            self.reach(&it.access, reached, &mut scope);
+            scope.reach(self.cx.planner(), &it.access, reached);
         }
         let code = match level {
             Some(level) => {
-                let own = self.level_vars(self.kernel.result)[level];
+                let own = self.cx.level_vars(self.kernel.result)[level];
                 let index = scope.bound.get(&own).copied().unwrap_or(nest.index);
                 self.assembled(level, index, body, scope.clone(), nest.is_universal())
             }
@@ -135,7 +108,7 @@ impl Lowerer<'_> {
         };
         let mut code = self.as_tile(nest.plan.own, code, &mut scope);
         if let Some(seen) = nest.seen {
-            code.stmts.insert(0, self.advance(seen));
+            code.stmts.insert(0, advance(seen));
         }
         if bound.stmts.is_empty() || code.stmts.is_empty() {
             return code;
@@ -146,6 +119,37 @@ impl Lowerer<'_> {
             false => stmts.push(when(all(bound.inside.clone()), code.stmts)),
         }
         Code { stmts, covers: code.covers && bound.inside.is_empty() }
+    }
+}
+
+impl Symbols<'_> {
+    pub(in crate::lower) fn iterator(
+        &mut self,
+        driver: &Driver,
+        scope: &Scope,
+        window: Option<(ir::Expr, ir::Expr)>,
+    ) -> Iterator {
+        let segmented = driver.duplicates == Duplicates::Segment;
+        let gallops = driver.advance == Advance::Gallop;
+        Iterator { segmented, gallops, window, ..self.iterator_at(&driver.access, scope) }
+    }
+
+    /// The next level of an operand, of which every position is visited.
+    pub(in crate::lower) fn iterator_at(&mut self, access: &Access, scope: &Scope) -> Iterator {
+        let parent = scope.reached(access);
+        let level = parent.levels;
+        Iterator {
+            access: access.clone(),
+            level,
+            kind: self.program.storage(access.tensor).format.levels()[level].kind,
+            arrays: self.arrays(access.tensor).levels[level].clone(),
+            parent,
+            position: self.position_var(access, level),
+            segmented: false,
+            gallops: false,
+            sliced: self.sliced(access, level),
+            window: None,
+        }
     }
 }
 

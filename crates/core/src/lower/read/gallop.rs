@@ -10,6 +10,7 @@
 use super::forall::{Iterator, Loop};
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
+use crate::lower::builder::advance;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
@@ -19,13 +20,13 @@ impl Lowerer<'_> {
     /// Moves an operand from a coordinate before the target to the first that is not.
     pub(in crate::lower) fn galloped(&mut self, it: &Iterator, target: Var) -> Vec<Stmt> {
         let p = it.position;
-        let (step, probe) = (self.temp("step"), self.temp("probe"));
-        let end = Expr::Var(self.end(it));
+        let (step, probe) = (self.cx.temp("step"), self.cx.temp("probe"));
+        let end = Expr::Var(it.end(&mut self.cx));
         let inside = lt(Expr::Var(probe), end.clone());
         let before = lt(it.raw(probe).coordinate, Expr::Var(target));
         let next = sub(add(Expr::Var(p), Expr::Var(step)), int(1));
         let mut stmts = vec![
-            self.advance(p),
+            advance(p),
             assign(step, int(1)),
             assign(probe, Expr::Var(p)),
             Stmt::While {
@@ -50,7 +51,7 @@ impl Lowerer<'_> {
         every: Set,
         coordinates: &[Var],
     ) -> Vec<Stmt> {
-        let last = self.temp(&format!("{}_last", self.name_of(nest.index)));
+        let last = self.cx.temp_of(nest.index, "_last");
         let of_all = |op| {
             let all = coordinates.iter().map(|&c| Expr::Var(c));
             all.reduce(|a, b| binary(op, a, b)).expect("operands that are merged have coordinates")

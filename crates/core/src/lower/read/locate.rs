@@ -5,12 +5,12 @@
 //! diagonals `A(i,i)` and operands stored in another order than the loops are read.
 
 use crate::level::Located;
+use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer, Reached, Scope};
-use crate::notation::{Access, Slicing};
+use crate::notation::Access;
 use crate::plan::{self, Absent, Lookup};
-use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
-use tamis_ir::ids::{IndexVar, Mode, TensorId, Var};
+use tamis_ir::ids::Var;
 use tamis_ir::ir;
 use tamis_ir::ir::build::{add, all, assign, binary, eq, int, lt, when};
 
@@ -26,7 +26,7 @@ impl Lowerer<'_> {
             Some(cond) => self.split(locate, found.reached, cond, scope),
             None => {
                 let reached = self.held(&locate.access, found.reached, &mut prefix);
-                self.reach(&locate.access, reached, &mut scope);
+                scope.reach(self.cx.planner(), &locate.access, reached);
                 self.node(&locate.present, scope)
             }
         };
@@ -38,7 +38,7 @@ impl Lowerer<'_> {
         if matches!(reached.position, ir::Expr::Var(_) | ir::Expr::Const(_)) {
             return reached;
         }
-        let p = self.position_var(access, reached.levels - 1);
+        let p = self.cx.position_var(access, reached.levels - 1);
         prefix.push(assign(p, reached.position));
         Reached { position: ir::Expr::Var(p), ..reached }
     }
@@ -54,7 +54,7 @@ impl Lowerer<'_> {
         let mut below = scope.clone();
         let mut then = vec![];
         let reached = self.held(&locate.access, reached, &mut then);
-        self.reach(&locate.access, reached, &mut below);
+        below.reach(self.cx.planner(), &locate.access, reached);
         let present = self.node(&locate.present, below);
         then.extend(present.stmts);
         let absent = match &locate.absent {
@@ -78,9 +78,10 @@ impl Lowerer<'_> {
         let (coordinate, inside) = self.stored(access, k, coordinate, &mut stmts);
         let found = match by {
             Lookup::Locate => {
-                let level = self.arrays(access.tensor).levels[k].clone();
+                let level = self.cx.arrays(access.tensor).levels[k].clone();
                 let kind = self.program.storage(access.tensor).format.levels()[k].kind;
-                let located = kind.locate(&level, parent.position, coordinate, &mut self.builder);
+                let located =
+                    kind.locate(&level, parent.position, coordinate, &mut self.cx.values.builder);
                 let Located { stmts, position, found } =
                     located.expect("the plan locates where levels have locate");
                 let reached = Reached { levels: k + 1, position, end: None };
@@ -101,12 +102,12 @@ impl Lowerer<'_> {
         value: Var,
         stmts: &mut Vec<ir::Stmt>,
     ) -> (ir::Expr, Vec<ir::Expr>) {
-        let (coordinate, inside) = self.sliced(access, level).coordinate(ir::Expr::Var(value));
+        let (coordinate, inside) = self.cx.sliced(access, level).coordinate(ir::Expr::Var(value));
         if matches!(coordinate, ir::Expr::Var(_)) {
             return (coordinate, inside);
         }
         let name = &self.program.tensors[access.tensor].name;
-        let held = self.temp(&format!("{}{name}", self.name_of(value)));
+        let held = self.cx.temp_of(value, name);
         stmts.push(assign(held, coordinate));
         (ir::Expr::Var(held), inside)
     }
@@ -114,9 +115,9 @@ impl Lowerer<'_> {
     /// Descends one level by a search for the coordinate among the children: a binary one if they
     /// are ordered, else from the first to the last.
     fn search(&mut self, locate: &plan::Locate, coordinate: ir::Expr, scope: &Scope) -> Found {
-        let it = self.iterator_at(&locate.access, scope);
+        let it = self.cx.iterator_at(&locate.access, scope);
         let bounds = it.bounds();
-        let (p, hi) = (it.position, self.end(&it));
+        let (p, hi) = (it.position, it.end(&mut self.cx));
         let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
         let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
         match locate.by == Lookup::BinarySearch {
@@ -124,7 +125,7 @@ impl Lowerer<'_> {
             false => {
                 let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());
                 let cond = all([lt(lo.clone(), end.clone()), here]);
-                stmts.push(ir::Stmt::While { cond, body: vec![self.advance(p)] });
+                stmts.push(ir::Stmt::While { cond, body: vec![advance(p)] });
             }
         }
         let here = all([lt(lo.clone(), end.clone()), eq(it.raw(p).coordinate, coordinate.clone())]);
@@ -132,7 +133,7 @@ impl Lowerer<'_> {
         if !it.kind.properties().unique {
             // Without a first position there is no segment either, and it stays empty.
             stmts.extend(self.segment(&it, p, coordinate, end));
-            reached.end = Some(ir::Expr::Var(self.segment_end(p)));
+            reached.end = Some(ir::Expr::Var(self.cx.segment_end(p)));
         }
         Found { stmts, reached, found: Some(here) }
     }
@@ -144,7 +145,7 @@ impl Lowerer<'_> {
         p: Var,
         coordinate: ir::Expr,
     ) -> Vec<ir::Stmt> {
-        let end = ir::Expr::Var(self.end(it));
+        let end = ir::Expr::Var(it.end(&mut self.cx));
         self.first_from(p, &|at| lt(it.raw(at).coordinate, coordinate.clone()), end)
     }
 
@@ -155,7 +156,7 @@ impl Lowerer<'_> {
         before: &dyn Fn(Var) -> ir::Expr,
         behind: ir::Expr,
     ) -> Vec<ir::Stmt> {
-        let (end, mid) = (self.temp("end"), self.temp("mid"));
+        let (end, mid) = (self.cx.temp("end"), self.cx.temp("mid"));
         // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
         let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
         let step = ir::Stmt::If {
@@ -171,31 +172,7 @@ impl Lowerer<'_> {
             },
         ]
     }
-
-    /// The variable `pA2` for the position of an access at a level.
-    pub(in crate::lower) fn position_var(&mut self, access: &Access, level: usize) -> Var {
-        let key = (access.tensor, access.indices.clone(), access.slices.clone(), level);
-        if let Some(&known) = self.declared.positions.get(&key) {
-            return known;
-        }
-        let name = format!("p{}{}", self.program.tensors[access.tensor].name, level + 1);
-        let var = self.temp(&name);
-        self.declared.positions.insert(key, var);
-        var
-    }
-
-    /// A new index variable of the code.
-    pub(in crate::lower) fn temp(&mut self, name: &str) -> Var {
-        self.builder.var(name, ir::Type::INDEX)
-    }
-
-    pub(in crate::lower) fn name_of(&self, var: Var) -> String {
-        self.builder.vars[var].name.clone()
-    }
 }
-
-/// A level of a use of a tensor.
-pub(in crate::lower) type Place = (TensorId, Vec<IndexVar>, BTreeMap<Mode, Slicing>, usize);
 
 /// How an operand goes on at a coordinate.
 struct Found {

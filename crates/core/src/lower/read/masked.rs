@@ -12,6 +12,7 @@
 //! Where operands have no entries but the pattern's, each step skips one.
 
 use super::forall::{Iterator, Loop};
+use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer};
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, lt};
@@ -34,8 +35,8 @@ impl Lowerer<'_> {
         let stmts = match leader.is_clipped() || self.is_cut(nest) {
             true => {
                 let mut stmts = self.start(nest, every);
-                let cond = lt(Expr::Var(position), Expr::Var(self.end(leader)));
-                body.push(self.advance(position));
+                let cond = lt(Expr::Var(position), Expr::Var(leader.end(&mut self.cx)));
+                body.push(advance(position));
                 stmts.push(Stmt::While { cond, body });
                 stmts
             }
@@ -50,8 +51,8 @@ impl Lowerer<'_> {
 
     /// Moves an operand past the coordinates before the first that is visited.
     pub(in crate::lower) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
-        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
         let before = lt(it.coordinate(it.position), first.clone());
-        Stmt::While { cond: all([live, before]), body: vec![self.advance(it.position)] }
+        Stmt::While { cond: all([live, before]), body: vec![advance(it.position)] }
     }
 }

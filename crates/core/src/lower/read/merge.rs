@@ -12,12 +12,15 @@
 
 use super::forall::{At, Iterator, Loop};
 use crate::iteration::lattice::Set;
+use crate::lower::builder::Beside;
+use crate::lower::builder::Builder;
+use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Body, Case, Merge};
 use tamis_ir::datatype::Register;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, int, when};
-use tamis_ir::ir::{Expr, Stmt, Type};
+use tamis_ir::ir::{Expr, Stmt};
 
 impl Lowerer<'_> {
     pub(in crate::lower) fn merge(&mut self, nest: &Loop<'_>) -> Code {
@@ -44,7 +47,8 @@ impl Lowerer<'_> {
                 // What has the entries of the pattern has no others.
                 let it = &nest.iterators[point.present.trailing_zeros() as usize];
                 let all = points.len() == 1 && it.kind.properties().compact;
-                let own = self.is_pattern(&it.access) || self.is_like(&it.access, it.level);
+                let own = self.cx.is_pattern(&it.access)
+                    || self.cx.planner().is_like(&it.access, it.level);
                 covers = all && own && code.covers;
             } else {
                 stmts.extend(self.start(nest, point.present & !started));
@@ -55,15 +59,10 @@ impl Lowerer<'_> {
         Code { stmts, covers }
     }
 
-    /// Whether a use is that of the pattern of the result.
-    pub(in crate::lower) fn is_pattern(&self, access: &crate::notation::Access) -> bool {
-        access.tensor == self.kernel.result
-    }
-
     /// Moves an operand on to its next coordinate.
     pub(in crate::lower) fn advanced(&mut self, it: &Iterator) -> Stmt {
         let next = match it.segmented {
-            true => Expr::Var(self.segment_end(it.position)),
+            true => Expr::Var(self.cx.segment_end(it.position)),
             false => add(Expr::Var(it.position), int(1)),
         };
         assign(it.position, next)
@@ -89,7 +88,7 @@ impl Lowerer<'_> {
         if segment.is_empty() {
             return vec![];
         }
-        let empty = assign(self.segment_end(it.position), Expr::Var(it.position));
+        let empty = assign(self.cx.segment_end(it.position), Expr::Var(it.position));
         vec![empty, when(Expr::Var(flag), segment)]
     }
 
@@ -97,7 +96,7 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn segments_at(&mut self, nest: &Loop<'_>, at: &[At<'_>]) -> Vec<Stmt> {
         let mut stmts = vec![];
         for (it, position) in at.iter().filter(|(it, _)| it.segmented) {
-            let end = Expr::Var(self.end(it));
+            let end = Expr::Var(it.end(&mut self.cx));
             let stored = it.stored(*position, nest.index);
             stmts.extend(self.segment(it, *position, stored, end));
         }
@@ -111,7 +110,7 @@ impl Lowerer<'_> {
             let bounds = it.bounds();
             let (lo, hi) = self.cut_positions(nest, (bounds.lo, bounds.hi));
             stmts.push(assign(it.position, lo));
-            stmts.push(assign(self.end(it), hi));
+            stmts.push(assign(it.end(&mut self.cx), hi));
             stmts.extend(self.clipped(it));
             if self.is_cut(nest) {
                 stmts.extend(self.cut_to_part(it));
@@ -152,36 +151,33 @@ impl Lowerer<'_> {
         }
         Code { stmts: chain, covers }
     }
+}
 
+impl Symbols<'_> {
+    /// Whether a use is that of the pattern of the result.
+    pub(in crate::lower) fn is_pattern(&self, access: &crate::notation::Access) -> bool {
+        access.tensor == self.kernel.result
+    }
+}
+
+impl Iterator {
     /// The variable `pA2_end` for the end of an operand's segment.
-    pub(in crate::lower) fn end(&mut self, it: &Iterator) -> Var {
-        let name = format!("{}_end", self.name_of(it.position));
-        *self
-            .declared
-            .ends
-            .entry(it.position)
-            .or_insert_with(|| self.builder.var(&name, Type::INDEX))
+    pub(in crate::lower) fn end(&self, cx: &mut Builder) -> Var {
+        let name = format!("{}_end", cx.name_of(self.position));
+        cx.beside(self.position, Beside::End, &name)
     }
 
     /// The variable `jA` for the coordinate at an operand's position.
-    pub(in crate::lower) fn coordinate_var(&mut self, nest: &Loop<'_>, it: &Iterator) -> Var {
-        let tensor = &self.program.tensors[it.access.tensor].name;
-        let name = format!("{}{tensor}", self.name_of(nest.index));
-        *self
-            .declared
-            .coordinates
-            .entry(it.position)
-            .or_insert_with(|| self.builder.var(&name, Type::INDEX))
+    pub(in crate::lower) fn coordinate_var(&self, cx: &mut Symbols<'_>, nest: &Loop<'_>) -> Var {
+        let tensor = &cx.program.tensors[self.access.tensor].name;
+        let name = format!("{}{tensor}", cx.name_of(nest.index));
+        cx.beside(self.position, Beside::Coordinate, &name)
     }
 
     /// The variable that says whether an operand is at the coordinate.
-    pub(in crate::lower) fn flag(&mut self, it: &Iterator) -> Var {
-        let name = format!("at_{}", self.name_of(it.position));
-        *self
-            .declared
-            .flags
-            .entry(it.position)
-            .or_insert_with(|| self.builder.var(&name, Type::BOOL))
+    pub(in crate::lower) fn flag(&self, cx: &mut Builder) -> Var {
+        let name = format!("at_{}", cx.name_of(self.position));
+        cx.beside(self.position, Beside::Flag, &name)
     }
 }
 

@@ -23,7 +23,7 @@ impl Lowerer<'_> {
         let mut flags = vec![];
         for (it, &coordinate) in nest.members(present).zip(coordinates) {
             let here = eq(Expr::Var(coordinate), Expr::Var(nest.index));
-            flags.push((it, self.flag(it), here));
+            flags.push((it, it.flag(&mut self.cx), here));
         }
         for (_, flag, here) in &flags {
             stmts.push(assign(*flag, here.clone()));
@@ -47,8 +47,8 @@ impl Lowerer<'_> {
         let mut body = vec![];
         let mut coordinates = vec![];
         for it in nest.members(every) {
-            let coordinate = self.coordinate_var(nest, it);
-            let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+            let coordinate = it.coordinate_var(&mut self.cx, nest);
+            let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
             body.push(Stmt::If {
                 cond: live,
                 then: vec![assign(coordinate, it.coordinate(it.position))],
@@ -66,7 +66,7 @@ impl Lowerer<'_> {
         for &point in minimal {
             let mut parts = vec![];
             for it in nest.members(point) {
-                parts.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
+                parts.push(lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx))));
             }
             live.push(all(parts));
         }

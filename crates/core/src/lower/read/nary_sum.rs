@@ -31,7 +31,7 @@ impl Lowerer<'_> {
         let every = nest.every();
         let mut stmts = self.start(nest, every);
         let heads: Vec<(&Iterator, Var)> =
-            nest.members(every).map(|it| (it, self.coordinate_var(nest, it))).collect();
+            nest.members(every).map(|it| (it, it.coordinate_var(&mut self.cx, nest))).collect();
         for &(it, head) in &heads {
             stmts.push(self.looked_at(it, head));
         }
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
     /// The coordinate at the position of an operand, which is beyond all at its end.
     fn looked_at(&mut self, it: &Iterator, head: Var) -> ir::Stmt {
         ir::Stmt::If {
-            cond: lt(Expr::Var(it.position), Expr::Var(self.end(it))),
+            cond: lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx))),
             then: vec![assign(head, it.coordinate(it.position))],
             otherwise: vec![assign(head, int(i64::MAX))],
         }
@@ -73,10 +73,10 @@ impl Lowerer<'_> {
     ) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         if let Role::Register(initial) = self.program.tensors[sum.register].role {
-            let held = self.register(sum.register);
+            let held = self.cx.register(sum.register);
             let datatype = self.program.storage(sum.register).datatype;
             let initial = crate::lower::Value::constant(initial.computed(datatype));
-            stmts.extend(self.assigned(held, initial));
+            stmts.extend(self.cx.assigned(held, initial));
         }
         for (driver, part) in &sum.terms {
             let it = &nest.iterators[*driver];

@@ -25,7 +25,7 @@ impl Lowerer<'_> {
         let &block = nest.scope.bound.get(&block)?;
         let small = nest.iterators.is_empty() && size > 1 && size <= MOST_PEELED;
         let before = mul(Expr::Var(block), int(size as i64));
-        small.then(|| (size as i64, sub(self.size(i, nest.scope), before)))
+        small.then(|| (size as i64, sub(self.cx.size(i, nest.scope), before)))
     }
 }
 

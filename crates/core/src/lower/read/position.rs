@@ -17,7 +17,9 @@
 
 use super::slice::Sliced;
 use crate::cin::Relation;
+use crate::lower::builder::advance;
 use crate::lower::read::recover::Bound;
+use crate::lower::symbols::Symbols;
 use crate::lower::{Lowerer, Reached, Scope};
 use crate::notation::Access;
 use crate::plan::known::next_position;
@@ -34,7 +36,7 @@ struct Positions {
     last: usize,
 }
 
-impl Lowerer<'_> {
+impl Symbols<'_> {
     fn counted_by(&self, var: IndexVar) -> Option<Positions> {
         match self.program.derived.relation(var) {
             Some(Relation::Position { of, access, level, .. }) => {
@@ -78,7 +80,9 @@ impl Lowerer<'_> {
         }
         stretch
     }
+}
 
+impl Lowerer<'_> {
     /// Gives variables values that follow from positions; false if none does.
     pub(in crate::lower) fn recovered(&mut self, scope: &mut Scope, bound: &mut Bound) -> bool {
         let program = self.program;
@@ -86,17 +90,17 @@ impl Lowerer<'_> {
         let behind = |access: &Access| scope.reached(access).levels;
         let Some(var) = next_position(&program.derived, &is_bound, &behind) else { return false };
         let position = scope.bound[&var];
-        let Some(at) = self.counted_by(var) else { return false };
-        let (lo, _) = self.stretch(&at, at.last, scope);
+        let Some(at) = self.cx.counted_by(var) else { return false };
+        let (lo, _) = self.cx.stretch(&at, at.last, scope);
         let mut here = add(Expr::Var(position), lo.clone());
         if lo != int(0) {
-            let p = self.position_var(&at.access, at.last);
+            let p = self.cx.position_var(&at.access, at.last);
             bound.stmts.push(assign(p, here));
             here = Expr::Var(p);
         }
         let reached = Reached { levels: at.last + 1, position: here.clone(), end: None };
         self.recover_levels(&at, here, scope, bound);
-        self.reach(&at.access, reached, scope);
+        scope.reach(self.cx.planner(), &at.access, reached);
         true
     }
 
@@ -109,17 +113,17 @@ impl Lowerer<'_> {
         bound: &mut Bound,
     ) {
         let program = self.program;
-        let arrays = self.arrays(at.access.tensor);
+        let arrays = self.cx.arrays(at.access.tensor);
         let levels = program.storage(at.access.tensor).format.levels();
         let vars = program.level_vars(at.access.tensor, &at.access.indices);
-        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
+        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
         for k in (at.first..=at.last).rev() {
-            if self.is_shared_level(&at.access, k) {
+            if self.cx.planner().is_shared_level(&at.access, k) {
                 scope.like = Some(position.clone());
             }
             if k < needed {
                 // It has no value, and nobody asks for one.
-                let index = self.index(vars[k]);
+                let index = self.cx.index(vars[k]);
                 scope.bound.insert(vars[k], index);
                 continue;
             }
@@ -144,17 +148,17 @@ impl Lowerer<'_> {
                 }
             };
             position = parent;
-            let sliced = self.sliced(&at.access, k);
+            let sliced = self.cx.sliced(&at.access, k);
             let (coordinate, named) = match sliced {
                 Sliced::Taken { ref view, .. } => {
-                    let own = self.temp(&format!("{}_own", program.vars[vars[k]]));
+                    let own = self.cx.temp(&format!("{}_own", program.vars[vars[k]]));
                     bound.stmts.push(assign(own, coordinate));
                     (Expr::Var(own), view.names(&Expr::Var(own)))
                 }
                 _ => (coordinate, vec![]),
             };
             bound.inside.extend(named);
-            let index = self.index(vars[k]);
+            let index = self.cx.index(vars[k]);
             bound.stmts.push(assign(index, sliced.index(coordinate)));
             scope.bound.insert(vars[k], index);
         }
@@ -162,16 +166,16 @@ impl Lowerer<'_> {
 
     /// The parent of a position of a level, moved on from the parent of an earlier one.
     fn tracked(&mut self, at: &Positions, k: usize, position: Expr, into: &mut Vec<Stmt>) -> Var {
-        let parent = self.position_var(&at.access, k - 1);
+        let parent = self.cx.position_var(&at.access, k - 1);
         let behind = self.end_of(at, k, Expr::Var(parent));
-        let body = vec![self.advance(parent)];
+        let body = vec![advance(parent)];
         into.push(Stmt::While { cond: binary(BinaryOp::Le, behind, position), body });
         parent
     }
 
     /// The end of the children of a position of the level above `k`.
     fn end_of(&mut self, at: &Positions, k: usize, parent: Expr) -> Expr {
-        let level = self.arrays(at.access.tensor).levels[k].clone();
+        let level = self.cx.arrays(at.access.tensor).levels[k].clone();
         let kind = self.program.storage(at.access.tensor).format.levels()[k].kind;
         kind.pos_bounds(&level, parent).expect("a level with positions has bounds").hi
     }
@@ -196,27 +200,27 @@ impl Lowerer<'_> {
         scope: &Scope,
         tile: Option<Var>,
     ) -> Vec<Stmt> {
-        let Some(at) = self.counted_by(var) else { return vec![] };
+        let Some(at) = self.cx.counted_by(var) else { return vec![] };
         let program = self.program;
         let levels = program.storage(at.access.tensor).format.levels();
-        let (lo, _) = self.stretch(&at, at.last, scope);
+        let (lo, _) = self.cx.stretch(&at, at.last, scope);
         let mut position = add(first, lo);
         let mut stmts = vec![];
-        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
+        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
         for k in (needed + 1..=at.last).rev() {
             let p = levels[k].kind.properties();
             position = match (p.full, p.branchless) {
                 (true, _) => {
-                    let size = self.arrays(at.access.tensor).levels[k].size.clone();
+                    let size = self.cx.arrays(at.access.tensor).levels[k].size.clone();
                     binary(BinaryOp::Div, position, size)
                 }
                 (_, true) => position,
                 _ => {
                     let (from, to) = match tile {
                         Some(tile) => self.bounds_in_tile(var, k - 1, tile),
-                        None => self.stretch(&at, k - 1, scope),
+                        None => self.cx.stretch(&at, k - 1, scope),
                     };
-                    let parent = self.position_var(&at.access, k - 1);
+                    let parent = self.cx.position_var(&at.access, k - 1);
                     stmts.extend(self.search_between(&at, k, position, (from, to)));
                     Expr::Var(parent)
                 }
@@ -233,8 +237,8 @@ impl Lowerer<'_> {
         position: Expr,
         (from, to): (Expr, Expr),
     ) -> Vec<Stmt> {
-        let parent = self.position_var(&at.access, k - 1);
-        let (end, mid) = (self.temp("end"), self.temp("mid"));
+        let parent = self.cx.position_var(&at.access, k - 1);
+        let (end, mid) = (self.cx.temp("end"), self.cx.temp("mid"));
         let half = add(Expr::Var(parent), Expr::Var(end));
         let behind = self.end_of(at, k, Expr::Var(mid));
         let step = Stmt::If {
@@ -249,13 +253,13 @@ impl Lowerer<'_> {
 
     /// The levels whose positions are searched for, and the variables that hold them.
     pub(in crate::lower) fn searched_levels(&mut self, var: IndexVar) -> Vec<(usize, Var)> {
-        let Some(at) = self.counted_by(var) else { return vec![] };
-        let needed = self.needed_levels(&at.access, at.first..at.last + 1);
+        let Some(at) = self.cx.counted_by(var) else { return vec![] };
+        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
         let levels = self.program.storage(at.access.tensor).format.levels();
         let tracked = (needed + 1..=at.last).filter(|&k| {
             let p = levels[k].kind.properties();
             !p.full && !p.branchless
         });
-        tracked.map(|k| (k - 1, self.position_var(&at.access, k - 1))).collect()
+        tracked.map(|k| (k - 1, self.cx.position_var(&at.access, k - 1))).collect()
     }
 }

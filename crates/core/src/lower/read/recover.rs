@@ -9,6 +9,7 @@
 use crate::cin::{Bound as Promise, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
+use crate::lower::symbols::Symbols;
 use crate::lower::{Lowerer, Scope};
 pub(in crate::lower) use crate::plan::known::Tile;
 use crate::plan::known::{Follows, Rule, next_value, tile_of};
@@ -46,18 +47,19 @@ impl Lowerer<'_> {
         let mut followed: Vec<Var> = vec![];
         loop {
             if let Some((var, value, conditions)) = self.following(scope) {
-                let index = self.index(var);
+                let index = self.cx.index(var);
                 let indirect = followed.iter().any(|v| mentions(&value, *v));
                 followed.push(index);
                 bound.stmts.push(assign(index, value));
                 scope.bound.insert(var, index);
                 let squared = scope.bound.keys().any(|&v| self.is_squared(v));
-                let stored = self.visits_positions(own) && !self.visits_positions(var);
+                let stored = self.cx.program.derived.position(own).is_some()
+                    && !self.cx.program.derived.position(var).is_some();
                 let from_zero =
                     (scheduled || indirect) && conditions.contains(&Condition::FromZero);
                 if !exact || squared || stored || from_zero {
                     for condition in conditions {
-                        let size = self.size(var, scope);
+                        let size = self.cx.size(var, scope);
                         bound.inside.push(condition.of(Expr::Var(index), size));
                     }
                 }
@@ -79,17 +81,17 @@ impl Lowerer<'_> {
                 (add(mul(of(block), int(size as i64)), of(place)), below)
             }
             Rule::Parts { part, place } => {
-                let width = self.width_of(part, scope);
+                let width = self.cx.width_of(part, scope);
                 (add(mul(of(part), width), of(place)), below)
             }
             Rule::Plus { diagonal, minus } => (add(of(diagonal), of(minus)), both),
             Rule::Minus { diagonal, plus } => (sub(of(plus), of(diagonal)), both),
             Rule::Outer { fused, inner } => {
-                let size = self.size(inner, &self.around(fused, scope));
+                let size = self.cx.size(inner, &self.cx.around(fused, scope));
                 (binary(BinaryOp::Div, of(fused), size), vec![])
             }
             Rule::Inner { fused, inner } => {
-                let size = self.size(inner, &self.around(fused, scope));
+                let size = self.cx.size(inner, &self.cx.around(fused, scope));
                 (binary(BinaryOp::Mod, of(fused), size), vec![])
             }
             Rule::Same { as_var } => (of(as_var), below),
@@ -104,15 +106,6 @@ impl Lowerer<'_> {
         let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
         let of_outer = derived.ancestors(outer);
         derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
-    }
-
-    /// A scope without what follows from a variable.
-    fn around(&self, var: IndexVar, scope: &Scope) -> Scope {
-        let mut scope = scope.clone();
-        for v in self.program.derived.ancestors(var) {
-            scope.bound.remove(&v);
-        }
-        scope
     }
 
     /// The variable that holds a coordinate, if it is bound or follows from what is.
@@ -130,13 +123,13 @@ impl Lowerer<'_> {
             scope.bound.insert(var, same);
             return Some(same);
         }
-        if let Some((of, origin, size)) = self.tile(var, scope) {
+        if let Some((of, origin, size)) = self.cx.tile(var, scope) {
             let i = Expr::Var(self.coordinate(of, scope, prefix)?);
             let value = match origin {
                 Tile::Block => binary(BinaryOp::Div, i, size),
                 Tile::Place => binary(BinaryOp::Mod, i, size),
             };
-            let fresh = self.temp(&self.program.vars[var].clone());
+            let fresh = self.cx.temp(&self.program.vars[var].clone());
             prefix.push(assign(fresh, value));
             scope.bound.insert(var, fresh);
             return Some(fresh);
@@ -148,10 +141,21 @@ impl Lowerer<'_> {
             LevelMap::Diff { plus, minus } => sub(of(plus)?, of(minus)?),
         };
         let name = self.program.vars[var].clone();
-        let fresh = self.temp(&name);
+        let fresh = self.cx.temp(&name);
         prefix.push(assign(fresh, value));
         scope.bound.insert(var, fresh);
         Some(fresh)
+    }
+}
+
+impl Symbols<'_> {
+    /// A scope without what follows from a variable.
+    fn around(&self, var: IndexVar, scope: &Scope) -> Scope {
+        let mut scope = scope.clone();
+        for v in self.program.derived.ancestors(var) {
+            scope.bound.remove(&v);
+        }
+        scope
     }
 
     /// What a variable is a block of, or an offset in a block of, and the size of blocks.
@@ -213,7 +217,7 @@ impl Lowerer<'_> {
             None => {
                 let map = derived.map(var).unwrap_or(LevelMap::Mode(var));
                 let slots = derived.slots(var);
-                open(map, &mut Surroundings { lowerer: self, scope, slots })
+                open(map, &mut Surroundings { symbols: self, scope, slots })
             }
         }
     }
@@ -286,14 +290,14 @@ impl Condition {
 
 /// The variables bound at a statement of the loops.
 struct Surroundings<'s, 'l, 'p> {
-    lowerer: &'l mut Lowerer<'p>,
+    symbols: &'l mut Symbols<'p>,
     scope: &'s Scope,
     slots: Option<(TensorId, Level)>,
 }
 
 impl Known<IndexVar, Expr> for Surroundings<'_, '_, '_> {
     fn dimension(&mut self, var: IndexVar) -> Expr {
-        self.lowerer.size(var, self.scope)
+        self.symbols.size(var, self.scope)
     }
 
     fn mode(&mut self, var: IndexVar) -> Option<Expr> {
@@ -301,19 +305,19 @@ impl Known<IndexVar, Expr> for Surroundings<'_, '_, '_> {
     }
 
     fn level(&mut self, map: LevelMap<IndexVar>) -> Option<Expr> {
-        let var = self.lowerer.program.derived.var(map)?;
+        let var = self.symbols.program.derived.var(map)?;
         self.mode(var)
     }
 
     fn diagonals(&mut self, var: IndexVar) -> Vec<LevelMap<IndexVar>> {
         let takes = |map: &LevelMap<IndexVar>| matches!(*map, LevelMap::Diff { plus, minus } if plus == var || minus == var);
-        let derived = self.lowerer.program.derived.iter();
+        let derived = self.symbols.program.derived.iter();
         let bound = derived.filter(|(var, _)| self.scope.bound.contains_key(var));
         bound.map(|(_, map)| map).filter(takes).collect()
     }
 
     fn slots(&mut self) -> Expr {
         let (tensor, level) = self.slots.expect("slots belong to a tensor");
-        self.lowerer.arrays(tensor).levels[level.index()].width()
+        self.symbols.arrays(tensor).levels[level.index()].width()
     }
 }

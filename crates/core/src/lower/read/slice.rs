@@ -11,7 +11,8 @@
 
 use crate::cin::Walk;
 use crate::format::LevelMap;
-use crate::lower::{Lowerer, Scope};
+use crate::lower::Scope;
+use crate::lower::symbols::Symbols;
 use crate::notation::{Access, Slice, Slicing, Within};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
@@ -188,7 +189,7 @@ impl Sliced {
     }
 }
 
-impl Lowerer<'_> {
+impl Symbols<'_> {
     /// How a level of an operand is sliced.
     pub(in crate::lower) fn sliced(&mut self, access: &Access, level: usize) -> Sliced {
         let Some(slicing) = self.program.slicing(access, level) else { return Sliced::Whole };

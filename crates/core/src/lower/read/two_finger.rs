@@ -15,8 +15,8 @@ impl Lowerer<'_> {
         let mut body = vec![];
         let mut coordinates = vec![];
         for it in nest.members(case.present) {
-            live.push(lt(Expr::Var(it.position), Expr::Var(self.end(it))));
-            let coordinate = self.coordinate_var(nest, it);
+            live.push(lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx))));
+            let coordinate = it.coordinate_var(&mut self.cx, nest);
             body.push(assign(coordinate, it.coordinate(it.position)));
             coordinates.push(coordinate);
         }

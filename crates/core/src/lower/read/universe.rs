@@ -41,7 +41,7 @@ impl Lowerer<'_> {
             }
             _ => stmts.extend(self.unrolled(nest.plan.own, every_coordinate)),
         }
-        Code { stmts, covers: cases.covers && !self.leaves_gaps(nest) }
+        Code { stmts, covers: cases.covers && !self.cx.planner().leaves_gaps(nest.plan) }
     }
 
     /// Sets the variable that says whether an operand is at the coordinate, and its segment.
@@ -51,9 +51,9 @@ impl Lowerer<'_> {
         it: &Iterator,
         into: &mut Vec<Stmt>,
     ) -> Var {
-        let live = lt(Expr::Var(it.position), Expr::Var(self.end(it)));
+        let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
         let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
-        let flag = self.flag(it);
+        let flag = it.flag(&mut self.cx);
         into.push(assign(flag, all([live, here])));
         into.extend(self.segment_if(nest, it, flag));
         flag

@@ -30,7 +30,7 @@ impl Lowerer<'_> {
             let (lo, hi) = (lo.clone(), hi.clone());
             return vec![Stmt::For { var: *var, lo, hi, step: factor, body: copies(factor) }];
         }
-        let whole = self.temp(&format!("{}_whole", self.name_of(*var)));
+        let whole = self.cx.temp_of(*var, "_whole");
         let count = sub(hi.clone(), lo.clone());
         let rest = binary(BinaryOp::Mod, binary(BinaryOp::Max, count, int(0)), int(factor));
         let behind = Expr::Var(whole);

@@ -23,8 +23,8 @@ impl Lowerer<'_> {
         let position = match fresh {
             true => it.position,
             false => {
-                let rest = format!("{}_rest", self.name_of(it.position));
-                self.temp(&rest)
+                let rest = format!("{}_rest", self.cx.name_of(it.position));
+                self.cx.temp(&rest)
             }
         };
         let Code { stmts: body, covers } = self.visit(nest, point, it, position);
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
             }
             false => {
                 stmts.extend(self.start(nest, point.present & !started));
-                (Expr::Var(it.position), Expr::Var(self.end(it)))
+                (Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)))
             }
         };
         stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
@@ -64,12 +64,12 @@ impl Lowerer<'_> {
         body: Vec<Stmt>,
     ) -> Vec<Stmt> {
         let Bounds { lo, hi } = range;
-        let first = self.temp(&format!("{}_first", self.name_of(p)));
+        let first = self.cx.temp_of(p, "_first");
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
             self.on_unit(nest.plan.own, p);
             return self.unrolled(nest.plan.own, Stmt::For { var: p, lo, hi, step: 1, body });
         };
-        let end = self.end(it);
+        let end = it.end(&mut self.cx);
         let next = add(Expr::Var(first), int(passed.positions));
         let whole = binary(BinaryOp::Le, next.clone(), Expr::Var(end));
         let rest = binary(BinaryOp::Min, next, Expr::Var(end));
@@ -102,9 +102,9 @@ impl Lowerer<'_> {
         if it.kind.walks_coordinates() {
             let c = Expr::Var(nest.index);
             let parent = it.parent.position.clone();
-            let located = it.kind.locate(&it.arrays, parent, c, &mut self.builder);
+            let located = it.kind.locate(&it.arrays, parent, c, &mut self.cx.values.builder);
             let located = located.expect("coordinates that are walked are located");
-            at = self.temp(&format!("{}_at", self.name_of(position)));
+            at = self.cx.temp_of(position, "_at");
             body.extend(located.stmts);
             body.push(assign(at, located.position));
         }
@@ -128,7 +128,7 @@ impl Lowerer<'_> {
     ) -> Vec<Stmt> {
         let first = 1 << nest.place(it);
         let mut stmts = if fresh { self.start(nest, first) } else { vec![] };
-        let end = Expr::Var(self.end(it));
+        let end = Expr::Var(it.end(&mut self.cx));
         let labelled = it.labelled(it.position);
         let mut body = vec![assign(nest.index, labelled.coordinate)];
         let stored = it.stored(it.position, nest.index);

@@ -12,7 +12,6 @@
 //! one after another from the tile's first on. Operands that are sparse there are walked between
 //! the tile's bounds, which are searched.
 
-use super::forall::Loop;
 use crate::cin::Relation;
 use crate::lower::read::recover::Tile;
 use crate::lower::{Lowerer, Scope};
@@ -38,7 +37,7 @@ impl Lowerer<'_> {
             (at, lo) = settled.expect("a window moves in step with the loop");
         }
         // A window may be empty, but does not end before it begins.
-        let count = binary(BinaryOp::Max, self.range(plan.own, scope).1, int(0));
+        let count = binary(BinaryOp::Max, self.cx.range(plan.own, scope).1, int(0));
         Some((lo.clone(), add(lo, count)))
     }
 
@@ -68,29 +67,12 @@ impl Lowerer<'_> {
         if let Some(&Relation::Same { of, .. }) = self.program.derived.relation(var) {
             return Some((of, value));
         }
-        let (of, tile, size) = self.tile(var, scope)?;
+        let (of, tile, size) = self.cx.tile(var, scope)?;
         let other = self.program.derived.other_half(var)?;
         let other = Expr::Var(*scope.bound.get(&other)?);
         Some(match tile {
             Tile::Place => (of, add(mul(other, size), value)),
             Tile::Block => (of, add(mul(value, size), other)),
         })
-    }
-
-    /// Whether a loop over a variable visits positions, and what is stored there alone.
-    pub(in crate::lower) fn visits_positions(&self, var: IndexVar) -> bool {
-        self.program.derived.position(var).is_some()
-    }
-
-    /// Whether a loop over positions writes what has other elements too: all but workspaces with an
-    /// element for each of these positions.
-    pub(in crate::lower) fn leaves_gaps(&self, nest: &Loop<'_>) -> bool {
-        let Some(counted) = self.program.derived.position(nest.plan.var) else { return false };
-        if self.counts_shared(counted) {
-            return false;
-        }
-        let Some(tensor) = nest.plan.written() else { return false };
-        let modes = &self.program.tensors[tensor].modes;
-        !modes.iter().any(|&mode| self.program.derived.is_same(mode, counted))
     }
 }

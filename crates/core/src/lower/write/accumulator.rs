@@ -15,8 +15,9 @@
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`crate::lower::write::coo_buffer`].
 
 use crate::level::Count;
-use crate::lower::complex::{Vals, Value};
+use crate::lower::builder::advance;
 use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::value::{Vals, Value};
 use crate::lower::{Code, Lowerer, Scope};
 use crate::plan::{Assembler, Node, Rest};
 use tamis_ir::algebra::ReduceOp;
@@ -87,11 +88,11 @@ impl Lowerer<'_> {
         stmts.extend(body.stmts);
         stmts.extend(self.sorted_list(&w));
         stmts.extend(self.room_for_list(&w));
-        let (q, c) = (self.temp("q"), self.temp("c"));
+        let (q, c) = (self.cx.temp("q"), self.cx.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
         let at = w.listed_at(q, Expr::Var(c));
-        let value = self.loaded(w.vals, at.clone());
+        let value = self.cx.loaded(w.vals, at.clone());
         each.extend(self.write(next, None, value));
         // There is room for the whole list.
         let kept = self.kept(level, c).into_iter();
@@ -108,11 +109,11 @@ impl Lowerer<'_> {
         let w = self.workspace_of_plan();
         let mut stmts = vec![];
         let c = self.distance(w.level, scope, &mut stmts);
-        let value = self.hold(value, &mut stmts);
+        let value = self.cx.hold(value, &mut stmts);
         let place = self.place_of(&w, c, scope, &mut stmts);
         let at = || Expr::Var(place);
-        let alone = self.reduced(w.op, value.clone());
-        let mut first = self.kept_value(w.vals, at(), alone);
+        let alone = self.cx.reduced(w.op, value.clone());
+        let mut first = self.cx.kept_value(w.vals, at(), alone);
         first.extend(w.slice.as_ref().map(|slice| slice.listed(w.count, place)));
         first.extend(self.listed(&w, c));
         let (is_new, now_known) = match (&w.slice, w.set) {
@@ -129,9 +130,9 @@ impl Lowerer<'_> {
             return stmts;
         };
         let mut again = vec![];
-        let old = self.loaded(w.vals, at());
-        let total = self.combined(op, old, value, &mut again);
-        again.extend(self.kept_value(w.vals, at(), total));
+        let old = self.cx.loaded(w.vals, at());
+        let total = self.cx.combined(op, old, value, &mut again);
+        again.extend(self.cx.kept_value(w.vals, at(), total));
         stmts.push(ir::Stmt::If { cond: is_new, then: first, otherwise: again });
         stmts
     }
@@ -156,14 +157,14 @@ impl Lowerer<'_> {
         let mut stmts = vec![assign(w.count, w.begin())];
         stmts.extend(look.stmts);
         stmts.extend(self.sorted_list(&w));
-        let (q, c) = (self.temp("q"), self.temp("c"));
+        let (q, c) = (self.cx.temp("q"), self.cx.temp("c"));
         let next = Expr::Var(self.next(level));
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
         each.extend(self.open_below(level, next.clone(), add(next.clone(), int(1))));
         each.extend(self.kept(level, c));
         each.push(store(w.at, w.listed_at(q, Expr::Var(c)), next));
         stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
-        let vals = self.arrays(self.kernel.result).vals;
+        let vals = self.cx.arrays(self.kernel.result).vals;
         let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
         stmts.extend(vals.arrays().into_iter().map(own));
         stmts.extend(fill.stmts);
@@ -206,7 +207,7 @@ impl Lowerer<'_> {
 
     /// All levels by counting the last one.
     pub(in crate::lower) fn counted(&mut self, body: &Node, scope: Scope) -> Code {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let last = arrays.levels.len() - 1;
         let level = arrays.levels[last].clone();
         let count = self.count_of(last);
@@ -216,10 +217,10 @@ impl Lowerer<'_> {
         let look = self.node(body, scope.clone());
         self.writing.pass = Pass::Fill;
         let fill = self.node(body, scope);
-        let (p, total) = (self.temp("p"), self.temp("total"));
+        let (p, total) = (self.cx.temp("p"), self.cx.temp("total"));
         let mut stmts = count.count_init(&level, parents.clone());
         stmts.extend(look.stmts);
-        let fits = level.pos.map_or(vec![], |pos| self.check_position(pos, Expr::Var(total)));
+        let fits = level.pos.map_or(vec![], |pos| self.cx.check_position(pos, Expr::Var(total)));
         stmts.extend(count.count_sums(&level, parents, p, total, fits));
         stmts.push(level.reserve_coordinates(Expr::Var(total)));
         stmts.extend(arrays.vals.reserve(&Expr::Var(total)));
@@ -229,8 +230,8 @@ impl Lowerer<'_> {
 
     /// Counts a coordinate, or writes it and its value to the next position of its parent.
     pub(in crate::lower) fn by_count(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
-        let vars = self.level_vars(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
+        let vars = self.cx.level_vars(self.kernel.result);
         let last = arrays.levels.len() - 1;
         let level = &arrays.levels[last];
         let count = self.count_of(last);
@@ -239,8 +240,12 @@ impl Lowerer<'_> {
         for (k, var) in vars.iter().enumerate().take(last) {
             let coordinate = self.coordinate(*var, scope, &mut stmts);
             let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-            let located =
-                self.kind(k).locate(&arrays.levels[k], parent, coordinate, &mut self.builder);
+            let located = self.kind(k).locate(
+                &arrays.levels[k],
+                parent,
+                coordinate,
+                &mut self.cx.values.builder,
+            );
             parent = located.expect("levels above are full").position;
         }
         if self.writing.pass == Pass::Look {
@@ -249,7 +254,7 @@ impl Lowerer<'_> {
         }
         let coordinate = self.coordinate(vars[last], scope, &mut stmts);
         let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-        let place = self.temp("place");
+        let place = self.cx.temp("place");
         stmts.extend(count.count_next(level, parent, place));
         stmts.push(level.set_coordinate(Expr::Var(place), coordinate));
         stmts.extend(self.write(Expr::Var(place), None, value));
@@ -266,14 +271,14 @@ impl Lowerer<'_> {
 
     /// How far the coordinate of a level is from its least one.
     fn distance(&mut self, k: usize, scope: &mut Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
-        let var = self.level_vars(self.kernel.result)[k];
-        let level = self.arrays(self.kernel.result).levels[k].clone();
+        let var = self.cx.level_vars(self.kernel.result)[k];
+        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
         let coordinate = self.coordinate(var, scope, stmts);
         let coordinate = coordinate.expect("all modes of a result are bound");
         match level.from_least(Expr::Var(coordinate)) {
             Expr::Var(v) => v,
             distance => {
-                let c = self.temp("c");
+                let c = self.cx.temp("c");
                 stmts.push(assign(c, distance));
                 c
             }
@@ -290,7 +295,7 @@ impl Lowerer<'_> {
 
     /// Adds a coordinate to the list.
     fn listed(&mut self, w: &Workspace, c: Var) -> Vec<ir::Stmt> {
-        vec![store(w.list, Expr::Var(w.count), Expr::Var(c)), self.advance(w.count)]
+        vec![store(w.list, Expr::Var(w.count), Expr::Var(c)), advance(w.count)]
     }
 
     /// Sorts the list, if its order is that of the result.
@@ -307,7 +312,7 @@ impl Lowerer<'_> {
 
     /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
     fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let count = sub(Expr::Var(w.count), w.begin());
         let end = add(Expr::Var(self.next(w.level)), count);
         let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
@@ -317,7 +322,7 @@ impl Lowerer<'_> {
 
     /// Appends the coordinate that is so far from the least one.
     fn kept(&mut self, k: usize, distance: Var) -> Vec<ir::Stmt> {
-        let level = self.arrays(self.kernel.result).levels[k].clone();
+        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
         let coordinate = level.with_least(Expr::Var(distance));
         self.keep(k, &|_| coordinate.clone())
     }
@@ -334,18 +339,20 @@ impl Lowerer<'_> {
         let is_ranked = self.plan.output.rest() == Some(Rest::PositionAccumulator);
         let result = &self.program.tensors[self.kernel.result];
         let (name, crd) = (result.name.clone(), result.storage.crd.datatype());
-        let wide = matches!(self.arrays(self.kernel.result).levels[level].least, Expr::Const(_));
+        let wide = matches!(self.cx.arrays(self.kernel.result).levels[level].least, Expr::Const(_));
         let crd = if wide { crd } else { DataType::I64 };
-        let size = self.arrays(self.kernel.result).levels[level].size.clone();
-        let op = self.combining();
+        let size = self.cx.arrays(self.kernel.result).levels[level].size.clone();
+        let op = self.cx.planner().combining();
         if self.gpu.in_slices {
             let vals = match is_ranked {
-                true => Vals::Real(self.builder.common(&format!("{name}_rank"), DataType::I64)),
+                true => Vals::Real(
+                    self.cx.values.builder.common(&format!("{name}_rank"), DataType::I64),
+                ),
                 false => self.shared_vals(&format!("{name}_w")),
             };
-            let list = self.builder.common(&format!("{name}_list"), crd);
+            let list = self.cx.values.builder.common(&format!("{name}_list"), crd);
             let slice = self.slice(&name, vals, list, crd, size);
-            let count = self.temp(&format!("{name}_list_end"));
+            let count = self.cx.temp(&format!("{name}_list_end"));
             let at = vals.arrays()[0];
             let w = Workspace {
                 level,
@@ -360,19 +367,21 @@ impl Lowerer<'_> {
             return self.declared(w);
         }
         let vals = match is_ranked {
-            true => Vals::Real(self.builder.local(&format!("{name}_rank"), DataType::I64)),
+            true => {
+                Vals::Real(self.cx.values.builder.local(&format!("{name}_rank"), DataType::I64))
+            }
             false => self.listed_vals(&format!("{name}_w")),
         };
         let at = vals.arrays()[0];
-        let list = self.builder.local(&format!("{name}_list"), crd);
+        let list = self.cx.values.builder.local(&format!("{name}_list"), crd);
         let set = (!is_ranked && op.is_some())
-            .then(|| self.builder.local(&format!("{name}_set"), DataType::Bool));
-        let count = self.temp(&format!("{name}_list_size"));
+            .then(|| self.cx.values.builder.local(&format!("{name}_set"), DataType::Bool));
+        let count = self.cx.temp(&format!("{name}_list_size"));
         for array in vals.arrays().into_iter().chain([list]).chain(set) {
-            self.builder.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
+            self.cx.values.builder.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
         }
         if let Some(array) = set.or(is_ranked.then_some(at)) {
-            self.builder.prologue.push(ir::Stmt::Fill {
+            self.cx.values.builder.prologue.push(ir::Stmt::Fill {
                 array,
                 lo: int(0),
                 hi: size,

@@ -10,6 +10,8 @@
 //! A coordinate of an outer compressed level is kept only if something was appended below it.
 
 use crate::level::Append;
+use crate::lower::builder::advance;
+use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer, Scope};
 use crate::notation::Access;
 use crate::plan::{Assembler, Node};
@@ -38,9 +40,10 @@ impl Lowerer<'_> {
         let (kind, last) = (format.levels()[k].kind, format.levels().len() - 1);
         let goes_on = format.chain_goes_on(k);
         if matches!(self.assembler(k), Assembler::Place) {
-            let level = self.arrays(result).levels[k].clone();
+            let level = self.cx.arrays(result).levels[k].clone();
             let parent = scope.result.position.clone();
-            let located = kind.locate(&level, parent, Expr::Var(index), &mut self.builder);
+            let located =
+                kind.locate(&level, parent, Expr::Var(index), &mut self.cx.values.builder);
             let located = located.expect("a level where every coordinate has a position locates");
             return self.below(k, located.position, body, scope);
         }
@@ -62,13 +65,13 @@ impl Lowerer<'_> {
         scope: Scope,
         universal: bool,
     ) -> Code {
-        let vars = self.level_vars(self.kernel.result);
+        let vars = self.cx.level_vars(self.kernel.result);
         let bound = scope.bound.clone();
         let next = self.next(k);
         let position = Expr::Var(next);
         let touched = self.may_stay_empty(k, universal).then(|| {
-            let name = format!("{}_touched", self.name_of(next));
-            self.temp(&name)
+            let name = format!("{}_touched", self.cx.name_of(next));
+            self.cx.temp(&name)
         });
         self.gpu.tentative |= touched.is_some();
         self.set_touched(touched);
@@ -76,8 +79,8 @@ impl Lowerer<'_> {
         let mut stmts = self.open_below(k, position.clone(), behind.clone());
         if touched.is_some() {
             // What nothing came to is still as it was opened.
-            let opened = self.temp(&format!("{}_opened", self.name_of(next)));
-            self.builder.prologue.push(assign(opened, int(0)));
+            let opened = self.cx.temp_of(next, "_opened");
+            self.cx.values.builder.prologue.push(assign(opened, int(0)));
             let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
             let (room, mut first): (Vec<_>, Vec<_>) = stmts.into_iter().partition(is_room);
             first.push(assign(opened, behind.clone()));
@@ -92,7 +95,7 @@ impl Lowerer<'_> {
         let keep = self.keep(k, &coordinate);
         match (self.appended_below(k), touched) {
             (Some(child), _) => {
-                let begin = self.temp(&format!("{}_begin", self.name_of(child)));
+                let begin = self.cx.temp_of(child, "_begin");
                 stmts.push(assign(begin, Expr::Var(child)));
                 stmts.extend(below.stmts);
                 stmts.push(when(lt(Expr::Var(begin), Expr::Var(child)), keep));
@@ -124,7 +127,7 @@ impl Lowerer<'_> {
         coordinate: &dyn Fn(usize) -> Expr,
     ) -> Vec<ir::Stmt> {
         let result = self.kernel.result;
-        let arrays = self.arrays(result);
+        let arrays = self.cx.arrays(result);
         let next = self.next(k);
         let mut stmts = vec![];
         let head = self.program.storage(result).format.chain_head(k);
@@ -134,7 +137,7 @@ impl Lowerer<'_> {
             let append = self.append_of(l);
             stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
         }
-        stmts.push(self.advance(next));
+        stmts.push(advance(next));
         stmts
     }
 
@@ -150,7 +153,7 @@ impl Lowerer<'_> {
 
     /// Makes room for everything before the first coordinate.
     pub(in crate::lower) fn open_root(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let mut stmts = vec![];
         for k in 0..arrays.levels.len() {
             if let Assembler::Append(append) = self.assembler(k) {
@@ -172,7 +175,7 @@ impl Lowerer<'_> {
     /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
     /// appended level, or for a block of values, and for what is inserted between.
     fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let own = if first == 0 { self.own_rows() } else { None };
         let mut stmts = vec![];
         let mut is_block = false;
@@ -201,8 +204,8 @@ impl Lowerer<'_> {
         }
         stmts.extend(arrays.vals.reserve(&hi));
         if is_block {
-            let initial = self.planner().initial();
-            stmts.extend(self.filled(arrays.vals, lo, hi, initial));
+            let initial = self.cx.planner().initial();
+            stmts.extend(self.cx.filled(arrays.vals, lo, hi, initial));
         }
         stmts
     }
@@ -213,13 +216,14 @@ impl Lowerer<'_> {
     }
 
     pub(in crate::lower) fn edges_at(&mut self, k: usize, parent: Expr) -> Vec<ir::Stmt> {
-        let level = self.arrays(self.kernel.result).levels[k].clone();
+        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
         let Assembler::Append(append) = self.assembler(k) else { return vec![] };
         if self.head(k) < k {
             return vec![];
         }
         let next = self.next(k);
-        let mut stmts = level.pos.map_or(vec![], |pos| self.check_position(pos, Expr::Var(next)));
+        let mut stmts =
+            level.pos.map_or(vec![], |pos| self.cx.check_position(pos, Expr::Var(next)));
         stmts.extend(append.append_edges(&level, parent, Expr::Var(next)));
         stmts
     }
@@ -227,15 +231,15 @@ impl Lowerer<'_> {
     /// Room for as many entries as the sparse operands have together, at the last level that is
     /// appended: memory that is not touched costs nothing, and growing copies.
     pub(in crate::lower) fn expected_room(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
         let last = (0..arrays.levels.len()).rfind(appended);
         let (None, Some(last)) = (self.plan.output.gathered_from(), last) else { return vec![] };
-        let var = self.level_vars(self.kernel.result)[last];
+        let var = self.cx.level_vars(self.kernel.result)[last];
         let mut total = int(0);
         for access in crate::plan::distinct(&self.kernel.body) {
             let full = self.program.storage(access.tensor).format.is_full();
-            if !full && !self.is_workspace(access.tensor) {
+            if !full && !self.cx.is_workspace(access.tensor) {
                 total = add(total, self.entries(&access, var));
             }
         }
@@ -243,7 +247,7 @@ impl Lowerer<'_> {
             return vec![];
         }
         let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
-        let room = self.temp("room");
+        let room = self.cx.temp("room");
         let most = match block == int(1) {
             true => int(MOST_EXPECTED),
             false => {
@@ -263,36 +267,13 @@ impl Lowerer<'_> {
     fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
         let vars = self.program.level_vars(access.tensor, &access.indices);
         let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
-        self.positions_at(access.tensor, 0..depth, int(1))
-    }
-
-    /// The number of positions that a tensor has at the last of some levels, below so many of the
-    /// level above the first.
-    pub(in crate::lower) fn positions_at(
-        &mut self,
-        tensor: TensorId,
-        levels: Range<usize>,
-        parents: Expr,
-    ) -> Expr {
-        let arrays = self.arrays(tensor);
-        let specs = self.program.storage(tensor).format.levels();
-        let below = arrays.levels[levels.clone()].iter().zip(&specs[levels]);
-        below.fold(parents, |parents, (level, spec)| {
-            match spec.kind.size(level, parents.clone()) {
-                Some(size) => size,
-                None => match spec.kind.pos_bounds(level, parents) {
-                    // The first child of the parent behind the last one is the end of all.
-                    Some(bounds) => bounds.lo,
-                    None => int(0),
-                },
-            }
-        })
+        self.cx.positions_at(access.tensor, 0..depth, int(1))
     }
 
     /// `append_finalize` for every appended level whose parents may have been skipped; and a
     /// look at levels that have one coordinate for each parent.
     pub(in crate::lower) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let mut stmts = vec![];
         let (mut from, mut count) = (int(0), int(1));
         for (k, level) in arrays.levels.iter().enumerate() {
@@ -302,7 +283,7 @@ impl Lowerer<'_> {
                     let above = k.checked_sub(1).map(|above| self.assembler(above));
                     let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
                     if scattered {
-                        let p = self.temp("p");
+                        let p = self.cx.temp("p");
                         stmts.extend(append.append_finalize(level, from, count, p));
                     }
                     (from, count) = (int(0), Expr::Var(self.next(k)));
@@ -317,7 +298,7 @@ impl Lowerer<'_> {
                     }
                     let p = kind.properties();
                     if p.branchless && p.compact && !p.full {
-                        let position = self.temp("p");
+                        let position = self.cx.temp("p");
                         let none = eq(level.coordinate(Expr::Var(position)), int(-1));
                         let fail = when(none, vec![ir::Stmt::Fail(Status::CannotHold)]);
                         stmts.push(for_loop(position, from.clone(), count.clone(), vec![fail]));
@@ -368,8 +349,33 @@ impl Lowerer<'_> {
             return var;
         }
         let name = format!("p{}{}", self.program.tensors[self.kernel.result].name, k + 1);
-        let var = self.temp(&name);
+        let var = self.cx.temp(&name);
         self.writing.next.insert(k, var);
         var
+    }
+}
+
+impl Symbols<'_> {
+    /// The number of positions that a tensor has at the last of some levels, below so many of the
+    /// level above the first.
+    pub(in crate::lower) fn positions_at(
+        &mut self,
+        tensor: TensorId,
+        levels: Range<usize>,
+        parents: Expr,
+    ) -> Expr {
+        let arrays = self.arrays(tensor);
+        let specs = self.program.storage(tensor).format.levels();
+        let below = arrays.levels[levels.clone()].iter().zip(&specs[levels]);
+        below.fold(parents, |parents, (level, spec)| {
+            match spec.kind.size(level, parents.clone()) {
+                Some(size) => size,
+                None => match spec.kind.pos_bounds(level, parents) {
+                    // The first child of the parent behind the last one is the end of all.
+                    Some(bounds) => bounds.lo,
+                    None => int(0),
+                },
+            }
+        })
     }
 }

@@ -11,7 +11,9 @@
 //! their every coordinate.
 
 use crate::format::LevelMap;
-use crate::lower::complex::{Vals, Value};
+use crate::lower::builder::advance;
+use crate::lower::value::{Vals, Value};
+use crate::lower::values::Values;
 use crate::lower::{Code, Lowerer, Scope};
 use crate::plan::{Node, Rest};
 use tamis_ir::algebra::ReduceOp;
@@ -110,8 +112,8 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn push(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let stage = self.writing.buffer.clone();
         let stage = stage.expect("the buffer is declared before its loops");
-        let vars = self.level_vars(self.kernel.result);
-        let levels = self.arrays(self.kernel.result).levels;
+        let vars = self.cx.level_vars(self.kernel.result);
+        let levels = self.cx.arrays(self.kernel.result).levels;
         let count = || Expr::Var(stage.count);
         let room = |array| ir::Stmt::Reserve { array, len: add(count(), int(1)) };
         let mut stmts: Vec<ir::Stmt> = stage.crds.iter().map(|&crd| room(crd)).collect();
@@ -124,8 +126,8 @@ impl Lowerer<'_> {
             };
             stmts.push(store(stage.crd(k), count(), coordinate));
         }
-        stmts.extend(self.kept_value(stage.vals, count(), value));
-        stmts.push(self.advance(stage.count));
+        stmts.extend(self.cx.kept_value(stage.vals, count(), value));
+        stmts.push(advance(stage.count));
         stmts
     }
 
@@ -143,11 +145,11 @@ impl Lowerer<'_> {
         };
         let levels = storage.format.levels().len();
         let crds = (first..levels)
-            .map(|k| self.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
+            .map(|k| self.cx.values.builder.local(&format!("{name}_stage{}_crd", k + 1), width(k)))
             .collect();
         let vals = self.listed_vals(&format!("{name}_stage_vals"));
-        let count = self.temp(&format!("{name}_stage_size"));
-        let op = self.combining();
+        let count = self.cx.temp(&format!("{name}_stage_size"));
+        let op = self.cx.planner().combining();
         let stage = Stage { first, crds, vals, count, op };
         self.writing.buffer = Some(stage.clone());
         stage
@@ -155,32 +157,23 @@ impl Lowerer<'_> {
 
     /// Arrays for values that wait to be written: of the compute type's own elements.
     pub(in crate::lower) fn listed_vals(&mut self, name: &str) -> Vals {
-        self.waiting_vals(name, Role::Local)
+        self.cx.waiting_vals(name, Role::Local)
     }
 
     /// A buffer of which each row of the result has a slice.
     pub(in crate::lower) fn shared_vals(&mut self, name: &str) -> Vals {
-        self.waiting_vals(name, Role::Common)
+        self.cx.waiting_vals(name, Role::Common)
     }
+}
 
+impl Values<'_> {
     fn waiting_vals(&mut self, name: &str, role: Role) -> Vals {
         let elem = self.facts.register().datatype();
         let re = self.builder.own(name, elem, role);
-        match self.holds_complex() {
+        match self.planner().holds_complex() {
             false => Vals::Real(re),
             true => Vals::Split(re, self.builder.own(&format!("{name}_im"), elem, role)),
         }
-    }
-
-    /// Whether values of the result are complex while they are computed.
-    fn holds_complex(&self) -> bool {
-        let mut complex = false;
-        self.kernel.body.for_each_assign(&mut |lhs, _, rhs| {
-            if lhs.tensor == self.kernel.result {
-                complex |= !self.program.is_real(rhs);
-            }
-        });
-        complex
     }
 
     /// Puts a value of the compute type at a position of such arrays.
@@ -195,17 +188,5 @@ impl Lowerer<'_> {
         let zero = self.zero();
         stmts.extend(vals.store(&position, value, zero));
         stmts
-    }
-
-    /// How values of the same coordinate are combined while they wait.
-    pub(in crate::lower) fn combining(&self) -> Option<ReduceOp> {
-        let mut op = None;
-        self.kernel.body.for_each_assign(&mut |lhs, combined, _| {
-            if lhs.tensor == self.kernel.result {
-                op = combined;
-            }
-        });
-        // Entries that come one by one for the same coordinate are to be added.
-        op.or(self.kernel.scatter.then_some(ReduceOp::Add))
     }
 }

@@ -5,7 +5,6 @@ pub(super) mod append;
 pub(super) mod coo_buffer;
 pub(super) mod output;
 pub(super) mod pack_buffer;
-pub(super) mod shared_structure;
 pub(super) mod symbolic;
 
 use accumulator::{Pass, Workspace};

@@ -1,25 +1,22 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
 use crate::cin::Role;
-use crate::lower::complex::{Vals, Value};
+use crate::lower::symbols::Symbols;
+use crate::lower::value::{Vals, Value};
+use crate::lower::values::Values;
 use crate::lower::{Code, Lowerer, Scope};
 use crate::notation::{self, Access};
 use crate::plan::{Assembler, Assembly, Output, Rest};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::{DataType, Register, Scalar};
-use tamis_ir::ids::{Array, IndexVar, Var};
-use tamis_ir::ir::build::{add, assign, binary, int, mul, store, when};
+use tamis_ir::ids::IndexVar;
+use tamis_ir::ir::build::{add, assign, binary, int, mul, store};
 use tamis_ir::ir::{self, Expr, Status};
 
 impl Lowerer<'_> {
     /// How a level of the result gets its coordinates.
     pub(in crate::lower) fn assembler(&self, k: usize) -> Assembler {
         Assembler::of(&self.program.storage(self.kernel.result).format, k)
-    }
-
-    /// The index variable of each level of a tensor by its own modes.
-    pub(in crate::lower) fn level_vars(&self, tensor: tamis_ir::ids::TensorId) -> Vec<IndexVar> {
-        self.program.level_vars(tensor, &self.program.tensors[tensor].modes)
     }
 
     pub(in crate::lower) fn assignment(
@@ -29,23 +26,23 @@ impl Lowerer<'_> {
         rhs: &notation::Expr,
         scope: &Scope,
     ) -> Code {
-        let mut stmts = self.noticed(lhs.tensor);
-        let value = self.value(rhs, scope, &mut stmts);
+        let mut stmts = self.cx.noticed(lhs.tensor);
+        let value = self.cx.value(rhs, scope, &mut stmts);
         let value = self.as_often(lhs.tensor, op, value, &mut stmts);
         if matches!(self.program.tensors[lhs.tensor].role, Role::Register(_)) {
-            let held = self.register(lhs.tensor);
+            let held = self.cx.register(lhs.tensor);
             let value = match op {
-                Some(op) => self.combined(op, held.value(), value, &mut stmts),
+                Some(op) => self.cx.combined(op, held.value(), value, &mut stmts),
                 None => value,
             };
-            stmts.extend(self.assigned(held, value));
+            stmts.extend(self.cx.assigned(held, value));
             return Code { stmts, covers: false };
         }
-        if self.is_workspace(lhs.tensor) {
+        if self.cx.is_workspace(lhs.tensor) {
             let code = self.write_local(lhs, op, value, scope);
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
-        let (mut scope, added) = (scope.clone(), self.planner().adding(op, rhs));
+        let (mut scope, added) = (scope.clone(), self.cx.planner().adding(op, rhs));
         match &self.plan.output {
             Output::InPlace | Output::Insert => {
                 let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
@@ -66,11 +63,11 @@ impl Lowerer<'_> {
                     stmts.extend(self.writing.touched.map(|touched| assign(touched, int(1))));
                 }
                 Rest::CoordinateBuffer => {
-                    let value = self.reduced(op, value);
+                    let value = self.cx.reduced(op, value);
                     stmts.extend(self.push(value, &mut scope));
                 }
                 Rest::Accumulator => {
-                    let value = self.reduced(op, value);
+                    let value = self.cx.reduced(op, value);
                     stmts.extend(self.gathered(value, &mut scope));
                 }
                 Rest::PositionAccumulator => stmts.extend(self.by_rank(op, value, &mut scope)),
@@ -82,7 +79,7 @@ impl Lowerer<'_> {
 
     /// Appends a value at the next position of the last level.
     fn append_leaf(&mut self, position: Expr, value: Value, scope: &Scope) -> Vec<ir::Stmt> {
-        let vars = self.level_vars(self.kernel.result);
+        let vars = self.cx.level_vars(self.kernel.result);
         let k = vars.len() - 1;
         if !matches!(self.assembler(k), Assembler::Append(_)) {
             return self.write(position, None, value);
@@ -92,6 +89,20 @@ impl Lowerer<'_> {
         stmts.extend(self.write(position, None, value));
         stmts.extend(self.keep(k, &|l| Expr::Var(scope.bound[&vars[l]])));
         stmts
+    }
+
+    /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
+    fn known_position(
+        &mut self,
+        lhs: &Access,
+        scope: &mut Scope,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let Some(shared) = self.cx.planner().like() else {
+            return scope.reached(lhs).position;
+        };
+        let position = scope.like.clone().expect("the operand is descended before the assignment");
+        self.block_position(position, shared.levels, scope, stmts)
     }
 
     /// The position of the bound coordinates below a position of the result, by `locate`; levels
@@ -104,21 +115,26 @@ impl Lowerer<'_> {
         stmts: &mut Vec<ir::Stmt>,
     ) -> Expr {
         let result = self.kernel.result;
-        let arrays = self.arrays(result);
-        let vars = self.level_vars(result);
+        let arrays = self.cx.arrays(result);
+        let vars = self.cx.level_vars(result);
         let levels = self.program.storage(result).format.levels();
         (from..levels.len()).fold(position, |position, k| {
             let coordinate = self.coordinate(vars[k], scope, stmts);
             let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
             let level = &arrays.levels[k];
             if let Assembler::Insert(insert) = self.assembler(k) {
-                let at =
-                    insert.insert_position(level, position, coordinate.clone(), &mut self.builder);
+                let at = insert.insert_position(
+                    level,
+                    position,
+                    coordinate.clone(),
+                    &mut self.cx.values.builder,
+                );
                 stmts.extend(at.stmts);
                 stmts.extend(insert.insert_coord(level, at.position.clone(), coordinate));
                 return at.position;
             }
-            let located = levels[k].kind.locate(level, position, coordinate, &mut self.builder);
+            let located =
+                levels[k].kind.locate(level, position, coordinate, &mut self.cx.values.builder);
             located.expect("levels in a block are full").position
         })
     }
@@ -130,19 +146,70 @@ impl Lowerer<'_> {
         op: Option<ReduceOp>,
         value: Value,
     ) -> Vec<ir::Stmt> {
-        let vals = self.arrays(self.kernel.result).vals;
+        let vals = self.cx.arrays(self.kernel.result).vals;
         let mut stmts = vec![];
         let value = match op {
             Some(op) => {
-                let old = self.loaded(vals, position.clone());
-                self.combined(op, old, value, &mut stmts)
+                let old = self.cx.loaded(vals, position.clone());
+                self.cx.combined(op, old, value, &mut stmts)
             }
             None => value,
         };
-        stmts.extend(self.narrowed(vals, position, value));
+        stmts.extend(self.cx.narrowed(vals, position, value));
         stmts
     }
 
+    /// What runs before the loops.
+    pub(in crate::lower) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
+        let arrays = self.cx.arrays(self.kernel.result);
+        let elsewhere = self.sums_elsewhere();
+        match &self.plan.output {
+            // The identity of an operator may be beyond the narrow type of the elements.
+            Output::InPlace | Output::SharedStructure if elsewhere => vec![],
+            Output::InPlace if covered && self.cx.planner().has_plain_modes() => vec![],
+            Output::InPlace if self.shares_result() => self.filled_part(),
+            Output::InPlace => {
+                let sizes = arrays.levels.iter().map(|l| l.size.clone());
+                let size = sizes.fold(int(1), mul);
+                let initial = self.cx.planner().initial();
+                self.cx.filled(arrays.vals, int(0), size, initial)
+            }
+            Output::SharedStructure if covered && self.cx.planner().has_plain_modes() => vec![],
+            Output::SharedStructure if self.shares_result() => self.filled_part(),
+            Output::SharedStructure => {
+                let levels = 0..arrays.levels.len();
+                let size = self.cx.positions_at(self.kernel.result, levels, int(1));
+                let initial = self.cx.planner().initial();
+                self.cx.filled(arrays.vals, int(0), size, initial)
+            }
+            Output::Insert => self.open_root(),
+            Output::Assemble(Assembly { in_order: 0, rest: Rest::CoordinateBuffer, .. })
+            | Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => vec![],
+            Output::Assemble(_) => {
+                let mut stmts = self.open_root();
+                stmts.extend(self.expected_room());
+                stmts
+            }
+        }
+    }
+
+    /// What runs after the loops.
+    pub(in crate::lower) fn after_result(&mut self) -> Vec<ir::Stmt> {
+        match self.plan.output.rest() {
+            None | Some(Rest::CountThenFill) => vec![],
+            Some(_) => self.finalize_levels(),
+        }
+    }
+}
+
+impl Symbols<'_> {
+    /// The index variable of each level of a tensor by its own modes.
+    pub(in crate::lower) fn level_vars(&self, tensor: tamis_ir::ids::TensorId) -> Vec<IndexVar> {
+        self.program.level_vars(tensor, &self.program.tensors[tensor].modes)
+    }
+}
+
+impl Values<'_> {
     /// Stores a value of the compute type, checked to fit the array's data type.
     fn narrowed(&mut self, vals: Vals, position: Expr, value: Value) -> Vec<ir::Stmt> {
         let elem = self.builder.arrays[vals.arrays()[0]].elem;
@@ -174,62 +241,6 @@ impl Lowerer<'_> {
                 otherwise: vec![ir::Stmt::Fail(Status::IntegerOverflow)],
             },
         ]
-    }
-
-    /// What runs before the loops.
-    pub(in crate::lower) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
-        let arrays = self.arrays(self.kernel.result);
-        let elsewhere = self.sums_elsewhere();
-        match &self.plan.output {
-            // The identity of an operator may be beyond the narrow type of the elements.
-            Output::InPlace | Output::SharedStructure if elsewhere => vec![],
-            Output::InPlace if covered && self.planner().has_plain_modes() => vec![],
-            Output::InPlace if self.shares_result() => self.filled_part(),
-            Output::InPlace => {
-                let sizes = arrays.levels.iter().map(|l| l.size.clone());
-                let size = sizes.fold(int(1), mul);
-                let initial = self.planner().initial();
-                self.filled(arrays.vals, int(0), size, initial)
-            }
-            Output::SharedStructure if covered && self.planner().has_plain_modes() => vec![],
-            Output::SharedStructure if self.shares_result() => self.filled_part(),
-            Output::SharedStructure => {
-                let levels = 0..arrays.levels.len();
-                let size = self.positions_at(self.kernel.result, levels, int(1));
-                let initial = self.planner().initial();
-                self.filled(arrays.vals, int(0), size, initial)
-            }
-            Output::Insert => self.open_root(),
-            Output::Assemble(Assembly { in_order: 0, rest: Rest::CoordinateBuffer, .. })
-            | Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => vec![],
-            Output::Assemble(_) => {
-                let mut stmts = self.open_root();
-                stmts.extend(self.expected_room());
-                stmts
-            }
-        }
-    }
-
-    /// What runs after the loops.
-    pub(in crate::lower) fn after_result(&mut self) -> Vec<ir::Stmt> {
-        match self.plan.output.rest() {
-            None | Some(Rest::CountThenFill) => vec![],
-            Some(_) => self.finalize_levels(),
-        }
-    }
-
-    /// Ends the call if a position does not fit the result's index width.
-    pub(in crate::lower) fn check_position(&self, array: Array, position: Expr) -> Vec<ir::Stmt> {
-        if self.builder.arrays[array].elem != DataType::I32 {
-            return vec![];
-        }
-        let beyond = binary(BinaryOp::Gt, position, int(i64::from(i32::MAX)));
-        vec![when(beyond, vec![ir::Stmt::Fail(Status::PositionOverflow)])]
-    }
-
-    /// `var = var + 1`.
-    pub(in crate::lower) fn advance(&self, var: Var) -> ir::Stmt {
-        assign(var, add(Expr::Var(var), int(1)))
     }
 }
 

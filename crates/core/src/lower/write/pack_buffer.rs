@@ -6,6 +6,7 @@
 
 use crate::level::{Part, Query};
 use crate::lower::Lowerer;
+use crate::lower::builder::advance;
 use crate::lower::write::coo_buffer::Stage;
 use crate::plan::Assembler;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
@@ -52,12 +53,12 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let mut width = most;
         if let Assembler::Insert(insert) = self.assembler(k) {
-            let wide = self.temp("width");
+            let wide = self.cx.temp("width");
             let code = insert.insert_width(width, wide);
             stmts.extend(code.expect("an inserted level with a width says which"));
             width = Expr::Var(wide);
         }
-        let array = self.arrays(self.kernel.result).levels[k].width;
+        let array = self.cx.arrays(self.kernel.result).levels[k].width;
         let array = array.expect("the level has a width");
         stmts.push(ir::Stmt::Reserve { array, len: int(1) });
         stmts.push(store(array, int(0), width));
@@ -76,7 +77,7 @@ impl Lowerer<'_> {
         let grouping: Vec<usize> = levels
             .filter(|&l| !self.is_slot(l) && matches!(self.assembler(l), Assembler::Place))
             .collect();
-        let (q, slot, most) = (self.temp("q"), self.temp("slot"), self.temp("most"));
+        let (q, slot, most) = (self.cx.temp("q"), self.cx.temp("slot"), self.cx.temp("most"));
         let same = same_before(stage, &grouping, q);
         let next = ir::Stmt::If {
             cond: all([lt(int(0), Expr::Var(q)), same]),
@@ -96,7 +97,8 @@ impl Lowerer<'_> {
 
     /// The most coordinates of level `k` below one parent.
     fn most_children(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
-        let (q, children, most) = (self.temp("q"), self.temp("children"), self.temp("most"));
+        let (q, children, most) =
+            (self.cx.temp("q"), self.cx.temp("children"), self.cx.temp("most"));
         let above: Vec<usize> = (stage.first..k).collect();
         let sibling = all([lt(int(0), Expr::Var(q)), same_before(stage, &above, q)]);
         let differs = ir::Expr::Unary(UnaryOp::Not, Box::new(same_before(stage, &[k], q)));
@@ -114,7 +116,7 @@ impl Lowerer<'_> {
 
     /// The most coordinates of level `k` from the first below a parent to the last.
     fn widest_span(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
-        let (q, first, most) = (self.temp("q"), self.temp("first"), self.temp("most"));
+        let (q, first, most) = (self.cx.temp("q"), self.cx.temp("first"), self.cx.temp("most"));
         let above: Vec<usize> = (stage.first..k).collect();
         let sibling = all([lt(int(0), Expr::Var(q)), same_before(stage, &above, q)]);
         let coordinate = || load(stage.crd(k), Expr::Var(q));
@@ -133,23 +135,23 @@ impl Lowerer<'_> {
     /// Leaves one entry for each coordinate in the list.
     fn merged_duplicates(&mut self, stage: &Stage) -> Vec<ir::Stmt> {
         let levels: Vec<usize> = (stage.first..stage.first + stage.crds.len()).collect();
-        let (q, kept) = (self.temp("q"), self.temp("kept"));
+        let (q, kept) = (self.cx.temp("q"), self.cx.temp("kept"));
         let (to, from) = (|| Expr::Var(kept), || Expr::Var(q));
         let last = || add(to(), int(-1));
         let equal =
             levels.iter().map(|&l| eq(load(stage.crd(l), last()), load(stage.crd(l), from())));
         let same = all(std::iter::once(lt(int(0), to())).chain(equal));
-        let value = self.loaded(stage.vals, from());
+        let value = self.cx.loaded(stage.vals, from());
         let mut then = vec![];
         if let Some(op) = stage.op {
-            let old = self.loaded(stage.vals, last());
-            let total = self.combined(op, old, value.clone(), &mut then);
-            then.extend(self.kept_value(stage.vals, last(), total));
+            let old = self.cx.loaded(stage.vals, last());
+            let total = self.cx.combined(op, old, value.clone(), &mut then);
+            then.extend(self.cx.kept_value(stage.vals, last(), total));
         }
         let mut otherwise: Vec<ir::Stmt> =
             levels.iter().map(|&l| store(stage.crd(l), to(), load(stage.crd(l), from()))).collect();
-        otherwise.extend(self.kept_value(stage.vals, to(), value));
-        otherwise.push(self.advance(kept));
+        otherwise.extend(self.cx.kept_value(stage.vals, to(), value));
+        otherwise.push(advance(kept));
         let body = vec![ir::Stmt::If { cond: same, then, otherwise }];
         vec![
             assign(kept, int(0)),
@@ -167,10 +169,10 @@ impl Lowerer<'_> {
         lo: Expr,
         hi: Expr,
     ) -> Vec<ir::Stmt> {
-        let levels = self.arrays(self.kernel.result).levels.len();
+        let levels = self.cx.arrays(self.kernel.result).levels.len();
         let last = (k + 1..levels).take_while(|&l| self.head(l) <= k).last().unwrap_or(k);
-        let (q, end) = (self.temp("q"), self.temp(&format!("q{}_end", last + 1)));
-        let coordinates: Vec<Var> = (k..=last).map(|_| self.temp("c")).collect();
+        let (q, end) = (self.cx.temp("q"), self.cx.temp(&format!("q{}_end", last + 1)));
+        let coordinates: Vec<Var> = (k..=last).map(|_| self.cx.temp("c")).collect();
         let mut body = vec![];
         let mut same = vec![lt(Expr::Var(end), hi.clone())];
         for (l, &c) in (k..).zip(&coordinates) {
@@ -178,7 +180,7 @@ impl Lowerer<'_> {
             same.push(eq(load(stage.crd(l), Expr::Var(end)), Expr::Var(c)));
         }
         body.push(assign(end, add(Expr::Var(q), int(1))));
-        body.push(ir::Stmt::While { cond: all(same), body: vec![self.advance(end)] });
+        body.push(ir::Stmt::While { cond: all(same), body: vec![advance(end)] });
         let stored = |l: usize| Expr::Var(coordinates[l - k]);
         let (position, after) = self.entered(k, last, parent.clone(), &stored, &mut body);
         if last + 1 < levels {
@@ -203,7 +205,7 @@ impl Lowerer<'_> {
         stored: &dyn Fn(usize) -> Expr,
         body: &mut Vec<ir::Stmt>,
     ) -> (Expr, Vec<ir::Stmt>) {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let coordinate = |l: usize| add(stored(l), arrays.levels[l].least.clone());
         let level = &arrays.levels[k];
         match self.assembler(k) {
@@ -213,9 +215,14 @@ impl Lowerer<'_> {
                 (next, self.keep(last, &coordinate))
             }
             Assembler::Insert(insert) => {
-                let at = insert.insert_position(level, parent, coordinate(k), &mut self.builder);
+                let at = insert.insert_position(
+                    level,
+                    parent,
+                    coordinate(k),
+                    &mut self.cx.values.builder,
+                );
                 body.extend(at.stmts);
-                let p = self.temp("p");
+                let p = self.cx.temp("p");
                 body.push(assign(p, at.position));
                 if self.kind(k).properties().branchless {
                     let taken = binary(BinaryOp::Ge, level.coordinate(Expr::Var(p)), int(0));
@@ -225,9 +232,10 @@ impl Lowerer<'_> {
                 (Expr::Var(p), vec![])
             }
             Assembler::Place => {
-                let at = self.kind(k).locate(level, parent, coordinate(k), &mut self.builder);
+                let at =
+                    self.kind(k).locate(level, parent, coordinate(k), &mut self.cx.values.builder);
                 let at = at.expect("a level where every coordinate has a position locates");
-                let p = self.temp("p");
+                let p = self.cx.temp("p");
                 body.push(assign(p, at.position));
                 (Expr::Var(p), vec![])
             }
@@ -237,17 +245,17 @@ impl Lowerer<'_> {
     /// Combines the values of one run of equal coordinates and stores the result.
     fn run(&mut self, stage: &Stage, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
         let Some(op) = stage.op else {
-            let value = self.loaded(stage.vals, lo);
+            let value = self.cx.loaded(stage.vals, lo);
             return self.write(position, None, value);
         };
-        let first = self.loaded(stage.vals, lo.clone());
-        let total = self.held_vars("total", first.im.is_some());
-        let r = self.temp("r");
+        let first = self.cx.loaded(stage.vals, lo.clone());
+        let total = self.cx.held_vars("total", first.im.is_some());
+        let r = self.cx.temp("r");
         let mut step = vec![];
-        let next = self.loaded(stage.vals, Expr::Var(r));
-        let value = self.combined(op, total.value(), next, &mut step);
-        step.extend(self.assigned(total, value));
-        let mut stmts = self.assigned(total, first);
+        let next = self.cx.loaded(stage.vals, Expr::Var(r));
+        let value = self.cx.combined(op, total.value(), next, &mut step);
+        step.extend(self.cx.assigned(total, value));
+        let mut stmts = self.cx.assigned(total, first);
         stmts.push(for_loop(r, add(lo, int(1)), hi, step));
         stmts.extend(self.write(position, None, total.value()));
         stmts

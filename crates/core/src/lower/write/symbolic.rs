@@ -31,11 +31,11 @@ use tamis_ir::ir::{Expr, Role, Status, Stmt};
 impl Lowerer<'_> {
     /// What of a kernel's code the levels of its result need, and values.
     pub(in crate::lower) fn assembled_only(&mut self, code: Vec<Stmt>) -> Vec<Stmt> {
-        let vals = self.arrays(self.kernel.result).vals;
+        let vals = self.cx.arrays(self.kernel.result).vals;
         let count = self.count_of_positions();
         let mut needed = Needed::default();
         needed.read(&count);
-        for (array, declared) in self.builder.arrays.enumerate() {
+        for (array, declared) in self.cx.values.builder.arrays.enumerate() {
             if declared.role == Role::Result && !vals.arrays().contains(&array) {
                 needed.arrays.insert(array);
             }
@@ -46,13 +46,13 @@ impl Lowerer<'_> {
             code.extend(vals.reserve(&count));
         }
         let fill = self.program.storage(self.kernel.result).fill;
-        code.extend(self.filled(vals, int(0), count, fill));
+        code.extend(self.cx.filled(vals, int(0), count, fill));
         code
     }
 
     /// How many positions the last level of the result has, once all are assembled.
     fn count_of_positions(&mut self) -> Expr {
-        let arrays = self.arrays(self.kernel.result);
+        let arrays = self.cx.arrays(self.kernel.result);
         let mut count = int(1);
         for (k, level) in arrays.levels.iter().enumerate() {
             count = match self.assembler(k) {

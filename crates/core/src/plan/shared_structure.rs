@@ -1,5 +1,4 @@
-//! Results with the levels of an operand: where values are written, and which coordinates of positions
-//! anybody asks for.
+//! Results with the levels of an operand: how many they share, and which coordinates of positions anybody asks for.
 //!
 //! ```text
 //! fuse(i, j, f); pos(f, p, A(i,j))       C(i,j) = A(i,j) * x(j)       C has the entries of A
@@ -9,67 +8,64 @@
 //!   C_vals[p] = A_vals[p] * x_vals[j]
 //! ```
 
+use super::{Loop, Planner};
 use crate::cin::Relation;
-use crate::lower::{Lowerer, Reached, Scope, SharedStructure};
 use crate::notation::{self, Access};
 use std::ops::Range;
-use tamis_ir::ids::IndexVar;
-use tamis_ir::ir::{self, Expr};
+use tamis_ir::ids::{IndexVar, TensorId};
 
-impl Lowerer<'_> {
-    /// Descends an operand.
-    pub(in crate::lower) fn reach(&self, access: &Access, reached: Reached, scope: &mut Scope) {
-        if reached.levels > 0 && self.is_shared_level(access, reached.levels - 1) {
-            scope.like = Some(reached.position.clone());
-        }
-        scope.reach(access, reached);
-    }
+/// The leading levels of a result that are those of an operand. Every element has a position below them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedStructure {
+    /// The operand.
+    pub operand: TensorId,
+    /// How many levels, of which the last has coordinates.
+    pub levels: usize,
+}
 
+impl Planner<'_> {
     /// Whether the result has the levels of an operand down to this one, which is the last that it has.
-    pub(in crate::lower) fn is_shared_level(&self, access: &Access, level: usize) -> bool {
+    pub(crate) fn is_shared_level(self, access: &Access, level: usize) -> bool {
         self.kernel.like == Some(access.tensor) && level + 1 == self.shared_levels()
     }
 
     /// Whether the result has this level of an operand.
-    pub(in crate::lower) fn is_like(&self, access: &Access, level: usize) -> bool {
+    pub(crate) fn is_like(self, access: &Access, level: usize) -> bool {
         self.kernel.like == Some(access.tensor) && level < self.shared_levels()
     }
 
     /// Where the levels of the result are those of an operand.
-    pub(in crate::lower) fn like(&self) -> Option<SharedStructure> {
+    pub(crate) fn like(self) -> Option<SharedStructure> {
         let levels = self.shared_levels();
         self.kernel.like.map(|operand| SharedStructure { operand, levels })
     }
 
     /// How many levels the result has of an operand.
-    fn shared_levels(&self) -> usize {
+    fn shared_levels(self) -> usize {
         self.program.listed_levels(self.kernel.result)
     }
 
     /// Whether a variable counts positions below which are all those that the result has.
-    pub(in crate::lower) fn counts_shared(&self, position: IndexVar) -> bool {
+    pub(crate) fn counts_shared(self, position: IndexVar) -> bool {
         let relation = self.program.derived.relation(position);
         matches!(relation, Some(Relation::Position { access, .. }) if self.kernel.like == Some(access.tensor))
     }
 
-    /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
-    pub(in crate::lower) fn known_position(
-        &mut self,
-        lhs: &Access,
-        scope: &mut Scope,
-        stmts: &mut Vec<ir::Stmt>,
-    ) -> Expr {
-        if self.kernel.like.is_none() {
-            return scope.reached(lhs).position;
+    /// Whether a loop over positions writes what has other elements too: all but workspaces with an
+    /// element for each of these positions.
+    pub(crate) fn leaves_gaps(self, nest: &Loop) -> bool {
+        let Some(counted) = self.program.derived.position(nest.var) else { return false };
+        if self.counts_shared(counted) {
+            return false;
         }
-        let position = scope.like.clone().expect("the operand is descended before the assignment");
-        let levels = self.shared_levels();
-        self.block_position(position, levels, scope, stmts)
+        let Some(tensor) = nest.written() else { return false };
+        let modes = &self.program.tensors[tensor].modes;
+        !modes.iter().any(|&mode| self.program.derived.is_same(mode, counted))
     }
 
     /// The first of some levels of an operand that has to be known where a position of the last of them is:
     /// its coordinate is asked for, or its position is that of the result.
-    pub(in crate::lower) fn needed_levels(&self, access: &Access, levels: Range<usize>) -> usize {
+    pub(crate) fn needed_levels(self, access: &Access, levels: Range<usize>) -> usize {
         let shared = levels.start..levels.end.min(self.shared_levels());
         if self.kernel.like != Some(access.tensor) || shared.is_empty() {
             return levels.start;
@@ -80,7 +76,7 @@ impl Lowerer<'_> {
 
     /// Whether anything asks for a coordinate but an operand whose levels the result has, and the result at
     /// its positions.
-    fn is_asked_for(&self, var: IndexVar, like: &Access) -> bool {
+    fn is_asked_for(self, var: IndexVar, like: &Access) -> bool {
         let shared = self.shared_levels();
         let mut asked = self.kernel.body.reads().into_iter().any(|other| {
             let vars = self.program.level_vars(other.tensor, &other.indices);
