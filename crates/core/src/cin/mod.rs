@@ -369,6 +369,11 @@ impl Program {
         levels.iter().copied().zip(self.level_vars(access.tensor, &access.indices)).collect()
     }
 
+    /// Whether a tensor is a workspace of a kernel.
+    pub fn is_workspace(&self, tensor: TensorId) -> bool {
+        self.tensors[tensor].role == Role::Workspace
+    }
+
     /// Whether a tensor is a register or a workspace of a kernel.
     pub fn is_local(&self, tensor: TensorId) -> bool {
         matches!(self.tensors[tensor].role, Role::Register(_) | Role::Workspace)

@@ -26,6 +26,7 @@ mod intervals;
 mod overflow;
 mod partition;
 mod read;
+mod scope;
 mod scratch;
 mod signature;
 mod symbols;
@@ -33,20 +34,21 @@ mod value;
 mod values;
 mod write;
 
+use crate::lower::scope::Scope;
 pub use crate::plan::SharedStructure;
 pub use binding::Binding;
 pub use gpu::fallback::GpuFallback;
 pub use signature::Lowered;
+use tamis_ir::ir::Expr;
 
 use crate::cin::{Kernel, Kind, Program, Role};
 use crate::lower::symbols::Symbols;
 use crate::lower::values::Values;
-use crate::notation::Access;
-use crate::plan::{self, Node, Plan, Planner};
+use crate::plan::{self, Node, Plan};
 use builder::Builder;
-use gpu::{OnGpu, parallel};
-use std::collections::BTreeMap;
-use tamis_ir::ids::{IndexVar, TensorId, Var};
+use gpu::{GpuContext, parallel};
+use partition::Interval;
+use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir::{self};
 use value::Value;
 use write::Writing;
@@ -56,8 +58,8 @@ pub fn lower(program: &Program, kernel: &Kernel, name: &str) -> Lowered {
     let plan = plan::plan(program, kernel);
     plan::verify::assert_valid(program, kernel, &plan);
     let new = |gpu| Lowerer { gpu, ..Lowerer::new(program, kernel, &plan, name) };
-    let sliced = OnGpu { in_slices: kernel.is_for_gpu(), ..OnGpu::default() };
-    let whole = |why| new(OnGpu { unphased: Some(why), ..OnGpu::default() }).lowered();
+    let sliced = GpuContext { in_slices: kernel.is_for_gpu(), ..GpuContext::default() };
+    let whole = |why| new(GpuContext { unphased: Some(why), ..GpuContext::default() }).lowered();
     new(sliced).lowered().or_else(whole).expect("workspaces that are no slices are always right")
 }
 
@@ -69,7 +71,7 @@ impl<'p> Lowerer<'p> {
             plan,
             cx: Symbols::new(Values::new(program, kernel, Builder::new(name))),
             writing: Writing::default(),
-            gpu: OnGpu::default(),
+            gpu: GpuContext::default(),
             times: vec![],
             interval: None,
         }
@@ -101,38 +103,11 @@ struct Lowerer<'p> {
     cx: Symbols<'p>,
     /// How far the result is written.
     writing: Writing,
-    gpu: OnGpu,
+    gpu: GpuContext,
     /// How often values are added to tensors in an iteration that stands for several.
     times: Vec<(TensorId, Var)>,
     /// The part of the outermost loop that the function computes, where not all of it.
-    interval: Option<partition::Interval<'p>>,
-}
-
-/// What is known at a statement of the loop nest.
-#[derive(Clone, Default)]
-struct Scope {
-    /// Index variables with a value, and the variable that holds it.
-    bound: BTreeMap<IndexVar, Var>,
-    /// How far each access has descended its levels.
-    reached: Vec<(Access, Reached)>,
-    /// How far the loops have descended the levels that the result stores in order.
-    result: Reached,
-    /// The position at the last of an operand's levels that the result has.
-    like: Option<ir::Expr>,
-    /// The loops around.
-    loops: Vec<IndexVar>,
-    /// Those of them that may visit a coordinate again: over entries of an operand that repeats
-    /// coordinates.
-    repeating: Vec<IndexVar>,
-}
-
-/// The levels of an access that are behind, and the position at the last of them.
-#[derive(Clone)]
-struct Reached {
-    levels: usize,
-    position: ir::Expr,
-    /// The end of several positions of the same coordinate.
-    end: Option<ir::Expr>,
+    interval: Option<Interval<'p>>,
 }
 
 /// Code, and whether it gives every element of the result a value.
@@ -141,31 +116,9 @@ struct Code {
     covers: bool,
 }
 
-impl Default for Reached {
-    fn default() -> Self {
-        Reached { levels: 0, position: ir::build::int(0), end: None }
-    }
-}
-
 impl Code {
     fn nothing() -> Code {
         Code { stmts: vec![], covers: false }
-    }
-}
-
-impl Scope {
-    fn reached(&self, access: &Access) -> Reached {
-        let known = self.reached.iter().find(|(a, _)| a == access);
-        known.map_or(Reached::default(), |(_, r)| r.clone())
-    }
-
-    /// Descends an operand.
-    fn reach(&mut self, planner: Planner<'_>, access: &Access, reached: Reached) {
-        if reached.levels > 0 && planner.is_shared_level(access, reached.levels - 1) {
-            self.like = Some(reached.position.clone());
-        }
-        self.reached.retain(|(a, _)| a != access);
-        self.reached.push((access.clone(), reached));
     }
 }
 
@@ -173,7 +126,7 @@ impl Lowerer<'_> {
     fn kernel(&mut self) -> Vec<ir::Stmt> {
         let plan = self.plan;
         if let Ok(partition) = &plan.parts {
-            self.cut_outermost(partition);
+            self.interval = Some(Interval::declared(&mut self.cx, partition));
         }
         let scope = Scope::default();
         let code = match (&plan.root, plan.output.gathered_from()) {
@@ -182,7 +135,7 @@ impl Lowerer<'_> {
             (None, _) => Code::nothing(),
         };
         let mut stmts = self.cx.scalar_operands(&self.plan.scalars);
-        let [room, tables] = self.filled_tables();
+        let [room, tables] = self.gpu.tables.filled_tables(&mut self.cx);
         stmts.extend(room);
         match self.in_phases(&code.stmts) {
             Ok(phases) => {
@@ -192,7 +145,7 @@ impl Lowerer<'_> {
             }
             Err(why) => {
                 self.gpu.unphased.get_or_insert(why);
-                let [room, joined] = self.joined_tiles();
+                let [room, joined] = self.gpu.sums.joined_tiles(&mut self.cx);
                 stmts.extend(room);
                 stmts.extend(tables);
                 stmts.extend(self.before_result(code.covers));
@@ -217,6 +170,11 @@ impl Lowerer<'_> {
             Node::Sequence(parts) => self.sequence(parts, &scope),
             Node::Assign { lhs, op, rhs } => self.assignment(lhs, *op, rhs, &scope),
         }
+    }
+
+    /// The rows of the result that a part computes alone.
+    fn own_rows(&mut self) -> Option<(Expr, Expr)> {
+        self.interval.clone()?.own_rows(&mut self.cx, &self.plan.output)
     }
 
     fn sequence(&mut self, parts: &[Node], scope: &Scope) -> Code {

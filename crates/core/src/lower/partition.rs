@@ -8,13 +8,11 @@
 //! Whether a kernel is cut, and how, [`crate::plan`] says.
 
 use super::binding::Binding;
-use super::{Lowerer, Scope};
-use crate::lower::read::forall::{Iterator, Loop};
-use crate::lower::read::slice::Sliced;
-use crate::plan::{Assembler, CutPoint, Join, Partition};
+use super::scope::Scope;
+use super::symbols::Symbols;
+use crate::plan::{Assembler, Join, Output, Partition};
 use tamis_ir::algebra::BinaryOp;
-use tamis_ir::ids::{IndexVar, Var};
-use tamis_ir::ir::build::{assign, binary, lt};
+use tamis_ir::ir::build::{assign, binary};
 use tamis_ir::ir::{self, Expr, Param};
 
 /// The interval of a part in code.
@@ -25,123 +23,59 @@ pub(super) struct Interval<'p> {
     pub(super) last: Expr,
 }
 
-impl<'p> Lowerer<'p> {
-    /// Declares the part that a kernel computes.
-    pub(super) fn cut_outermost(&mut self, partition: &'p Partition) {
+impl<'p> Interval<'p> {
+    /// Declares the part that a kernel computes: parameters, held within what there is.
+    pub(super) fn declared(cx: &mut Symbols<'_>, partition: &'p Partition) -> Interval<'p> {
         if matches!(partition.join, Join::Shared { .. } | Join::Overlap { .. }) {
-            for array in self.cx.arrays(self.kernel.result).vals.arrays() {
-                self.cx.values.builder.arrays[array].role = ir::Role::Shared;
+            for array in cx.result().vals.arrays() {
+                cx.values.builder.arrays[array].role = ir::Role::Shared;
             }
         }
-        let (first, last) = self.interval(partition.var, partition.cut);
-        self.interval = Some(Interval { partition, first, last });
-    }
-
-    /// The parameters with the interval, held within what there is.
-    fn interval(&mut self, var: IndexVar, cut: CutPoint) -> (Expr, Expr) {
-        let index = self.cx.index(var);
-        let name = self.cx.name_of(index);
-        let [begin, end] = [Binding::Begin, Binding::End].map(|binding| {
-            let suffix = if binding == Binding::Begin { "begin" } else { "end" };
-            let param = self.cx.temp(&format!("{name}_{suffix}"));
-            self.cx.values.builder.params.push((Param::Scalar(param), binding));
-            Expr::Var(param)
-        });
-        if cut.is_by_position() {
-            return (begin, end);
+        let index = cx.index(partition.var);
+        let [begin, end] =
+            [(Binding::Begin, "_begin"), (Binding::End, "_end")].map(|(b, suffix)| {
+                let param = cx.temp_of(index, suffix);
+                cx.params.push((Param::Scalar(param), b));
+                Expr::Var(param)
+            });
+        if partition.cut.is_by_position() {
+            return Interval { partition, first: begin, last: end };
         }
-        let (lo, hi) = self.cx.range(var, &Scope::default());
-        let (first, last) =
-            (self.cx.temp(&format!("{name}_first")), self.cx.temp(&format!("{name}_last")));
+        let (lo, hi) = cx.range(partition.var, &Scope::default());
+        let (first, last) = (cx.temp_of(index, "_first"), cx.temp_of(index, "_last"));
         let within = binary(BinaryOp::Min, end, hi);
-        self.cx.values.builder.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
-        self.cx
-            .values
-            .builder
-            .prologue
-            .push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
-        (Expr::Var(first), Expr::Var(last))
-    }
-
-    /// Whether a loop runs over a part of its coordinates.
-    pub(super) fn is_cut(&self, nest: &Loop<'_>) -> bool {
-        let interval = self.interval.as_ref();
-        interval.is_some_and(|i| {
-            i.partition.var == nest.plan.var && i.partition.cut == CutPoint::Coordinates
-        })
-    }
-
-    /// The coordinates that a loop has to visit if nothing else is known.
-    pub(super) fn turns(&mut self, nest: &Loop<'_>) -> (Expr, Expr) {
-        let (true, Some(interval)) = (self.is_cut(nest), self.interval.clone()) else {
-            return self.cx.range(nest.plan.var, nest.scope);
-        };
-        if nest.scope.bound.is_empty() {
-            return (interval.first, interval.last);
-        }
-        let (lo, hi) = self.cx.range(nest.plan.var, nest.scope);
-        (binary(BinaryOp::Max, interval.first, lo), binary(BinaryOp::Min, interval.last, hi))
+        cx.prologue.push(assign(first, binary(BinaryOp::Max, begin, lo)));
+        cx.prologue.push(assign(last, binary(BinaryOp::Max, Expr::Var(first), within)));
+        Interval { partition, first: Expr::Var(first), last: Expr::Var(last) }
     }
 
     /// Whether parts write elements of one array.
     pub(super) fn shares_result(&self) -> bool {
-        let interval = self.interval.as_ref();
-        interval
-            .is_some_and(|i| matches!(i.partition.join, Join::Shared { .. } | Join::Overlap { .. }))
-    }
-
-    /// The part of the positions that a loop over them runs over.
-    pub(super) fn cut_positions(&self, nest: &Loop<'_>, bounds: (Expr, Expr)) -> (Expr, Expr) {
-        match &self.interval {
-            Some(i) if nest.scope.bound.is_empty() && i.partition.cut.is_by_position() => (
-                binary(BinaryOp::Max, i.first.clone(), bounds.0),
-                binary(BinaryOp::Min, i.last.clone(), bounds.1),
-            ),
-            _ => bounds,
-        }
+        matches!(self.partition.join, Join::Shared { .. } | Join::Overlap { .. })
     }
 
     /// The first coordinate of the part and the one behind its last, counted from the level's
     /// least, where the first level of the result is cut and every coordinate has a position there.
-    pub(super) fn own_rows(&mut self) -> Option<(Expr, Expr)> {
-        let Interval { partition, first, last } = self.interval.clone()?;
+    pub(super) fn own_rows(&self, cx: &mut Symbols<'_>, output: &Output) -> Option<(Expr, Expr)> {
+        let Interval { partition, first, last } = self;
+        let planner = cx.planner();
         let own = match partition.join {
-            Join::Concatenate => matches!(self.assembler(0), Assembler::Place),
-            Join::Shared { .. } => {
-                self.cx.planner().fills_own_part(&self.plan.output, partition.var, partition.cut)
-            }
+            Join::Concatenate => matches!(cx.levels().assembler(0), Assembler::Place),
+            Join::Shared { .. } => planner.fills_own_part(output, partition.var, partition.cut),
             _ => false,
         };
-        let level = own.then(|| self.cx.arrays(self.kernel.result).levels[0].clone())?;
-        Some((level.from_least(first), level.from_least(last)))
+        let level = own.then(|| cx.result().levels[0].clone())?;
+        Some((level.from_least(first.clone()), level.from_least(last.clone())))
     }
 
     /// What a part of a full result has in every element before the loops.
-    pub(super) fn filled_part(&mut self) -> Vec<ir::Stmt> {
-        let Some((lo, hi)) = self.own_rows() else { return vec![] };
-        let result = self.kernel.result;
-        let levels = 1..self.cx.arrays(result).levels.len();
-        let lo = self.cx.positions_at(result, levels.clone(), lo);
-        let hi = self.cx.positions_at(result, levels, hi);
-        let (vals, initial) = (self.cx.arrays(result).vals, self.cx.planner().initial());
-        self.cx.filled(vals, lo, hi, initial)
-    }
-
-    /// Sets an operand's position to the first coordinate of the part, and the end behind the
-    /// last.
-    pub(super) fn cut_to_part(&mut self, it: &Iterator) -> Vec<ir::Stmt> {
-        let Some(Interval { first, last, .. }) = self.interval.clone() else { return vec![] };
-        let before = |at: Var, bound: &Expr| match &it.sliced {
-            Sliced::Whole => lt(it.raw(at).coordinate, bound.clone()),
-            Sliced::Taken { view, .. } => lt(it.raw(at).coordinate, view.coordinate(bound.clone())),
-            Sliced::Placed(_) => lt(it.coordinate(at), bound.clone()),
-        };
-        let (p, end) = (it.position, it.end(&mut self.cx));
-        let mut stmts = self.first_from(p, &|at| before(at, &first), Expr::Var(end));
-        let behind: Var = self.cx.temp_of(p, "_last");
-        stmts.push(assign(behind, Expr::Var(p)));
-        stmts.extend(self.first_from(behind, &|at| before(at, &last), Expr::Var(end)));
-        stmts.push(assign(end, Expr::Var(behind)));
-        stmts
+    pub(super) fn filled(&self, cx: &mut Symbols<'_>, output: &Output) -> Vec<ir::Stmt> {
+        let Some((lo, hi)) = self.own_rows(cx, output) else { return vec![] };
+        let (result, arrays) = (cx.kernel.result, cx.result());
+        let levels = 1..arrays.levels.len();
+        let lo = cx.positions_at(result, levels.clone(), lo);
+        let hi = cx.positions_at(result, levels, hi);
+        let initial = cx.planner().initial();
+        cx.values.filled(arrays.vals, lo, hi, initial)
     }
 }

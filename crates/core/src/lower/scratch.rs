@@ -14,10 +14,10 @@
 
 use super::builder::TensorArrays;
 use super::value::{Vals, Value};
-use super::{Code, Lowerer, Scope};
-use crate::cin::Role;
 use crate::level::{LevelArrays, Scratch};
+use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
+use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
 use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
@@ -27,11 +27,6 @@ use tamis_ir::ir::build::{assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Symbols<'_> {
-    /// Whether a tensor lives in the kernel.
-    pub(super) fn is_workspace(&self, tensor: TensorId) -> bool {
-        self.program.tensors[tensor].role == Role::Workspace
-    }
-
     /// The level functions of the last level of a workspace, if it is sparse.
     fn scratch(&mut self, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
         let level = self.arrays(tensor).levels.last()?.clone();
@@ -182,7 +177,7 @@ impl Lowerer<'_> {
         let (mut parent, mut position, mut found) = (int(0), int(0), None);
         let mut last = int(0);
         for (k, var) in vars.iter().enumerate() {
-            let coordinate = self.coordinate(*var, &mut scope, &mut stmts);
+            let coordinate = scope.coordinate(&mut self.cx, *var, &mut stmts);
             last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
             parent = position;
             let at = levels[k].kind.locate(

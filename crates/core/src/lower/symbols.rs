@@ -4,14 +4,15 @@
 //! A: csr      A1_size, A2_pos, A2_crd, A_vals      i, j: variables; pA2: the position of A(i,j) in its second level
 //! ```
 
-use super::Scope;
 use super::builder::TensorArrays;
 use super::expression::{Operands, value};
+use super::scope::Scope;
 use super::value::{Held, Vals, Value};
 use super::values::{Values, convert};
 use crate::format::open::extent;
 use crate::level::LevelArrays;
 use crate::notation::{self, Access, Slicing, Within};
+use crate::plan::ResultLevels;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 use tamis_ir::datatype::Scalar;
@@ -62,7 +63,7 @@ impl<'p> Symbols<'p> {
     }
 }
 
-impl Symbols<'_> {
+impl<'p> Symbols<'p> {
     /// The variables that hold a register tensor.
     pub(super) fn register(&mut self, tensor: TensorId) -> Held {
         if let Some(&held) = self.registers.get(&tensor) {
@@ -73,6 +74,12 @@ impl Symbols<'_> {
         let held = self.held_vars(&name, is_complex);
         self.registers.insert(tensor, held);
         held
+    }
+
+    /// Another variable for the value of an index variable.
+    pub(super) fn index_temp(&mut self, var: IndexVar) -> Var {
+        let name = self.program.vars[var].clone();
+        self.temp(&name)
     }
 
     /// The variable that holds the value of an index variable.
@@ -121,6 +128,22 @@ impl Symbols<'_> {
         self.arrays_in(tensor, &Scope::default())
     }
 
+    /// The arrays of the result.
+    pub(super) fn result(&mut self) -> TensorArrays {
+        self.arrays(self.kernel.result)
+    }
+
+    /// The levels of the result.
+    pub(super) fn levels(&self) -> ResultLevels<'p> {
+        ResultLevels(&self.program.storage(self.kernel.result).format)
+    }
+
+    /// The index variable of each level of the result.
+    pub(super) fn result_vars(&self) -> Vec<IndexVar> {
+        let result = self.kernel.result;
+        self.program.level_vars(result, &self.program.tensors[result].modes)
+    }
+
     /// The arrays of a tensor that is declared where so much is known.
     pub(super) fn arrays_in(&mut self, tensor: TensorId, scope: &Scope) -> TensorArrays {
         if let Some(known) = self.tensors.get(&tensor) {
@@ -128,7 +151,7 @@ impl Symbols<'_> {
         }
         let result = (tensor == self.kernel.result).then_some(self.kernel.kind);
         let declared = &self.program.tensors[tensor];
-        let mut arrays = match self.is_workspace(tensor) {
+        let mut arrays = match self.program.is_workspace(tensor) {
             true => self.values.builder.workspace(declared),
             false => self.values.builder.tensor(tensor, declared, result),
         };
@@ -140,7 +163,7 @@ impl Symbols<'_> {
             arrays.levels[k].least = least;
             arrays.levels[k].size = size;
         }
-        if self.is_workspace(tensor) {
+        if self.program.is_workspace(tensor) {
             self.allocate_local(tensor, &arrays);
         }
         if let (Some(like), true) = (self.planner().like(), result.is_some()) {
@@ -161,7 +184,7 @@ impl Symbols<'_> {
     ) -> (Expr, Expr) {
         let declared = &self.program.tensors[tensor];
         let spec = declared.storage.format.levels()[k];
-        let is_own = self.is_workspace(tensor);
+        let is_own = self.program.is_workspace(tensor);
         let mut dimension = |m: Mode| match declared.modes[m.index()] {
             mode if is_own => self.elements(mode, scope),
             mode => self.size(mode, scope),

@@ -27,6 +27,7 @@ mod parse;
 mod partition;
 mod print;
 mod read;
+mod result_levels;
 mod shared_structure;
 pub mod verify;
 mod window;
@@ -38,6 +39,7 @@ pub(crate) use output::{OutputOrder, distinct, given};
 pub use parse::parse;
 pub use partition::{CutPoint, Meeting, NotCut, Partition};
 pub use print::print;
+pub(crate) use result_levels::ResultLevels;
 pub use shared_structure::SharedStructure;
 
 use crate::cin::simplify::Facts;
@@ -47,6 +49,7 @@ use crate::notation::{Access, Expr};
 use partition::Partitioner;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::ir::Unit;
 
 /// What a kernel does.
 #[derive(Clone, PartialEq, Debug)]
@@ -290,6 +293,11 @@ pub(crate) struct Planner<'p> {
 impl<'p> Planner<'p> {
     pub(crate) fn new(program: &'p Program, kernel: &'p Kernel) -> Planner<'p> {
         Planner { program, kernel, facts: Facts { program, compute: kernel.compute } }
+    }
+
+    /// What of a GPU runs a loop.
+    pub(crate) fn unit(self, own: IndexVar) -> Option<Unit> {
+        self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
     }
 
     /// Operands of order 0, each once.

@@ -15,8 +15,9 @@
 //! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
 //! al., High-performance sparse matrix-matrix products, 2018.)
 
+use crate::lower::Lowerer;
+use crate::lower::scope::Scope;
 use crate::lower::value::Vals;
-use crate::lower::{Lowerer, Scope};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};

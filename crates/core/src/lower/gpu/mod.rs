@@ -12,12 +12,12 @@ pub(super) mod two_pass;
 pub(super) mod two_pass_rows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_ir::ids::{IndexVar, TensorId, Var};
+use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir;
 
 /// What is known of the loops that a GPU runs.
 #[derive(Default)]
-pub(super) struct OnGpu {
+pub(super) struct GpuContext {
     /// These loops, by their variables in code, and the units that run them.
     pub(super) units: BTreeMap<Var, ir::Unit>,
     /// How many such loops there are around each workspace.
@@ -25,9 +25,9 @@ pub(super) struct OnGpu {
     /// Workspaces of which threads may write to elements of their own each.
     pub(super) lent: BTreeSet<TensorId>,
     /// Sums of tiles of positions.
-    pub(super) edges: Vec<segmented_reduction::Edges>,
-    /// Where tiles of positions begin, by the variables of positions.
-    pub(super) tables: BTreeMap<IndexVar, tile_starts::Table>,
+    pub(super) sums: segmented_reduction::SegmentedReductions,
+    /// Where tiles of positions begin.
+    pub(super) tables: tile_starts::TileStarts,
     /// Whether several iterations of these loops would write to what they cannot share.
     pub(super) raced: bool,
     /// Whether entries of the result are counted before they are written.

@@ -14,9 +14,11 @@
 
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
+use crate::lower::Lowerer;
+use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use crate::lower::value::{Vals, Value};
 use crate::lower::values::Values;
-use crate::lower::{Lowerer, Scope};
 use crate::notation::Access;
 use crate::plan::Output;
 use std::collections::BTreeMap;
@@ -29,7 +31,7 @@ use tamis_ir::ir::{self, Expr, Reduction, Stmt, Unit};
 impl Lowerer<'_> {
     /// Notes what runs a loop over an index variable, whose variable in code is `var`.
     pub(in crate::lower) fn on_unit(&mut self, own: IndexVar, var: Var) {
-        if let Some(unit) = self.unit(own) {
+        if let Some(unit) = self.cx.planner().unit(own) {
             self.gpu.units.insert(var, unit);
         }
         let tag = self.kernel.tags.get(&own);
@@ -45,12 +47,12 @@ impl Lowerer<'_> {
         value: Value,
         scope: &Scope,
     ) -> Vec<ir::Stmt> {
-        let vals = self.cx.arrays(self.kernel.result).vals;
+        let vals = self.cx.result().vals;
         if let Some(op) = op
             && matches!(self.plan.output, Output::InPlace | Output::SharedStructure)
             && let Ok(tiles) = tiles(self.program, self.kernel, lhs, &scope.loops)
         {
-            return self.in_run(&tiles, position, op, value, scope);
+            return self.gpu.sums.in_run(&mut self.cx, &tiles, position, op, value, scope);
         }
         match (op, self.is_raced(lhs, op, scope, 0)) {
             (Some(op), true) if self.cx.updates(vals, op, &value) => {
@@ -58,7 +60,7 @@ impl Lowerer<'_> {
             }
             (op, raced) => {
                 self.gpu.raced |= raced;
-                self.write(position, op, value)
+                self.cx.write(position, op, value)
             }
         }
     }
@@ -69,7 +71,11 @@ impl Lowerer<'_> {
     /// iteration has elements of its own.
     fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope, own: usize) -> bool {
         let derived = &self.program.derived;
-        let on_units = scope.loops.iter().enumerate().filter(|(_, var)| self.unit(**var).is_some());
+        let on_units = scope
+            .loops
+            .iter()
+            .enumerate()
+            .filter(|(_, var)| self.cx.planner().unit(**var).is_some());
         on_units.skip(own).any(|(k, var)| {
             let known = [&lhs.indices[..], &scope.loops[..k]].concat();
             let again = op.is_some() && scope.repeating.contains(var);
@@ -77,14 +83,9 @@ impl Lowerer<'_> {
         })
     }
 
-    /// What of a GPU runs a loop.
-    pub(in crate::lower) fn unit(&self, own: IndexVar) -> Option<Unit> {
-        self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
-    }
-
     /// How many loops around a statement a GPU runs.
     pub(in crate::lower) fn parallel_loops(&self, scope: &Scope) -> usize {
-        scope.loops.iter().filter(|&&var| self.unit(var).is_some()).count()
+        scope.loops.iter().filter(|&&var| self.cx.planner().unit(var).is_some()).count()
     }
 
     /// Notes what is written to a workspace that does not belong to one iteration.
@@ -115,11 +116,13 @@ impl Lowerer<'_> {
         self.gpu.raced |= op.is_none();
         op
     }
+}
 
+impl Symbols<'_> {
     /// Whether elements of the result are as wide as values are computed.
     pub(in crate::lower) fn is_wide(&mut self) -> bool {
-        let vals = self.cx.arrays(self.kernel.result).vals;
-        self.cx.are_wide(vals)
+        let vals = self.result().vals;
+        self.are_wide(vals)
     }
 }
 

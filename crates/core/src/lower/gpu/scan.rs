@@ -8,7 +8,7 @@
 //!
 //! (Blelloch, Prefix sums and their applications, 1990, section 1.2: processors with several elements each.)
 
-use crate::lower::Lowerer;
+use crate::lower::symbols::Symbols;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::Array;
@@ -31,77 +31,78 @@ pub(in crate::lower) struct Sums {
     pub(in crate::lower) depth: usize,
 }
 
-impl Lowerer<'_> {
-    /// `array[k] = array[0] + .. + array[k]` for each of so many elements; a sum that does not fit
-    /// ends the call. What is to be done before is put to `before`.
-    pub(in crate::lower) fn scanned(&mut self, sums: Sums, before: &mut Vec<Stmt>) -> Vec<Stmt> {
-        let Sums { array, len, depth } = sums;
-        if depth == 0 {
-            return self.running_sums(array, vec![], int(0), len);
-        }
-        let name = self.cx.values.builder.arrays[array].name.clone();
-        let above = self.cx.values.builder.common(&format!("{name}_sums"), DataType::I64);
-        let tiles = self.cx.temp(&format!("{name}_tiles"));
-        before.push(assign(tiles, div(add(len.clone(), int(TILE - 1)), int(TILE))));
-        before.push(Stmt::Reserve { array: above, len: Expr::Var(tiles) });
-        let (s, k) = (self.cx.temp("s"), self.cx.temp("k"));
-        let sum = assign(s, add(Expr::Var(s), load(array, Expr::Var(k))));
-        let mut stmts = vec![self.tiles(Expr::Var(tiles), &mut |_, tile| {
-            let (lo, hi) = within(&tile, &len);
-            vec![
-                assign(s, int(0)),
-                for_loop(k, lo, hi, vec![sum.clone()]),
-                store(above, tile, Expr::Var(s)),
-            ]
-        })];
-        let of_tiles = Sums { array: above, len: Expr::Var(tiles), depth: depth - 1 };
-        stmts.extend(self.scanned(of_tiles, before));
-        stmts.push(self.tiles(Expr::Var(tiles), &mut |lowerer, tile| {
-            let (lo, hi) = within(&tile, &len);
-            let first = load(above, sub(tile.clone(), int(1)));
-            lowerer.running_sums(array, vec![(lt(int(0), tile), first)], lo, hi)
-        }));
-        stmts
+/// `array[k] = array[0] + .. + array[k]` for each of so many elements; a sum that does not fit
+/// ends the call. What is to be done before is put to `before`.
+pub(in crate::lower) fn scanned(
+    cx: &mut Symbols<'_>,
+    sums: Sums,
+    before: &mut Vec<Stmt>,
+) -> Vec<Stmt> {
+    let Sums { array, len, depth } = sums;
+    if depth == 0 {
+        return running_sums(cx, array, vec![], int(0), len);
     }
+    let name = cx.values.builder.arrays[array].name.clone();
+    let above = cx.values.builder.common(&format!("{name}_sums"), DataType::I64);
+    let tiles = cx.temp(&format!("{name}_tiles"));
+    before.push(assign(tiles, div(add(len.clone(), int(TILE - 1)), int(TILE))));
+    before.push(Stmt::Reserve { array: above, len: Expr::Var(tiles) });
+    let (s, k) = (cx.temp("s"), cx.temp("k"));
+    let sum = assign(s, add(Expr::Var(s), load(array, Expr::Var(k))));
+    let mut stmts = vec![thread_per_tile(cx, Expr::Var(tiles), &mut |_, tile| {
+        let (lo, hi) = within(&tile, &len);
+        vec![
+            assign(s, int(0)),
+            for_loop(k, lo, hi, vec![sum.clone()]),
+            store(above, tile, Expr::Var(s)),
+        ]
+    })];
+    let of_tiles = Sums { array: above, len: Expr::Var(tiles), depth: depth - 1 };
+    stmts.extend(scanned(cx, of_tiles, before));
+    stmts.push(thread_per_tile(cx, Expr::Var(tiles), &mut |cx, tile| {
+        let (lo, hi) = within(&tile, &len);
+        let first = load(above, sub(tile.clone(), int(1)));
+        running_sums(cx, array, vec![(lt(int(0), tile), first)], lo, hi)
+    }));
+    stmts
+}
 
-    /// A thread per tile.
-    pub(in crate::lower) fn tiles(
-        &mut self,
-        tiles: Expr,
-        body: &mut dyn FnMut(&mut Self, Expr) -> Vec<Stmt>,
-    ) -> Stmt {
-        let (block, thread, tile) =
-            (self.cx.temp("block"), self.cx.temp("thread"), self.cx.temp("tile"));
-        let before = mul(Expr::Var(block), int(THREADS));
-        let mut inner = vec![assign(tile, add(before.clone(), Expr::Var(thread)))];
-        inner.extend(body(self, Expr::Var(tile)));
-        let rest = binary(BinaryOp::Min, sub(tiles.clone(), before), int(THREADS));
-        let parallel = |unit, var, hi, body| {
-            let (lo, combined) = (int(0), vec![]);
-            Stmt::Parallel { unit, var, lo, hi, combined, body }
-        };
-        let threads = parallel(Unit::Thread, thread, rest, inner);
-        let blocks = div(add(tiles, int(THREADS - 1)), int(THREADS));
-        parallel(Unit::Block, block, blocks, vec![threads])
-    }
+/// A thread per tile.
+pub(in crate::lower) fn thread_per_tile(
+    cx: &mut Symbols<'_>,
+    tiles: Expr,
+    body: &mut dyn FnMut(&mut Symbols<'_>, Expr) -> Vec<Stmt>,
+) -> Stmt {
+    let (block, thread, tile) = (cx.temp("block"), cx.temp("thread"), cx.temp("tile"));
+    let before = mul(Expr::Var(block), int(THREADS));
+    let mut inner = vec![assign(tile, add(before.clone(), Expr::Var(thread)))];
+    inner.extend(body(cx, Expr::Var(tile)));
+    let rest = binary(BinaryOp::Min, sub(tiles.clone(), before), int(THREADS));
+    let parallel = |unit, var, hi, body| {
+        let (lo, combined) = (int(0), vec![]);
+        Stmt::Parallel { unit, var, lo, hi, combined, body }
+    };
+    let threads = parallel(Unit::Thread, thread, rest, inner);
+    let blocks = div(add(tiles, int(THREADS - 1)), int(THREADS));
+    parallel(Unit::Block, block, blocks, vec![threads])
+}
 
-    /// The sums of a stretch, one after another; what is before it, under conditions.
-    fn running_sums(
-        &mut self,
-        array: Array,
-        before: Vec<(Expr, Expr)>,
-        lo: Expr,
-        hi: Expr,
-    ) -> Vec<Stmt> {
-        let (s, k) = (self.cx.temp("s"), self.cx.temp("k"));
-        let mut each = vec![assign(s, add(Expr::Var(s), load(array, Expr::Var(k))))];
-        each.extend(self.cx.check_position(array, Expr::Var(s)));
-        each.push(store(array, Expr::Var(k), Expr::Var(s)));
-        let mut stmts = vec![assign(s, int(0))];
-        stmts.extend(before.into_iter().map(|(cond, sum)| when(cond, vec![assign(s, sum)])));
-        stmts.push(for_loop(k, lo, hi, each));
-        stmts
-    }
+/// The sums of a stretch, one after another; what is before it, under conditions.
+fn running_sums(
+    cx: &mut Symbols<'_>,
+    array: Array,
+    before: Vec<(Expr, Expr)>,
+    lo: Expr,
+    hi: Expr,
+) -> Vec<Stmt> {
+    let (s, k) = (cx.temp("s"), cx.temp("k"));
+    let mut each = vec![assign(s, add(Expr::Var(s), load(array, Expr::Var(k))))];
+    each.extend(cx.check_position(array, Expr::Var(s)));
+    each.push(store(array, Expr::Var(k), Expr::Var(s)));
+    let mut stmts = vec![assign(s, int(0))];
+    stmts.extend(before.into_iter().map(|(cond, sum)| when(cond, vec![assign(s, sum)])));
+    stmts.push(for_loop(k, lo, hi, each));
+    stmts
 }
 
 /// The elements of a tile.

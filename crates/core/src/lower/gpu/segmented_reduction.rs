@@ -22,8 +22,11 @@
 //! (Segmented reduction; sparse iteration space transformations, section 6.3.)
 
 use crate::cin::tiles::Tiles;
+use crate::lower::Code;
+use crate::lower::gpu::scan::thread_per_tile;
+use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use crate::lower::value::{Held, Vals, Value};
-use crate::lower::{Code, Lowerer, Scope};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, IndexVar, Var};
@@ -39,7 +42,7 @@ const DEPTH: u32 = 2;
 
 /// The sums of tiles in the iterations of a loop.
 #[derive(Clone)]
-pub(in crate::lower) struct Edges {
+struct TileSums {
     /// The loop.
     var: IndexVar,
     op: ReduceOp,
@@ -65,10 +68,17 @@ struct Row {
     beside: Expr,
 }
 
-impl Lowerer<'_> {
+/// The segmented reductions of a kernel.
+#[derive(Default)]
+pub(in crate::lower) struct SegmentedReductions {
+    edges: Vec<TileSums>,
+}
+
+impl SegmentedReductions {
     /// Adds a value to the sum of the run that its element is in.
     pub(in crate::lower) fn in_run(
         &mut self,
+        cx: &mut Symbols<'_>,
         tiles: &Tiles,
         position: Expr,
         op: ReduceOp,
@@ -76,136 +86,104 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Vec<Stmt> {
         let var = scope.loops[tiles.at];
-        let known = self.gpu.edges.iter().position(|e| e.open && e.var == var && e.op == op);
-        let k = known.unwrap_or_else(|| self.new_edges(var, op, tiles.clone()));
-        self.gpu.edges[k].open = true;
-        let own = self.gpu.edges[k].clone();
-        let at = self.cx.temp("at");
+        let known = self.edges.iter().position(|e| e.open && e.var == var && e.op == op);
+        let k = known.unwrap_or_else(|| self.new_edges(cx, var, op, tiles.clone()));
+        self.edges[k].open = true;
+        let own = self.edges[k].clone();
+        let at = cx.temp("at");
         let mut same = vec![];
-        let sum = self.cx.combined(op, own.sum.value(), value.clone(), &mut same);
-        same.extend(self.cx.assigned(own.sum, sum));
-        let mut other = self.run_ended(&own);
+        let sum = cx.combined(op, own.sum.value(), value.clone(), &mut same);
+        same.extend(cx.assigned(own.sum, sum));
+        let mut other = own.run_ended(cx);
         other.push(assign(own.run, Expr::Var(at)));
-        let first = self.cx.reduced(Some(op), value);
-        other.extend(self.cx.assigned(own.sum, first));
+        let first = cx.reduced(Some(op), value);
+        other.extend(cx.assigned(own.sum, first));
         let cond = eq(Expr::Var(at), Expr::Var(own.run));
         vec![assign(at, position), Stmt::If { cond, then: same, otherwise: other }]
     }
 
-    fn new_edges(&mut self, var: IndexVar, op: ReduceOp, tiles: Tiles) -> usize {
-        let (vals, wide) = (self.cx.arrays(self.kernel.result).vals, self.is_wide());
-        let result = &self.program.tensors[self.kernel.result];
+    fn new_edges(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        op: ReduceOp,
+        tiles: Tiles,
+    ) -> usize {
+        let (vals, wide) = (cx.result().vals, cx.is_wide());
+        let result = &cx.program.tensors[cx.kernel.result];
         let (name, complex) = (result.name.clone(), result.storage.datatype.is_complex());
-        let elem = self.cx.facts.register().datatype();
+        let elem = cx.facts.register().datatype();
         let mut common = |name: String| {
-            let re = self.cx.values.builder.common(&name, elem);
+            let re = cx.values.builder.common(&name, elem);
             match complex {
-                true => Vals::Split(re, self.cx.values.builder.common(&format!("{name}_im"), elem)),
+                true => Vals::Split(re, cx.values.builder.common(&format!("{name}_im"), elem)),
                 false => Vals::Real(re),
             }
         };
         let edges = common(format!("{name}_edge"));
         let sums = if wide { vals } else { common(format!("{name}_sums")) };
-        let target = self.gpu.edges.first().map_or(sums, |other| other.target);
-        let places = self.cx.values.builder.common(&format!("{name}_at"), DataType::I64);
-        let (run, head) = (self.cx.temp("run"), self.cx.temp("head"));
-        let (sum, edge) = (self.cx.held_vars("s", complex), self.cx.held_vars("edge", complex));
+        let target = self.edges.first().map_or(sums, |other| other.target);
+        let places = cx.values.builder.common(&format!("{name}_at"), DataType::I64);
+        let (run, head) = (cx.temp("run"), cx.temp("head"));
+        let (sum, edge) = (cx.held_vars("s", complex), cx.held_vars("edge", complex));
         let open = false;
-        let own = Edges { var, op, tiles, run, sum, head, edge, places, edges, target, open };
-        self.gpu.edges.push(own);
-        self.gpu.edges.len() - 1
-    }
-
-    /// The first run of a tile is its edge; others are added to their elements.
-    fn run_ended(&mut self, own: &Edges) -> Vec<Stmt> {
-        let mut then = vec![assign(own.head, Expr::Var(own.run))];
-        then.extend(self.cx.assigned(own.edge, own.sum.value()));
-        let cond = lt(Expr::Var(own.head), int(0));
-        let otherwise = self.added(own, own.target, Expr::Var(own.run), own.sum.value());
-        vec![Stmt::If { cond, then, otherwise }]
-    }
-
-    /// `vals[position] = vals[position] op value`.
-    fn added(&mut self, own: &Edges, vals: Vals, position: Expr, value: Value) -> Vec<Stmt> {
-        let mut stmts = vec![];
-        let old = self.cx.loaded(vals, position.clone());
-        let sum = self.cx.combined(own.op, old, value, &mut stmts);
-        let sum = self.cx.hold(sum, &mut stmts);
-        let zero = self.cx.zero();
-        stmts.extend(vals.store(&position, sum, zero));
-        stmts
+        let own = TileSums { var, op, tiles, run, sum, head, edge, places, edges, target, open };
+        self.edges.push(own);
+        self.edges.len() - 1
     }
 
     /// The body of a loop as a tile, if it is one.
     pub(in crate::lower) fn as_tile(
         &mut self,
+        cx: &mut Symbols<'_>,
         var: IndexVar,
         code: Code,
         scope: &mut Scope,
     ) -> Code {
         let mut code = code;
-        for k in 0..self.gpu.edges.len() {
-            let own = self.gpu.edges[k].clone();
+        for k in 0..self.edges.len() {
+            let own = self.edges[k].clone();
             if own.var != var || !own.open {
                 continue;
             }
-            self.gpu.edges[k].open = false;
-            let nothing = || Value { re: self.cx.zero(), im: own.sum.im.map(|_| self.cx.zero()) };
+            self.edges[k].open = false;
+            let nothing = || Value { re: cx.zero(), im: own.sum.im.map(|_| cx.zero()) };
             let (sum, edge) = (nothing(), nothing());
             let mut stmts = vec![assign(own.run, int(-1)), assign(own.head, int(-1))];
-            stmts.extend(self.cx.assigned(own.sum, sum));
-            stmts.extend(self.cx.assigned(own.edge, edge));
+            stmts.extend(cx.assigned(own.sum, sum));
+            stmts.extend(cx.assigned(own.edge, edge));
             stmts.append(&mut code.stmts);
-            stmts.extend(self.run_ended(&own));
-            let slot = self.slot(&own, scope, &mut stmts);
+            stmts.extend(own.run_ended(cx));
+            let slot = own.slot(cx, scope, &mut stmts);
             stmts.push(store(own.places, slot.clone(), Expr::Var(own.head)));
-            let zero = self.cx.zero();
+            let zero = cx.zero();
             stmts.extend(own.edges.store(&slot, own.edge.value(), zero));
             code.stmts = stmts;
         }
         code
     }
 
-    /// The index of a tile's carry.
-    fn slot(&mut self, own: &Edges, scope: &mut Scope, stmts: &mut Vec<Stmt>) -> Expr {
-        let loops = [&own.tiles.tiles[..], &own.tiles.beside].concat();
-        let place = loops.into_iter().fold(int(0), |place, v| {
-            let known = self.coordinate(v, scope, stmts);
-            let at = known.expect("loops around have a value");
-            let most = self.most_turns(v);
-            add(mul(place, most), Expr::Var(at))
-        });
-        let slot = self.cx.temp("slot");
-        stmts.push(assign(slot, place));
-        Expr::Var(slot)
-    }
-
-    /// How many iterations a loop has at most, whatever the loops around it are at.
-    fn most_turns(&mut self, var: IndexVar) -> Expr {
-        self.cx.size(var, &Scope::default())
-    }
-
     /// Whether tiles are summed in an array of another type than the result's, of which every element
     /// is written from there.
-    pub(in crate::lower) fn sums_elsewhere(&mut self) -> bool {
-        !self.gpu.edges.is_empty() && !self.is_wide()
+    pub(in crate::lower) fn sums_elsewhere(&mut self, cx: &mut Symbols<'_>) -> bool {
+        !self.edges.is_empty() && !cx.is_wide()
     }
 
     /// Room for the carries of tiles, and what joins them after the loops.
-    pub(in crate::lower) fn joined_tiles(&mut self) -> [Vec<Stmt>; 2] {
+    pub(in crate::lower) fn joined_tiles(&mut self, cx: &mut Symbols<'_>) -> [Vec<Stmt>; 2] {
         let (mut before, mut filled, mut after) = (vec![], vec![], vec![]);
-        for own in self.gpu.edges.clone() {
-            let product = |lowerer: &mut Self, loops: &[IndexVar]| {
-                loops.iter().map(|&v| lowerer.most_turns(v)).fold(int(1), mul)
+        for own in self.edges.clone() {
+            let product = |cx: &mut Symbols<'_>, loops: &[IndexVar]| {
+                loops.iter().map(|&v| most_turns(cx, v)).fold(int(1), mul)
             };
-            let of_tiles = product(self, &own.tiles.tiles);
-            let beside = product(self, &own.tiles.beside);
-            let tiles = self.cx.temp("tiles");
+            let of_tiles = product(cx, &own.tiles.tiles);
+            let beside = product(cx, &own.tiles.beside);
+            let tiles = cx.temp("tiles");
             before.push(assign(tiles, of_tiles));
             let beside = match beside {
                 Expr::Const(_) | Expr::Var(_) => beside,
                 many => {
-                    let columns = self.cx.temp("columns");
+                    let columns = cx.temp("columns");
                     before.push(assign(columns, many));
                     Expr::Var(columns)
                 }
@@ -217,30 +195,66 @@ impl Lowerer<'_> {
             filled.push(Stmt::Fill { array: own.places, lo, hi, value: int(-1) });
             let row = Row { tiles, beside };
             let strides = (0..DEPTH).map(|k| JOINED.pow(k));
-            after.extend(strides.map(|stride| self.joined_edges(&own, &row, stride)));
-            after.push(self.last_edges(&own, &row));
+            after.extend(strides.map(|stride| own.joined_edges(cx, &row, stride)));
+            after.push(own.last_edges(cx, &row));
         }
-        if let Some(target) = self.gpu.edges.first().map(|own| own.target)
-            && !self.is_wide()
+        if let Some(target) = self.edges.first().map(|own| own.target)
+            && !cx.is_wide()
         {
-            let levels = 0..self.cx.arrays(self.kernel.result).levels.len();
-            let size = self.cx.positions_at(self.kernel.result, levels, int(1));
+            let levels = 0..cx.result().levels.len();
+            let size = cx.positions_at(cx.kernel.result, levels, int(1));
             before.extend(target.reserve(&size));
-            let initial = self.cx.planner().initial_as(self.cx.facts.compute);
-            filled.extend(self.cx.filled(target, int(0), size.clone(), initial));
-            after.push(self.tiles(size, &mut |lowerer, element| {
-                let sum = lowerer.cx.loaded(target, element.clone());
-                lowerer.write(element, None, sum)
+            let initial = cx.planner().initial_as(cx.facts.compute);
+            filled.extend(cx.filled(target, int(0), size.clone(), initial));
+            after.push(thread_per_tile(cx, size, &mut |cx, element| {
+                let sum = cx.loaded(target, element.clone());
+                cx.write(element, None, sum)
             }));
         }
         before.extend(filled);
         [before, after]
     }
+}
+
+impl TileSums {
+    /// The first run of a tile is its edge; others are added to their elements.
+    fn run_ended(&self, cx: &mut Symbols<'_>) -> Vec<Stmt> {
+        let mut then = vec![assign(self.head, Expr::Var(self.run))];
+        then.extend(cx.assigned(self.edge, self.sum.value()));
+        let cond = lt(Expr::Var(self.head), int(0));
+        let otherwise = self.added(cx, self.target, Expr::Var(self.run), self.sum.value());
+        vec![Stmt::If { cond, then, otherwise }]
+    }
+
+    /// `vals[position] = vals[position] op value`.
+    fn added(&self, cx: &mut Symbols<'_>, vals: Vals, position: Expr, value: Value) -> Vec<Stmt> {
+        let mut stmts = vec![];
+        let old = cx.loaded(vals, position.clone());
+        let sum = cx.combined(self.op, old, value, &mut stmts);
+        let sum = cx.hold(sum, &mut stmts);
+        let zero = cx.zero();
+        stmts.extend(vals.store(&position, sum, zero));
+        stmts
+    }
+
+    /// The index of a tile's carry.
+    fn slot(&self, cx: &mut Symbols<'_>, scope: &mut Scope, stmts: &mut Vec<Stmt>) -> Expr {
+        let loops = [&self.tiles.tiles[..], &self.tiles.beside].concat();
+        let place = loops.into_iter().fold(int(0), |place, v| {
+            let known = scope.coordinate(cx, v, stmts);
+            let at = known.expect("loops around have a value");
+            let most = most_turns(cx, v);
+            add(mul(place, most), Expr::Var(at))
+        });
+        let slot = cx.temp("slot");
+        stmts.push(assign(slot, place));
+        Expr::Var(slot)
+    }
 
     /// Edges of so many tiles each, joined by blocks.
-    fn joined_edges(&mut self, own: &Edges, row: &Row, stride: i64) -> Stmt {
+    fn joined_edges(&self, cx: &mut Symbols<'_>, row: &Row, stride: i64) -> Stmt {
         let names = ["block", "half", "thread", "left", "right"];
-        let [block, half, thread, left, right] = names.map(|name| self.cx.temp(name));
+        let [block, half, thread, left, right] = names.map(|name| cx.temp(name));
         let var = Expr::Var;
         let pairs = binary(BinaryOp::Div, int(JOINED / 2), var(half));
         let (pair, column) = match row.beside == int(1) {
@@ -254,8 +268,8 @@ impl Lowerer<'_> {
         let place =
             |tile: Expr| add(mul(mul(tile, int(stride)), row.beside.clone()), column.clone());
         let second = add(var(left), var(half));
-        let [at, here, there] = ["at", "here", "there"].map(|name| self.cx.temp(name));
-        let pair = self.pair(own, at, var(here), var(there));
+        let [at, here, there] = ["at", "here", "there"].map(|name| cx.temp(name));
+        let pair = self.pair(cx, at, var(here), var(there));
         let stmts = vec![
             assign(left, first),
             assign(right, second),
@@ -264,7 +278,7 @@ impl Lowerer<'_> {
                 vec![
                     assign(here, place(var(left))),
                     assign(there, place(var(right))),
-                    assign(at, load(own.places, var(there))),
+                    assign(at, load(self.places, var(there))),
                     when(binary(BinaryOp::Ge, var(at), int(0)), pair),
                 ],
             ),
@@ -284,36 +298,41 @@ impl Lowerer<'_> {
     }
 
     /// The right edge, of an element, joined to the left one, or added to its element.
-    fn pair(&mut self, own: &Edges, at: Var, left: Expr, right: Expr) -> Vec<Stmt> {
-        let before = self.cx.temp("before");
-        let edge = self.cx.loaded(own.edges, right);
-        let zero = self.cx.zero();
-        let mut moved = vec![store(own.places, left.clone(), Expr::Var(at))];
-        moved.extend(own.edges.store(&left, edge.clone(), zero));
-        let then = self.added(own, own.edges, left.clone(), edge.clone());
-        let otherwise = self.added(own, own.target, Expr::Var(at), edge);
+    fn pair(&self, cx: &mut Symbols<'_>, at: Var, left: Expr, right: Expr) -> Vec<Stmt> {
+        let before = cx.temp("before");
+        let edge = cx.loaded(self.edges, right);
+        let zero = cx.zero();
+        let mut moved = vec![store(self.places, left.clone(), Expr::Var(at))];
+        moved.extend(self.edges.store(&left, edge.clone(), zero));
+        let then = self.added(cx, self.edges, left.clone(), edge.clone());
+        let otherwise = self.added(cx, self.target, Expr::Var(at), edge);
         let other = Stmt::If { cond: eq(Expr::Var(before), Expr::Var(at)), then, otherwise };
         vec![
-            assign(before, load(own.places, left)),
+            assign(before, load(self.places, left)),
             Stmt::If { cond: lt(Expr::Var(before), int(0)), then: moved, otherwise: vec![other] },
         ]
     }
 
     /// The edges that are left, one after another.
-    fn last_edges(&mut self, own: &Edges, row: &Row) -> Stmt {
-        let (own, beside) = (own.clone(), row.beside.clone());
+    fn last_edges(&self, cx: &mut Symbols<'_>, row: &Row) -> Stmt {
+        let beside = row.beside.clone();
         let stride = JOINED.pow(DEPTH);
         let tiles = div(add(Expr::Var(row.tiles), int(stride - 1)), int(stride));
-        self.tiles(beside.clone(), &mut |lowerer, column| {
-            let (tile, at) = (lowerer.cx.temp("tile"), lowerer.cx.temp("at"));
+        thread_per_tile(cx, beside.clone(), &mut |cx, column| {
+            let (tile, at) = (cx.temp("tile"), cx.temp("at"));
             let place = add(mul(mul(Expr::Var(tile), int(stride)), beside.clone()), column);
-            let edge = lowerer.cx.loaded(own.edges, place.clone());
-            let added = lowerer.added(&own, own.target, Expr::Var(at), edge);
+            let edge = cx.loaded(self.edges, place.clone());
+            let added = self.added(cx, self.target, Expr::Var(at), edge);
             let body = vec![
-                assign(at, load(own.places, place)),
+                assign(at, load(self.places, place)),
                 when(binary(BinaryOp::Ge, Expr::Var(at), int(0)), added),
             ];
             vec![for_loop(tile, int(0), tiles.clone(), body)]
         })
     }
+}
+
+/// How many iterations a loop has at most, whatever the loops around it are at.
+fn most_turns(cx: &mut Symbols<'_>, var: IndexVar) -> Expr {
+    cx.size(var, &Scope::default())
 }

@@ -12,7 +12,11 @@
 //! and 8.3; the tables depend on the operand and the size of tiles alone.)
 
 use crate::cin::Relation;
-use crate::lower::{Lowerer, Scope};
+use crate::lower::gpu::scan::thread_per_tile;
+use crate::lower::read::position::searched;
+use crate::lower::read::position::searched_levels;
+use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, IndexVar, Var};
@@ -21,92 +25,97 @@ use tamis_ir::ir::{Expr, Stmt, Unit};
 
 /// The parents of the first positions of tiles.
 #[derive(Clone)]
-pub(in crate::lower) struct Table {
+struct Table {
     /// The loop over tiles.
     tile: IndexVar,
     /// Of each level that is searched.
     begins: BTreeMap<usize, Array>,
 }
 
-impl Lowerer<'_> {
-    /// The variable of the tile of positions that a statement in the loops is in: an iteration of a loop
-    /// over blocks, around everything else, over all positions of an operand.
-    pub(in crate::lower) fn tile_around(
+/// The tables of a kernel, by the variables of positions.
+#[derive(Default)]
+pub(in crate::lower) struct TileStarts {
+    tables: BTreeMap<IndexVar, Table>,
+}
+
+impl TileStarts {
+    /// What runs before a loop that visits every value of a variable from the first on: the offsets
+    /// from which coordinates at positions are tracked.
+    pub(in crate::lower) fn tracking(
         &mut self,
-        position: IndexVar,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        first: &Expr,
         scope: &Scope,
-    ) -> Option<Var> {
-        let &outermost = scope.loops.first()?;
-        let tiled = self.unit(outermost) == Some(Unit::Block)
-            && self.program.derived.position(outermost) == Some(position)
-            && outermost != position;
-        let Some(Relation::Position { of, access, above, .. }) =
-            self.program.derived.relation(position)
-        else {
-            return None;
-        };
-        let descended = scope.reached(access).levels > 0 || !above.is_empty() || of.is_empty();
-        if !tiled || descended || self.first_of_tile(outermost, position, int(0)).is_none() {
-            return None;
+    ) -> Vec<tamis_ir::ir::Stmt> {
+        let (mut at, mut value) = (var, first.clone());
+        loop {
+            if let Some(Relation::Position { .. }) = cx.program.derived.relation(at) {
+                return self.found_first(cx, at, value, scope);
+            }
+            match scope.settled(cx, at, value) {
+                Some((of, next)) if !scope.bound.contains_key(&of) => (at, value) = (of, next),
+                _ => return vec![],
+            }
         }
-        scope.bound.get(&outermost).copied()
     }
 
-    /// The first position of a tile.
-    fn first_of_tile(&mut self, tile: IndexVar, position: IndexVar, at: Expr) -> Option<Expr> {
-        let (mut var, mut first) = (tile, at);
-        while var != position {
-            (var, first) = match self.program.derived.relation(var) {
-                Some(&Relation::Same { of, .. }) => (of, first),
-                _ => {
-                    let (of, part, size) = self.cx.tile(var, &Scope::default())?;
-                    let crate::plan::known::Tile::Block = part else { return None };
-                    (of, mul(first, size))
-                }
-            };
-        }
-        Some(first)
+    /// What runs before a loop that visits positions from `first` on: searches for the parents of
+    /// the first one, between those of a tile around it if there is one.
+    fn found_first(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        first: Expr,
+        scope: &Scope,
+    ) -> Vec<Stmt> {
+        let Some(tile) = tile_around(cx, var, scope) else {
+            return searched(cx, var, first, scope, None);
+        };
+        let mut between = |cx: &mut Symbols<'_>, level| self.bounds_in_tile(cx, var, level, tile);
+        searched(cx, var, first, scope, Some(&mut between))
     }
 
     /// The parents at a level between which those of a tile's positions are.
-    pub(in crate::lower) fn bounds_in_tile(
+    fn bounds_in_tile(
         &mut self,
+        cx: &mut Symbols<'_>,
         position: IndexVar,
         level: usize,
         tile: Var,
     ) -> (Expr, Expr) {
-        if !self.gpu.tables.contains_key(&position) {
-            let levels = self.searched_levels(position);
+        if !self.tables.contains_key(&position) {
+            let levels = searched_levels(cx, position);
             let mut begins = BTreeMap::new();
             for (level, parent) in levels {
-                let name = format!("{}_begins", self.cx.name_of(parent));
-                begins.insert(level, self.cx.values.builder.common(&name, DataType::I64));
+                let name = format!("{}_begins", cx.name_of(parent));
+                begins.insert(level, cx.values.builder.common(&name, DataType::I64));
             }
-            let tile = self.cx.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
+            let tile = cx.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
             let tile = tile.expect("loops over tiles have a variable");
-            self.gpu.tables.insert(position, Table { tile, begins });
+            self.tables.insert(position, Table { tile, begins });
         }
-        let array = self.gpu.tables[&position].begins[&level];
+        let array = self.tables[&position].begins[&level];
         let next = add(Expr::Var(tile), int(1));
         (load(array, Expr::Var(tile)), load(array, next))
     }
 
     /// Room for the tables, and what fills them.
-    pub(in crate::lower) fn filled_tables(&mut self) -> [Vec<Stmt>; 2] {
+    pub(in crate::lower) fn filled_tables(&mut self, cx: &mut Symbols<'_>) -> [Vec<Stmt>; 2] {
         let (mut before, mut loops) = (vec![], vec![]);
-        for (position, Table { tile, begins }) in self.gpu.tables.clone() {
-            let tiles = self.cx.temp("tiles");
-            let count = self.cx.size(tile, &Scope::default());
+        for (position, Table { tile, begins }) in self.tables.clone() {
+            let tiles = cx.temp("tiles");
+            let count = cx.size(tile, &Scope::default());
             before.push(assign(tiles, count));
             let len = add(Expr::Var(tiles), int(1));
             let reserved = begins.values();
             before.extend(reserved.map(|&array| Stmt::Reserve { array, len: len.clone() }));
             let nowhere = Scope::default();
-            loops.push(self.tiles(len, &mut |lowerer, at| {
-                let first = lowerer.first_of_tile(tile, position, at.clone());
+            loops.push(thread_per_tile(cx, len, &mut |cx, at| {
+                let first = first_of_tile(cx, tile, position, at.clone());
                 let first = first.expect("tiles have a first position");
-                let mut stmts = lowerer.searched(position, first, &nowhere, None);
-                for (level, parent) in lowerer.searched_levels(position) {
+                let mut stmts = searched(cx, position, first, &nowhere, None);
+                for (level, parent) in searched_levels(cx, position) {
                     stmts.push(store(begins[&level], at.clone(), Expr::Var(parent)));
                 }
                 stmts
@@ -114,4 +123,43 @@ impl Lowerer<'_> {
         }
         [before, loops]
     }
+}
+
+/// The variable of the tile of positions that a statement in the loops is in: an iteration of a loop
+/// over blocks, around everything else, over all positions of an operand.
+fn tile_around(cx: &mut Symbols<'_>, position: IndexVar, scope: &Scope) -> Option<Var> {
+    let &outermost = scope.loops.first()?;
+    let tiled = cx.planner().unit(outermost) == Some(Unit::Block)
+        && cx.program.derived.position(outermost) == Some(position)
+        && outermost != position;
+    let Some(Relation::Position { of, access, above, .. }) = cx.program.derived.relation(position)
+    else {
+        return None;
+    };
+    let descended = scope.reached(access).levels > 0 || !above.is_empty() || of.is_empty();
+    if !tiled || descended || first_of_tile(cx, outermost, position, int(0)).is_none() {
+        return None;
+    }
+    scope.bound.get(&outermost).copied()
+}
+
+/// The first position of a tile.
+fn first_of_tile(
+    cx: &mut Symbols<'_>,
+    tile: IndexVar,
+    position: IndexVar,
+    at: Expr,
+) -> Option<Expr> {
+    let (mut var, mut first) = (tile, at);
+    while var != position {
+        (var, first) = match cx.program.derived.relation(var) {
+            Some(&Relation::Same { of, .. }) => (of, first),
+            _ => {
+                let (of, part, size) = cx.tile(var, &Scope::default())?;
+                let crate::plan::known::Tile::Block = part else { return None };
+                (of, mul(first, size))
+            }
+        };
+    }
+    Some(first)
 }

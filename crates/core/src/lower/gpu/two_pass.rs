@@ -18,6 +18,7 @@
 use super::scan::Sums;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::scan::scanned;
 use crate::lower::gpu::two_pass_rows::{Count, Numbers, Phase, Phases};
 use crate::lower::{Lowerer, ir};
 use crate::plan::{Assembler, Rest};
@@ -76,7 +77,7 @@ impl Lowerer<'_> {
         for count in &counts {
             first.push(Stmt::Reserve { array: count.ends, len: behind.clone() });
             let sums = Sums { array: count.ends, len: behind.clone(), depth: 2 };
-            scans.extend(self.scanned(sums, &mut first));
+            scans.extend(scanned(&mut self.cx, sums, &mut first));
         }
         let slices = slice.map(|slice| self.bounds(slice, bounding, &parents, &mut first));
         let mut stmts = first;
@@ -95,7 +96,7 @@ impl Lowerer<'_> {
 
     /// What is counted of some levels: in the positions of the first one, if its parents have positions.
     fn counts(&mut self, heads: &[usize]) -> Vec<Count> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let mut counts: Vec<Count> = vec![];
         for &level in heads {
             let (next, pos) = (self.next(level), arrays.levels[level].pos());
@@ -113,7 +114,7 @@ impl Lowerer<'_> {
 
     /// The arrays of the result, and of slices.
     fn arrays_in_phases(&mut self, slice: Option<&Slice>) -> Vec<Array> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
         let levels = arrays.levels.iter().flat_map(parts).flatten();
         let slices = slice.into_iter().flat_map(|slice| slice.arrays.clone());
@@ -128,28 +129,12 @@ impl Lowerer<'_> {
         if !self.kernel.is_for_gpu() || self.gpu.raced || self.gpu.tentative {
             return None;
         }
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        let appended = |k: usize| matches!(self.assembler(k), Assembler::Append(_));
-        let heads: Vec<usize> =
-            (0..levels.len()).filter(|&k| appended(k) && self.head(k) == k).collect();
-        let first = *heads.first()?;
-        let last = (0..levels.len()).rfind(|&k| appended(k))?;
-        let counts = |k: usize| match self.assembler(k) {
-            Assembler::Append(append) => append.count().is_some(),
-            Assembler::Place | Assembler::Insert(_) => false,
-        };
-        let above = (0..first).all(|k| matches!(self.assembler(k), Assembler::Place));
-        let dense = (0..levels.len()).all(|k| {
-            let p = levels[k].kind.properties();
-            appended(k) || p.full
-        });
-        let close = (first..=last).all(appended);
-        (above && dense && close && heads.iter().all(|&k| counts(k))).then_some(heads)
+        self.cx.levels().counted()
     }
 
     /// How many positions the levels above one have, which all are full.
     fn places_above(&mut self, level: usize) -> Expr {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
         sizes.fold(int(1), mul)
     }
@@ -170,7 +155,7 @@ impl Lowerer<'_> {
         before.push(Stmt::Reserve { array, len: len.clone() });
         let mut stmts = vec![Stmt::Fill { array, lo: int(0), hi: len.clone(), value: int(0) }];
         stmts.extend(loops);
-        stmts.extend(self.scanned(Sums { array, len, depth: 2 }, before));
+        stmts.extend(scanned(&mut self.cx, Sums { array, len, depth: 2 }, before));
         let all = load(array, parents.clone());
         let room = |&array: &Array| Stmt::Reserve { array, len: all.clone() };
         stmts.extend(slice.arrays.iter().map(room));
@@ -180,7 +165,7 @@ impl Lowerer<'_> {
 
     /// Room for what was counted.
     fn room_for(&mut self, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let mut stmts = vec![];
         let numbered = counts.first().is_some_and(|first| first.ends != first.pos);
         let mut above = numbered.then_some(int(1));
@@ -194,16 +179,18 @@ impl Lowerer<'_> {
                 let root = count.level == 0;
                 stmts.extend(root.then(|| store(count.pos, int(1), total.clone())));
             }
-            let chain = (count.level..arrays.levels.len()).filter(|&k| self.head(k) == count.level);
-            let own: Vec<usize> =
-                chain.filter(|&k| matches!(self.assembler(k), Assembler::Append(_))).collect();
+            let chain = (count.level..arrays.levels.len())
+                .filter(|&k| self.cx.levels().head(k) == count.level);
+            let own: Vec<usize> = chain
+                .filter(|&k| matches!(self.cx.levels().assembler(k), Assembler::Append(_)))
+                .collect();
             for k in own {
                 stmts.push(arrays.levels[k].reserve_coordinates(total.clone()));
             }
             above = Some(total.clone());
         }
         let last = counts.last().map_or(0, |count| count.level);
-        let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
+        let appended = |k: &usize| matches!(self.cx.levels().assembler(*k), Assembler::Append(_));
         let below = (last..arrays.levels.len()).filter(|k| !appended(k));
         let block = below.map(|k| arrays.levels[k].size.clone()).fold(int(1), mul);
         stmts.extend(arrays.vals.reserve(&mul(total, block)));

@@ -20,11 +20,12 @@
 //! if 0 < j_absent   s = s + 1 * j_absent
 //! ```
 
-use super::forall::Loop;
+use super::forall::LoopEmitter;
 use crate::format::LevelMap;
 use crate::lower::builder::advance;
+use crate::lower::scope::Scope;
 use crate::lower::value::Value;
-use crate::lower::{Code, Lowerer, Scope};
+use crate::lower::{Code, Lowerer};
 use crate::plan::{Background, Times};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::{TensorId, Var};
@@ -35,15 +36,15 @@ impl Lowerer<'_> {
     /// A loop over the coordinates that operands have, and the iteration for all others after it.
     pub(in crate::lower) fn with_background(
         &mut self,
-        nest: &mut Loop<'_>,
+        nest: &mut LoopEmitter<'_>,
         background: &Background,
     ) -> Code {
         let name = format!("{}_seen", self.cx.name_of(nest.index));
         let seen = self.cx.values.builder.var(&name, Type::INDEX);
         nest.seen = Some(seen);
-        let code = self.merge(nest);
+        let code = nest.merge(self);
         nest.seen = None;
-        let (lo, hi) = self.turns(nest);
+        let (lo, hi) = nest.turns(&mut self.cx);
         let hi = match self.program.derived.map(nest.plan.var) {
             // An offset in a block that is larger than the dimension is that of no coordinate.
             Some(LevelMap::Mod(of, _)) => {
@@ -61,11 +62,11 @@ impl Lowerer<'_> {
                 Some(absent)
             }
         };
-        let once = self.case(nest, &[], &background.node).stmts;
+        let once = nest.case(self, &[], &background.node).stmts;
         self.times.truncate(self.times.len() - usize::from(absent.is_some()));
         let mut stmts = vec![assign(seen, int(0))];
         stmts.extend(code.stmts);
-        let count = self.count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
+        let count = count_of_turns(&mut stmts, seen).unwrap_or(Expr::Var(seen));
         if !once.is_empty() {
             let once = [vec![assign(nest.index, lo.clone())], once].concat();
             let all = sub(hi, lo);
@@ -96,15 +97,15 @@ impl Lowerer<'_> {
             Value { re: self.cx.arithmetic(BinaryOp::Mul, value.re, count, stmts), im }
         })
     }
+}
 
-    /// The trip count of a loop over positions, each of which counts one: then none needs to.
-    fn count_of_turns(&mut self, stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
-        let one = advance(seen);
-        let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };
-        let at = body.iter().position(|s| *s == one)?;
-        body.remove(at);
-        let count = sub(hi.clone(), lo.clone());
-        stmts.remove(0);
-        Some(count)
-    }
+/// The trip count of a loop over positions, each of which counts one: then none needs to.
+fn count_of_turns(stmts: &mut Vec<ir::Stmt>, seen: Var) -> Option<Expr> {
+    let one = advance(seen);
+    let [_, ir::Stmt::For { lo, hi, step: 1, body, .. }] = &mut stmts[..] else { return None };
+    let at = body.iter().position(|s| *s == one)?;
+    body.remove(at);
+    let count = sub(hi.clone(), lo.clone());
+    stmts.remove(0);
+    Some(count)
 }

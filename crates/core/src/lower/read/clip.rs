@@ -2,38 +2,39 @@
 
 use super::forall::Iterator;
 use super::slice::{Sliced, View};
-use crate::lower::Lowerer;
+use crate::lower::builder::Builder;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, int};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl Iterator {
     /// Sets an operand's position to the first coordinate of its slice, and the end behind the
     /// last.
-    pub(in crate::lower) fn clipped(&mut self, it: &Iterator) -> Vec<Stmt> {
-        if let Some((lo, hi)) = &it.window {
-            let (lo, hi) = (&it.sliced.first_from(lo.clone()), it.sliced.first_from(hi.clone()));
+    pub(in crate::lower) fn clipped(&self, cx: &mut Builder) -> Vec<Stmt> {
+        if let Some((lo, hi)) = &self.window {
+            let (lo, hi) =
+                (&self.sliced.first_from(lo.clone()), self.sliced.first_from(hi.clone()));
             let from = (*lo != int(0)).then(|| lo.clone());
-            return self.between(it, from, Some(hi));
+            return self.between(cx, from, Some(hi));
         }
-        let Sliced::Taken { view, checked: false } = &it.sliced else { return vec![] };
+        let Sliced::Taken { view, checked: false } = &self.sliced else { return vec![] };
         let View::Steps { first, count, to_end, .. } = view else { return vec![] };
         let from = (*first != int(0)).then(|| first.clone());
         let to = (!to_end).then(|| add(count.clone(), first.clone()));
-        self.between(it, from, to)
+        self.between(cx, from, to)
     }
 
     /// Sets an operand's position to the first coordinate from one on, and the end before another.
-    fn between(&mut self, it: &Iterator, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
-        let (p, end) = (it.position, it.end(&mut self.cx));
+    fn between(&self, cx: &mut Builder, from: Option<Expr>, to: Option<Expr>) -> Vec<Stmt> {
+        let (p, end) = (self.position, self.end(cx));
         let mut stmts = vec![];
         if let Some(from) = from {
-            stmts.extend(self.lower_bound(it, p, from));
+            stmts.extend(self.lower_bound(cx, p, from));
         }
         if let Some(to) = to {
-            let last = self.cx.temp_of(p, "_last");
+            let last = cx.temp_of(p, "_last");
             stmts.push(assign(last, Expr::Var(p)));
-            stmts.extend(self.lower_bound(it, last, to));
+            stmts.extend(self.lower_bound(cx, last, to));
             stmts.push(assign(end, Expr::Var(last)));
         }
         stmts

@@ -11,10 +11,11 @@
 
 use super::forall::Iterator;
 use crate::level::{Bounds, Labelled};
+use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
+use crate::lower::scope::Reached;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
-use crate::lower::{Lowerer, Reached};
 use crate::notation::Access;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
@@ -22,18 +23,18 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, eq, for_loop, int, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl Iterator {
     /// Finds the end of the segment at a position, whose coordinate in the level is known.
     pub(in crate::lower) fn segment(
-        &mut self,
-        it: &Iterator,
+        &self,
+        cx: &mut Builder,
         position: Var,
         coordinate: Expr,
         end: Expr,
     ) -> Vec<Stmt> {
-        let segend = self.cx.segment_end(position);
+        let segend = cx.segment_end(position);
         let here = || Expr::Var(segend);
-        let same = all([lt(here(), end), eq(it.raw(segend).coordinate, coordinate)]);
+        let same = all([lt(here(), end), eq(self.raw(segend).coordinate, coordinate)]);
         vec![
             assign(segend, add(Expr::Var(position), int(1))),
             Stmt::While { cond: same, body: vec![advance(segend)] },

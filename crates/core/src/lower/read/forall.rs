@@ -3,8 +3,10 @@
 use super::slice::Sliced;
 use crate::level::{LevelArrays, LevelKind};
 use crate::lower::builder::advance;
+use crate::lower::partition::Interval;
+use crate::lower::scope::{Reached, Scope};
 use crate::lower::symbols::Symbols;
-use crate::lower::{Code, Lowerer, Reached, Scope};
+use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
 use crate::plan::{self, Advance, Driver, Duplicates, Node};
 use tamis_ir::ids::Var;
@@ -34,7 +36,7 @@ pub(in crate::lower) struct Iterator {
 pub(in crate::lower) type At<'i> = (&'i Iterator, Var);
 
 /// A loop of the plan on its way to code.
-pub(in crate::lower) struct Loop<'s> {
+pub(in crate::lower) struct LoopEmitter<'s> {
     pub(in crate::lower) plan: &'s plan::Loop,
     /// The first coordinate that is visited, and the end, where these are not all.
     pub(in crate::lower) window: Option<(ir::Expr, ir::Expr)>,
@@ -44,18 +46,21 @@ pub(in crate::lower) struct Loop<'s> {
     pub(in crate::lower) scope: &'s Scope,
     /// How many coordinates were visited, where one iteration stands for all others.
     pub(in crate::lower) seen: Option<Var>,
+    /// The part of the outermost loop that the function computes, where not all of it.
+    pub(in crate::lower) interval: Option<Interval<'s>>,
 }
 
 impl Lowerer<'_> {
     pub(in crate::lower) fn forall(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
-        let window = self.window(plan, scope);
+        let window = scope.window(&mut self.cx, plan);
         let driver = |driver: &Driver| self.cx.iterator(driver, scope, window.clone());
         let iterators = plan.drivers.iter().map(driver).collect();
         let index = self.cx.index(plan.var);
-        let mut nest = Loop { plan, window, index, iterators, scope, seen: None };
+        let interval = self.interval.clone();
+        let mut nest = LoopEmitter { plan, window, index, iterators, scope, seen: None, interval };
         let code = match &plan.background {
             Some(background) => self.with_background(&mut nest, background),
-            None => self.merge(&nest),
+            None => nest.merge(self),
         };
         match plan.result_level {
             Some(level) => {
@@ -65,49 +70,51 @@ impl Lowerer<'_> {
             None => code,
         }
     }
+}
 
+impl LoopEmitter<'_> {
     /// The code of one case: the coordinate is known, and these operands have a position.
     pub(in crate::lower) fn case(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         present: &[At<'_>],
         body: &Node,
     ) -> Code {
-        self.case_at(nest, present, body, nest.plan.result_level)
+        self.case_at(lowerer, present, body, self.plan.result_level)
     }
 
     /// The same at a level of the result, or in between.
     pub(in crate::lower) fn case_at(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         present: &[At<'_>],
         body: &Node,
         level: Option<usize>,
     ) -> Code {
-        let mut scope = nest.scope.clone();
-        scope.loops.push(nest.plan.own);
+        let mut scope = self.scope.clone();
+        scope.loops.push(self.plan.own);
         if present.iter().any(|(it, _)| !it.kind.properties().unique && !it.segmented) {
-            scope.repeating.push(nest.plan.own);
+            scope.repeating.push(self.plan.own);
         }
         // A tile may reach beyond what diagonals around it leave open.
-        let exact = nest.is_universal() && nest.window.is_none();
-        let bound = self.bind(nest.plan.var, nest.index, &mut scope, exact);
+        let exact = self.is_universal() && self.window.is_none();
+        let bound = scope.bind(&mut lowerer.cx, self.plan.var, self.index, exact);
         for (it, position) in present {
-            let end = it.segmented.then(|| ir::Expr::Var(self.cx.segment_end(*position)));
+            let end = it.segmented.then(|| ir::Expr::Var(lowerer.cx.segment_end(*position)));
             let position = ir::Expr::Var(*position);
             let reached = Reached { levels: it.level + 1, position, end };
-            scope.reach(self.cx.planner(), &it.access, reached);
+            scope.reach(lowerer.cx.planner(), &it.access, reached);
         }
         let code = match level {
             Some(level) => {
-                let own = self.cx.level_vars(self.kernel.result)[level];
-                let index = scope.bound.get(&own).copied().unwrap_or(nest.index);
-                self.assembled(level, index, body, scope.clone(), nest.is_universal())
+                let own = lowerer.cx.result_vars()[level];
+                let index = scope.bound.get(&own).copied().unwrap_or(self.index);
+                lowerer.assembled(level, index, body, scope.clone(), self.is_universal())
             }
-            None => self.node(body, scope.clone()),
+            None => lowerer.node(body, scope.clone()),
         };
-        let mut code = self.as_tile(nest.plan.own, code, &mut scope);
-        if let Some(seen) = nest.seen {
+        let mut code = lowerer.gpu.sums.as_tile(&mut lowerer.cx, self.plan.own, code, &mut scope);
+        if let Some(seen) = self.seen {
             code.stmts.insert(0, advance(seen));
         }
         if bound.stmts.is_empty() || code.stmts.is_empty() {
@@ -153,7 +160,7 @@ impl Symbols<'_> {
     }
 }
 
-impl Loop<'_> {
+impl LoopEmitter<'_> {
     /// Whether every coordinate is visited, so that all of them lie inside the tensors.
     pub(in crate::lower) fn is_universal(&self) -> bool {
         self.plan.is_universal()

@@ -7,23 +7,25 @@
 //!
 //! Of lists of n and m coordinates, n the fewer, this looks at about n log (m / n).
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
+use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
+use crate::lower::read::locate::first_from;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, mul, sub, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl Iterator {
     /// Moves an operand from a coordinate before the target to the first that is not.
-    pub(in crate::lower) fn galloped(&mut self, it: &Iterator, target: Var) -> Vec<Stmt> {
-        let p = it.position;
-        let (step, probe) = (self.cx.temp("step"), self.cx.temp("probe"));
-        let end = Expr::Var(it.end(&mut self.cx));
+    pub(in crate::lower) fn galloped(&self, cx: &mut Builder, target: Var) -> Vec<Stmt> {
+        let p = self.position;
+        let (step, probe) = (cx.temp("step"), cx.temp("probe"));
+        let end = Expr::Var(self.end(cx));
         let inside = lt(Expr::Var(probe), end.clone());
-        let before = lt(it.raw(probe).coordinate, Expr::Var(target));
+        let before = lt(self.raw(probe).coordinate, Expr::Var(target));
         let next = sub(add(Expr::Var(p), Expr::Var(step)), int(1));
         let mut stmts = vec![
             advance(p),
@@ -39,30 +41,32 @@ impl Lowerer<'_> {
             },
         ];
         let behind = binary(BinaryOp::Min, Expr::Var(probe), end);
-        let before = |at: Var| lt(it.raw(at).coordinate, Expr::Var(target));
-        stmts.extend(self.first_from(p, &before, behind));
+        let before = |at: Var| lt(self.raw(at).coordinate, Expr::Var(target));
+        stmts.extend(first_from(cx, p, &before, behind));
         stmts
     }
+}
 
+impl LoopEmitter<'_> {
     /// Several operands that are all needed: those that are behind the last of them are searched.
     pub(in crate::lower) fn all_of(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         every: Set,
         coordinates: &[Var],
     ) -> Vec<Stmt> {
-        let last = self.cx.temp_of(nest.index, "_last");
+        let last = lowerer.cx.temp_of(self.index, "_last");
         let of_all = |op| {
             let all = coordinates.iter().map(|&c| Expr::Var(c));
             all.reduce(|a, b| binary(op, a, b)).expect("operands that are merged have coordinates")
         };
         let (greatest, least) = (of_all(BinaryOp::Max), of_all(BinaryOp::Min));
         let mut behind = vec![];
-        for (it, &coordinate) in nest.members(every).zip(coordinates) {
-            let search = self.galloped(it, last);
+        for (it, &coordinate) in self.members(every).zip(coordinates) {
+            let search = it.galloped(&mut lowerer.cx, last);
             behind.push(when(lt(Expr::Var(coordinate), Expr::Var(last)), search));
         }
-        let here = self.advancing(nest, every, last);
+        let here = self.advancing(lowerer, every, last);
         let meet = eq(least, Expr::Var(last));
         vec![assign(last, greatest), Stmt::If { cond: meet, then: here, otherwise: behind }]
     }

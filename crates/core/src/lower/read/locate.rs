@@ -4,9 +4,13 @@
 //! operand has its fill value there, and the statement becomes what that leaves. This is how
 //! diagonals `A(i,i)` and operands stored in another order than the loops are read.
 
+use super::forall::Iterator;
 use crate::level::Located;
+use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
-use crate::lower::{Code, Lowerer, Reached, Scope};
+use crate::lower::scope::{Reached, Scope};
+use crate::lower::symbols::Symbols;
+use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
 use crate::plan::{self, Absent, Lookup};
 use tamis_ir::algebra::BinaryOp;
@@ -18,29 +22,19 @@ impl Lowerer<'_> {
     /// The code of a step after an operand has descended a level whose coordinate is known.
     pub(in crate::lower) fn located(&mut self, locate: &plan::Locate, mut scope: Scope) -> Code {
         let mut prefix = vec![];
-        let coordinate = self.coordinate(locate.var, &mut scope, &mut prefix);
+        let coordinate = scope.coordinate(&mut self.cx, locate.var, &mut prefix);
         let coordinate = coordinate.expect("the plan locates what follows from known coordinates");
-        let found = self.find(locate, coordinate, &scope);
+        let found = find(&mut self.cx, locate, coordinate, &scope);
         prefix.extend(found.stmts);
         let code = match found.found {
             Some(cond) => self.split(locate, found.reached, cond, scope),
             None => {
-                let reached = self.held(&locate.access, found.reached, &mut prefix);
+                let reached = held(&mut self.cx, &locate.access, found.reached, &mut prefix);
                 scope.reach(self.cx.planner(), &locate.access, reached);
                 self.node(&locate.present, scope)
             }
         };
         Code { stmts: [prefix, code.stmts].concat(), covers: code.covers }
-    }
-
-    /// Holds a position in the variable that belongs to it.
-    fn held(&mut self, access: &Access, reached: Reached, prefix: &mut Vec<ir::Stmt>) -> Reached {
-        if matches!(reached.position, ir::Expr::Var(_) | ir::Expr::Const(_)) {
-            return reached;
-        }
-        let p = self.cx.position_var(access, reached.levels - 1);
-        prefix.push(assign(p, reached.position));
-        Reached { position: ir::Expr::Var(p), ..reached }
     }
 
     /// Both ways on from an operand that may have nothing at a coordinate.
@@ -53,7 +47,7 @@ impl Lowerer<'_> {
     ) -> Code {
         let mut below = scope.clone();
         let mut then = vec![];
-        let reached = self.held(&locate.access, reached, &mut then);
+        let reached = held(&mut self.cx, &locate.access, reached, &mut then);
         below.reach(self.cx.planner(), &locate.access, reached);
         let present = self.node(&locate.present, below);
         then.extend(present.stmts);
@@ -69,108 +63,129 @@ impl Lowerer<'_> {
         };
         Code { stmts, covers }
     }
+}
 
-    /// Descends one level by `locate`, or by a search where the level lacks it.
-    fn find(&mut self, locate: &plan::Locate, coordinate: Var, scope: &Scope) -> Found {
-        let plan::Locate { ref access, level: k, by, .. } = *locate;
-        let parent = scope.reached(access);
-        let mut stmts = vec![];
-        let (coordinate, inside) = self.stored(access, k, coordinate, &mut stmts);
-        let found = match by {
-            Lookup::Locate => {
-                let level = self.cx.arrays(access.tensor).levels[k].clone();
-                let kind = self.program.storage(access.tensor).format.levels()[k].kind;
-                let located =
-                    kind.locate(&level, parent.position, coordinate, &mut self.cx.values.builder);
-                let Located { stmts, position, found } =
-                    located.expect("the plan locates where levels have locate");
-                let reached = Reached { levels: k + 1, position, end: None };
-                Found { stmts, reached, found }
-            }
-            Lookup::BinarySearch | Lookup::LinearSearch => self.search(locate, coordinate, scope),
-        };
-        stmts.extend(found.stmts);
-        let inside = inside.into_iter().chain(found.found).reduce(|a, b| all([a, b]));
-        Found { stmts, found: inside, ..found }
+/// Holds a position in the variable that belongs to it.
+fn held(
+    cx: &mut Symbols<'_>,
+    access: &Access,
+    reached: Reached,
+    prefix: &mut Vec<ir::Stmt>,
+) -> Reached {
+    if matches!(reached.position, ir::Expr::Var(_) | ir::Expr::Const(_)) {
+        return reached;
     }
+    let p = cx.position_var(access, reached.levels - 1);
+    prefix.push(assign(p, reached.position));
+    Reached { position: ir::Expr::Var(p), ..reached }
+}
 
-    /// The coordinate of a level at a value of its index variable, and when there is one.
-    fn stored(
-        &mut self,
-        access: &Access,
-        level: usize,
-        value: Var,
-        stmts: &mut Vec<ir::Stmt>,
-    ) -> (ir::Expr, Vec<ir::Expr>) {
-        let (coordinate, inside) = self.cx.sliced(access, level).coordinate(ir::Expr::Var(value));
-        if matches!(coordinate, ir::Expr::Var(_)) {
-            return (coordinate, inside);
+/// Descends one level by `locate`, or by a search where the level lacks it.
+fn find(cx: &mut Symbols<'_>, locate: &plan::Locate, coordinate: Var, scope: &Scope) -> Found {
+    let plan::Locate { ref access, level: k, by, .. } = *locate;
+    let parent = scope.reached(access);
+    let mut stmts = vec![];
+    let (coordinate, inside) = stored(cx, access, k, coordinate, &mut stmts);
+    let found = match by {
+        Lookup::Locate => {
+            let level = cx.arrays(access.tensor).levels[k].clone();
+            let kind = cx.program.storage(access.tensor).format.levels()[k].kind;
+            let located = kind.locate(&level, parent.position, coordinate, &mut cx.values.builder);
+            let Located { stmts, position, found } =
+                located.expect("the plan locates where levels have locate");
+            let reached = Reached { levels: k + 1, position, end: None };
+            Found { stmts, reached, found }
         }
-        let name = &self.program.tensors[access.tensor].name;
-        let held = self.cx.temp_of(value, name);
-        stmts.push(assign(held, coordinate));
-        (ir::Expr::Var(held), inside)
+        Lookup::BinarySearch | Lookup::LinearSearch => search(cx, locate, coordinate, scope),
+    };
+    stmts.extend(found.stmts);
+    let inside = inside.into_iter().chain(found.found).reduce(|a, b| all([a, b]));
+    Found { stmts, found: inside, ..found }
+}
+
+/// The coordinate of a level at a value of its index variable, and when there is one.
+fn stored(
+    cx: &mut Symbols<'_>,
+    access: &Access,
+    level: usize,
+    value: Var,
+    stmts: &mut Vec<ir::Stmt>,
+) -> (ir::Expr, Vec<ir::Expr>) {
+    let (coordinate, inside) = cx.sliced(access, level).coordinate(ir::Expr::Var(value));
+    if matches!(coordinate, ir::Expr::Var(_)) {
+        return (coordinate, inside);
     }
+    let name = &cx.program.tensors[access.tensor].name;
+    let held = cx.temp_of(value, name);
+    stmts.push(assign(held, coordinate));
+    (ir::Expr::Var(held), inside)
+}
 
-    /// Descends one level by a search for the coordinate among the children: a binary one if they
-    /// are ordered, else from the first to the last.
-    fn search(&mut self, locate: &plan::Locate, coordinate: ir::Expr, scope: &Scope) -> Found {
-        let it = self.cx.iterator_at(&locate.access, scope);
-        let bounds = it.bounds();
-        let (p, hi) = (it.position, it.end(&mut self.cx));
-        let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
-        let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
-        match locate.by == Lookup::BinarySearch {
-            true => stmts.extend(self.lower_bound(&it, p, coordinate.clone())),
-            false => {
-                let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());
-                let cond = all([lt(lo.clone(), end.clone()), here]);
-                stmts.push(ir::Stmt::While { cond, body: vec![advance(p)] });
-            }
+/// Descends one level by a search for the coordinate among the children: a binary one if they
+/// are ordered, else from the first to the last.
+fn search(
+    cx: &mut Symbols<'_>,
+    locate: &plan::Locate,
+    coordinate: ir::Expr,
+    scope: &Scope,
+) -> Found {
+    let it = cx.iterator_at(&locate.access, scope);
+    let bounds = it.bounds();
+    let (p, hi) = (it.position, it.end(cx));
+    let (lo, end) = (ir::Expr::Var(p), ir::Expr::Var(hi));
+    let mut stmts = vec![assign(p, bounds.lo), assign(hi, bounds.hi)];
+    match locate.by == Lookup::BinarySearch {
+        true => stmts.extend(it.lower_bound(cx, p, coordinate.clone())),
+        false => {
+            let here = binary(BinaryOp::Ne, it.raw(p).coordinate, coordinate.clone());
+            let cond = all([lt(lo.clone(), end.clone()), here]);
+            stmts.push(ir::Stmt::While { cond, body: vec![advance(p)] });
         }
-        let here = all([lt(lo.clone(), end.clone()), eq(it.raw(p).coordinate, coordinate.clone())]);
-        let mut reached = Reached { levels: it.level + 1, position: lo, end: None };
-        if !it.kind.properties().unique {
-            // Without a first position there is no segment either, and it stays empty.
-            stmts.extend(self.segment(&it, p, coordinate, end));
-            reached.end = Some(ir::Expr::Var(self.cx.segment_end(p)));
-        }
-        Found { stmts, reached, found: Some(here) }
     }
+    let here = all([lt(lo.clone(), end.clone()), eq(it.raw(p).coordinate, coordinate.clone())]);
+    let mut reached = Reached { levels: it.level + 1, position: lo, end: None };
+    if !it.kind.properties().unique {
+        // Without a first position there is no segment either, and it stays empty.
+        stmts.extend(it.segment(cx, p, coordinate, end));
+        reached.end = Some(ir::Expr::Var(cx.segment_end(p)));
+    }
+    Found { stmts, reached, found: Some(here) }
+}
 
+/// Moves a position to the first that is not before something, or to an end.
+pub(in crate::lower) fn first_from(
+    cx: &mut Builder,
+    p: Var,
+    before: &dyn Fn(Var) -> ir::Expr,
+    behind: ir::Expr,
+) -> Vec<ir::Stmt> {
+    let (end, mid) = (cx.temp("end"), cx.temp("mid"));
+    // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
+    let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
+    let step = ir::Stmt::If {
+        cond: before(mid),
+        then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
+        otherwise: vec![assign(end, ir::Expr::Var(mid))],
+    };
+    vec![
+        assign(end, behind),
+        ir::Stmt::While {
+            cond: lt(ir::Expr::Var(p), ir::Expr::Var(end)),
+            body: vec![assign(mid, half), step],
+        },
+    ]
+}
+
+impl Iterator {
     /// Moves a position of an operand to the first child from the coordinate of its level on.
     pub(in crate::lower) fn lower_bound(
-        &mut self,
-        it: &super::forall::Iterator,
+        &self,
+        cx: &mut Builder,
         p: Var,
         coordinate: ir::Expr,
     ) -> Vec<ir::Stmt> {
-        let end = ir::Expr::Var(it.end(&mut self.cx));
-        self.first_from(p, &|at| lt(it.raw(at).coordinate, coordinate.clone()), end)
-    }
-
-    /// Moves a position to the first that is not before something, or to an end.
-    pub(in crate::lower) fn first_from(
-        &mut self,
-        p: Var,
-        before: &dyn Fn(Var) -> ir::Expr,
-        behind: ir::Expr,
-    ) -> Vec<ir::Stmt> {
-        let (end, mid) = (self.cx.temp("end"), self.cx.temp("mid"));
-        // The end of the segment stays as it is; `end` shrinks until `p` is the lower bound.
-        let half = binary(BinaryOp::Div, add(ir::Expr::Var(p), ir::Expr::Var(end)), int(2));
-        let step = ir::Stmt::If {
-            cond: before(mid),
-            then: vec![assign(p, add(ir::Expr::Var(mid), int(1)))],
-            otherwise: vec![assign(end, ir::Expr::Var(mid))],
-        };
-        vec![
-            assign(end, behind),
-            ir::Stmt::While {
-                cond: lt(ir::Expr::Var(p), ir::Expr::Var(end)),
-                body: vec![assign(mid, half), step],
-            },
-        ]
+        let end = ir::Expr::Var(self.end(cx));
+        first_from(cx, p, &|at| lt(self.raw(at).coordinate, coordinate.clone()), end)
     }
 }
 

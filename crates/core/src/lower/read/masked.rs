@@ -11,48 +11,51 @@
 //!
 //! Where operands have no entries but the pattern's, each step skips one.
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
+use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer};
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// A loop over the positions of the pattern.
-    pub(in crate::lower) fn led(&mut self, nest: &Loop<'_>, leader: &Iterator) -> Code {
-        let every = nest.every();
-        let others = every & !(1 << nest.place(leader));
-        let mut body = vec![assign(nest.index, leader.coordinate(leader.position))];
+    pub(in crate::lower) fn led(&self, lowerer: &mut Lowerer<'_>, leader: &Iterator) -> Code {
+        let every = self.every();
+        let others = every & !(1 << self.place(leader));
+        let mut body = vec![assign(self.index, leader.coordinate(leader.position))];
         let mut flags: Vec<(&Iterator, Var)> = vec![];
-        for it in nest.members(others) {
-            body.push(self.skipped(it, &Expr::Var(nest.index)));
-            flags.push((it, self.flagged(nest, it, &mut body)));
+        for it in self.members(others) {
+            body.push(it.skipped(&mut lowerer.cx, &Expr::Var(self.index)));
+            flags.push((it, self.flagged(&mut lowerer.cx, it, &mut body)));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         let position = leader.position;
-        body.extend(self.cases(nest, every, &flag_of).stmts);
-        let stmts = match leader.is_clipped() || self.is_cut(nest) {
+        body.extend(self.cases(lowerer, every, &flag_of).stmts);
+        let stmts = match leader.is_clipped() || self.is_cut() {
             true => {
-                let mut stmts = self.start(nest, every);
-                let cond = lt(Expr::Var(position), Expr::Var(leader.end(&mut self.cx)));
+                let mut stmts = self.start(&mut lowerer.cx, every);
+                let cond = lt(Expr::Var(position), Expr::Var(leader.end(&mut lowerer.cx)));
                 body.push(advance(position));
                 stmts.push(Stmt::While { cond, body });
                 stmts
             }
             false => {
-                let mut stmts = self.start(nest, others);
-                stmts.extend(self.positions(nest, leader, position, leader.bounds(), body));
+                let mut stmts = self.start(&mut lowerer.cx, others);
+                stmts.extend(self.positions(lowerer, leader, position, leader.bounds(), body));
                 stmts
             }
         };
         Code { stmts, covers: false }
     }
+}
 
+impl Iterator {
     /// Moves an operand past the coordinates before the first that is visited.
-    pub(in crate::lower) fn skipped(&mut self, it: &Iterator, first: &Expr) -> Stmt {
-        let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
-        let before = lt(it.coordinate(it.position), first.clone());
-        Stmt::While { cond: all([live, before]), body: vec![advance(it.position)] }
+    pub(in crate::lower) fn skipped(&self, cx: &mut Builder, first: &Expr) -> Stmt {
+        let live = lt(Expr::Var(self.position), Expr::Var(self.end(cx)));
+        let before = lt(self.coordinate(self.position), first.clone());
+        Stmt::While { cond: all([live, before]), body: vec![advance(self.position)] }
     }
 }

@@ -10,7 +10,7 @@
 //! counted loop over coordinates, with the sparse operands asked whether they are there. Three
 //! operands and more share one loop.
 
-use super::forall::{At, Iterator, Loop};
+use super::forall::{At, Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
 use crate::lower::builder::Beside;
 use crate::lower::builder::Builder;
@@ -22,98 +22,80 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, int, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
-    pub(in crate::lower) fn merge(&mut self, nest: &Loop<'_>) -> Code {
+impl LoopEmitter<'_> {
+    pub(in crate::lower) fn merge(&self, lowerer: &mut Lowerer<'_>) -> Code {
         let uncovered = |stmts| Code { stmts, covers: false };
-        match (nest.plan.merge, &nest.plan.body) {
+        match (self.plan.merge, &self.plan.body) {
             (Merge::Nothing, _) => Code::nothing(),
-            (Merge::Universe, _) => self.universe(nest),
-            (Merge::Led(leader), _) => self.led(nest, &nest.iterators[leader]),
-            (Merge::NarySum, _) => uncovered(self.sum(nest)),
-            (Merge::Nary, _) => uncovered(self.any(nest, nest.every())),
-            (Merge::Points, Body::Cases(cases)) => self.by_points(nest, cases),
+            (Merge::Universe, _) => self.universe(lowerer),
+            (Merge::Led(leader), _) => self.led(lowerer, &self.iterators[leader]),
+            (Merge::NarySum, _) => uncovered(self.sum(lowerer)),
+            (Merge::Nary, _) => uncovered(self.any(lowerer, self.every())),
+            (Merge::Points, Body::Cases(cases)) => self.by_points(lowerer, cases),
             (Merge::Points, Body::Sum(_)) => unreachable!("terms of a sum share a loop"),
         }
     }
 
     /// A loop per point of the lattice, more operands first.
-    fn by_points(&mut self, nest: &Loop<'_>, points: &[Case]) -> Code {
+    fn by_points(&self, lowerer: &mut Lowerer<'_>, points: &[Case]) -> Code {
         let (mut stmts, mut covers) = (vec![], false);
         let mut started: Set = 0;
         for point in points {
             if point.present.count_ones() == 1 {
-                let code = self.walk(nest, point, started);
+                let code = self.walk(lowerer, point, started);
                 stmts.extend(code.stmts);
                 // What has the entries of the pattern has no others.
-                let it = &nest.iterators[point.present.trailing_zeros() as usize];
+                let it = &self.iterators[point.present.trailing_zeros() as usize];
                 let all = points.len() == 1 && it.kind.properties().compact;
-                let own = self.cx.is_pattern(&it.access)
-                    || self.cx.planner().is_like(&it.access, it.level);
+                let own = it.access.tensor == lowerer.kernel.result
+                    || lowerer.cx.planner().is_like(&it.access, it.level);
                 covers = all && own && code.covers;
             } else {
-                stmts.extend(self.start(nest, point.present & !started));
-                stmts.push(self.together(nest, point));
+                stmts.extend(self.start(&mut lowerer.cx, point.present & !started));
+                stmts.push(self.together(lowerer, point));
             }
             started |= point.present;
         }
         Code { stmts, covers }
     }
 
-    /// Moves an operand on to its next coordinate.
-    pub(in crate::lower) fn advanced(&mut self, it: &Iterator) -> Stmt {
-        let next = match it.segmented {
-            true => Expr::Var(self.cx.segment_end(it.position)),
-            false => add(Expr::Var(it.position), int(1)),
-        };
-        assign(it.position, next)
-    }
-
-    /// Moves an operand on to its next coordinate if it is at the present one.
-    pub(in crate::lower) fn advanced_if(&mut self, it: &Iterator, flag: Var) -> Stmt {
-        if it.segmented {
-            return self.advanced(it);
-        }
-        let step = Expr::Convert(Register::I64, Box::new(Expr::Var(flag)));
-        assign(it.position, add(Expr::Var(it.position), step))
-    }
-
     /// Finds the segment of an operand if it is at the coordinate; else it is empty.
     pub(in crate::lower) fn segment_if(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        cx: &mut Builder,
         it: &Iterator,
         flag: Var,
     ) -> Vec<Stmt> {
-        let segment = self.segments_at(nest, &[(it, it.position)]);
+        let segment = self.segments_at(cx, &[(it, it.position)]);
         if segment.is_empty() {
             return vec![];
         }
-        let empty = assign(self.cx.segment_end(it.position), Expr::Var(it.position));
+        let empty = assign(cx.segment_end(it.position), Expr::Var(it.position));
         vec![empty, when(Expr::Var(flag), segment)]
     }
 
     /// Finds the segments of the operands that are at the coordinate.
-    pub(in crate::lower) fn segments_at(&mut self, nest: &Loop<'_>, at: &[At<'_>]) -> Vec<Stmt> {
+    pub(in crate::lower) fn segments_at(&self, cx: &mut Builder, at: &[At<'_>]) -> Vec<Stmt> {
         let mut stmts = vec![];
         for (it, position) in at.iter().filter(|(it, _)| it.segmented) {
-            let end = Expr::Var(it.end(&mut self.cx));
-            let stored = it.stored(*position, nest.index);
-            stmts.extend(self.segment(it, *position, stored, end));
+            let end = Expr::Var(it.end(cx));
+            let stored = it.stored(*position, self.index);
+            stmts.extend(it.segment(cx, *position, stored, end));
         }
         stmts
     }
 
     /// Sets positions to the beginnings of their segments.
-    pub(in crate::lower) fn start(&mut self, nest: &Loop<'_>, fresh: Set) -> Vec<Stmt> {
+    pub(in crate::lower) fn start(&self, cx: &mut Builder, fresh: Set) -> Vec<Stmt> {
         let mut stmts = vec![];
-        for it in nest.members(fresh) {
+        for it in self.members(fresh) {
             let bounds = it.bounds();
-            let (lo, hi) = self.cut_positions(nest, (bounds.lo, bounds.hi));
+            let (lo, hi) = self.cut_positions((bounds.lo, bounds.hi));
             stmts.push(assign(it.position, lo));
-            stmts.push(assign(it.end(&mut self.cx), hi));
-            stmts.extend(self.clipped(it));
-            if self.is_cut(nest) {
-                stmts.extend(self.cut_to_part(it));
+            stmts.push(assign(it.end(cx), hi));
+            stmts.extend(it.clipped(cx));
+            if let (true, Some(part)) = (self.is_cut(), &self.interval) {
+                stmts.extend(it.cut_to(cx, part));
             }
         }
         stmts
@@ -121,26 +103,26 @@ impl Lowerer<'_> {
 
     /// The points below a set as a chain of conditions, more operands first.
     pub(in crate::lower) fn cases(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         present: Set,
         flag_of: &dyn Fn(&Iterator) -> Option<Var>,
     ) -> Code {
-        if let Body::Sum(sum) = &nest.plan.body {
+        if let Body::Sum(sum) = &self.plan.body {
             let at = |it: &Iterator| flag_of(it).map(Expr::Var);
-            let stmts = self.terms_at(nest, sum, &at, &mut |_, _| vec![]);
+            let stmts = self.terms_at(lowerer, sum, &at, &mut |_, _| vec![]);
             return Code { stmts, covers: false };
         }
         let mut covers = true;
         let mut arms = vec![];
-        for case in nest.plan.below(present) {
-            let at = nest.at(case.present);
-            let code = self.case(nest, &at, &case.node);
+        for case in self.plan.below(present) {
+            let at = self.at(case.present);
+            let code = self.case(lowerer, &at, &case.node);
             covers &= code.covers;
             let flags: Vec<Var> = at.iter().filter_map(|(it, _)| flag_of(it)).collect();
             arms.push((flags.is_empty(), all(flags.into_iter().map(Expr::Var)), code.stmts));
         }
-        covers &= nest.is_universal();
+        covers &= self.is_universal();
         let mut chain = vec![];
         for (always, cond, then) in arms.into_iter().rev() {
             chain = match (always, chain.is_empty()) {
@@ -153,10 +135,23 @@ impl Lowerer<'_> {
     }
 }
 
-impl Symbols<'_> {
-    /// Whether a use is that of the pattern of the result.
-    pub(in crate::lower) fn is_pattern(&self, access: &crate::notation::Access) -> bool {
-        access.tensor == self.kernel.result
+impl Iterator {
+    /// Moves an operand on to its next coordinate.
+    pub(in crate::lower) fn advanced(&self, cx: &mut Builder) -> Stmt {
+        let next = match self.segmented {
+            true => Expr::Var(cx.segment_end(self.position)),
+            false => add(Expr::Var(self.position), int(1)),
+        };
+        assign(self.position, next)
+    }
+
+    /// Moves an operand on to its next coordinate if it is at the present one.
+    pub(in crate::lower) fn advanced_if(&self, cx: &mut Builder, flag: Var) -> Stmt {
+        if self.segmented {
+            return self.advanced(cx);
+        }
+        let step = Expr::Convert(Register::I64, Box::new(Expr::Var(flag)));
+        assign(self.position, add(Expr::Var(self.position), step))
     }
 }
 
@@ -168,7 +163,11 @@ impl Iterator {
     }
 
     /// The variable `jA` for the coordinate at an operand's position.
-    pub(in crate::lower) fn coordinate_var(&self, cx: &mut Symbols<'_>, nest: &Loop<'_>) -> Var {
+    pub(in crate::lower) fn coordinate_var(
+        &self,
+        cx: &mut Symbols<'_>,
+        nest: &LoopEmitter<'_>,
+    ) -> Var {
         let tensor = &cx.program.tensors[self.access.tensor].name;
         let name = format!("{}{tensor}", cx.name_of(nest.index));
         cx.beside(self.position, Beside::Coordinate, &name)
@@ -181,7 +180,7 @@ impl Iterator {
     }
 }
 
-impl Loop<'_> {
+impl LoopEmitter<'_> {
     /// The iterators that some point has.
     pub(in crate::lower) fn every(&self) -> Set {
         self.plan.points().iter().fold(0, |set, point| set | point)

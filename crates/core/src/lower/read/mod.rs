@@ -11,6 +11,7 @@ pub(super) mod masked;
 pub(super) mod merge;
 pub(super) mod nary;
 pub(super) mod nary_sum;
+pub(super) mod part;
 pub(super) mod peel_blocks;
 pub(super) mod position;
 pub(super) mod recover;

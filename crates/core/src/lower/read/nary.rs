@@ -1,6 +1,6 @@
 //! Three and more operands merged in one loop: the least coordinate, and a flag per operand that is at it.
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
 use tamis_ir::algebra::BinaryOp;
@@ -9,32 +9,32 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, binary, eq, int, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// The least coordinate of several operands, and which of them are at it.
     pub(in crate::lower) fn many(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         present: Set,
         coordinates: &[Var],
     ) -> Vec<Stmt> {
         let least = coordinates.iter().map(|&c| Expr::Var(c));
         let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(0));
-        let mut stmts = vec![assign(nest.index, least)];
+        let mut stmts = vec![assign(self.index, least)];
         let mut flags = vec![];
-        for (it, &coordinate) in nest.members(present).zip(coordinates) {
-            let here = eq(Expr::Var(coordinate), Expr::Var(nest.index));
-            flags.push((it, it.flag(&mut self.cx), here));
+        for (it, &coordinate) in self.members(present).zip(coordinates) {
+            let here = eq(Expr::Var(coordinate), Expr::Var(self.index));
+            flags.push((it, it.flag(&mut lowerer.cx), here));
         }
         for (_, flag, here) in &flags {
             stmts.push(assign(*flag, here.clone()));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         for (it, flag, _) in &flags {
-            stmts.extend(self.segment_if(nest, it, *flag));
+            stmts.extend(self.segment_if(&mut lowerer.cx, it, *flag));
         }
-        stmts.extend(self.cases(nest, present, &flag_of).stmts);
+        stmts.extend(self.cases(lowerer, present, &flag_of).stmts);
         for (it, flag, _) in &flags {
-            stmts.push(self.advanced_if(it, *flag));
+            stmts.push(it.advanced_if(&mut lowerer.cx, *flag));
         }
         stmts
     }
@@ -42,13 +42,13 @@ impl Lowerer<'_> {
     /// Three operands or more, not all of which are needed: one loop while some point is live, so
     /// that there is one case per point and not one per point and loop. An operand at its end is
     /// at a coordinate beyond all others.
-    pub(in crate::lower) fn any(&mut self, nest: &Loop<'_>, every: Set) -> Vec<Stmt> {
-        let mut stmts = self.start(nest, every);
+    pub(in crate::lower) fn any(&self, lowerer: &mut Lowerer<'_>, every: Set) -> Vec<Stmt> {
+        let mut stmts = self.start(&mut lowerer.cx, every);
         let mut body = vec![];
         let mut coordinates = vec![];
-        for it in nest.members(every) {
-            let coordinate = it.coordinate_var(&mut self.cx, nest);
-            let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
+        for it in self.members(every) {
+            let coordinate = it.coordinate_var(&mut lowerer.cx, self);
+            let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut lowerer.cx)));
             body.push(Stmt::If {
                 cond: live,
                 then: vec![assign(coordinate, it.coordinate(it.position))],
@@ -56,8 +56,8 @@ impl Lowerer<'_> {
             });
             coordinates.push(coordinate);
         }
-        body.extend(self.many(nest, every, &coordinates));
-        let points = nest.plan.points();
+        body.extend(self.many(lowerer, every, &coordinates));
+        let points = self.plan.points();
         let minimal = points.iter().filter(|&&p| {
             let below = |q: Set| q != p && q & !p == 0;
             !points.iter().any(|&q| below(q))
@@ -65,8 +65,8 @@ impl Lowerer<'_> {
         let mut live = vec![];
         for &point in minimal {
             let mut parts = vec![];
-            for it in nest.members(point) {
-                parts.push(lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx))));
+            for it in self.members(point) {
+                parts.push(lt(Expr::Var(it.position), Expr::Var(it.end(&mut lowerer.cx))));
             }
             live.push(all(parts));
         }

@@ -15,79 +15,82 @@
 //!
 //! The code is linear in the operands, where a merge has a case for each combination of them.
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
 use crate::cin::Role;
 use crate::lower::Lowerer;
+use crate::lower::builder::Builder;
 use crate::plan::{Body, Sum};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
 use tamis_ir::ir::{self, Expr};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// A loop over the coordinates that some operand has.
-    pub(in crate::lower) fn sum(&mut self, nest: &Loop<'_>) -> Vec<ir::Stmt> {
-        let Body::Sum(sum) = &nest.plan.body else { return vec![] };
-        let every = nest.every();
-        let mut stmts = self.start(nest, every);
+    pub(in crate::lower) fn sum(&self, lowerer: &mut Lowerer<'_>) -> Vec<ir::Stmt> {
+        let Body::Sum(sum) = &self.plan.body else { return vec![] };
+        let every = self.every();
+        let mut stmts = self.start(&mut lowerer.cx, every);
         let heads: Vec<(&Iterator, Var)> =
-            nest.members(every).map(|it| (it, it.coordinate_var(&mut self.cx, nest))).collect();
+            self.members(every).map(|it| (it, it.coordinate_var(&mut lowerer.cx, self))).collect();
         for &(it, head) in &heads {
-            stmts.push(self.looked_at(it, head));
+            stmts.push(it.looked_at(&mut lowerer.cx, head));
         }
         let least = heads.iter().map(|&(_, head)| Expr::Var(head));
         let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(i64::MAX));
-        let next = assign(nest.index, least);
+        let next = assign(self.index, least);
         stmts.push(next.clone());
         let head_of = |it: &Iterator| heads.iter().find(|(i, _)| std::ptr::eq(*i, it));
         let here = |it: &Iterator| {
-            head_of(it).map(|&(_, head)| eq(Expr::Var(head), Expr::Var(nest.index)))
+            head_of(it).map(|&(_, head)| eq(Expr::Var(head), Expr::Var(self.index)))
         };
-        let mut body = self.terms_at(nest, sum, &here, &mut |lowerer, it| {
+        let mut body = self.terms_at(lowerer, sum, &here, &mut |lowerer, it| {
             let advanced = assign(it.position, add(Expr::Var(it.position), int(1)));
-            let head = head_of(it).map(|&(it, head)| lowerer.looked_at(it, head));
+            let head = head_of(it).map(|&(it, head)| it.looked_at(&mut lowerer.cx, head));
             std::iter::once(advanced).chain(head).collect()
         });
         body.push(next);
-        stmts.push(ir::Stmt::While { cond: lt(Expr::Var(nest.index), int(i64::MAX)), body });
+        stmts.push(ir::Stmt::While { cond: lt(Expr::Var(self.index), int(i64::MAX)), body });
         stmts
-    }
-
-    /// The coordinate at the position of an operand, which is beyond all at its end.
-    fn looked_at(&mut self, it: &Iterator, head: Var) -> ir::Stmt {
-        ir::Stmt::If {
-            cond: lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx))),
-            then: vec![assign(head, it.coordinate(it.position))],
-            otherwise: vec![assign(head, int(i64::MAX))],
-        }
     }
 
     /// The terms that are at a coordinate, each with what is done after it, and what becomes of
     /// their sum.
     pub(in crate::lower) fn terms_at(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         sum: &Sum,
         here: &dyn Fn(&Iterator) -> Option<Expr>,
-        after: &mut dyn FnMut(&mut Self, &Iterator) -> Vec<ir::Stmt>,
+        after: &mut dyn FnMut(&mut Lowerer<'_>, &Iterator) -> Vec<ir::Stmt>,
     ) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
-        if let Role::Register(initial) = self.program.tensors[sum.register].role {
-            let held = self.cx.register(sum.register);
-            let datatype = self.program.storage(sum.register).datatype;
+        if let Role::Register(initial) = lowerer.program.tensors[sum.register].role {
+            let held = lowerer.cx.register(sum.register);
+            let datatype = lowerer.program.storage(sum.register).datatype;
             let initial = crate::lower::Value::constant(initial.computed(datatype));
-            stmts.extend(self.cx.assigned(held, initial));
+            stmts.extend(lowerer.cx.assigned(held, initial));
         }
         for (driver, part) in &sum.terms {
-            let it = &nest.iterators[*driver];
-            let mut term = self.case_at(nest, &[(it, it.position)], part, None).stmts;
-            term.extend(after(self, it));
+            let it = &self.iterators[*driver];
+            let mut term = self.case_at(lowerer, &[(it, it.position)], part, None).stmts;
+            term.extend(after(lowerer, it));
             match here(it) {
                 Some(here) => stmts.push(when(here, term)),
                 None => stmts.extend(term),
             }
         }
-        stmts.extend(self.case(nest, &nest.at(sum.pattern), &sum.consumer).stmts);
+        stmts.extend(self.case(lowerer, &self.at(sum.pattern), &sum.consumer).stmts);
         stmts
+    }
+}
+
+impl Iterator {
+    /// The coordinate at the position of an operand, which is beyond all at its end.
+    fn looked_at(&self, cx: &mut Builder, head: Var) -> ir::Stmt {
+        ir::Stmt::If {
+            cond: lt(Expr::Var(self.position), Expr::Var(self.end(cx))),
+            then: vec![assign(head, self.coordinate(self.position))],
+            otherwise: vec![assign(head, int(i64::MAX))],
+        }
     }
 }

@@ -6,26 +6,26 @@
 //! else                            for j1 in 0..3 ..
 //! ```
 
-use super::forall::Loop;
+use super::forall::LoopEmitter;
 use crate::format::LevelMap;
-use crate::lower::Lowerer;
+use crate::lower::symbols::Symbols;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ir::build::{binary, int, lt, mul, sub};
 use tamis_ir::ir::flow::count;
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// For a loop over the offsets in a block that may be cut short by the end of the tensor: the
     /// size of a whole block, and how many offsets there are.
-    pub(in crate::lower) fn whole_block(&mut self, nest: &Loop<'_>) -> Option<(i64, Expr)> {
-        let Some(LevelMap::Mod(i, size)) = self.program.derived.map(nest.plan.var) else {
+    pub(in crate::lower) fn whole_block(&self, cx: &mut Symbols<'_>) -> Option<(i64, Expr)> {
+        let Some(LevelMap::Mod(i, size)) = cx.program.derived.map(self.plan.var) else {
             return None;
         };
-        let block = self.program.derived.var(LevelMap::Div(i, size))?;
-        let &block = nest.scope.bound.get(&block)?;
-        let small = nest.iterators.is_empty() && size > 1 && size <= MOST_PEELED;
+        let block = cx.program.derived.var(LevelMap::Div(i, size))?;
+        let &block = self.scope.bound.get(&block)?;
+        let small = self.iterators.is_empty() && size > 1 && size <= MOST_PEELED;
         let before = mul(Expr::Var(block), int(size as i64));
-        small.then(|| (size as i64, sub(self.cx.size(i, nest.scope), before)))
+        small.then(|| (size as i64, sub(cx.size(i, self.scope), before)))
     }
 }
 

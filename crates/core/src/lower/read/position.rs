@@ -19,8 +19,8 @@ use super::slice::Sliced;
 use crate::cin::Relation;
 use crate::lower::builder::advance;
 use crate::lower::read::recover::Bound;
+use crate::lower::scope::{Reached, Scope};
 use crate::lower::symbols::Symbols;
-use crate::lower::{Lowerer, Reached, Scope};
 use crate::notation::Access;
 use crate::plan::known::next_position;
 use tamis_ir::algebra::BinaryOp;
@@ -28,8 +28,11 @@ use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, lt, mul, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
+/// Between which positions of a level one is searched.
+type Between<'b> = &'b mut dyn FnMut(&mut Symbols<'_>, usize) -> (Expr, Expr);
+
 /// The parts of a position variable.
-struct Positions {
+pub(in crate::lower) struct Positions {
     access: Access,
     /// The first level that is recovered, and the last.
     first: usize,
@@ -82,60 +85,60 @@ impl Symbols<'_> {
     }
 }
 
-impl Lowerer<'_> {
+impl Scope {
     /// Gives variables values that follow from positions; false if none does.
-    pub(in crate::lower) fn recovered(&mut self, scope: &mut Scope, bound: &mut Bound) -> bool {
-        let program = self.program;
-        let is_bound = |v: IndexVar| scope.bound.contains_key(&v);
-        let behind = |access: &Access| scope.reached(access).levels;
+    pub(in crate::lower) fn recovered(&mut self, cx: &mut Symbols<'_>, bound: &mut Bound) -> bool {
+        let program = cx.program;
+        let is_bound = |v: IndexVar| self.bound.contains_key(&v);
+        let behind = |access: &Access| self.reached(access).levels;
         let Some(var) = next_position(&program.derived, &is_bound, &behind) else { return false };
-        let position = scope.bound[&var];
-        let Some(at) = self.cx.counted_by(var) else { return false };
-        let (lo, _) = self.cx.stretch(&at, at.last, scope);
+        let position = self.bound[&var];
+        let Some(at) = cx.counted_by(var) else { return false };
+        let (lo, _) = cx.stretch(&at, at.last, self);
         let mut here = add(Expr::Var(position), lo.clone());
         if lo != int(0) {
-            let p = self.cx.position_var(&at.access, at.last);
+            let p = cx.position_var(&at.access, at.last);
             bound.stmts.push(assign(p, here));
             here = Expr::Var(p);
         }
         let reached = Reached { levels: at.last + 1, position: here.clone(), end: None };
-        self.recover_levels(&at, here, scope, bound);
-        scope.reach(self.cx.planner(), &at.access, reached);
+        self.recover_levels(cx, &at, here, bound);
+        self.reach(cx.planner(), &at.access, reached);
         true
     }
 
     /// The coordinates of the levels at a position of the last one, from there upwards.
     fn recover_levels(
         &mut self,
+        cx: &mut Symbols<'_>,
         at: &Positions,
         mut position: Expr,
-        scope: &mut Scope,
         bound: &mut Bound,
     ) {
-        let program = self.program;
-        let arrays = self.cx.arrays(at.access.tensor);
+        let program = cx.program;
+        let arrays = cx.arrays(at.access.tensor);
         let levels = program.storage(at.access.tensor).format.levels();
         let vars = program.level_vars(at.access.tensor, &at.access.indices);
-        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
+        let needed = cx.planner().needed_levels(&at.access, at.first..at.last + 1);
         for k in (at.first..=at.last).rev() {
-            if self.cx.planner().is_shared_level(&at.access, k) {
-                scope.like = Some(position.clone());
+            if cx.planner().is_shared_level(&at.access, k) {
+                self.like = Some(position.clone());
             }
             if k < needed {
                 // It has no value, and nobody asks for one.
-                let index = self.cx.index(vars[k]);
-                scope.bound.insert(vars[k], index);
+                let index = cx.index(vars[k]);
+                self.bound.insert(vars[k], index);
                 continue;
             }
             let level = &arrays.levels[k];
             let full = levels[k].kind.properties().full;
             let here = position.clone();
             let parent = match (full, levels[k].kind.properties().branchless) {
-                _ if k == at.first => scope.reached(&at.access).position,
+                _ if k == at.first => self.reached(&at.access).position,
                 _ if k == needed => int(0),
                 (true, _) => binary(BinaryOp::Div, position, level.size.clone()),
                 (_, true) => position,
-                _ => Expr::Var(self.tracked(at, k, position, &mut bound.stmts)),
+                _ => Expr::Var(at.tracked(cx, k, position, &mut bound.stmts)),
             };
             let coordinate = match full {
                 true if k == at.first => sub(here, mul(parent.clone(), level.size.clone())),
@@ -148,99 +151,52 @@ impl Lowerer<'_> {
                 }
             };
             position = parent;
-            let sliced = self.cx.sliced(&at.access, k);
+            let sliced = cx.sliced(&at.access, k);
             let (coordinate, named) = match sliced {
                 Sliced::Taken { ref view, .. } => {
-                    let own = self.cx.temp(&format!("{}_own", program.vars[vars[k]]));
+                    let own = cx.temp(&format!("{}_own", program.vars[vars[k]]));
                     bound.stmts.push(assign(own, coordinate));
                     (Expr::Var(own), view.names(&Expr::Var(own)))
                 }
                 _ => (coordinate, vec![]),
             };
             bound.inside.extend(named);
-            let index = self.cx.index(vars[k]);
+            let index = cx.index(vars[k]);
             bound.stmts.push(assign(index, sliced.index(coordinate)));
-            scope.bound.insert(vars[k], index);
+            self.bound.insert(vars[k], index);
         }
     }
+}
 
+impl Positions {
     /// The parent of a position of a level, moved on from the parent of an earlier one.
-    fn tracked(&mut self, at: &Positions, k: usize, position: Expr, into: &mut Vec<Stmt>) -> Var {
-        let parent = self.cx.position_var(&at.access, k - 1);
-        let behind = self.end_of(at, k, Expr::Var(parent));
+    fn tracked(&self, cx: &mut Symbols<'_>, k: usize, position: Expr, into: &mut Vec<Stmt>) -> Var {
+        let parent = cx.position_var(&self.access, k - 1);
+        let behind = self.end_of(cx, k, Expr::Var(parent));
         let body = vec![advance(parent)];
         into.push(Stmt::While { cond: binary(BinaryOp::Le, behind, position), body });
         parent
     }
 
     /// The end of the children of a position of the level above `k`.
-    fn end_of(&mut self, at: &Positions, k: usize, parent: Expr) -> Expr {
-        let level = self.cx.arrays(at.access.tensor).levels[k].clone();
-        let kind = self.program.storage(at.access.tensor).format.levels()[k].kind;
+    fn end_of(&self, cx: &mut Symbols<'_>, k: usize, parent: Expr) -> Expr {
+        let level = cx.arrays(self.access.tensor).levels[k].clone();
+        let kind = cx.program.storage(self.access.tensor).format.levels()[k].kind;
         kind.pos_bounds(&level, parent).expect("a level with positions has bounds").hi
-    }
-
-    /// What runs before a loop that visits positions from `first` on: searches for the parents of
-    /// the first one.
-    pub(in crate::lower) fn found_first(
-        &mut self,
-        var: IndexVar,
-        first: Expr,
-        scope: &Scope,
-    ) -> Vec<Stmt> {
-        let tile = self.tile_around(var, scope);
-        self.searched(var, first, scope, tile)
-    }
-
-    /// Searches for the parents of a position, between those of a tile around it if there is one.
-    pub(in crate::lower) fn searched(
-        &mut self,
-        var: IndexVar,
-        first: Expr,
-        scope: &Scope,
-        tile: Option<Var>,
-    ) -> Vec<Stmt> {
-        let Some(at) = self.cx.counted_by(var) else { return vec![] };
-        let program = self.program;
-        let levels = program.storage(at.access.tensor).format.levels();
-        let (lo, _) = self.cx.stretch(&at, at.last, scope);
-        let mut position = add(first, lo);
-        let mut stmts = vec![];
-        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
-        for k in (needed + 1..=at.last).rev() {
-            let p = levels[k].kind.properties();
-            position = match (p.full, p.branchless) {
-                (true, _) => {
-                    let size = self.cx.arrays(at.access.tensor).levels[k].size.clone();
-                    binary(BinaryOp::Div, position, size)
-                }
-                (_, true) => position,
-                _ => {
-                    let (from, to) = match tile {
-                        Some(tile) => self.bounds_in_tile(var, k - 1, tile),
-                        None => self.cx.stretch(&at, k - 1, scope),
-                    };
-                    let parent = self.cx.position_var(&at.access, k - 1);
-                    stmts.extend(self.search_between(&at, k, position, (from, to)));
-                    Expr::Var(parent)
-                }
-            };
-        }
-        stmts
     }
 
     /// The parent of a position of level `k`, the first between bounds whose children end behind it.
     fn search_between(
-        &mut self,
-        at: &Positions,
+        &self,
+        cx: &mut Symbols<'_>,
         k: usize,
         position: Expr,
         (from, to): (Expr, Expr),
     ) -> Vec<Stmt> {
-        let parent = self.cx.position_var(&at.access, k - 1);
-        let (end, mid) = (self.cx.temp("end"), self.cx.temp("mid"));
+        let parent = cx.position_var(&self.access, k - 1);
+        let (end, mid) = (cx.temp("end"), cx.temp("mid"));
         let half = add(Expr::Var(parent), Expr::Var(end));
-        let behind = self.end_of(at, k, Expr::Var(mid));
+        let behind = self.end_of(cx, k, Expr::Var(mid));
         let step = Stmt::If {
             cond: binary(BinaryOp::Le, behind, position),
             then: vec![assign(parent, add(Expr::Var(mid), int(1)))],
@@ -250,16 +206,53 @@ impl Lowerer<'_> {
         let cond = lt(Expr::Var(parent), Expr::Var(end));
         vec![assign(parent, from), assign(end, to), Stmt::While { cond, body: vec![half, step] }]
     }
+}
 
-    /// The levels whose positions are searched for, and the variables that hold them.
-    pub(in crate::lower) fn searched_levels(&mut self, var: IndexVar) -> Vec<(usize, Var)> {
-        let Some(at) = self.cx.counted_by(var) else { return vec![] };
-        let needed = self.cx.planner().needed_levels(&at.access, at.first..at.last + 1);
-        let levels = self.program.storage(at.access.tensor).format.levels();
-        let tracked = (needed + 1..=at.last).filter(|&k| {
-            let p = levels[k].kind.properties();
-            !p.full && !p.branchless
-        });
-        tracked.map(|k| (k - 1, self.cx.position_var(&at.access, k - 1))).collect()
+/// Searches for the parents of a position, between bounds of each level where they are known.
+pub(in crate::lower) fn searched(
+    cx: &mut Symbols<'_>,
+    var: IndexVar,
+    first: Expr,
+    scope: &Scope,
+    mut between: Option<Between<'_>>,
+) -> Vec<Stmt> {
+    let Some(at) = cx.counted_by(var) else { return vec![] };
+    let program = cx.program;
+    let levels = program.storage(at.access.tensor).format.levels();
+    let (lo, _) = cx.stretch(&at, at.last, scope);
+    let mut position = add(first, lo);
+    let mut stmts = vec![];
+    let needed = cx.planner().needed_levels(&at.access, at.first..at.last + 1);
+    for k in (needed + 1..=at.last).rev() {
+        let p = levels[k].kind.properties();
+        position = match (p.full, p.branchless) {
+            (true, _) => {
+                let size = cx.arrays(at.access.tensor).levels[k].size.clone();
+                binary(BinaryOp::Div, position, size)
+            }
+            (_, true) => position,
+            _ => {
+                let (from, to) = match &mut between {
+                    Some(between) => between(cx, k - 1),
+                    None => cx.stretch(&at, k - 1, scope),
+                };
+                let parent = cx.position_var(&at.access, k - 1);
+                stmts.extend(at.search_between(cx, k, position, (from, to)));
+                Expr::Var(parent)
+            }
+        };
     }
+    stmts
+}
+
+/// The levels whose positions are searched for, and the variables that hold them.
+pub(in crate::lower) fn searched_levels(cx: &mut Symbols<'_>, var: IndexVar) -> Vec<(usize, Var)> {
+    let Some(at) = cx.counted_by(var) else { return vec![] };
+    let needed = cx.planner().needed_levels(&at.access, at.first..at.last + 1);
+    let levels = cx.program.storage(at.access.tensor).format.levels();
+    let tracked = (needed + 1..=at.last).filter(|&k| {
+        let p = levels[k].kind.properties();
+        !p.full && !p.branchless
+    });
+    tracked.map(|k| (k - 1, cx.position_var(&at.access, k - 1))).collect()
 }

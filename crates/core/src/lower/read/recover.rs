@@ -9,8 +9,8 @@
 use crate::cin::{Bound as Promise, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
+use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
-use crate::lower::{Lowerer, Scope};
 pub(in crate::lower) use crate::plan::known::Tile;
 use crate::plan::known::{Follows, Rule, next_value, tile_of};
 use tamis_ir::algebra::BinaryOp;
@@ -28,52 +28,52 @@ pub(in crate::lower) struct Bound {
     pub(in crate::lower) inside: Vec<Expr>,
 }
 
-impl Lowerer<'_> {
+impl Scope {
     /// Gives a loop variable its value, and every variable that follows from it. The values are
     /// inside the tensors if `exact`.
     pub(in crate::lower) fn bind(
         &mut self,
+        cx: &mut Symbols<'_>,
         own: IndexVar,
         value: Var,
-        scope: &mut Scope,
         exact: bool,
     ) -> Bound {
-        scope.bound.insert(own, value);
+        self.bound.insert(own, value);
         let mut bound = Bound::default();
         // Tiles, positions, blocks and offsets do not know of the diagonals that leave their coordinates open, what
         // was fused of tiles of one variable not of the last tile's end, and positions not of that
         // of the tensor in its last blocks.
-        let scheduled = self.program.derived.is_scheduled(own);
+        let scheduled = cx.program.derived.is_scheduled(own);
         let mut followed: Vec<Var> = vec![];
         loop {
-            if let Some((var, value, conditions)) = self.following(scope) {
-                let index = self.cx.index(var);
+            if let Some((var, value, conditions)) = self.following(cx) {
+                let index = cx.index(var);
                 let indirect = followed.iter().any(|v| mentions(&value, *v));
                 followed.push(index);
                 bound.stmts.push(assign(index, value));
-                scope.bound.insert(var, index);
-                let squared = scope.bound.keys().any(|&v| self.is_squared(v));
-                let stored = self.cx.program.derived.position(own).is_some()
-                    && !self.cx.program.derived.position(var).is_some();
+                self.bound.insert(var, index);
+                let squared = self.bound.keys().any(|&v| is_squared(cx, v));
+                let stored = cx.program.derived.position(own).is_some()
+                    && !cx.program.derived.position(var).is_some();
                 let from_zero =
                     (scheduled || indirect) && conditions.contains(&Condition::FromZero);
                 if !exact || squared || stored || from_zero {
                     for condition in conditions {
-                        let size = self.cx.size(var, scope);
+                        let size = cx.size(var, self);
                         bound.inside.push(condition.of(Expr::Var(index), size));
                     }
                 }
-            } else if !self.recovered(scope, &mut bound) {
+            } else if !self.recovered(cx, &mut bound) {
                 return bound;
             }
         }
     }
 
     /// A variable without a value that has one by what is bound.
-    fn following(&mut self, scope: &Scope) -> Option<(IndexVar, Expr, Vec<Condition>)> {
-        let is_bound = |v: IndexVar| scope.bound.contains_key(&v);
-        let Follows { var, rule } = next_value(&self.program.derived, &is_bound)?;
-        let of = |v: IndexVar| Expr::Var(scope.bound[&v]);
+    fn following(&self, cx: &mut Symbols<'_>) -> Option<(IndexVar, Expr, Vec<Condition>)> {
+        let is_bound = |v: IndexVar| self.bound.contains_key(&v);
+        let Follows { var, rule } = next_value(&cx.program.derived, &is_bound)?;
+        let of = |v: IndexVar| Expr::Var(self.bound[&v]);
         let below = vec![Condition::BelowDimension];
         let both = vec![Condition::FromZero, Condition::BelowDimension];
         let (value, conditions) = match rule {
@@ -81,17 +81,17 @@ impl Lowerer<'_> {
                 (add(mul(of(block), int(size as i64)), of(place)), below)
             }
             Rule::Parts { part, place } => {
-                let width = self.cx.width_of(part, scope);
+                let width = cx.width_of(part, self);
                 (add(mul(of(part), width), of(place)), below)
             }
             Rule::Plus { diagonal, minus } => (add(of(diagonal), of(minus)), both),
             Rule::Minus { diagonal, plus } => (sub(of(plus), of(diagonal)), both),
             Rule::Outer { fused, inner } => {
-                let size = self.cx.size(inner, &self.cx.around(fused, scope));
+                let size = cx.size(inner, &self.around(&cx.program.derived, fused));
                 (binary(BinaryOp::Div, of(fused), size), vec![])
             }
             Rule::Inner { fused, inner } => {
-                let size = self.cx.size(inner, &self.cx.around(fused, scope));
+                let size = cx.size(inner, &self.around(&cx.program.derived, fused));
                 (binary(BinaryOp::Mod, of(fused), size), vec![])
             }
             Rule::Same { as_var } => (of(as_var), below),
@@ -99,65 +99,55 @@ impl Lowerer<'_> {
         Some((var, value, conditions))
     }
 
-    /// Whether a variable counts all pairs of variables that were made from the same one, of which
-    /// some are none of its coordinates.
-    fn is_squared(&self, var: IndexVar) -> bool {
-        let derived = &self.program.derived;
-        let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
-        let of_outer = derived.ancestors(outer);
-        derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
-    }
-
     /// The variable that holds a coordinate, if it is bound or follows from what is.
     pub(in crate::lower) fn coordinate(
         &mut self,
+        cx: &mut Symbols<'_>,
         var: IndexVar,
-        scope: &mut Scope,
         prefix: &mut Vec<Stmt>,
     ) -> Option<Var> {
-        if let Some(&known) = scope.bound.get(&var) {
+        if let Some(&known) = self.bound.get(&var) {
             return Some(known);
         }
-        if let Some(&Relation::Same { of: i, .. }) = self.program.derived.relation(var) {
-            let same = self.coordinate(i, scope, prefix)?;
-            scope.bound.insert(var, same);
+        if let Some(&Relation::Same { of: i, .. }) = cx.program.derived.relation(var) {
+            let same = self.coordinate(cx, i, prefix)?;
+            self.bound.insert(var, same);
             return Some(same);
         }
-        if let Some((of, origin, size)) = self.cx.tile(var, scope) {
-            let i = Expr::Var(self.coordinate(of, scope, prefix)?);
+        if let Some((of, origin, size)) = cx.tile(var, self) {
+            let i = Expr::Var(self.coordinate(cx, of, prefix)?);
             let value = match origin {
                 Tile::Block => binary(BinaryOp::Div, i, size),
                 Tile::Place => binary(BinaryOp::Mod, i, size),
             };
-            let fresh = self.cx.temp(&self.program.vars[var].clone());
+            let fresh = cx.index_temp(var);
             prefix.push(assign(fresh, value));
-            scope.bound.insert(var, fresh);
+            self.bound.insert(var, fresh);
             return Some(fresh);
         }
-        let of = |v: IndexVar| scope.bound.get(&v).map(|&v| Expr::Var(v));
-        let value = match self.program.derived.map(var)? {
+        let of = |v: IndexVar| self.bound.get(&v).map(|&v| Expr::Var(v));
+        let value = match cx.program.derived.map(var)? {
             LevelMap::Mode(_) | LevelMap::Slot(_) => return None,
             LevelMap::Div(..) | LevelMap::Mod(..) => unreachable!("blocks are tiles"),
             LevelMap::Diff { plus, minus } => sub(of(plus)?, of(minus)?),
         };
-        let name = self.program.vars[var].clone();
-        let fresh = self.cx.temp(&name);
+        let fresh = cx.index_temp(var);
         prefix.push(assign(fresh, value));
-        scope.bound.insert(var, fresh);
+        self.bound.insert(var, fresh);
         Some(fresh)
     }
 }
 
-impl Symbols<'_> {
-    /// A scope without what follows from a variable.
-    fn around(&self, var: IndexVar, scope: &Scope) -> Scope {
-        let mut scope = scope.clone();
-        for v in self.program.derived.ancestors(var) {
-            scope.bound.remove(&v);
-        }
-        scope
-    }
+/// Whether a variable counts all pairs of variables that were made from the same one, of which
+/// some are none of its coordinates.
+fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
+    let derived = &cx.program.derived;
+    let Some(&Relation::Fused { outer, inner }) = derived.relation(var) else { return false };
+    let of_outer = derived.ancestors(outer);
+    derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
+}
 
+impl Symbols<'_> {
     /// What a variable is a block of, or an offset in a block of, and the size of blocks.
     pub(in crate::lower) fn tile(
         &mut self,
@@ -261,7 +251,7 @@ impl Symbols<'_> {
             unreachable!("parts have a width");
         };
         let derived = &self.program.derived;
-        let mut around = self.around(of, scope);
+        let mut around = scope.around(derived, of);
         let origins = derived.ancestors(of);
         around.bound.retain(|&v, _| {
             let related = || derived.ancestors(v).iter().any(|v| origins.contains(v));

@@ -1,61 +1,64 @@
 //! A loop over every coordinate of a dimension, with operands that may be there or not.
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
+use crate::lower::builder::Builder;
+use crate::lower::read::unroll::unrolled;
 use crate::lower::{Code, Lowerer};
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, eq, int, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// Every coordinate of the dimension.
-    pub(in crate::lower) fn universe(&mut self, nest: &Loop<'_>) -> Code {
-        let every = nest.every();
-        let (lo, hi) = match &nest.window {
+    pub(in crate::lower) fn universe(&self, lowerer: &mut Lowerer<'_>) -> Code {
+        let every = self.every();
+        let (lo, hi) = match &self.window {
             Some(window) => window.clone(),
-            None => self.turns(nest),
+            None => self.turns(&mut lowerer.cx),
         };
         // Iterations that run at the same time find their own positions.
-        let apart = self.unit(nest.plan.own).is_some();
-        let first = if apart { Expr::Var(nest.index) } else { lo.clone() };
-        let places = self.tracking(nest.plan.var, &first, nest.scope);
+        let apart = lowerer.cx.planner().unit(self.plan.own).is_some();
+        let first = if apart { Expr::Var(self.index) } else { lo.clone() };
+        let places =
+            lowerer.gpu.tables.tracking(&mut lowerer.cx, self.plan.var, &first, self.scope);
         let (mut stmts, mut body) = if apart { (vec![], places) } else { (places, vec![]) };
-        stmts.extend(self.start(nest, every));
-        if lo != int(0) && nest.window.is_none() && !self.is_cut(nest) {
-            stmts.extend(nest.members(every).map(|it| self.skipped(it, &lo)));
+        stmts.extend(self.start(&mut lowerer.cx, every));
+        if lo != int(0) && self.window.is_none() && !self.is_cut() {
+            stmts.extend(self.members(every).map(|it| it.skipped(&mut lowerer.cx, &lo)));
         }
         let mut flags = vec![];
-        for it in nest.members(every) {
-            flags.push((it, self.flagged(nest, it, &mut body)));
+        for it in self.members(every) {
+            flags.push((it, self.flagged(&mut lowerer.cx, it, &mut body)));
         }
         let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
-        let cases = self.cases(nest, every, &flag_of);
+        let cases = self.cases(lowerer, every, &flag_of);
         body.extend(cases.stmts);
         for (it, flag) in &flags {
-            body.push(self.advanced_if(it, *flag));
+            body.push(it.advanced_if(&mut lowerer.cx, *flag));
         }
-        self.on_unit(nest.plan.own, nest.index);
-        let every_coordinate = Stmt::For { var: nest.index, lo, hi, step: 1, body };
-        match self.whole_block(nest) {
-            Some((size, rest)) if !self.kernel.tags.contains_key(&nest.plan.own) => {
+        lowerer.on_unit(self.plan.own, self.index);
+        let every_coordinate = Stmt::For { var: self.index, lo, hi, step: 1, body };
+        match self.whole_block(&mut lowerer.cx) {
+            Some((size, rest)) if !lowerer.kernel.tags.contains_key(&self.plan.own) => {
                 stmts.push(crate::lower::read::peel_blocks::peeled(every_coordinate, size, rest));
             }
-            _ => stmts.extend(self.unrolled(nest.plan.own, every_coordinate)),
+            _ => stmts.extend(unrolled(&mut lowerer.cx, self.plan.own, every_coordinate)),
         }
-        Code { stmts, covers: cases.covers && !self.cx.planner().leaves_gaps(nest.plan) }
+        Code { stmts, covers: cases.covers && !lowerer.cx.planner().leaves_gaps(self.plan) }
     }
 
     /// Sets the variable that says whether an operand is at the coordinate, and its segment.
     pub(in crate::lower) fn flagged(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        cx: &mut Builder,
         it: &Iterator,
         into: &mut Vec<Stmt>,
     ) -> Var {
-        let live = lt(Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)));
-        let here = eq(it.coordinate(it.position), Expr::Var(nest.index));
-        let flag = it.flag(&mut self.cx);
+        let live = lt(Expr::Var(it.position), Expr::Var(it.end(cx)));
+        let here = eq(it.coordinate(it.position), Expr::Var(self.index));
+        let flag = it.flag(cx);
         into.push(assign(flag, all([live, here])));
-        into.extend(self.segment_if(nest, it, flag));
+        into.extend(self.segment_if(cx, it, flag));
         flag
     }
 }

@@ -5,45 +5,43 @@
 //!                       for j in n - n mod 2..n          s = .. j ..
 //! ```
 
-use crate::lower::Lowerer;
+use crate::lower::symbols::Symbols;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
-    /// A counted loop over a variable, unrolled if the schedule says so.
-    pub(in crate::lower) fn unrolled(&mut self, var: IndexVar, s: Stmt) -> Vec<Stmt> {
-        let tag = self.kernel.tags.get(&var);
-        let factor = tag.filter(|tag| tag.gpu().is_none()).and_then(|tag| tag.unroll);
-        let (Some(factor), Stmt::For { var, lo, hi, step: 1, body }) = (factor, &s) else {
-            return vec![s];
-        };
-        let factor = factor as i64;
-        let copies = |count: i64| -> Vec<Stmt> {
-            (0..count).flat_map(|k| shifted(body.clone(), *var, k)).collect()
-        };
-        if let (Expr::Const(from), Expr::Const(to)) = (lo, hi)
-            && let (0, to) = (from.as_i64(), to.as_i64())
-            && to % factor == 0
-        {
-            let (lo, hi) = (lo.clone(), hi.clone());
-            return vec![Stmt::For { var: *var, lo, hi, step: factor, body: copies(factor) }];
-        }
-        let whole = self.cx.temp_of(*var, "_whole");
-        let count = sub(hi.clone(), lo.clone());
-        let rest = binary(BinaryOp::Mod, binary(BinaryOp::Max, count, int(0)), int(factor));
-        let behind = Expr::Var(whole);
-        let rolled = Stmt::For {
-            var: *var,
-            lo: lo.clone(),
-            hi: behind.clone(),
-            step: factor,
-            body: copies(factor),
-        };
-        let tail = Stmt::For { var: *var, lo: behind, hi: hi.clone(), step: 1, body: body.clone() };
-        vec![assign(whole, sub(hi.clone(), rest)), rolled, tail]
+/// A counted loop over a variable, unrolled if the schedule says so.
+pub(in crate::lower) fn unrolled(cx: &mut Symbols<'_>, var: IndexVar, s: Stmt) -> Vec<Stmt> {
+    let tag = cx.kernel.tags.get(&var);
+    let factor = tag.filter(|tag| tag.gpu().is_none()).and_then(|tag| tag.unroll);
+    let (Some(factor), Stmt::For { var, lo, hi, step: 1, body }) = (factor, &s) else {
+        return vec![s];
+    };
+    let factor = factor as i64;
+    let copies = |count: i64| -> Vec<Stmt> {
+        (0..count).flat_map(|k| shifted(body.clone(), *var, k)).collect()
+    };
+    if let (Expr::Const(from), Expr::Const(to)) = (lo, hi)
+        && let (0, to) = (from.as_i64(), to.as_i64())
+        && to % factor == 0
+    {
+        let (lo, hi) = (lo.clone(), hi.clone());
+        return vec![Stmt::For { var: *var, lo, hi, step: factor, body: copies(factor) }];
     }
+    let whole = cx.temp_of(*var, "_whole");
+    let count = sub(hi.clone(), lo.clone());
+    let rest = binary(BinaryOp::Mod, binary(BinaryOp::Max, count, int(0)), int(factor));
+    let behind = Expr::Var(whole);
+    let rolled = Stmt::For {
+        var: *var,
+        lo: lo.clone(),
+        hi: behind.clone(),
+        step: factor,
+        body: copies(factor),
+    };
+    let tail = Stmt::For { var: *var, lo: behind, hi: hi.clone(), step: 1, body: body.clone() };
+    vec![assign(whole, sub(hi.clone(), rest)), rolled, tail]
 }
 
 /// A block for a later value of the loop variable.

@@ -1,8 +1,9 @@
 //! A loop over the positions of one operand.
 
-use super::forall::{Iterator, Loop};
+use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
 use crate::level::Bounds;
+use crate::lower::read::unroll::unrolled;
 use crate::lower::{Code, Lowerer};
 use crate::plan::Case;
 use tamis_ir::algebra::BinaryOp;
@@ -10,24 +11,29 @@ use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, int, lt, when};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
+impl LoopEmitter<'_> {
     /// A loop over the positions of one operand, from where an earlier loop left off if there was
     /// one.
-    pub(in crate::lower) fn walk(&mut self, nest: &Loop<'_>, point: &Case, started: Set) -> Code {
-        let it = &nest.iterators[point.present.trailing_zeros() as usize];
+    pub(in crate::lower) fn walk(
+        &self,
+        lowerer: &mut Lowerer<'_>,
+        point: &Case,
+        started: Set,
+    ) -> Code {
+        let it = &self.iterators[point.present.trailing_zeros() as usize];
         let fresh = point.present & started == 0;
         if it.segmented {
-            return Code { stmts: self.walk_segments(nest, point, it, fresh), covers: false };
+            return Code { stmts: self.walk_segments(lowerer, point, it, fresh), covers: false };
         }
-        let fresh = fresh && !it.is_clipped() && !self.is_cut(nest);
+        let fresh = fresh && !it.is_clipped() && !self.is_cut();
         let position = match fresh {
             true => it.position,
             false => {
-                let rest = format!("{}_rest", self.cx.name_of(it.position));
-                self.cx.temp(&rest)
+                let rest = format!("{}_rest", lowerer.cx.name_of(it.position));
+                lowerer.cx.temp(&rest)
             }
         };
-        let Code { stmts: body, covers } = self.visit(nest, point, it, position);
+        let Code { stmts: body, covers } = self.visit(lowerer, point, it, position);
         if fresh && it.kind.properties().branchless && it.parent.end.is_none() {
             let first = vec![assign(position, it.parent.position.clone())];
             return Code { stmts: [first, body].concat(), covers };
@@ -36,14 +42,14 @@ impl Lowerer<'_> {
         let (lo, hi) = match fresh {
             true => {
                 let bounds = it.bounds();
-                self.cut_positions(nest, (bounds.lo, bounds.hi))
+                self.cut_positions((bounds.lo, bounds.hi))
             }
             false => {
-                stmts.extend(self.start(nest, point.present & !started));
-                (Expr::Var(it.position), Expr::Var(it.end(&mut self.cx)))
+                stmts.extend(self.start(&mut lowerer.cx, point.present & !started));
+                (Expr::Var(it.position), Expr::Var(it.end(&mut lowerer.cx)))
             }
         };
-        stmts.extend(self.positions(nest, it, position, Bounds { lo, hi }, body));
+        stmts.extend(self.positions(lowerer, it, position, Bounds { lo, hi }, body));
         Code { stmts, covers: covers && !it.is_clipped() }
     }
 
@@ -56,20 +62,24 @@ impl Lowerer<'_> {
     ///     for p in first..min(first + n, hi)
     /// ```
     pub(in crate::lower) fn positions(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         it: &Iterator,
         p: Var,
         range: Bounds,
         body: Vec<Stmt>,
     ) -> Vec<Stmt> {
         let Bounds { lo, hi } = range;
-        let first = self.cx.temp_of(p, "_first");
+        let first = lowerer.cx.temp_of(p, "_first");
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
-            self.on_unit(nest.plan.own, p);
-            return self.unrolled(nest.plan.own, Stmt::For { var: p, lo, hi, step: 1, body });
+            lowerer.on_unit(self.plan.own, p);
+            return unrolled(
+                &mut lowerer.cx,
+                self.plan.own,
+                Stmt::For { var: p, lo, hi, step: 1, body },
+            );
         };
-        let end = it.end(&mut self.cx);
+        let end = it.end(&mut lowerer.cx);
         let next = add(Expr::Var(first), int(passed.positions));
         let whole = binary(BinaryOp::Le, next.clone(), Expr::Var(end));
         let rest = binary(BinaryOp::Min, next, Expr::Var(end));
@@ -90,25 +100,25 @@ impl Lowerer<'_> {
 
     /// What is done at one position of one operand, if it has a coordinate.
     pub(in crate::lower) fn visit(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         point: &Case,
         it: &Iterator,
         position: Var,
     ) -> Code {
         let labelled = it.labelled(position);
-        let mut body = vec![assign(nest.index, labelled.coordinate)];
+        let mut body = vec![assign(self.index, labelled.coordinate)];
         let mut at = position;
         if it.kind.walks_coordinates() {
-            let c = Expr::Var(nest.index);
+            let c = Expr::Var(self.index);
             let parent = it.parent.position.clone();
-            let located = it.kind.locate(&it.arrays, parent, c, &mut self.cx.values.builder);
+            let located = it.kind.locate(&it.arrays, parent, c, &mut lowerer.cx.values.builder);
             let located = located.expect("coordinates that are walked are located");
-            at = self.cx.temp_of(position, "_at");
+            at = lowerer.cx.temp_of(position, "_at");
             body.extend(located.stmts);
             body.push(assign(at, located.position));
         }
-        let code = self.case(nest, &[(it, at)], &point.node);
+        let code = self.case(lowerer, &[(it, at)], &point.node);
         let covers = code.covers && labelled.found.is_none();
         match labelled.found {
             None => body.extend(code.stmts),
@@ -120,25 +130,25 @@ impl Lowerer<'_> {
 
     /// A loop over the segments of equal coordinates of one operand.
     pub(in crate::lower) fn walk_segments(
-        &mut self,
-        nest: &Loop<'_>,
+        &self,
+        lowerer: &mut Lowerer<'_>,
         point: &Case,
         it: &Iterator,
         fresh: bool,
     ) -> Vec<Stmt> {
-        let first = 1 << nest.place(it);
-        let mut stmts = if fresh { self.start(nest, first) } else { vec![] };
-        let end = Expr::Var(it.end(&mut self.cx));
+        let first = 1 << self.place(it);
+        let mut stmts = if fresh { self.start(&mut lowerer.cx, first) } else { vec![] };
+        let end = Expr::Var(it.end(&mut lowerer.cx));
         let labelled = it.labelled(it.position);
-        let mut body = vec![assign(nest.index, labelled.coordinate)];
-        let stored = it.stored(it.position, nest.index);
-        body.extend(self.segment(it, it.position, stored, end.clone()));
-        let code = self.case(nest, &[(it, it.position)], &point.node).stmts;
+        let mut body = vec![assign(self.index, labelled.coordinate)];
+        let stored = it.stored(it.position, self.index);
+        body.extend(it.segment(&mut lowerer.cx, it.position, stored, end.clone()));
+        let code = self.case(lowerer, &[(it, it.position)], &point.node).stmts;
         match labelled.found {
             Some(found) if !code.is_empty() => body.push(when(found, code)),
             _ => body.extend(code),
         }
-        body.push(self.advanced(it));
+        body.push(it.advanced(&mut lowerer.cx));
         stmts.push(Stmt::While { cond: lt(Expr::Var(it.position), end), body });
         stmts
     }

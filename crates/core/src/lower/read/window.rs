@@ -14,62 +14,48 @@
 
 use crate::cin::Relation;
 use crate::lower::read::recover::Tile;
-use crate::lower::{Lowerer, Scope};
+use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use crate::plan::{self, Window};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::IndexVar;
 use tamis_ir::ir::Expr;
 use tamis_ir::ir::build::{add, binary, int, mul};
 
-impl Lowerer<'_> {
+impl Scope {
     /// Between which coordinates a loop visits those of its variable, where these are not all.
     pub(in crate::lower) fn window(
-        &mut self,
+        &self,
+        cx: &mut Symbols<'_>,
         plan: &plan::Loop,
-        scope: &Scope,
     ) -> Option<(Expr, Expr)> {
         if plan.window == Window::Whole {
             return None;
         }
         let (mut at, mut lo) = (plan.own, int(0));
         while at != plan.var {
-            let settled = self.settled(at, lo, scope);
+            let settled = self.settled(cx, at, lo);
             (at, lo) = settled.expect("a window moves in step with the loop");
         }
         // A window may be empty, but does not end before it begins.
-        let count = binary(BinaryOp::Max, self.cx.range(plan.own, scope).1, int(0));
+        let count = binary(BinaryOp::Max, cx.range(plan.own, self).1, int(0));
         Some((lo.clone(), add(lo, count)))
-    }
-
-    /// What runs before a loop that visits every value of a variable from the first on: the offsets
-    /// from which coordinates at positions are tracked.
-    pub(in crate::lower) fn tracking(
-        &mut self,
-        var: IndexVar,
-        first: &Expr,
-        scope: &Scope,
-    ) -> Vec<tamis_ir::ir::Stmt> {
-        let (mut at, mut value) = (var, first.clone());
-        loop {
-            if let Some(Relation::Position { .. }) = self.program.derived.relation(at) {
-                return self.found_first(at, value, scope);
-            }
-            match self.settled(at, value, scope) {
-                Some((of, next)) if !scope.bound.contains_key(&of) => (at, value) = (of, next),
-                _ => return vec![],
-            }
-        }
     }
 
     /// The variable of which a value of another one is the last part that was not known, and its
     /// value then.
-    fn settled(&mut self, var: IndexVar, value: Expr, scope: &Scope) -> Option<(IndexVar, Expr)> {
-        if let Some(&Relation::Same { of, .. }) = self.program.derived.relation(var) {
+    pub(in crate::lower) fn settled(
+        &self,
+        cx: &mut Symbols<'_>,
+        var: IndexVar,
+        value: Expr,
+    ) -> Option<(IndexVar, Expr)> {
+        if let Some(&Relation::Same { of, .. }) = cx.program.derived.relation(var) {
             return Some((of, value));
         }
-        let (of, tile, size) = self.cx.tile(var, scope)?;
-        let other = self.program.derived.other_half(var)?;
-        let other = Expr::Var(*scope.bound.get(&other)?);
+        let (of, tile, size) = cx.tile(var, self)?;
+        let other = cx.program.derived.other_half(var)?;
+        let other = Expr::Var(*self.bound.get(&other)?);
         Some(match tile {
             Tile::Place => (of, add(mul(other, size), value)),
             Tile::Block => (of, add(mul(value, size), other)),

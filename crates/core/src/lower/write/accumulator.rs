@@ -14,12 +14,13 @@
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`crate::lower::write::coo_buffer`].
 
-use crate::level::Count;
 use crate::lower::builder::advance;
 use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::heap_sort::sorted_in_place;
+use crate::lower::scope::Scope;
 use crate::lower::value::{Vals, Value};
-use crate::lower::{Code, Lowerer, Scope};
-use crate::plan::{Assembler, Node, Rest};
+use crate::lower::{Code, Lowerer};
+use crate::plan::{Node, Rest};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
@@ -93,7 +94,7 @@ impl Lowerer<'_> {
         let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
         let at = w.listed_at(q, Expr::Var(c));
         let value = self.cx.loaded(w.vals, at.clone());
-        each.extend(self.write(next, None, value));
+        each.extend(self.cx.write(next, None, value));
         // There is room for the whole list.
         let kept = self.kept(level, c).into_iter();
         each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
@@ -164,7 +165,7 @@ impl Lowerer<'_> {
         each.extend(self.kept(level, c));
         each.push(store(w.at, w.listed_at(q, Expr::Var(c)), next));
         stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
-        let vals = self.cx.arrays(self.kernel.result).vals;
+        let vals = self.cx.result().vals;
         let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
         stmts.extend(vals.arrays().into_iter().map(own));
         stmts.extend(fill.stmts);
@@ -200,17 +201,17 @@ impl Lowerer<'_> {
             return stmts;
         }
         let rank = add(load(w.at, Expr::Var(place)), int(-1));
-        let position = self.block_position(rank, w.level + 1, scope, &mut stmts);
-        stmts.extend(self.write(position, op, value));
+        let position = scope.block_position(&mut self.cx, rank, w.level + 1, &mut stmts);
+        stmts.extend(self.cx.write(position, op, value));
         stmts
     }
 
     /// All levels by counting the last one.
     pub(in crate::lower) fn counted(&mut self, body: &Node, scope: Scope) -> Code {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let last = arrays.levels.len() - 1;
         let level = arrays.levels[last].clone();
-        let count = self.count_of(last);
+        let count = self.cx.levels().count_of(last);
         let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
         let parents = sizes.fold(int(1), tamis_ir::ir::build::mul);
         self.writing.pass = Pass::Look;
@@ -230,17 +231,17 @@ impl Lowerer<'_> {
 
     /// Counts a coordinate, or writes it and its value to the next position of its parent.
     pub(in crate::lower) fn by_count(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
-        let vars = self.cx.level_vars(self.kernel.result);
+        let arrays = self.cx.result();
+        let vars = self.cx.result_vars();
         let last = arrays.levels.len() - 1;
         let level = &arrays.levels[last];
-        let count = self.count_of(last);
+        let count = self.cx.levels().count_of(last);
         let mut stmts = vec![];
         let mut parent = int(0);
         for (k, var) in vars.iter().enumerate().take(last) {
-            let coordinate = self.coordinate(*var, scope, &mut stmts);
+            let coordinate = scope.coordinate(&mut self.cx, *var, &mut stmts);
             let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-            let located = self.kind(k).locate(
+            let located = self.cx.levels().kind(k).locate(
                 &arrays.levels[k],
                 parent,
                 coordinate,
@@ -252,28 +253,20 @@ impl Lowerer<'_> {
             stmts.extend(count.count_coord(level, parent));
             return stmts;
         }
-        let coordinate = self.coordinate(vars[last], scope, &mut stmts);
+        let coordinate = scope.coordinate(&mut self.cx, vars[last], &mut stmts);
         let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
         let place = self.cx.temp("place");
         stmts.extend(count.count_next(level, parent, place));
         stmts.push(level.set_coordinate(Expr::Var(place), coordinate));
-        stmts.extend(self.write(Expr::Var(place), None, value));
+        stmts.extend(self.cx.write(Expr::Var(place), None, value));
         stmts
-    }
-
-    fn count_of(&self, k: usize) -> &'static dyn Count {
-        match self.assembler(k) {
-            Assembler::Append(append) => append.count(),
-            Assembler::Place | Assembler::Insert(_) => None,
-        }
-        .expect("the plan asked whether the level counts")
     }
 
     /// How far the coordinate of a level is from its least one.
     fn distance(&mut self, k: usize, scope: &mut Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
-        let var = self.cx.level_vars(self.kernel.result)[k];
-        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
-        let coordinate = self.coordinate(var, scope, stmts);
+        let var = self.cx.result_vars()[k];
+        let level = self.cx.result().levels[k].clone();
+        let coordinate = scope.coordinate(&mut self.cx, var, stmts);
         let coordinate = coordinate.expect("all modes of a result are bound");
         match level.from_least(Expr::Var(coordinate)) {
             Expr::Var(v) => v,
@@ -301,10 +294,10 @@ impl Lowerer<'_> {
     /// Sorts the list, if its order is that of the result.
     fn sorted_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
         let (keys, hi) = (vec![w.list], Expr::Var(w.count));
-        match (self.kind(w.level).properties().ordered, &w.slice) {
+        match (self.cx.levels().kind(w.level).properties().ordered, &w.slice) {
             (false, _) => vec![],
             (true, Some(slice)) => {
-                self.sorted_in_place(slice.sorting, [w.list, slice.places], w.begin(), hi)
+                sorted_in_place(&mut self.cx, slice.sorting, [w.list, slice.places], w.begin(), hi)
             }
             (true, None) => vec![ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi }],
         }
@@ -312,7 +305,7 @@ impl Lowerer<'_> {
 
     /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
     fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let count = sub(Expr::Var(w.count), w.begin());
         let end = add(Expr::Var(self.next(w.level)), count);
         let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
@@ -322,7 +315,7 @@ impl Lowerer<'_> {
 
     /// Appends the coordinate that is so far from the least one.
     fn kept(&mut self, k: usize, distance: Var) -> Vec<ir::Stmt> {
-        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
+        let level = self.cx.result().levels[k].clone();
         let coordinate = level.with_least(Expr::Var(distance));
         self.keep(k, &|_| coordinate.clone())
     }
@@ -339,9 +332,9 @@ impl Lowerer<'_> {
         let is_ranked = self.plan.output.rest() == Some(Rest::PositionAccumulator);
         let result = &self.program.tensors[self.kernel.result];
         let (name, crd) = (result.name.clone(), result.storage.crd.datatype());
-        let wide = matches!(self.cx.arrays(self.kernel.result).levels[level].least, Expr::Const(_));
+        let wide = matches!(self.cx.result().levels[level].least, Expr::Const(_));
         let crd = if wide { crd } else { DataType::I64 };
-        let size = self.cx.arrays(self.kernel.result).levels[level].size.clone();
+        let size = self.cx.result().levels[level].size.clone();
         let op = self.cx.planner().combining();
         if self.gpu.in_slices {
             let vals = match is_ranked {

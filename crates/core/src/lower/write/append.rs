@@ -9,10 +9,10 @@
 //!
 //! A coordinate of an outer compressed level is kept only if something was appended below it.
 
-use crate::level::Append;
 use crate::lower::builder::advance;
+use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
-use crate::lower::{Code, Lowerer, Scope};
+use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
 use crate::plan::{Assembler, Node};
 use std::ops::Range;
@@ -39,7 +39,7 @@ impl Lowerer<'_> {
         let format = &self.program.storage(result).format;
         let (kind, last) = (format.levels()[k].kind, format.levels().len() - 1);
         let goes_on = format.chain_goes_on(k);
-        if matches!(self.assembler(k), Assembler::Place) {
+        if matches!(self.cx.levels().assembler(k), Assembler::Place) {
             let level = self.cx.arrays(result).levels[k].clone();
             let parent = scope.result.position.clone();
             let located =
@@ -65,7 +65,7 @@ impl Lowerer<'_> {
         scope: Scope,
         universal: bool,
     ) -> Code {
-        let vars = self.cx.level_vars(self.kernel.result);
+        let vars = self.cx.result_vars();
         let bound = scope.bound.clone();
         let next = self.next(k);
         let position = Expr::Var(next);
@@ -134,7 +134,7 @@ impl Lowerer<'_> {
         for l in head..=k {
             let level = &arrays.levels[l];
             stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
-            let append = self.append_of(l);
+            let append = self.cx.levels().append_of(l);
             stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
         }
         stmts.push(advance(next));
@@ -153,12 +153,12 @@ impl Lowerer<'_> {
 
     /// Makes room for everything before the first coordinate.
     pub(in crate::lower) fn open_root(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let mut stmts = vec![];
         for k in 0..arrays.levels.len() {
-            if let Assembler::Append(append) = self.assembler(k) {
+            if let Assembler::Append(append) = self.cx.levels().assembler(k) {
                 stmts.extend(append.append_init(&arrays.levels[k]));
-                if self.head(k) == k {
+                if self.cx.levels().head(k) == k {
                     stmts.push(assign(self.next(k), int(0)));
                 }
             }
@@ -175,14 +175,14 @@ impl Lowerer<'_> {
     /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
     /// appended level, or for a block of values, and for what is inserted between.
     fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let own = if first == 0 { self.own_rows() } else { None };
         let mut stmts = vec![];
         let mut is_block = false;
         for k in first..arrays.levels.len() {
-            let (level, kind) = (&arrays.levels[k], self.kind(k));
+            let (level, kind) = (&arrays.levels[k], self.cx.levels().kind(k));
             let size = |parents: Expr| kind.size(level, parents);
-            let assembler = self.assembler(k);
+            let assembler = self.cx.levels().assembler(k);
             if let Assembler::Append(append) = assembler {
                 let before = own.is_some().then(|| sub(lo.clone(), int(1)));
                 stmts.extend(append.append_parents(level, lo, hi));
@@ -216,9 +216,9 @@ impl Lowerer<'_> {
     }
 
     pub(in crate::lower) fn edges_at(&mut self, k: usize, parent: Expr) -> Vec<ir::Stmt> {
-        let level = self.cx.arrays(self.kernel.result).levels[k].clone();
-        let Assembler::Append(append) = self.assembler(k) else { return vec![] };
-        if self.head(k) < k {
+        let level = self.cx.result().levels[k].clone();
+        let Assembler::Append(append) = self.cx.levels().assembler(k) else { return vec![] };
+        if self.cx.levels().head(k) < k {
             return vec![];
         }
         let next = self.next(k);
@@ -231,15 +231,15 @@ impl Lowerer<'_> {
     /// Room for as many entries as the sparse operands have together, at the last level that is
     /// appended: memory that is not touched costs nothing, and growing copies.
     pub(in crate::lower) fn expected_room(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
-        let appended = |k: &usize| matches!(self.assembler(*k), Assembler::Append(_));
+        let arrays = self.cx.result();
+        let appended = |k: &usize| matches!(self.cx.levels().assembler(*k), Assembler::Append(_));
         let last = (0..arrays.levels.len()).rfind(appended);
         let (None, Some(last)) = (self.plan.output.gathered_from(), last) else { return vec![] };
-        let var = self.cx.level_vars(self.kernel.result)[last];
+        let var = self.cx.result_vars()[last];
         let mut total = int(0);
         for access in crate::plan::distinct(&self.kernel.body) {
             let full = self.program.storage(access.tensor).format.is_full();
-            if !full && !self.cx.is_workspace(access.tensor) {
+            if !full && !self.program.is_workspace(access.tensor) {
                 total = add(total, self.entries(&access, var));
             }
         }
@@ -256,7 +256,7 @@ impl Lowerer<'_> {
             }
         };
         let mut stmts = vec![assign(room, binary(BinaryOp::Min, total, most))];
-        for level in &arrays.levels[self.head(last)..=last] {
+        for level in &arrays.levels[self.cx.levels().head(last)..=last] {
             stmts.push(level.reserve_coordinates(Expr::Var(room)));
         }
         stmts.extend(arrays.vals.reserve(&mul(Expr::Var(room), block)));
@@ -273,14 +273,14 @@ impl Lowerer<'_> {
     /// `append_finalize` for every appended level whose parents may have been skipped; and a
     /// look at levels that have one coordinate for each parent.
     pub(in crate::lower) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let mut stmts = vec![];
         let (mut from, mut count) = (int(0), int(1));
         for (k, level) in arrays.levels.iter().enumerate() {
-            let kind = self.kind(k);
-            match self.assembler(k) {
-                Assembler::Append(append) if self.head(k) == k => {
-                    let above = k.checked_sub(1).map(|above| self.assembler(above));
+            let kind = self.cx.levels().kind(k);
+            match self.cx.levels().assembler(k) {
+                Assembler::Append(append) if self.cx.levels().head(k) == k => {
+                    let above = k.checked_sub(1).map(|above| self.cx.levels().assembler(above));
                     let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
                     if scattered {
                         let p = self.cx.temp("p");
@@ -309,42 +309,14 @@ impl Lowerer<'_> {
         stmts
     }
 
-    /// The next appended level below level `k` that is not of its chain.
-    fn appended_level_below(&self, k: usize) -> Option<usize> {
-        let levels = self.program.storage(self.kernel.result).format.levels().len();
-        let appended = |child: &usize| {
-            matches!(self.assembler(*child), Assembler::Append(_)) && self.head(*child) > k
-        };
-        (k + 1..levels).find(appended)
-    }
-
     /// The next free position of the next appended level below level `k`.
     pub(in crate::lower) fn appended_below(&mut self, k: usize) -> Option<Var> {
-        self.appended_level_below(k).map(|child| self.next(child))
-    }
-
-    fn append_of(&self, k: usize) -> &'static dyn Append {
-        match self.assembler(k) {
-            Assembler::Append(append) => append,
-            Assembler::Place | Assembler::Insert(_) => {
-                unreachable!("only appended levels are written in order")
-            }
-        }
-    }
-
-    /// The level format of a level of the result.
-    pub(in crate::lower) fn kind(&self, k: usize) -> crate::level::LevelKind {
-        self.program.storage(self.kernel.result).format.levels()[k].kind
-    }
-
-    /// The head of the chain of a level of the result.
-    pub(in crate::lower) fn head(&self, k: usize) -> usize {
-        self.program.storage(self.kernel.result).format.chain_head(k)
+        self.cx.levels().appended_level_below(k).map(|child| self.next(child))
     }
 
     /// The variable `pC2` with the next free position of an appended level; a chain has one.
     pub(in crate::lower) fn next(&mut self, k: usize) -> Var {
-        let k = self.head(k);
+        let k = self.cx.levels().head(k);
         if let Some(&var) = self.writing.next.get(&k) {
             return var;
         }

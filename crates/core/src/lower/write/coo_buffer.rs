@@ -12,9 +12,10 @@
 
 use crate::format::LevelMap;
 use crate::lower::builder::advance;
+use crate::lower::scope::Scope;
 use crate::lower::value::{Vals, Value};
 use crate::lower::values::Values;
-use crate::lower::{Code, Lowerer, Scope};
+use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, Rest};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
@@ -102,25 +103,19 @@ impl Lowerer<'_> {
         ir::Stmt::Sort { keys: stage.crds.clone(), carried, lo: int(0), hi: Expr::Var(stage.count) }
     }
 
-    /// Whether a level of the result counts the entries of a coordinate.
-    pub(in crate::lower) fn is_slot(&self, k: usize) -> bool {
-        let levels = self.program.storage(self.kernel.result).format.levels();
-        matches!(levels[k].map, LevelMap::Slot(_))
-    }
-
     /// Adds an entry to the list.
     pub(in crate::lower) fn push(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
         let stage = self.writing.buffer.clone();
         let stage = stage.expect("the buffer is declared before its loops");
-        let vars = self.cx.level_vars(self.kernel.result);
-        let levels = self.cx.arrays(self.kernel.result).levels;
+        let vars = self.cx.result_vars();
+        let levels = self.cx.result().levels;
         let count = || Expr::Var(stage.count);
         let room = |array| ir::Stmt::Reserve { array, len: add(count(), int(1)) };
         let mut stmts: Vec<ir::Stmt> = stage.crds.iter().map(|&crd| room(crd)).collect();
         stmts.extend(stage.vals.reserve(&add(count(), int(1))));
         for k in stage.first..vars.len() {
-            let coordinate = match self.coordinate(vars[k], scope, &mut stmts) {
-                _ if self.is_slot(k) => int(0),
+            let coordinate = match scope.coordinate(&mut self.cx, vars[k], &mut stmts) {
+                _ if self.cx.levels().is_slot(k) => int(0),
                 Some(coordinate) => levels[k].from_least(Expr::Var(coordinate)),
                 None => unreachable!("all modes of a result are bound"),
             };

@@ -1,24 +1,20 @@
 //! Writing results: where an assignment stores its value, and what happens before and after.
 
 use crate::cin::Role;
+use crate::lower::partition::Interval;
+use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::{Vals, Value};
 use crate::lower::values::Values;
-use crate::lower::{Code, Lowerer, Scope};
+use crate::lower::{Code, Lowerer};
 use crate::notation::{self, Access};
 use crate::plan::{Assembler, Assembly, Output, Rest};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::{DataType, Register, Scalar};
-use tamis_ir::ids::IndexVar;
 use tamis_ir::ir::build::{add, assign, binary, int, mul, store};
 use tamis_ir::ir::{self, Expr, Status};
 
 impl Lowerer<'_> {
-    /// How a level of the result gets its coordinates.
-    pub(in crate::lower) fn assembler(&self, k: usize) -> Assembler {
-        Assembler::of(&self.program.storage(self.kernel.result).format, k)
-    }
-
     pub(in crate::lower) fn assignment(
         &mut self,
         lhs: &Access,
@@ -38,14 +34,14 @@ impl Lowerer<'_> {
             stmts.extend(self.cx.assigned(held, value));
             return Code { stmts, covers: false };
         }
-        if self.cx.is_workspace(lhs.tensor) {
+        if self.program.is_workspace(lhs.tensor) {
             let code = self.write_local(lhs, op, value, scope);
             return Code { stmts: [stmts, code.stmts].concat(), ..code };
         }
         let (mut scope, added) = (scope.clone(), self.cx.planner().adding(op, rhs));
         match &self.plan.output {
             Output::InPlace | Output::Insert => {
-                let position = self.block_position(int(0), 0, &mut scope, &mut stmts);
+                let position = scope.block_position(&mut self.cx, int(0), 0, &mut stmts);
                 stmts.extend(self.written(lhs, position, added, value, &scope));
             }
             Output::SharedStructure => {
@@ -55,7 +51,8 @@ impl Lowerer<'_> {
             Output::Assemble(Assembly { in_order, rest, vars, .. }) => match rest {
                 Rest::Block => {
                     let parent = scope.result.position.clone();
-                    let position = self.block_position(parent, *in_order, &mut scope, &mut stmts);
+                    let position =
+                        scope.block_position(&mut self.cx, parent, *in_order, &mut stmts);
                     match *in_order == vars.len() {
                         true => stmts.extend(self.append_leaf(position, value, &scope)),
                         false => stmts.extend(self.written(lhs, position, added, value, &scope)),
@@ -79,14 +76,14 @@ impl Lowerer<'_> {
 
     /// Appends a value at the next position of the last level.
     fn append_leaf(&mut self, position: Expr, value: Value, scope: &Scope) -> Vec<ir::Stmt> {
-        let vars = self.cx.level_vars(self.kernel.result);
+        let vars = self.cx.result_vars();
         let k = vars.len() - 1;
-        if !matches!(self.assembler(k), Assembler::Append(_)) {
-            return self.write(position, None, value);
+        if !matches!(self.cx.levels().assembler(k), Assembler::Append(_)) {
+            return self.cx.write(position, None, value);
         }
         let (lo, hi) = (position.clone(), add(position.clone(), int(1)));
         let mut stmts = self.open_below(k, lo, hi);
-        stmts.extend(self.write(position, None, value));
+        stmts.extend(self.cx.write(position, None, value));
         stmts.extend(self.keep(k, &|l| Expr::Var(scope.bound[&vars[l]])));
         stmts
     }
@@ -102,80 +99,32 @@ impl Lowerer<'_> {
             return scope.reached(lhs).position;
         };
         let position = scope.like.clone().expect("the operand is descended before the assignment");
-        self.block_position(position, shared.levels, scope, stmts)
-    }
-
-    /// The position of the bound coordinates below a position of the result, by `locate`; levels
-    /// that know which coordinates are present learn of these.
-    pub(in crate::lower) fn block_position(
-        &mut self,
-        position: Expr,
-        from: usize,
-        scope: &mut Scope,
-        stmts: &mut Vec<ir::Stmt>,
-    ) -> Expr {
-        let result = self.kernel.result;
-        let arrays = self.cx.arrays(result);
-        let vars = self.cx.level_vars(result);
-        let levels = self.program.storage(result).format.levels();
-        (from..levels.len()).fold(position, |position, k| {
-            let coordinate = self.coordinate(vars[k], scope, stmts);
-            let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-            let level = &arrays.levels[k];
-            if let Assembler::Insert(insert) = self.assembler(k) {
-                let at = insert.insert_position(
-                    level,
-                    position,
-                    coordinate.clone(),
-                    &mut self.cx.values.builder,
-                );
-                stmts.extend(at.stmts);
-                stmts.extend(insert.insert_coord(level, at.position.clone(), coordinate));
-                return at.position;
-            }
-            let located =
-                levels[k].kind.locate(level, position, coordinate, &mut self.cx.values.builder);
-            located.expect("levels in a block are full").position
-        })
-    }
-
-    /// `vals[position] = value`, or combined with the stored value.
-    pub(in crate::lower) fn write(
-        &mut self,
-        position: Expr,
-        op: Option<ReduceOp>,
-        value: Value,
-    ) -> Vec<ir::Stmt> {
-        let vals = self.cx.arrays(self.kernel.result).vals;
-        let mut stmts = vec![];
-        let value = match op {
-            Some(op) => {
-                let old = self.cx.loaded(vals, position.clone());
-                self.cx.combined(op, old, value, &mut stmts)
-            }
-            None => value,
-        };
-        stmts.extend(self.cx.narrowed(vals, position, value));
-        stmts
+        scope.block_position(&mut self.cx, position, shared.levels, stmts)
     }
 
     /// What runs before the loops.
     pub(in crate::lower) fn before_result(&mut self, covered: bool) -> Vec<ir::Stmt> {
-        let arrays = self.cx.arrays(self.kernel.result);
-        let elsewhere = self.sums_elsewhere();
+        let arrays = self.cx.result();
+        let elsewhere = self.gpu.sums.sums_elsewhere(&mut self.cx);
         match &self.plan.output {
             // The identity of an operator may be beyond the narrow type of the elements.
             Output::InPlace | Output::SharedStructure if elsewhere => vec![],
-            Output::InPlace if covered && self.cx.planner().has_plain_modes() => vec![],
-            Output::InPlace if self.shares_result() => self.filled_part(),
+            Output::InPlace | Output::SharedStructure
+                if covered && self.cx.planner().has_plain_modes() =>
+            {
+                vec![]
+            }
+            Output::InPlace | Output::SharedStructure
+                if let Some(part) = self.interval.clone().filter(Interval::shares_result) =>
+            {
+                part.filled(&mut self.cx, &self.plan.output)
+            }
             Output::InPlace => {
                 let sizes = arrays.levels.iter().map(|l| l.size.clone());
                 let size = sizes.fold(int(1), mul);
                 let initial = self.cx.planner().initial();
                 self.cx.filled(arrays.vals, int(0), size, initial)
             }
-            Output::SharedStructure if covered && self.cx.planner().has_plain_modes() => vec![],
-            Output::SharedStructure if self.shares_result() => self.filled_part(),
             Output::SharedStructure => {
                 let levels = 0..arrays.levels.len();
                 let size = self.cx.positions_at(self.kernel.result, levels, int(1));
@@ -202,10 +151,61 @@ impl Lowerer<'_> {
     }
 }
 
+impl Scope {
+    /// The position of the bound coordinates below a position of the result, by `locate`; levels
+    /// that know which coordinates are present learn of these.
+    pub(in crate::lower) fn block_position(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        position: Expr,
+        from: usize,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> Expr {
+        let result = cx.kernel.result;
+        let arrays = cx.arrays(result);
+        let vars = cx.result_vars();
+        let levels = cx.program.storage(result).format.levels();
+        (from..levels.len()).fold(position, |position, k| {
+            let coordinate = self.coordinate(cx, vars[k], stmts);
+            let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
+            let level = &arrays.levels[k];
+            if let Assembler::Insert(insert) = cx.levels().assembler(k) {
+                let at = insert.insert_position(
+                    level,
+                    position,
+                    coordinate.clone(),
+                    &mut cx.values.builder,
+                );
+                stmts.extend(at.stmts);
+                stmts.extend(insert.insert_coord(level, at.position.clone(), coordinate));
+                return at.position;
+            }
+            let located =
+                levels[k].kind.locate(level, position, coordinate, &mut cx.values.builder);
+            located.expect("levels in a block are full").position
+        })
+    }
+}
+
 impl Symbols<'_> {
-    /// The index variable of each level of a tensor by its own modes.
-    pub(in crate::lower) fn level_vars(&self, tensor: tamis_ir::ids::TensorId) -> Vec<IndexVar> {
-        self.program.level_vars(tensor, &self.program.tensors[tensor].modes)
+    /// `vals[position] = value`, or combined with the stored value.
+    pub(in crate::lower) fn write(
+        &mut self,
+        position: Expr,
+        op: Option<ReduceOp>,
+        value: Value,
+    ) -> Vec<ir::Stmt> {
+        let vals = self.result().vals;
+        let mut stmts = vec![];
+        let value = match op {
+            Some(op) => {
+                let old = self.loaded(vals, position.clone());
+                self.combined(op, old, value, &mut stmts)
+            }
+            None => value,
+        };
+        stmts.extend(self.narrowed(vals, position, value));
+        stmts
     }
 }
 

@@ -22,7 +22,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let levels = self.program.storage(self.kernel.result).format.levels();
         for k in (stage.first..levels.len()).filter(|&k| levels[k].has(Part::Width)) {
-            let most = match self.is_slot(k) {
+            let most = match self.cx.levels().is_slot(k) {
                 true => self.numbered(stage, k, &mut stmts),
                 false => self.answered(stage, k, &mut stmts),
             };
@@ -40,7 +40,7 @@ impl Lowerer<'_> {
 
     /// The answer to what a level asks of the list.
     fn answered(&mut self, stage: &Stage, k: usize, stmts: &mut Vec<ir::Stmt>) -> Var {
-        match self.assembler(k) {
+        match self.cx.levels().assembler(k) {
             Assembler::Insert(insert) if insert.insert_query() == Query::Span => {
                 self.widest_span(stage, k, stmts)
             }
@@ -52,13 +52,13 @@ impl Lowerer<'_> {
     fn width(&mut self, k: usize, most: Expr) -> Vec<ir::Stmt> {
         let mut stmts = vec![];
         let mut width = most;
-        if let Assembler::Insert(insert) = self.assembler(k) {
+        if let Assembler::Insert(insert) = self.cx.levels().assembler(k) {
             let wide = self.cx.temp("width");
             let code = insert.insert_width(width, wide);
             stmts.extend(code.expect("an inserted level with a width says which"));
             width = Expr::Var(wide);
         }
-        let array = self.cx.arrays(self.kernel.result).levels[k].width;
+        let array = self.cx.result().levels[k].width;
         let array = array.expect("the level has a width");
         stmts.push(ir::Stmt::Reserve { array, len: int(1) });
         stmts.push(store(array, int(0), width));
@@ -75,7 +75,10 @@ impl Lowerer<'_> {
         stmts.extend(self.merged_duplicates(stage));
         let levels = stage.first..stage.first + stage.crds.len();
         let grouping: Vec<usize> = levels
-            .filter(|&l| !self.is_slot(l) && matches!(self.assembler(l), Assembler::Place))
+            .filter(|&l| {
+                !self.cx.levels().is_slot(l)
+                    && matches!(self.cx.levels().assembler(l), Assembler::Place)
+            })
             .collect();
         let (q, slot, most) = (self.cx.temp("q"), self.cx.temp("slot"), self.cx.temp("most"));
         let same = same_before(stage, &grouping, q);
@@ -169,8 +172,9 @@ impl Lowerer<'_> {
         lo: Expr,
         hi: Expr,
     ) -> Vec<ir::Stmt> {
-        let levels = self.cx.arrays(self.kernel.result).levels.len();
-        let last = (k + 1..levels).take_while(|&l| self.head(l) <= k).last().unwrap_or(k);
+        let levels = self.cx.result().levels.len();
+        let last =
+            (k + 1..levels).take_while(|&l| self.cx.levels().head(l) <= k).last().unwrap_or(k);
         let (q, end) = (self.cx.temp("q"), self.cx.temp(&format!("q{}_end", last + 1)));
         let coordinates: Vec<Var> = (k..=last).map(|_| self.cx.temp("c")).collect();
         let mut body = vec![];
@@ -205,10 +209,10 @@ impl Lowerer<'_> {
         stored: &dyn Fn(usize) -> Expr,
         body: &mut Vec<ir::Stmt>,
     ) -> (Expr, Vec<ir::Stmt>) {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let coordinate = |l: usize| add(stored(l), arrays.levels[l].least.clone());
         let level = &arrays.levels[k];
-        match self.assembler(k) {
+        match self.cx.levels().assembler(k) {
             Assembler::Append(_) => {
                 let next = Expr::Var(self.next(k));
                 body.extend(self.open_below(last, next.clone(), add(next.clone(), int(1))));
@@ -224,7 +228,7 @@ impl Lowerer<'_> {
                 body.extend(at.stmts);
                 let p = self.cx.temp("p");
                 body.push(assign(p, at.position));
-                if self.kind(k).properties().branchless {
+                if self.cx.levels().kind(k).properties().branchless {
                     let taken = binary(BinaryOp::Ge, level.coordinate(Expr::Var(p)), int(0));
                     body.push(when(taken, vec![ir::Stmt::Fail(Status::CannotHold)]));
                 }
@@ -232,8 +236,12 @@ impl Lowerer<'_> {
                 (Expr::Var(p), vec![])
             }
             Assembler::Place => {
-                let at =
-                    self.kind(k).locate(level, parent, coordinate(k), &mut self.cx.values.builder);
+                let at = self.cx.levels().kind(k).locate(
+                    level,
+                    parent,
+                    coordinate(k),
+                    &mut self.cx.values.builder,
+                );
                 let at = at.expect("a level where every coordinate has a position locates");
                 let p = self.cx.temp("p");
                 body.push(assign(p, at.position));
@@ -246,7 +254,7 @@ impl Lowerer<'_> {
     fn run(&mut self, stage: &Stage, position: Expr, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
         let Some(op) = stage.op else {
             let value = self.cx.loaded(stage.vals, lo);
-            return self.write(position, None, value);
+            return self.cx.write(position, None, value);
         };
         let first = self.cx.loaded(stage.vals, lo.clone());
         let total = self.cx.held_vars("total", first.im.is_some());
@@ -257,7 +265,7 @@ impl Lowerer<'_> {
         step.extend(self.cx.assigned(total, value));
         let mut stmts = self.cx.assigned(total, first);
         stmts.push(for_loop(r, add(lo, int(1)), hi, step));
-        stmts.extend(self.write(position, None, total.value()));
+        stmts.extend(self.cx.write(position, None, total.value()));
         stmts
     }
 }

@@ -31,7 +31,7 @@ use tamis_ir::ir::{Expr, Role, Status, Stmt};
 impl Lowerer<'_> {
     /// What of a kernel's code the levels of its result need, and values.
     pub(in crate::lower) fn assembled_only(&mut self, code: Vec<Stmt>) -> Vec<Stmt> {
-        let vals = self.cx.arrays(self.kernel.result).vals;
+        let vals = self.cx.result().vals;
         let count = self.count_of_positions();
         let mut needed = Needed::default();
         needed.read(&count);
@@ -52,19 +52,19 @@ impl Lowerer<'_> {
 
     /// How many positions the last level of the result has, once all are assembled.
     fn count_of_positions(&mut self) -> Expr {
-        let arrays = self.cx.arrays(self.kernel.result);
+        let arrays = self.cx.result();
         let mut count = int(1);
         for (k, level) in arrays.levels.iter().enumerate() {
-            count = match self.assembler(k) {
-                Assembler::Append(_) if self.head(k) < k => count,
+            count = match self.cx.levels().assembler(k) {
+                Assembler::Append(_) if self.cx.levels().head(k) < k => count,
                 Assembler::Append(_) => {
-                    let bounds = self.kind(k).pos_bounds(level, count.clone());
+                    let bounds = self.cx.levels().kind(k).pos_bounds(level, count.clone());
                     bounds.expect("an appended level has positions").lo
                 }
                 Assembler::Place | Assembler::Insert(_) => match (k, self.own_rows()) {
                     (0, Some((_, end))) => end,
                     _ => {
-                        let size = self.kind(k).size(level, count);
+                        let size = self.cx.levels().kind(k).size(level, count);
                         size.expect("a level without append has a size")
                     }
                 },
