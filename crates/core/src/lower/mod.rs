@@ -16,6 +16,19 @@
 //! The plan says which operands drive each loop, how the others are found and how the result is written
 //! ([`crate::plan`]); here each of its nodes becomes code, with level functions for the levels: no level format is named.
 //! Every order of loops has code, so [`crate::legalise`] only chooses what is fast.
+//!
+//! Each type knows what its work needs and those before it, not those after:
+//!
+//! ```text
+//! Builder         declares variables and arrays of the function
+//! Values          computes in the kernel's type; Intervals says which steps need a test
+//! Symbols         what tensors, dimensions and positions are called, and how large they are: `cx`
+//! Scope           coordinates at a statement, and those that follow
+//! LoopEmitter     merges the operands of one loop, an Iterator each
+//! LevelWriter     appends the levels of the result, for which an Accumulator or a CooBuffer gathers entries
+//! GpuContext      what runs where, and what is shared
+//! Lowerer         walks the plan, and asks the others for the code of each node
+//! ```
 
 mod binding;
 mod builder;
@@ -34,23 +47,22 @@ mod value;
 mod values;
 mod write;
 
-use crate::lower::scope::Scope;
 pub use crate::plan::SharedStructure;
 pub use binding::Binding;
 pub use gpu::fallback::GpuFallback;
 pub use signature::Lowered;
-use tamis_ir::ir::Expr;
 
 use crate::cin::{Kernel, Kind, Program, Role};
-use crate::lower::symbols::Symbols;
-use crate::lower::values::Values;
 use crate::plan::{self, Node, Plan};
 use builder::Builder;
 use gpu::{GpuContext, parallel};
 use partition::Interval;
+use scope::Scope;
+use symbols::Symbols;
 use tamis_ir::ids::{TensorId, Var};
-use tamis_ir::ir::{self};
+use tamis_ir::ir::{self, Expr};
 use value::Value;
+use values::Values;
 use write::Writing;
 
 /// The function that computes a kernel, and what its parameters stand for.
@@ -81,8 +93,9 @@ impl<'p> Lowerer<'p> {
     fn lowered(mut self) -> Result<Lowered, GpuFallback> {
         let body = self.kernel();
         // What is assembled in one phase, the host assembles.
-        let host = self.host();
-        if let (Some(why), true) = (host, self.slice_of_plan().is_some()) {
+        let sliced = self.writing.slice().is_some();
+        let host = gpu::fallback::host(self.kernel, &self.plan.output, &self.gpu, sliced);
+        if let (Some(why), true) = (host, sliced) {
             return Err(why);
         }
         let body = match host {
@@ -94,7 +107,7 @@ impl<'p> Lowerer<'p> {
     }
 }
 
-/// A kernel on its way to code.
+/// A plan on its way to code.
 struct Lowerer<'p> {
     program: &'p Program,
     kernel: &'p Kernel,
@@ -154,7 +167,7 @@ impl Lowerer<'_> {
                 stmts.extend(self.after_result());
             }
         }
-        let code = [std::mem::take(&mut self.cx.values.builder.prologue), stmts].concat();
+        let code = [std::mem::take(&mut self.cx.prologue), stmts].concat();
         match self.kernel.kind {
             Kind::Assemble => self.assembled_only(code),
             Kind::Fused | Kind::Compute => code,

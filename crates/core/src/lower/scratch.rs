@@ -85,7 +85,7 @@ impl Lowerer<'_> {
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
         let plan::Where { tensor, opens, ref producer, ref consumer } = *temporary;
         let (arrays, room) = self.cx.local_arrays(tensor, scope);
-        self.gpu.own_loops.insert(tensor, self.parallel_loops(scope));
+        self.gpu.note_loops(&self.cx, tensor, scope);
         // Masks and lists follow from what came before.
         if !opens && self.cx.scratch(tensor).is_none() {
             self.gpu.lent.insert(tensor);
@@ -168,7 +168,7 @@ impl Lowerer<'_> {
         value: Value,
         scope: &Scope,
     ) -> Code {
-        let update = self.local_update(lhs, op, &value, scope);
+        let update = self.gpu.local_update(&mut self.cx, lhs, op, &value, scope);
         let mut scope = scope.clone();
         let mut stmts = vec![];
         let arrays = self.cx.arrays(lhs.tensor);
@@ -226,19 +226,19 @@ impl Lowerer<'_> {
     fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let filled = self.cx.fill_local(tensor, arrays);
         if self.interval.is_none() {
-            return self.cx.values.builder.prologue.extend(filled);
+            return self.cx.prologue.extend(filled);
         }
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
         let size = sizes.fold(int(1), mul);
         let own = arrays.vals.arrays();
         let is_own =
             |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { array, .. } if own.contains(array));
-        let prologue = std::mem::take(&mut self.cx.values.builder.prologue);
+        let prologue = std::mem::take(&mut self.cx.prologue);
         let (room, others): (Vec<ir::Stmt>, _) = prologue.into_iter().partition(is_own);
-        self.cx.values.builder.prologue = others;
+        self.cx.prologue = others;
         let first = [room.clone(), filled].concat();
-        self.cx.values.builder.prologue.push(when(lt(Expr::Len(own[0]), size), first));
-        self.cx.values.builder.prologue.extend(room);
+        self.cx.prologue.push(when(lt(Expr::Len(own[0]), size), first));
+        self.cx.prologue.extend(room);
     }
 }
 

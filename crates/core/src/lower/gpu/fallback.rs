@@ -5,7 +5,8 @@
 //!                                      gathered for
 //! ```
 
-use crate::lower::Lowerer;
+use super::GpuContext;
+use crate::cin::Kernel;
 use crate::plan::{Assembly, Output, Rest};
 
 /// Why a kernel runs on the host.
@@ -59,29 +60,27 @@ impl GpuFallback {
     }
 }
 
-impl Lowerer<'_> {
-    /// Whether the whole result would have one slice.
-    fn gathers_all(&self) -> bool {
-        self.plan.output.gathered_from() == Some(0) && self.slice_of_plan().is_some()
-    }
-
-    /// Why the host runs the kernel although a schedule gives its loops to units.
-    pub(in crate::lower) fn host(&self) -> Option<GpuFallback> {
-        match &self.plan.output {
-            _ if !self.kernel.is_for_gpu() => None,
-            _ if self.gathers_all() => Some(GpuFallback::Gathered),
-            _ if self.gpu.raced => Some(GpuFallback::Raced),
-            _ if self.gpu.phased => None,
-            Output::InPlace | Output::SharedStructure => None,
-            Output::Insert => Some(GpuFallback::Placed),
-            Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => {
-                Some(GpuFallback::Listed)
-            }
-            Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => {
-                Some(GpuFallback::Counted)
-            }
-            Output::Assemble(_) if self.gpu.tentative => Some(GpuFallback::Tentative),
-            Output::Assemble(_) => Some(self.gpu.unphased.unwrap_or(GpuFallback::Rows)),
+/// Why the host runs a kernel although a schedule gives its loops to units; `sliced` if it gathers
+/// rows in slices.
+pub(in crate::lower) fn host(
+    kernel: &Kernel,
+    output: &Output,
+    gpu: &GpuContext,
+    sliced: bool,
+) -> Option<GpuFallback> {
+    match output {
+        _ if !kernel.is_for_gpu() => None,
+        // The whole result would have one slice.
+        _ if sliced && output.gathered_from() == Some(0) => Some(GpuFallback::Gathered),
+        _ if gpu.raced => Some(GpuFallback::Raced),
+        _ if gpu.phased => None,
+        Output::InPlace | Output::SharedStructure => None,
+        Output::Insert => Some(GpuFallback::Placed),
+        Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => {
+            Some(GpuFallback::Listed)
         }
+        Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => Some(GpuFallback::Counted),
+        Output::Assemble(_) if gpu.tentative => Some(GpuFallback::Tentative),
+        Output::Assemble(_) => Some(gpu.unphased.unwrap_or(GpuFallback::Rows)),
     }
 }

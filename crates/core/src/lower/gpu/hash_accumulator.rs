@@ -15,8 +15,7 @@
 //! (Linear probing: Knuth, The Art of Computer Programming, section 6.4; of products of matrices: Nagasaka et
 //! al., High-performance sparse matrix-matrix products, 2018.)
 
-use crate::lower::Lowerer;
-use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use crate::lower::value::Vals;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
@@ -70,57 +69,46 @@ impl Slice {
     }
 }
 
-impl Lowerer<'_> {
+impl Slice {
     /// The arrays of a workspace in slices, beside those of its values and its list.
-    pub(in crate::lower) fn slice(
-        &mut self,
+    pub(in crate::lower) fn declared(
+        cx: &mut Symbols<'_>,
         name: &str,
         vals: Vals,
         list: Array,
         crd: DataType,
         size: Expr,
     ) -> Slice {
-        let begins = self.cx.values.builder.common(&format!("{name}_begins"), DataType::I64);
-        let keys = self.cx.values.builder.common(&format!("{name}_keys"), crd);
-        let places = self.cx.values.builder.common(&format!("{name}_places"), DataType::I64);
+        let begins = cx.common(&format!("{name}_begins"), DataType::I64);
+        let keys = cx.common(&format!("{name}_keys"), crd);
+        let places = cx.common(&format!("{name}_places"), DataType::I64);
         let mut arrays = vals.arrays();
         arrays.extend([list, keys, places]);
-        let vars = ["terms", "begin", "end", "last"].map(|own| self.cx.temp(own));
+        let vars = ["terms", "begin", "end", "last"].map(|own| cx.temp(own));
         let [terms, begin, end, sorting] = vars;
         Slice { terms, begin, end, begins, keys, places, arrays, sorting, size }
     }
 
-    /// The slices of the plan, if it has some.
-    pub(in crate::lower) fn slice_of_plan(&self) -> Option<&Slice> {
-        self.writing.accumulator.as_ref()?.slice.as_deref()
-    }
-
-    /// Notes which loops are around a slice.
-    pub(in crate::lower) fn note_slice(&mut self, scope: &Scope) {
-        self.gpu.own_loops.insert(self.kernel.result, self.parallel_loops(scope));
-    }
-
     /// The slot of a coordinate: that which it has, or a free one.
     pub(in crate::lower) fn place_in(
-        &mut self,
-        slice: &Slice,
+        &self,
+        cx: &mut Symbols<'_>,
         c: Var,
-        scope: &Scope,
+        looking: bool,
         stmts: &mut Vec<Stmt>,
     ) -> Var {
-        self.note_local(self.kernel.result, scope);
-        let at = self.cx.temp("at");
-        let [begin, end] = [slice.begin, slice.end].map(Expr::Var);
+        let at = cx.temp("at");
+        let [begin, end] = [self.begin, self.end].map(Expr::Var);
         let own = binary(BinaryOp::Mod, Expr::Var(c), sub(end.clone(), begin.clone()));
-        let key = load(slice.keys, Expr::Var(at));
+        let key = load(self.keys, Expr::Var(at));
         let other = binary(BinaryOp::Ne, key.clone(), Expr::Var(c));
         let taken = Expr::AndThen(Box::new(binary(BinaryOp::Ge, key, int(0))), Box::new(other));
         let next = vec![
             assign(at, add(Expr::Var(at), int(1))),
             when(eq(Expr::Var(at), end), vec![assign(at, begin.clone())]),
         ];
-        if self.writing.is_looking() {
-            stmts.push(assign(slice.terms, add(Expr::Var(slice.terms), int(1))));
+        if looking {
+            stmts.push(assign(self.terms, add(Expr::Var(self.terms), int(1))));
         }
         stmts.push(assign(at, add(begin, own)));
         stmts.push(Stmt::While { cond: taken, body: next });

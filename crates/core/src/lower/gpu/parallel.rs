@@ -15,6 +15,7 @@
 use crate::cin::Tag;
 use crate::cin::tiles::tiles;
 use crate::lower::Lowerer;
+use crate::lower::gpu::GpuContext;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::{Vals, Value};
@@ -28,16 +29,90 @@ use tamis_ir::ids::{IndexVar, TensorId, Var};
 use tamis_ir::ir::flow::{assigned, mentions, reads_first};
 use tamis_ir::ir::{self, Expr, Reduction, Stmt, Unit};
 
-impl Lowerer<'_> {
+impl GpuContext {
     /// Notes what runs a loop over an index variable, whose variable in code is `var`.
-    pub(in crate::lower) fn on_unit(&mut self, own: IndexVar, var: Var) {
-        if let Some(unit) = self.cx.planner().unit(own) {
-            self.gpu.units.insert(var, unit);
+    pub(in crate::lower) fn on_unit(&mut self, cx: &mut Symbols<'_>, own: IndexVar, var: Var) {
+        if let Some(unit) = cx.planner().unit(own) {
+            self.units.insert(var, unit);
         }
-        let tag = self.kernel.tags.get(&own);
-        self.cx.values.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
+        let tag = cx.kernel.tags.get(&own);
+        cx.values.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
     }
 
+    /// Whether blocks run a loop.
+    pub(in crate::lower) fn is_on_blocks(&self, s: &Stmt) -> bool {
+        matches!(s, Stmt::For { var, .. } if self.units.get(var) == Some(&Unit::Block))
+    }
+
+    /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
+    /// variable does not follow from the element's, or its coordinates repeat. What
+    /// is not combined comes once for each element. So many of these loops do not count: in them, each
+    /// iteration has elements of its own.
+    fn is_raced(
+        &self,
+        cx: &Symbols<'_>,
+        lhs: &Access,
+        op: Option<ReduceOp>,
+        scope: &Scope,
+        own: usize,
+    ) -> bool {
+        let derived = &cx.program.derived;
+        let on_units =
+            scope.loops.iter().enumerate().filter(|(_, var)| cx.planner().unit(**var).is_some());
+        on_units.skip(own).any(|(k, var)| {
+            let known = [&lhs.indices[..], &scope.loops[..k]].concat();
+            let again = op.is_some() && scope.repeating.contains(var);
+            again || !derived.follows(*var, &known)
+        })
+    }
+
+    /// Notes which loops are around a workspace.
+    pub(in crate::lower) fn note_loops(
+        &mut self,
+        cx: &Symbols<'_>,
+        tensor: TensorId,
+        scope: &Scope,
+    ) {
+        self.own_loops.insert(tensor, scope.parallel_loops(cx));
+    }
+
+    /// Notes what is written to a workspace that does not belong to one iteration.
+    pub(in crate::lower) fn note_local(
+        &mut self,
+        cx: &Symbols<'_>,
+        tensor: TensorId,
+        scope: &Scope,
+    ) {
+        let own = self.own_loops.get(&tensor).copied().unwrap_or(0);
+        self.raced |= scope.parallel_loops(cx) > own;
+    }
+
+    /// How a workspace is combined with a value where several threads of a block that has it to itself
+    /// may come to an element, if they may; notes what they cannot share.
+    pub(in crate::lower) fn local_update(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        lhs: &Access,
+        op: Option<ReduceOp>,
+        value: &Value,
+        scope: &Scope,
+    ) -> Option<ReduceOp> {
+        let own = self.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
+        if own == 0 || !self.lent.contains(&lhs.tensor) {
+            self.note_local(cx, lhs.tensor, scope);
+            return None;
+        }
+        if !self.is_raced(cx, lhs, op, scope, own) {
+            return None;
+        }
+        let vals = cx.arrays(lhs.tensor).vals;
+        let op = op.filter(|op| cx.updates(vals, *op, value));
+        self.raced |= op.is_none();
+        op
+    }
+}
+
+impl Lowerer<'_> {
     /// Writes to an element that others may write to at the same time.
     pub(in crate::lower) fn written(
         &mut self,
@@ -54,7 +129,7 @@ impl Lowerer<'_> {
         {
             return self.gpu.sums.in_run(&mut self.cx, &tiles, position, op, value, scope);
         }
-        match (op, self.is_raced(lhs, op, scope, 0)) {
+        match (op, self.gpu.is_raced(&self.cx, lhs, op, scope, 0)) {
             (Some(op), true) if self.cx.updates(vals, op, &value) => {
                 self.cx.updated(vals, position, op, value)
             }
@@ -64,57 +139,12 @@ impl Lowerer<'_> {
             }
         }
     }
+}
 
-    /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
-    /// variable does not follow from the element's, or its coordinates repeat. What
-    /// is not combined comes once for each element. So many of these loops do not count: in them, each
-    /// iteration has elements of its own.
-    fn is_raced(&self, lhs: &Access, op: Option<ReduceOp>, scope: &Scope, own: usize) -> bool {
-        let derived = &self.program.derived;
-        let on_units = scope
-            .loops
-            .iter()
-            .enumerate()
-            .filter(|(_, var)| self.cx.planner().unit(**var).is_some());
-        on_units.skip(own).any(|(k, var)| {
-            let known = [&lhs.indices[..], &scope.loops[..k]].concat();
-            let again = op.is_some() && scope.repeating.contains(var);
-            again || !derived.follows(*var, &known)
-        })
-    }
-
+impl Scope {
     /// How many loops around a statement a GPU runs.
-    pub(in crate::lower) fn parallel_loops(&self, scope: &Scope) -> usize {
-        scope.loops.iter().filter(|&&var| self.cx.planner().unit(var).is_some()).count()
-    }
-
-    /// Notes what is written to a workspace that does not belong to one iteration.
-    pub(in crate::lower) fn note_local(&mut self, tensor: TensorId, scope: &Scope) {
-        let own = self.gpu.own_loops.get(&tensor).copied().unwrap_or(0);
-        self.gpu.raced |= self.parallel_loops(scope) > own;
-    }
-
-    /// How a workspace is combined with a value where several threads of a block that has it to itself
-    /// may come to an element, if they may; notes what they cannot share.
-    pub(in crate::lower) fn local_update(
-        &mut self,
-        lhs: &Access,
-        op: Option<ReduceOp>,
-        value: &Value,
-        scope: &Scope,
-    ) -> Option<ReduceOp> {
-        let own = self.gpu.own_loops.get(&lhs.tensor).copied().unwrap_or(0);
-        if own == 0 || !self.gpu.lent.contains(&lhs.tensor) {
-            self.note_local(lhs.tensor, scope);
-            return None;
-        }
-        if !self.is_raced(lhs, op, scope, own) {
-            return None;
-        }
-        let vals = self.cx.arrays(lhs.tensor).vals;
-        let op = op.filter(|op| self.cx.updates(vals, *op, value));
-        self.gpu.raced |= op.is_none();
-        op
+    pub(in crate::lower) fn parallel_loops(&self, cx: &Symbols<'_>) -> usize {
+        self.loops.iter().filter(|&&var| cx.planner().unit(var).is_some()).count()
     }
 }
 

@@ -6,55 +6,59 @@
 //!                                        pC2 = pC2 + max(hi - lo, 0)
 //! ```
 
+use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
-use crate::lower::{Lowerer, ir};
+use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
+use tamis_ir::ir::Unit;
 use tamis_ir::ir::build::{add, assign, binary, int, sub};
 use tamis_ir::ir::flow::{assigned, mentions, replace, uses};
 use tamis_ir::ir::{Expr, Stmt};
 
-impl Lowerer<'_> {
-    /// Entries that every iteration of a loop over threads appends have positions of their own: the iteration
-    /// tells which.
-    pub(in crate::lower) fn by_threads(&mut self, block: Vec<Stmt>) -> Vec<Stmt> {
-        let nexts: Vec<Var> = self.writing.next.values().copied().collect();
-        let mut out = vec![];
-        for s in block {
-            let s = s.map_children(&mut |e| e, &mut |b| self.by_threads(b));
-            let on_threads = matches!(&s, Stmt::For { var, .. } if self.gpu.units.get(var) == Some(&ir::Unit::Thread));
-            let taken =
-                nexts.iter().filter(|_| on_threads).find_map(|&next| self.numbered_turns(&s, next));
-            out.extend(taken.unwrap_or_else(|| vec![s]));
-        }
-        out
+/// Entries that every iteration of a loop over threads appends have positions of their own: the iteration
+/// tells which.
+pub(in crate::lower) fn by_threads(
+    cx: &mut Builder,
+    units: &BTreeMap<Var, Unit>,
+    nexts: &[Var],
+    block: Vec<Stmt>,
+) -> Vec<Stmt> {
+    let mut out = vec![];
+    for s in block {
+        let s = s.map_children(&mut |e| e, &mut |b| by_threads(cx, units, nexts, b));
+        let on_threads =
+            matches!(&s, Stmt::For { var, .. } if units.get(var) == Some(&Unit::Thread));
+        let taken =
+            nexts.iter().filter(|_| on_threads).find_map(|&next| numbered_turns(cx, &s, next));
+        out.extend(taken.unwrap_or_else(|| vec![s]));
     }
+    out
+}
 
-    /// A loop every iteration of which advances a position once, with positions that follow from the iteration.
-    fn numbered_turns(&mut self, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
-        let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
-        let advances = advance(next);
-        let at = body.iter().position(|s| *s == advances)?;
-        let mut changed = vec![];
-        assigned(body, &mut changed);
-        let once = changed.iter().filter(|v| **v == next).count() == 1;
-        let later = body[at + 1..].iter().any(|s| uses(s, next));
-        let moves = |e: &Expr| changed.iter().any(|&v| mentions(e, v)) || mentions(e, *var);
-        if !once || later || moves(lo) || moves(hi) {
-            return None;
-        }
-        let own = self.cx.temp_of(next, "_at");
-        let turn = sub(Expr::Var(*var), lo.clone());
-        let mut inner = vec![assign(own, add(Expr::Var(next), turn))];
-        inner
-            .extend(body.iter().filter(|s| **s != advances).map(|s| renamed(s.clone(), next, own)));
-        let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
-        let (lo, hi) = (lo.clone(), hi.clone());
-        Some(vec![
-            Stmt::For { var: *var, lo, hi, step: 1, body: inner },
-            assign(next, add(Expr::Var(next), turns)),
-        ])
+/// A loop every iteration of which advances a position once, with positions that follow from the iteration.
+fn numbered_turns(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
+    let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
+    let advances = advance(next);
+    let at = body.iter().position(|s| *s == advances)?;
+    let mut changed = vec![];
+    assigned(body, &mut changed);
+    let once = changed.iter().filter(|v| **v == next).count() == 1;
+    let later = body[at + 1..].iter().any(|s| uses(s, next));
+    let moves = |e: &Expr| changed.iter().any(|&v| mentions(e, v)) || mentions(e, *var);
+    if !once || later || moves(lo) || moves(hi) {
+        return None;
     }
+    let own = cx.temp_of(next, "_at");
+    let turn = sub(Expr::Var(*var), lo.clone());
+    let mut inner = vec![assign(own, add(Expr::Var(next), turn))];
+    inner.extend(body.iter().filter(|s| **s != advances).map(|s| renamed(s.clone(), next, own)));
+    let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+    let (lo, hi) = (lo.clone(), hi.clone());
+    Some(vec![
+        Stmt::For { var: *var, lo, hi, step: 1, body: inner },
+        assign(next, add(Expr::Var(next), turns)),
+    ])
 }
 
 /// A statement with one variable instead of another that it reads.

@@ -42,8 +42,8 @@ pub(in crate::lower) fn scanned(
     if depth == 0 {
         return running_sums(cx, array, vec![], int(0), len);
     }
-    let name = cx.values.builder.arrays[array].name.clone();
-    let above = cx.values.builder.common(&format!("{name}_sums"), DataType::I64);
+    let name = cx.arrays[array].name.clone();
+    let above = cx.common(&format!("{name}_sums"), DataType::I64);
     let tiles = cx.temp(&format!("{name}_tiles"));
     before.push(assign(tiles, div(add(len.clone(), int(TILE - 1)), int(TILE))));
     before.push(Stmt::Reserve { array: above, len: Expr::Var(tiles) });

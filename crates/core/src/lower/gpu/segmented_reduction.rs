@@ -114,16 +114,16 @@ impl SegmentedReductions {
         let (name, complex) = (result.name.clone(), result.storage.datatype.is_complex());
         let elem = cx.facts.register().datatype();
         let mut common = |name: String| {
-            let re = cx.values.builder.common(&name, elem);
+            let re = cx.common(&name, elem);
             match complex {
-                true => Vals::Split(re, cx.values.builder.common(&format!("{name}_im"), elem)),
+                true => Vals::Split(re, cx.common(&format!("{name}_im"), elem)),
                 false => Vals::Real(re),
             }
         };
         let edges = common(format!("{name}_edge"));
         let sums = if wide { vals } else { common(format!("{name}_sums")) };
         let target = self.edges.first().map_or(sums, |other| other.target);
-        let places = cx.values.builder.common(&format!("{name}_at"), DataType::I64);
+        let places = cx.common(&format!("{name}_at"), DataType::I64);
         let (run, head) = (cx.temp("run"), cx.temp("head"));
         let (sum, edge) = (cx.held_vars("s", complex), cx.held_vars("edge", complex));
         let open = false;

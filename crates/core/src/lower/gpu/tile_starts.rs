@@ -32,6 +32,19 @@ struct Table {
     begins: BTreeMap<usize, Array>,
 }
 
+impl Table {
+    /// The arrays for the tiles that a variable in code counts.
+    fn declared(cx: &mut Symbols<'_>, position: IndexVar, tile: Var) -> Table {
+        let mut begins = BTreeMap::new();
+        for (level, parent) in searched_levels(cx, position) {
+            let name = format!("{}_begins", cx.name_of(parent));
+            begins.insert(level, cx.common(&name, DataType::I64));
+        }
+        let own = cx.vars.iter().find(|(_, var)| **var == tile).map(|(&own, _)| own);
+        Table { tile: own.expect("loops over tiles have a variable"), begins }
+    }
+}
+
 /// The tables of a kernel, by the variables of positions.
 #[derive(Default)]
 pub(in crate::lower) struct TileStarts {
@@ -84,18 +97,9 @@ impl TileStarts {
         level: usize,
         tile: Var,
     ) -> (Expr, Expr) {
-        if !self.tables.contains_key(&position) {
-            let levels = searched_levels(cx, position);
-            let mut begins = BTreeMap::new();
-            for (level, parent) in levels {
-                let name = format!("{}_begins", cx.name_of(parent));
-                begins.insert(level, cx.values.builder.common(&name, DataType::I64));
-            }
-            let tile = cx.vars.iter().find(|(_, v)| **v == tile).map(|(&own, _)| own);
-            let tile = tile.expect("loops over tiles have a variable");
-            self.tables.insert(position, Table { tile, begins });
-        }
-        let array = self.tables[&position].begins[&level];
+        let table =
+            self.tables.entry(position).or_insert_with(|| Table::declared(cx, position, tile));
+        let array = table.begins[&level];
         let next = add(Expr::Var(tile), int(1));
         (load(array, Expr::Var(tile)), load(array, next))
     }

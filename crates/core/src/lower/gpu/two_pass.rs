@@ -16,11 +16,14 @@
 //! with the host. (The thesis, section 5.3; two passes over the same loops.)
 
 use super::scan::Sums;
+use crate::lower::Lowerer;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::parallel_append::by_threads;
 use crate::lower::gpu::scan::scanned;
 use crate::lower::gpu::two_pass_rows::{Count, Numbers, Phase, Phases};
-use crate::lower::{Lowerer, ir};
+use crate::lower::symbols::Symbols;
+use crate::lower::write::append::LevelWriter;
 use crate::plan::{Assembler, Rest};
 use tamis_ir::ids::Array;
 use tamis_ir::ir::build::{add, assign, int, load, mul, store};
@@ -33,15 +36,15 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn in_phases(&mut self, nest: &[Stmt]) -> Result<Vec<Stmt>, GpuFallback> {
         let heads = self.counted_levels().ok_or(GpuFallback::Levels)?;
         let numbered = heads[0] == 0;
-        let counts = self.counts(&heads);
-        let slice = self.slice_of_plan().cloned();
-        let own = self.arrays_in_phases(slice.as_ref());
+        let counts = counts(&mut self.cx, &mut self.writing.levels, &heads);
+        let slice = self.writing.slice().cloned();
+        let own = arrays_in_phases(&mut self.cx, slice.as_ref());
         let slice = slice.as_ref();
         let mut phases = Phases { counts: &counts, arrays: &own, slice, numbers: None };
         let nest = if numbered { phases.without_end(nest) } else { nest.to_vec() };
         let at = nest.iter().position(|s| phases.touches(s)).ok_or(GpuFallback::Rows)?;
         let (before, nest) = nest.split_at(at);
-        if nest.len() > 1 || !self.runs_on_blocks(&nest[0]) {
+        if nest.len() > 1 || !self.gpu.is_on_blocks(&nest[0]) {
             return Err(GpuFallback::Blocks);
         }
         let numbers = match numbered {
@@ -70,7 +73,7 @@ impl Lowerer<'_> {
                 let count = assign(rows, numbers.count.clone());
                 ([before, &[count]].concat(), &[][..], Expr::Var(rows))
             }
-            None => (vec![], before, self.places_above(heads[0])),
+            None => (vec![], before, places_above(&mut self.cx, heads[0])),
         };
         let behind = add(parents.clone(), int(1));
         let mut scans = vec![];
@@ -79,7 +82,7 @@ impl Lowerer<'_> {
             let sums = Sums { array: count.ends, len: behind.clone(), depth: 2 };
             scans.extend(scanned(&mut self.cx, sums, &mut first));
         }
-        let slices = slice.map(|slice| self.bounds(slice, bounding, &parents, &mut first));
+        let slices = slice.map(|slice| bounds(&mut self.cx, slice, bounding, &parents, &mut first));
         let mut stmts = first;
         stmts.extend(counts.iter().map(|count| {
             let (lo, hi) = (int(0), behind.clone());
@@ -89,41 +92,15 @@ impl Lowerer<'_> {
         stmts.extend(slices.into_iter().flatten());
         stmts.extend(phases.needed(counting, Phase::Count));
         stmts.extend(scans);
-        stmts.extend(self.room_for(&counts, &parents));
-        stmts.extend(self.by_threads(filling));
+        stmts.extend(room_for(&mut self.cx, &counts, &parents));
+        let nexts = self.writing.levels.next_positions();
+        stmts.extend(by_threads(&mut self.cx, &self.gpu.units, &nexts, filling));
         Ok(stmts)
-    }
-
-    /// What is counted of some levels: in the positions of the first one, if its parents have positions.
-    fn counts(&mut self, heads: &[usize]) -> Vec<Count> {
-        let arrays = self.cx.result();
-        let mut counts: Vec<Count> = vec![];
-        for &level in heads {
-            let (next, pos) = (self.next(level), arrays.levels[level].pos());
-            let ends = match counts.is_empty() && level > 0 {
-                true => pos,
-                false => {
-                    let name = format!("{}_ends", self.cx.name_of(next));
-                    self.cx.values.builder.common(&name, tamis_ir::datatype::DataType::I64)
-                }
-            };
-            counts.push(Count { next, ends, level, pos });
-        }
-        counts
-    }
-
-    /// The arrays of the result, and of slices.
-    fn arrays_in_phases(&mut self, slice: Option<&Slice>) -> Vec<Array> {
-        let arrays = self.cx.result();
-        let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
-        let levels = arrays.levels.iter().flat_map(parts).flatten();
-        let slices = slice.into_iter().flat_map(|slice| slice.arrays.clone());
-        levels.chain(arrays.vals.arrays()).chain(slices).collect()
     }
 
     /// The levels whose entries are counted, the first one below levels where all have a position.
     fn counted_levels(&self) -> Option<Vec<usize>> {
-        if self.plan.output.rest()? != Rest::Block && self.slice_of_plan().is_none() {
+        if self.plan.output.rest()? != Rest::Block && self.writing.slice().is_none() {
             return None;
         }
         if !self.kernel.is_for_gpu() || self.gpu.raced || self.gpu.tentative {
@@ -131,71 +108,93 @@ impl Lowerer<'_> {
         }
         self.cx.levels().counted()
     }
+}
 
-    /// How many positions the levels above one have, which all are full.
-    fn places_above(&mut self, level: usize) -> Expr {
-        let arrays = self.cx.result();
-        let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
-        sizes.fold(int(1), mul)
-    }
-
-    fn runs_on_blocks(&self, s: &Stmt) -> bool {
-        matches!(s, Stmt::For { var, .. } if self.gpu.units.get(var) == Some(&ir::Unit::Block))
-    }
-
-    /// Slices for rows, of which loops tell how many terms they have.
-    fn bounds(
-        &mut self,
-        slice: &Slice,
-        loops: Vec<Stmt>,
-        parents: &Expr,
-        before: &mut Vec<Stmt>,
-    ) -> Vec<Stmt> {
-        let (array, len) = (slice.begins, add(parents.clone(), int(1)));
-        before.push(Stmt::Reserve { array, len: len.clone() });
-        let mut stmts = vec![Stmt::Fill { array, lo: int(0), hi: len.clone(), value: int(0) }];
-        stmts.extend(loops);
-        stmts.extend(scanned(&mut self.cx, Sums { array, len, depth: 2 }, before));
-        let all = load(array, parents.clone());
-        let room = |&array: &Array| Stmt::Reserve { array, len: all.clone() };
-        stmts.extend(slice.arrays.iter().map(room));
-        stmts.push(Stmt::Fill { array: slice.keys, lo: int(0), hi: all, value: int(-1) });
-        stmts
-    }
-
-    /// Room for what was counted.
-    fn room_for(&mut self, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
-        let arrays = self.cx.result();
-        let mut stmts = vec![];
-        let numbered = counts.first().is_some_and(|first| first.ends != first.pos);
-        let mut above = numbered.then_some(int(1));
-        let mut total = int(0);
-        for count in counts {
-            total = load(count.ends, parents.clone());
-            if let Some(above) = above {
-                stmts.extend(self.cx.check_position(count.pos, total.clone()));
-                stmts.push(Stmt::Reserve { array: count.pos, len: add(above, int(1)) });
-                stmts.push(store(count.pos, int(0), int(0)));
-                let root = count.level == 0;
-                stmts.extend(root.then(|| store(count.pos, int(1), total.clone())));
+/// What is counted of some levels: in the positions of the first one, if its parents have positions.
+fn counts(cx: &mut Symbols<'_>, levels: &mut LevelWriter, heads: &[usize]) -> Vec<Count> {
+    let arrays = cx.result();
+    let mut counts: Vec<Count> = vec![];
+    for &level in heads {
+        let (next, pos) = (levels.next(cx, level), arrays.levels[level].pos());
+        let ends = match counts.is_empty() && level > 0 {
+            true => pos,
+            false => {
+                let name = format!("{}_ends", cx.name_of(next));
+                cx.common(&name, tamis_ir::datatype::DataType::I64)
             }
-            let chain = (count.level..arrays.levels.len())
-                .filter(|&k| self.cx.levels().head(k) == count.level);
-            let own: Vec<usize> = chain
-                .filter(|&k| matches!(self.cx.levels().assembler(k), Assembler::Append(_)))
-                .collect();
-            for k in own {
-                stmts.push(arrays.levels[k].reserve_coordinates(total.clone()));
-            }
-            above = Some(total.clone());
+        };
+        counts.push(Count { next, ends, level, pos });
+    }
+    counts
+}
+
+/// The arrays of the result, and of slices.
+fn arrays_in_phases(cx: &mut Symbols<'_>, slice: Option<&Slice>) -> Vec<Array> {
+    let arrays = cx.result();
+    let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
+    let levels = arrays.levels.iter().flat_map(parts).flatten();
+    let slices = slice.into_iter().flat_map(|slice| slice.arrays.clone());
+    levels.chain(arrays.vals.arrays()).chain(slices).collect()
+}
+
+/// How many positions the levels above one have, which all are full.
+fn places_above(cx: &mut Symbols<'_>, level: usize) -> Expr {
+    let arrays = cx.result();
+    let sizes = arrays.levels[..level].iter().map(|l| l.size.clone());
+    sizes.fold(int(1), mul)
+}
+
+/// Slices for rows, of which loops tell how many terms they have.
+fn bounds(
+    cx: &mut Symbols<'_>,
+    slice: &Slice,
+    loops: Vec<Stmt>,
+    parents: &Expr,
+    before: &mut Vec<Stmt>,
+) -> Vec<Stmt> {
+    let (array, len) = (slice.begins, add(parents.clone(), int(1)));
+    before.push(Stmt::Reserve { array, len: len.clone() });
+    let mut stmts = vec![Stmt::Fill { array, lo: int(0), hi: len.clone(), value: int(0) }];
+    stmts.extend(loops);
+    stmts.extend(scanned(cx, Sums { array, len, depth: 2 }, before));
+    let all = load(array, parents.clone());
+    let room = |&array: &Array| Stmt::Reserve { array, len: all.clone() };
+    stmts.extend(slice.arrays.iter().map(room));
+    stmts.push(Stmt::Fill { array: slice.keys, lo: int(0), hi: all, value: int(-1) });
+    stmts
+}
+
+/// Room for what was counted.
+fn room_for(cx: &mut Symbols<'_>, counts: &[Count], parents: &Expr) -> Vec<Stmt> {
+    let arrays = cx.result();
+    let mut stmts = vec![];
+    let numbered = counts.first().is_some_and(|first| first.ends != first.pos);
+    let mut above = numbered.then_some(int(1));
+    let mut total = int(0);
+    for count in counts {
+        total = load(count.ends, parents.clone());
+        if let Some(above) = above {
+            stmts.extend(cx.check_position(count.pos, total.clone()));
+            stmts.push(Stmt::Reserve { array: count.pos, len: add(above, int(1)) });
+            stmts.push(store(count.pos, int(0), int(0)));
+            let root = count.level == 0;
+            stmts.extend(root.then(|| store(count.pos, int(1), total.clone())));
         }
-        let last = counts.last().map_or(0, |count| count.level);
-        let appended = |k: &usize| matches!(self.cx.levels().assembler(*k), Assembler::Append(_));
-        let below = (last..arrays.levels.len()).filter(|k| !appended(k));
-        let block = below.map(|k| arrays.levels[k].size.clone()).fold(int(1), mul);
-        stmts.extend(arrays.vals.reserve(&mul(total, block)));
-        // A chain has one array for several levels.
-        stmts.dedup();
-        stmts
+        let chain =
+            (count.level..arrays.levels.len()).filter(|&k| cx.levels().head(k) == count.level);
+        let own: Vec<usize> =
+            chain.filter(|&k| matches!(cx.levels().assembler(k), Assembler::Append(_))).collect();
+        for k in own {
+            stmts.push(arrays.levels[k].reserve_coordinates(total.clone()));
+        }
+        above = Some(total.clone());
     }
+    let last = counts.last().map_or(0, |count| count.level);
+    let appended = |k: &usize| matches!(cx.levels().assembler(*k), Assembler::Append(_));
+    let below = (last..arrays.levels.len()).filter(|k| !appended(k));
+    let block = below.map(|k| arrays.levels[k].size.clone()).fold(int(1), mul);
+    stmts.extend(arrays.vals.reserve(&mul(total, block)));
+    // A chain has one array for several levels.
+    stmts.dedup();
+    stmts
 }

@@ -40,7 +40,7 @@ impl Lowerer<'_> {
         background: &Background,
     ) -> Code {
         let name = format!("{}_seen", self.cx.name_of(nest.index));
-        let seen = self.cx.values.builder.var(&name, Type::INDEX);
+        let seen = self.cx.var(&name, Type::INDEX);
         nest.seen = Some(seen);
         let code = nest.merge(self);
         nest.seen = None;
@@ -57,7 +57,7 @@ impl Lowerer<'_> {
             Times::Each => {
                 let tensor = background.node.written().expect("what is added is written");
                 let name = format!("{}_absent", self.cx.name_of(nest.index));
-                let absent = self.cx.values.builder.var(&name, Type::INDEX);
+                let absent = self.cx.var(&name, Type::INDEX);
                 self.times.push((tensor, absent));
                 Some(absent)
             }

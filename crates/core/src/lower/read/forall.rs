@@ -64,7 +64,7 @@ impl Lowerer<'_> {
         };
         match plan.result_level {
             Some(level) => {
-                let edges = self.edges(level, scope);
+                let edges = self.writing.levels.edges(&mut self.cx, level, scope);
                 Code { stmts: [code.stmts, edges].concat(), ..code }
             }
             None => code,

@@ -54,7 +54,7 @@ impl Scope {
                 self.bound.insert(var, index);
                 let squared = self.bound.keys().any(|&v| is_squared(cx, v));
                 let stored = cx.program.derived.position(own).is_some()
-                    && !cx.program.derived.position(var).is_some();
+                    && cx.program.derived.position(var).is_none();
                 let from_zero =
                     (scheduled || indirect) && conditions.contains(&Condition::FromZero);
                 if !exact || squared || stored || from_zero {

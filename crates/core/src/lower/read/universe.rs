@@ -36,7 +36,7 @@ impl LoopEmitter<'_> {
         for (it, flag) in &flags {
             body.push(it.advanced_if(&mut lowerer.cx, *flag));
         }
-        lowerer.on_unit(self.plan.own, self.index);
+        lowerer.gpu.on_unit(&mut lowerer.cx, self.plan.own, self.index);
         let every_coordinate = Stmt::For { var: self.index, lo, hi, step: 1, body };
         match self.whole_block(&mut lowerer.cx) {
             Some((size, rest)) if !lowerer.kernel.tags.contains_key(&self.plan.own) => {

@@ -72,7 +72,7 @@ impl LoopEmitter<'_> {
         let Bounds { lo, hi } = range;
         let first = lowerer.cx.temp_of(p, "_first");
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
-            lowerer.on_unit(self.plan.own, p);
+            lowerer.gpu.on_unit(&mut lowerer.cx, self.plan.own, p);
             return unrolled(
                 &mut lowerer.cx,
                 self.plan.own,

@@ -6,7 +6,6 @@
 //! bcsr, dia          for .. if rank[d] == 0  list d
 //!                    sort the list; for each d  append it, rank[d] = its position
 //!                    for .. vals[rank[d] * size + i] = value
-//! csc from csr       for .. count of j;  sums of counts;  for .. next slot of j     = value
 //! ```
 //!
 //! Levels that need no order are not sorted.
@@ -14,10 +13,13 @@
 //! Only what was touched is cleared (papers: sparse tensor algebra with workspaces, sections 3 and
 //! 5; the attribute queries of the thesis). What cannot be had so is listed: see [`crate::lower::write::coo_buffer`].
 
+use super::Pass;
+use super::append::LevelWriter;
 use crate::lower::builder::advance;
 use crate::lower::gpu::hash_accumulator::Slice;
 use crate::lower::gpu::heap_sort::sorted_in_place;
 use crate::lower::scope::Scope;
+use crate::lower::symbols::Symbols;
 use crate::lower::value::{Vals, Value};
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Node, Rest};
@@ -25,11 +27,11 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
-use tamis_ir::ir::{self, Expr};
+use tamis_ir::ir::{self, Expr, Role};
 
 /// The coordinates of one level that have come, and what is known at each.
 #[derive(Clone)]
-pub(in crate::lower) struct Workspace {
+pub(in crate::lower) struct Accumulator {
     /// The level.
     level: usize,
     /// What is at a coordinate: a value, or a position and one more.
@@ -48,17 +50,101 @@ pub(in crate::lower) struct Workspace {
     pub(in crate::lower) slice: Option<Box<Slice>>,
 }
 
-/// Which of two passes over the same loops is being lowered.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub(in crate::lower) enum Pass {
-    /// Learns which coordinates come.
-    #[default]
-    Look,
-    /// Writes their values.
-    Fill,
-}
+impl Accumulator {
+    /// The arrays, declared and cleared before everything else.
+    fn declared(
+        cx: &mut Symbols<'_>,
+        level: usize,
+        is_ranked: bool,
+        in_slices: bool,
+    ) -> Accumulator {
+        let result = &cx.program.tensors[cx.kernel.result];
+        let (name, crd) = (result.name.clone(), result.storage.crd.datatype());
+        let wide = matches!(cx.result().levels[level].least, Expr::Const(_));
+        let crd = if wide { crd } else { DataType::I64 };
+        let size = cx.result().levels[level].size.clone();
+        let op = cx.planner().combining();
+        let role = if in_slices { Role::Common } else { Role::Local };
+        let vals = match is_ranked {
+            true => Vals::Real(cx.own(&format!("{name}_rank"), DataType::I64, role)),
+            false => cx.waiting_vals(&format!("{name}_w"), role),
+        };
+        let list = cx.own(&format!("{name}_list"), crd, role);
+        let at = vals.arrays()[0];
+        if in_slices {
+            let slice = Slice::declared(cx, &name, vals, list, crd, size);
+            let count = cx.temp(&format!("{name}_list_end"));
+            let slice = Some(Box::new(slice));
+            return Accumulator { level, at, vals, set: None, list, count, op, slice };
+        }
+        let set =
+            (!is_ranked && op.is_some()).then(|| cx.local(&format!("{name}_set"), DataType::Bool));
+        let count = cx.temp(&format!("{name}_list_size"));
+        for array in vals.arrays().into_iter().chain([list]).chain(set) {
+            cx.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
+        }
+        if let Some(array) = set.or(is_ranked.then_some(at)) {
+            let (lo, hi) = (int(0), size);
+            cx.prologue.push(ir::Stmt::Fill { array, lo, hi, value: int(0) });
+        }
+        Accumulator { level, at, vals, set, list, count, op, slice: None }
+    }
 
-impl Workspace {
+    /// Appends what loops put into it, and clears it.
+    fn appended(
+        &self,
+        cx: &mut Symbols<'_>,
+        levels: &mut LevelWriter,
+        loops: Vec<ir::Stmt>,
+    ) -> Vec<ir::Stmt> {
+        let mut stmts = vec![assign(self.count, self.begin())];
+        stmts.extend(loops);
+        stmts.extend(self.sorted_list(cx));
+        stmts.extend(self.room_for_list(cx, levels));
+        let (q, c) = (cx.temp("q"), cx.temp("c"));
+        let next = Expr::Var(levels.next(cx, self.level));
+        let mut each = vec![assign(c, load(self.list, Expr::Var(q)))];
+        let at = self.listed_at(q, Expr::Var(c));
+        let value = cx.loaded(self.vals, at.clone());
+        each.extend(cx.write(next, None, value));
+        // There is room for the whole list.
+        let kept = self.kept(cx, levels, c).into_iter();
+        each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
+        each.extend(self.slice.as_ref().map(|slice| slice.cleared(at)));
+        each.extend(self.set.map(|set| store(set, Expr::Var(c), int(0))));
+        stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
+        stmts
+    }
+
+    /// Appends the coordinates that a first pass over the loops lists, has the second write to their
+    /// blocks, and clears the ranks.
+    fn ranked(
+        &self,
+        cx: &mut Symbols<'_>,
+        levels: &mut LevelWriter,
+        [look, fill]: [Vec<ir::Stmt>; 2],
+    ) -> Vec<ir::Stmt> {
+        let mut stmts = vec![assign(self.count, self.begin())];
+        stmts.extend(look);
+        stmts.extend(self.sorted_list(cx));
+        let (q, c) = (cx.temp("q"), cx.temp("c"));
+        let next = Expr::Var(levels.next(cx, self.level));
+        let mut each = vec![assign(c, load(self.list, Expr::Var(q)))];
+        each.extend(levels.open_below(cx, self.level, next.clone(), add(next.clone(), int(1))));
+        each.extend(self.kept(cx, levels, c));
+        each.push(store(self.at, self.listed_at(q, Expr::Var(c)), next));
+        stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
+        let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
+        stmts.extend(cx.result().vals.arrays().into_iter().map(own));
+        stmts.extend(fill);
+        let forget = match &self.slice {
+            Some(slice) => slice.cleared(self.listed_at(q, int(0))),
+            None => store(self.at, load(self.list, Expr::Var(q)), int(0)),
+        };
+        stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), vec![forget]));
+        stmts
+    }
+
     /// Where the list begins.
     fn begin(&self) -> Expr {
         self.slice.as_ref().map_or(int(0), |slice| Expr::Var(slice.begin))
@@ -71,71 +157,22 @@ impl Workspace {
 }
 
 impl Lowerer<'_> {
-    /// One level by a workspace of values.
-    pub(in crate::lower) fn with_workspace(
+    /// One level by an accumulator of values.
+    pub(in crate::lower) fn accumulated(
         &mut self,
         level: usize,
         parent: Expr,
         body: &Node,
         scope: Scope,
     ) -> Code {
-        let w = self.workspace(level);
-        self.note_slice(&scope);
+        let w = self.accumulator(level, &scope);
         let body = self.node(body, scope);
         if body.stmts.is_empty() && level > 0 {
             return Code::nothing();
         }
-        let mut stmts = vec![assign(w.count, w.begin())];
-        stmts.extend(body.stmts);
-        stmts.extend(self.sorted_list(&w));
-        stmts.extend(self.room_for_list(&w));
-        let (q, c) = (self.cx.temp("q"), self.cx.temp("c"));
-        let next = Expr::Var(self.next(level));
-        let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
-        let at = w.listed_at(q, Expr::Var(c));
-        let value = self.cx.loaded(w.vals, at.clone());
-        each.extend(self.cx.write(next, None, value));
-        // There is room for the whole list.
-        let kept = self.kept(level, c).into_iter();
-        each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
-        each.extend(w.slice.as_ref().map(|slice| slice.cleared(at)));
-        each.extend(w.set.map(|set| store(set, Expr::Var(c), int(0))));
-        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
-        stmts.extend(self.edges_at(level, parent));
-        Code { stmts, covers: false }
-    }
-
-    /// Puts a value into the workspace.
-    pub(in crate::lower) fn gathered(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
-        let w = self.workspace_of_plan();
-        let mut stmts = vec![];
-        let c = self.distance(w.level, scope, &mut stmts);
-        let value = self.cx.hold(value, &mut stmts);
-        let place = self.place_of(&w, c, scope, &mut stmts);
-        let at = || Expr::Var(place);
-        let alone = self.cx.reduced(w.op, value.clone());
-        let mut first = self.cx.kept_value(w.vals, at(), alone);
-        first.extend(w.slice.as_ref().map(|slice| slice.listed(w.count, place)));
-        first.extend(self.listed(&w, c));
-        let (is_new, now_known) = match (&w.slice, w.set) {
-            (Some(slice), _) => slice.taken(place, c),
-            (None, Some(set)) => (eq(load(set, at()), int(0)), store(set, at(), int(1))),
-            (None, None) => {
-                stmts.extend(first);
-                return stmts;
-            }
-        };
-        first.insert(0, now_known);
-        let Some(op) = w.op else {
-            stmts.extend(first);
-            return stmts;
-        };
-        let mut again = vec![];
-        let old = self.cx.loaded(w.vals, at());
-        let total = self.cx.combined(op, old, value, &mut again);
-        again.extend(self.cx.kept_value(w.vals, at(), total));
-        stmts.push(ir::Stmt::If { cond: is_new, then: first, otherwise: again });
-        stmts
+        let appended = w.appended(&mut self.cx, &mut self.writing.levels, body.stmts);
+        let edges = self.writing.levels.edges_at(&mut self.cx, level, parent);
+        Code { stmts: [appended, edges].concat(), covers: false }
     }
 
     /// One level by ranks, and below it a block for each of its coordinates.
@@ -146,8 +183,7 @@ impl Lowerer<'_> {
         body: &Node,
         scope: Scope,
     ) -> Code {
-        let w = self.workspace(level);
-        self.note_slice(&scope);
+        let w = self.accumulator(level, &scope);
         self.writing.pass = Pass::Look;
         let look = self.node(body, scope.clone());
         if look.stmts.is_empty() && level > 0 {
@@ -155,237 +191,150 @@ impl Lowerer<'_> {
         }
         self.writing.pass = Pass::Fill;
         let fill = self.node(body, scope);
-        let mut stmts = vec![assign(w.count, w.begin())];
-        stmts.extend(look.stmts);
-        stmts.extend(self.sorted_list(&w));
-        let (q, c) = (self.cx.temp("q"), self.cx.temp("c"));
-        let next = Expr::Var(self.next(level));
-        let mut each = vec![assign(c, load(w.list, Expr::Var(q)))];
-        each.extend(self.open_below(level, next.clone(), add(next.clone(), int(1))));
-        each.extend(self.kept(level, c));
-        each.push(store(w.at, w.listed_at(q, Expr::Var(c)), next));
-        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), each));
-        let vals = self.cx.result().vals;
-        let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
-        stmts.extend(vals.arrays().into_iter().map(own));
-        stmts.extend(fill.stmts);
-        let forget = match &w.slice {
-            Some(slice) => slice.cleared(w.listed_at(q, int(0))),
-            None => store(w.at, load(w.list, Expr::Var(q)), int(0)),
+        let levels = &mut self.writing.levels;
+        let passes = [look.stmts, fill.stmts];
+        let ranked = w.ranked(&mut self.cx, levels, passes);
+        let edges = levels.edges_at(&mut self.cx, level, parent);
+        Code { stmts: [ranked, edges].concat(), covers: false }
+    }
+
+    /// The accumulator, declared on first use.
+    fn accumulator(&mut self, level: usize, scope: &Scope) -> Accumulator {
+        if self.writing.accumulator.is_none() {
+            let is_ranked = self.plan.output.rest() == Some(Rest::PositionAccumulator);
+            let w = Accumulator::declared(&mut self.cx, level, is_ranked, self.gpu.in_slices);
+            self.writing.accumulator = Some(w);
+        }
+        self.gpu.note_loops(&self.cx, self.kernel.result, scope);
+        self.writing.accumulator.clone().expect("it was declared")
+    }
+}
+
+impl Accumulator {
+    /// Puts a value into the workspace.
+    pub(in crate::lower) fn gathered(
+        &self,
+        cx: &mut Symbols<'_>,
+        value: Value,
+        scope: &mut Scope,
+        pass: Pass,
+    ) -> Vec<ir::Stmt> {
+        let mut stmts = vec![];
+        let c = distance(cx, self.level, scope, &mut stmts);
+        let value = cx.hold(value, &mut stmts);
+        let place = self.place_of(cx, c, pass, &mut stmts);
+        let at = || Expr::Var(place);
+        let alone = cx.reduced(self.op, value.clone());
+        let mut first = cx.kept_value(self.vals, at(), alone);
+        first.extend(self.slice.as_ref().map(|slice| slice.listed(self.count, place)));
+        first.extend(self.listed(c));
+        let (is_new, now_known) = match (&self.slice, self.set) {
+            (Some(slice), _) => slice.taken(place, c),
+            (None, Some(set)) => (eq(load(set, at()), int(0)), store(set, at(), int(1))),
+            (None, None) => {
+                stmts.extend(first);
+                return stmts;
+            }
         };
-        stmts.push(for_loop(q, w.begin(), Expr::Var(w.count), vec![forget]));
-        stmts.extend(self.edges_at(level, parent));
-        Code { stmts, covers: false }
+        first.insert(0, now_known);
+        let Some(op) = self.op else {
+            stmts.extend(first);
+            return stmts;
+        };
+        let mut again = vec![];
+        let old = cx.loaded(self.vals, at());
+        let total = cx.combined(op, old, value, &mut again);
+        again.extend(cx.kept_value(self.vals, at(), total));
+        stmts.push(ir::Stmt::If { cond: is_new, then: first, otherwise: again });
+        stmts
     }
 
     /// A coordinate for the ranks, or the position of a value by them.
     pub(in crate::lower) fn by_rank(
-        &mut self,
+        &self,
+        cx: &mut Symbols<'_>,
         op: Option<ReduceOp>,
         value: Value,
         scope: &mut Scope,
+        pass: Pass,
     ) -> Vec<ir::Stmt> {
-        let w = self.workspace_of_plan();
         let mut stmts = vec![];
-        let c = self.distance(w.level, scope, &mut stmts);
-        let place = self.place_of(&w, c, scope, &mut stmts);
-        if self.writing.pass == Pass::Look {
-            let (is_new, now_known) = match &w.slice {
+        let c = distance(cx, self.level, scope, &mut stmts);
+        let place = self.place_of(cx, c, pass, &mut stmts);
+        if pass == Pass::Look {
+            let (is_new, now_known) = match &self.slice {
                 Some(slice) => slice.taken(place, c),
-                None => (eq(load(w.at, Expr::Var(c)), int(0)), store(w.at, Expr::Var(c), int(1))),
+                None => {
+                    (eq(load(self.at, Expr::Var(c)), int(0)), store(self.at, Expr::Var(c), int(1)))
+                }
             };
             let mut new = vec![now_known];
-            new.extend(w.slice.as_ref().map(|slice| slice.listed(w.count, place)));
-            new.extend(self.listed(&w, c));
+            new.extend(self.slice.as_ref().map(|slice| slice.listed(self.count, place)));
+            new.extend(self.listed(c));
             stmts.push(when(is_new, new));
             return stmts;
         }
-        let rank = add(load(w.at, Expr::Var(place)), int(-1));
-        let position = scope.block_position(&mut self.cx, rank, w.level + 1, &mut stmts);
-        stmts.extend(self.cx.write(position, op, value));
+        let rank = add(load(self.at, Expr::Var(place)), int(-1));
+        let position = scope.block_position(cx, rank, self.level + 1, &mut stmts);
+        stmts.extend(cx.write(position, op, value));
         stmts
-    }
-
-    /// All levels by counting the last one.
-    pub(in crate::lower) fn counted(&mut self, body: &Node, scope: Scope) -> Code {
-        let arrays = self.cx.result();
-        let last = arrays.levels.len() - 1;
-        let level = arrays.levels[last].clone();
-        let count = self.cx.levels().count_of(last);
-        let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
-        let parents = sizes.fold(int(1), tamis_ir::ir::build::mul);
-        self.writing.pass = Pass::Look;
-        let look = self.node(body, scope.clone());
-        self.writing.pass = Pass::Fill;
-        let fill = self.node(body, scope);
-        let (p, total) = (self.cx.temp("p"), self.cx.temp("total"));
-        let mut stmts = count.count_init(&level, parents.clone());
-        stmts.extend(look.stmts);
-        let fits = level.pos.map_or(vec![], |pos| self.cx.check_position(pos, Expr::Var(total)));
-        stmts.extend(count.count_sums(&level, parents, p, total, fits));
-        stmts.push(level.reserve_coordinates(Expr::Var(total)));
-        stmts.extend(arrays.vals.reserve(&Expr::Var(total)));
-        stmts.extend(fill.stmts);
-        Code { stmts, covers: false }
-    }
-
-    /// Counts a coordinate, or writes it and its value to the next position of its parent.
-    pub(in crate::lower) fn by_count(&mut self, value: Value, scope: &mut Scope) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
-        let vars = self.cx.result_vars();
-        let last = arrays.levels.len() - 1;
-        let level = &arrays.levels[last];
-        let count = self.cx.levels().count_of(last);
-        let mut stmts = vec![];
-        let mut parent = int(0);
-        for (k, var) in vars.iter().enumerate().take(last) {
-            let coordinate = scope.coordinate(&mut self.cx, *var, &mut stmts);
-            let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-            let located = self.cx.levels().kind(k).locate(
-                &arrays.levels[k],
-                parent,
-                coordinate,
-                &mut self.cx.values.builder,
-            );
-            parent = located.expect("levels above are full").position;
-        }
-        if self.writing.pass == Pass::Look {
-            stmts.extend(count.count_coord(level, parent));
-            return stmts;
-        }
-        let coordinate = scope.coordinate(&mut self.cx, vars[last], &mut stmts);
-        let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
-        let place = self.cx.temp("place");
-        stmts.extend(count.count_next(level, parent, place));
-        stmts.push(level.set_coordinate(Expr::Var(place), coordinate));
-        stmts.extend(self.cx.write(Expr::Var(place), None, value));
-        stmts
-    }
-
-    /// How far the coordinate of a level is from its least one.
-    fn distance(&mut self, k: usize, scope: &mut Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
-        let var = self.cx.result_vars()[k];
-        let level = self.cx.result().levels[k].clone();
-        let coordinate = scope.coordinate(&mut self.cx, var, stmts);
-        let coordinate = coordinate.expect("all modes of a result are bound");
-        match level.from_least(Expr::Var(coordinate)) {
-            Expr::Var(v) => v,
-            distance => {
-                let c = self.cx.temp("c");
-                stmts.push(assign(c, distance));
-                c
-            }
-        }
     }
 
     /// The position of a coordinate.
-    fn place_of(&mut self, w: &Workspace, c: Var, scope: &Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
-        match &w.slice {
-            Some(slice) => self.place_in(slice, c, scope, stmts),
+    fn place_of(&self, cx: &mut Symbols<'_>, c: Var, pass: Pass, stmts: &mut Vec<ir::Stmt>) -> Var {
+        match &self.slice {
+            Some(slice) => slice.place_in(cx, c, pass == Pass::Look, stmts),
             None => c,
         }
     }
 
     /// Adds a coordinate to the list.
-    fn listed(&mut self, w: &Workspace, c: Var) -> Vec<ir::Stmt> {
-        vec![store(w.list, Expr::Var(w.count), Expr::Var(c)), advance(w.count)]
-    }
-
-    /// Sorts the list, if its order is that of the result.
-    fn sorted_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
-        let (keys, hi) = (vec![w.list], Expr::Var(w.count));
-        match (self.cx.levels().kind(w.level).properties().ordered, &w.slice) {
-            (false, _) => vec![],
-            (true, Some(slice)) => {
-                sorted_in_place(&mut self.cx, slice.sorting, [w.list, slice.places], w.begin(), hi)
-            }
-            (true, None) => vec![ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi }],
-        }
+    fn listed(&self, c: Var) -> Vec<ir::Stmt> {
+        vec![store(self.list, Expr::Var(self.count), Expr::Var(c)), advance(self.count)]
     }
 
     /// Room for the whole list, so that nothing is to be asked for each of its coordinates.
-    fn room_for_list(&mut self, w: &Workspace) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
-        let count = sub(Expr::Var(w.count), w.begin());
-        let end = add(Expr::Var(self.next(w.level)), count);
-        let mut stmts = vec![arrays.levels[w.level].reserve_coordinates(end.clone())];
+    fn room_for_list(&self, cx: &mut Symbols<'_>, levels: &mut LevelWriter) -> Vec<ir::Stmt> {
+        let arrays = cx.result();
+        let count = sub(Expr::Var(self.count), self.begin());
+        let end = add(Expr::Var(levels.next(cx, self.level)), count);
+        let mut stmts = vec![arrays.levels[self.level].reserve_coordinates(end.clone())];
         stmts.extend(arrays.vals.reserve(&end));
         stmts
     }
 
     /// Appends the coordinate that is so far from the least one.
-    fn kept(&mut self, k: usize, distance: Var) -> Vec<ir::Stmt> {
-        let level = self.cx.result().levels[k].clone();
+    fn kept(&self, cx: &mut Symbols<'_>, levels: &mut LevelWriter, distance: Var) -> Vec<ir::Stmt> {
+        let level = cx.result().levels[self.level].clone();
         let coordinate = level.with_least(Expr::Var(distance));
-        self.keep(k, &|_| coordinate.clone())
+        levels.keep(cx, self.level, &|_| coordinate.clone())
     }
 
-    fn workspace_of_plan(&self) -> Workspace {
-        self.writing.accumulator.clone().expect("the accumulator is declared before its loops")
-    }
-
-    /// The arrays of the workspace, declared and cleared before everything else.
-    fn workspace(&mut self, level: usize) -> Workspace {
-        if let Some(w) = &self.writing.accumulator {
-            return w.clone();
-        }
-        let is_ranked = self.plan.output.rest() == Some(Rest::PositionAccumulator);
-        let result = &self.program.tensors[self.kernel.result];
-        let (name, crd) = (result.name.clone(), result.storage.crd.datatype());
-        let wide = matches!(self.cx.result().levels[level].least, Expr::Const(_));
-        let crd = if wide { crd } else { DataType::I64 };
-        let size = self.cx.result().levels[level].size.clone();
-        let op = self.cx.planner().combining();
-        if self.gpu.in_slices {
-            let vals = match is_ranked {
-                true => Vals::Real(
-                    self.cx.values.builder.common(&format!("{name}_rank"), DataType::I64),
-                ),
-                false => self.shared_vals(&format!("{name}_w")),
-            };
-            let list = self.cx.values.builder.common(&format!("{name}_list"), crd);
-            let slice = self.slice(&name, vals, list, crd, size);
-            let count = self.cx.temp(&format!("{name}_list_end"));
-            let at = vals.arrays()[0];
-            let w = Workspace {
-                level,
-                at,
-                vals,
-                set: None,
-                list,
-                count,
-                op,
-                slice: Some(Box::new(slice)),
-            };
-            return self.declared(w);
-        }
-        let vals = match is_ranked {
-            true => {
-                Vals::Real(self.cx.values.builder.local(&format!("{name}_rank"), DataType::I64))
+    /// Sorts the list, if its order is that of the result.
+    fn sorted_list(&self, cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
+        let (keys, hi) = (vec![self.list], Expr::Var(self.count));
+        match (cx.levels().kind(self.level).properties().ordered, &self.slice) {
+            (false, _) => vec![],
+            (true, Some(slice)) => {
+                sorted_in_place(cx, slice.sorting, [self.list, slice.places], self.begin(), hi)
             }
-            false => self.listed_vals(&format!("{name}_w")),
-        };
-        let at = vals.arrays()[0];
-        let list = self.cx.values.builder.local(&format!("{name}_list"), crd);
-        let set = (!is_ranked && op.is_some())
-            .then(|| self.cx.values.builder.local(&format!("{name}_set"), DataType::Bool));
-        let count = self.cx.temp(&format!("{name}_list_size"));
-        for array in vals.arrays().into_iter().chain([list]).chain(set) {
-            self.cx.values.builder.prologue.push(ir::Stmt::Reserve { array, len: size.clone() });
+            (true, None) => vec![ir::Stmt::Sort { keys, carried: vec![], lo: int(0), hi }],
         }
-        if let Some(array) = set.or(is_ranked.then_some(at)) {
-            self.cx.values.builder.prologue.push(ir::Stmt::Fill {
-                array,
-                lo: int(0),
-                hi: size,
-                value: int(0),
-            });
-        }
-        self.declared(Workspace { level, at, vals, set, list, count, op, slice: None })
     }
+}
 
-    fn declared(&mut self, w: Workspace) -> Workspace {
-        self.writing.accumulator = Some(w.clone());
-        w
+/// How far the coordinate of a level is from its least one.
+fn distance(cx: &mut Symbols<'_>, k: usize, scope: &mut Scope, stmts: &mut Vec<ir::Stmt>) -> Var {
+    let var = cx.result_vars()[k];
+    let level = cx.result().levels[k].clone();
+    let coordinate = scope.coordinate(cx, var, stmts);
+    let coordinate = coordinate.expect("all modes of a result are bound");
+    match level.from_least(Expr::Var(coordinate)) {
+        Expr::Var(v) => v,
+        distance => {
+            let c = cx.temp("c");
+            stmts.push(assign(c, distance));
+            c
+        }
     }
 }

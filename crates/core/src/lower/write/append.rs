@@ -15,6 +15,7 @@ use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer};
 use crate::notation::Access;
 use crate::plan::{Assembler, Node};
+use std::collections::BTreeMap;
 use std::ops::Range;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, TensorId, Var};
@@ -47,7 +48,7 @@ impl Lowerer<'_> {
             let located = located.expect("a level where every coordinate has a position locates");
             return self.below(k, located.position, body, scope);
         }
-        let next = self.next(k);
+        let next = self.writing.levels.next(&mut self.cx, k);
         if k == last || goes_on {
             // The assignment appends, since it may not be reached; a chain does so at its end.
             return self.below(k, Expr::Var(next), body, scope);
@@ -67,33 +68,33 @@ impl Lowerer<'_> {
     ) -> Code {
         let vars = self.cx.result_vars();
         let bound = scope.bound.clone();
-        let next = self.next(k);
+        let next = self.writing.levels.next(&mut self.cx, k);
         let position = Expr::Var(next);
-        let touched = self.may_stay_empty(k, universal).then(|| {
-            let name = format!("{}_touched", self.cx.name_of(next));
-            self.cx.temp(&name)
-        });
+        // Rows, blocks or diagonals below without entries are not to be stored.
+        let may_stay_empty = universal && self.cx.levels().appended_level_below(k).is_none();
+        let touched = may_stay_empty.then(|| self.cx.temp_of(next, "_touched"));
         self.gpu.tentative |= touched.is_some();
-        self.set_touched(touched);
+        self.writing.touched = touched;
         let behind = add(position.clone(), int(1));
-        let mut stmts = self.open_below(k, position.clone(), behind.clone());
+        let mut stmts =
+            self.writing.levels.open_below(&mut self.cx, k, position.clone(), behind.clone());
         if touched.is_some() {
             // What nothing came to is still as it was opened.
             let opened = self.cx.temp_of(next, "_opened");
-            self.cx.values.builder.prologue.push(assign(opened, int(0)));
+            self.cx.prologue.push(assign(opened, int(0)));
             let is_room = |s: &ir::Stmt| matches!(s, ir::Stmt::Reserve { .. });
             let (room, mut first): (Vec<_>, Vec<_>) = stmts.into_iter().partition(is_room);
             first.push(assign(opened, behind.clone()));
             stmts = [room, vec![when(lt(Expr::Var(opened), behind), first)]].concat();
         }
         let below = self.below(k, position, body, scope);
-        self.set_touched(None);
+        self.writing.touched = None;
         if below.stmts.is_empty() {
             return Code::nothing();
         }
         let coordinate = |l: usize| Expr::Var(if l == k { index } else { bound[&vars[l]] });
-        let keep = self.keep(k, &coordinate);
-        match (self.appended_below(k), touched) {
+        let keep = self.writing.levels.keep(&mut self.cx, k, &coordinate);
+        match (self.writing.levels.appended_below(&mut self.cx, k), touched) {
             (Some(child), _) => {
                 let begin = self.cx.temp_of(child, "_begin");
                 stmts.push(assign(begin, Expr::Var(child)));
@@ -110,37 +111,6 @@ impl Lowerer<'_> {
         Code { stmts, covers: false }
     }
 
-    /// Whether every coordinate of a level is visited that has rows, blocks or diagonals below, of
-    /// which those without entries are not to be stored.
-    fn may_stay_empty(&mut self, k: usize, universal: bool) -> bool {
-        universal && self.appended_below(k).is_none()
-    }
-
-    fn set_touched(&mut self, var: Option<Var>) {
-        self.writing.touched = var;
-    }
-
-    /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
-    pub(in crate::lower) fn keep(
-        &mut self,
-        k: usize,
-        coordinate: &dyn Fn(usize) -> Expr,
-    ) -> Vec<ir::Stmt> {
-        let result = self.kernel.result;
-        let arrays = self.cx.arrays(result);
-        let next = self.next(k);
-        let mut stmts = vec![];
-        let head = self.program.storage(result).format.chain_head(k);
-        for l in head..=k {
-            let level = &arrays.levels[l];
-            stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
-            let append = self.cx.levels().append_of(l);
-            stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
-        }
-        stmts.push(advance(next));
-        stmts
-    }
-
     /// What is below a position of level `k`.
     fn below(&mut self, k: usize, position: Expr, body: &Node, mut scope: Scope) -> Code {
         scope.result.levels = k + 1;
@@ -150,39 +120,93 @@ impl Lowerer<'_> {
             _ => self.node(body, scope),
         }
     }
+}
+
+/// What writes the levels of a result in order.
+#[derive(Default)]
+pub(in crate::lower) struct LevelWriter {
+    /// The next free position of each appended level, of the first of those that form a chain.
+    next: BTreeMap<usize, Var>,
+}
+
+/// The rows of the result that a part of the outermost loop computes alone, where it is not all of it.
+pub(in crate::lower) type OwnRows = Option<(Expr, Expr)>;
+
+impl LevelWriter {
+    /// The variables with the next free positions.
+    pub(in crate::lower) fn next_positions(&self) -> Vec<Var> {
+        self.next.values().copied().collect()
+    }
+
+    /// Appends a coordinate at the next position of level `k`, and those of the chain above it.
+    pub(in crate::lower) fn keep(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        coordinate: &dyn Fn(usize) -> Expr,
+    ) -> Vec<ir::Stmt> {
+        let result = cx.kernel.result;
+        let arrays = cx.arrays(result);
+        let next = self.next(cx, k);
+        let mut stmts = vec![];
+        let head = cx.program.storage(result).format.chain_head(k);
+        for l in head..=k {
+            let level = &arrays.levels[l];
+            stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
+            let append = cx.levels().append_of(l);
+            stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
+        }
+        stmts.push(advance(next));
+        stmts
+    }
 
     /// Makes room for everything before the first coordinate.
-    pub(in crate::lower) fn open_root(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
+    pub(in crate::lower) fn open_root(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        own: OwnRows,
+    ) -> Vec<ir::Stmt> {
+        let arrays = cx.result();
         let mut stmts = vec![];
         for k in 0..arrays.levels.len() {
-            if let Assembler::Append(append) = self.cx.levels().assembler(k) {
+            if let Assembler::Append(append) = cx.levels().assembler(k) {
                 stmts.extend(append.append_init(&arrays.levels[k]));
-                if self.cx.levels().head(k) == k {
-                    stmts.push(assign(self.next(k), int(0)));
+                if cx.levels().head(k) == k {
+                    stmts.push(assign(self.next(cx, k), int(0)));
                 }
             }
         }
-        stmts.extend(self.open_from(0, int(0), int(1)));
+        stmts.extend(self.open_from(cx, 0, (int(0), int(1)), own));
         stmts
     }
 
     /// Makes room below new positions `lo..hi` of level `k`.
-    pub(in crate::lower) fn open_below(&mut self, k: usize, lo: Expr, hi: Expr) -> Vec<ir::Stmt> {
-        self.open_from(k + 1, lo, hi)
+    pub(in crate::lower) fn open_below(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        lo: Expr,
+        hi: Expr,
+    ) -> Vec<ir::Stmt> {
+        self.open_from(cx, k + 1, (lo, hi), None)
     }
 
     /// Makes room below new positions `lo..hi` above level `first`: for the edges of the next
     /// appended level, or for a block of values, and for what is inserted between.
-    fn open_from(&mut self, first: usize, mut lo: Expr, mut hi: Expr) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
-        let own = if first == 0 { self.own_rows() } else { None };
+    fn open_from(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        first: usize,
+        (mut lo, mut hi): (Expr, Expr),
+        own: OwnRows,
+    ) -> Vec<ir::Stmt> {
+        let arrays = cx.result();
         let mut stmts = vec![];
         let mut is_block = false;
         for k in first..arrays.levels.len() {
-            let (level, kind) = (&arrays.levels[k], self.cx.levels().kind(k));
+            let (level, kind) = (&arrays.levels[k], cx.levels().kind(k));
             let size = |parents: Expr| kind.size(level, parents);
-            let assembler = self.cx.levels().assembler(k);
+            let assembler = cx.levels().assembler(k);
             if let Assembler::Append(append) = assembler {
                 let before = own.is_some().then(|| sub(lo.clone(), int(1)));
                 stmts.extend(append.append_parents(level, lo, hi));
@@ -204,101 +228,72 @@ impl Lowerer<'_> {
         }
         stmts.extend(arrays.vals.reserve(&hi));
         if is_block {
-            let initial = self.cx.planner().initial();
-            stmts.extend(self.cx.filled(arrays.vals, lo, hi, initial));
+            let initial = cx.planner().initial();
+            stmts.extend(cx.filled(arrays.vals, lo, hi, initial));
         }
         stmts
     }
 
     /// `append_edges` after all children of a parent of level `k`.
-    pub(in crate::lower) fn edges(&mut self, k: usize, scope: &Scope) -> Vec<ir::Stmt> {
-        self.edges_at(k, scope.result.position.clone())
+    pub(in crate::lower) fn edges(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        scope: &Scope,
+    ) -> Vec<ir::Stmt> {
+        self.edges_at(cx, k, scope.result.position.clone())
     }
 
-    pub(in crate::lower) fn edges_at(&mut self, k: usize, parent: Expr) -> Vec<ir::Stmt> {
-        let level = self.cx.result().levels[k].clone();
-        let Assembler::Append(append) = self.cx.levels().assembler(k) else { return vec![] };
-        if self.cx.levels().head(k) < k {
+    pub(in crate::lower) fn edges_at(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        parent: Expr,
+    ) -> Vec<ir::Stmt> {
+        let level = cx.result().levels[k].clone();
+        let Assembler::Append(append) = cx.levels().assembler(k) else { return vec![] };
+        if cx.levels().head(k) < k {
             return vec![];
         }
-        let next = self.next(k);
-        let mut stmts =
-            level.pos.map_or(vec![], |pos| self.cx.check_position(pos, Expr::Var(next)));
+        let next = self.next(cx, k);
+        let mut stmts = level.pos.map_or(vec![], |pos| cx.check_position(pos, Expr::Var(next)));
         stmts.extend(append.append_edges(&level, parent, Expr::Var(next)));
         stmts
     }
 
-    /// Room for as many entries as the sparse operands have together, at the last level that is
-    /// appended: memory that is not touched costs nothing, and growing copies.
-    pub(in crate::lower) fn expected_room(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
-        let appended = |k: &usize| matches!(self.cx.levels().assembler(*k), Assembler::Append(_));
-        let last = (0..arrays.levels.len()).rfind(appended);
-        let (None, Some(last)) = (self.plan.output.gathered_from(), last) else { return vec![] };
-        let var = self.cx.result_vars()[last];
-        let mut total = int(0);
-        for access in crate::plan::distinct(&self.kernel.body) {
-            let full = self.program.storage(access.tensor).format.is_full();
-            if !full && !self.program.is_workspace(access.tensor) {
-                total = add(total, self.entries(&access, var));
-            }
-        }
-        if total == int(0) {
-            return vec![];
-        }
-        let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
-        let room = self.cx.temp("room");
-        let most = match block == int(1) {
-            true => int(MOST_EXPECTED),
-            false => {
-                let block = binary(BinaryOp::Max, block.clone(), int(1));
-                binary(BinaryOp::Div, int(MOST_EXPECTED), block)
-            }
-        };
-        let mut stmts = vec![assign(room, binary(BinaryOp::Min, total, most))];
-        for level in &arrays.levels[self.cx.levels().head(last)..=last] {
-            stmts.push(level.reserve_coordinates(Expr::Var(room)));
-        }
-        stmts.extend(arrays.vals.reserve(&mul(Expr::Var(room), block)));
-        stmts
-    }
-
-    /// The number of positions that an operand has at its last level over a variable, or in all.
-    fn entries(&mut self, access: &Access, var: IndexVar) -> Expr {
-        let vars = self.program.level_vars(access.tensor, &access.indices);
-        let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
-        self.cx.positions_at(access.tensor, 0..depth, int(1))
-    }
-
     /// `append_finalize` for every appended level whose parents may have been skipped; and a
     /// look at levels that have one coordinate for each parent.
-    pub(in crate::lower) fn finalize_levels(&mut self) -> Vec<ir::Stmt> {
-        let arrays = self.cx.result();
+    pub(in crate::lower) fn finalize_levels(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        own: OwnRows,
+    ) -> Vec<ir::Stmt> {
+        let arrays = cx.result();
         let mut stmts = vec![];
         let (mut from, mut count) = (int(0), int(1));
         for (k, level) in arrays.levels.iter().enumerate() {
-            let kind = self.cx.levels().kind(k);
-            match self.cx.levels().assembler(k) {
-                Assembler::Append(append) if self.cx.levels().head(k) == k => {
-                    let above = k.checked_sub(1).map(|above| self.cx.levels().assembler(above));
+            let kind = cx.levels().kind(k);
+            match cx.levels().assembler(k) {
+                Assembler::Append(append) if cx.levels().head(k) == k => {
+                    let above = k.checked_sub(1).map(|above| cx.levels().assembler(above));
                     let scattered = matches!(above, Some(Assembler::Place | Assembler::Insert(_)));
                     if scattered {
-                        let p = self.cx.temp("p");
+                        let p = cx.temp("p");
                         stmts.extend(append.append_finalize(level, from, count, p));
                     }
-                    (from, count) = (int(0), Expr::Var(self.next(k)));
+                    (from, count) = (int(0), Expr::Var(self.next(cx, k)));
                 }
                 Assembler::Append(_) => {}
                 Assembler::Place | Assembler::Insert(_) => {
                     let size = |parents| kind.size(level, parents);
                     let sizes = size(from).zip(size(count));
                     (from, count) = sizes.expect("a level without append has a size");
-                    if let (0, Some(own)) = (k, self.own_rows()) {
-                        (from, count) = own;
+                    if let (0, Some(own)) = (k, &own) {
+                        (from, count) = own.clone();
                     }
                     let p = kind.properties();
                     if p.branchless && p.compact && !p.full {
-                        let position = self.cx.temp("p");
+                        let position = cx.temp("p");
                         let none = eq(level.coordinate(Expr::Var(position)), int(-1));
                         let fail = when(none, vec![ir::Stmt::Fail(Status::CannotHold)]);
                         stmts.push(for_loop(position, from.clone(), count.clone(), vec![fail]));
@@ -310,21 +305,67 @@ impl Lowerer<'_> {
     }
 
     /// The next free position of the next appended level below level `k`.
-    pub(in crate::lower) fn appended_below(&mut self, k: usize) -> Option<Var> {
-        self.cx.levels().appended_level_below(k).map(|child| self.next(child))
+    pub(in crate::lower) fn appended_below(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+    ) -> Option<Var> {
+        cx.levels().appended_level_below(k).map(|child| self.next(cx, child))
     }
 
     /// The variable `pC2` with the next free position of an appended level; a chain has one.
-    pub(in crate::lower) fn next(&mut self, k: usize) -> Var {
-        let k = self.cx.levels().head(k);
-        if let Some(&var) = self.writing.next.get(&k) {
+    pub(in crate::lower) fn next(&mut self, cx: &mut Symbols<'_>, k: usize) -> Var {
+        let k = cx.levels().head(k);
+        if let Some(&var) = self.next.get(&k) {
             return var;
         }
-        let name = format!("p{}{}", self.program.tensors[self.kernel.result].name, k + 1);
-        let var = self.cx.temp(&name);
-        self.writing.next.insert(k, var);
+        let name = format!("p{}{}", cx.program.tensors[cx.kernel.result].name, k + 1);
+        let var = cx.temp(&name);
+        self.next.insert(k, var);
         var
     }
+}
+
+/// Room for as many entries as the sparse operands have together, at the last level that is
+/// appended: memory that is not touched costs nothing, and growing copies.
+pub(in crate::lower) fn expected_room(cx: &mut Symbols<'_>) -> Vec<ir::Stmt> {
+    let arrays = cx.result();
+    let appended = |k: &usize| matches!(cx.levels().assembler(*k), Assembler::Append(_));
+    let last = (0..arrays.levels.len()).rfind(appended);
+    let Some(last) = last else { return vec![] };
+    let var = cx.result_vars()[last];
+    let mut total = int(0);
+    for access in crate::plan::distinct(&cx.kernel.body) {
+        let full = cx.program.storage(access.tensor).format.is_full();
+        if !full && !cx.program.is_workspace(access.tensor) {
+            total = add(total, entries(cx, &access, var));
+        }
+    }
+    if total == int(0) {
+        return vec![];
+    }
+    let block = arrays.levels[last + 1..].iter().map(|l| l.size.clone()).fold(int(1), mul);
+    let room = cx.temp("room");
+    let most = match block == int(1) {
+        true => int(MOST_EXPECTED),
+        false => {
+            let block = binary(BinaryOp::Max, block.clone(), int(1));
+            binary(BinaryOp::Div, int(MOST_EXPECTED), block)
+        }
+    };
+    let mut stmts = vec![assign(room, binary(BinaryOp::Min, total, most))];
+    for level in &arrays.levels[cx.levels().head(last)..=last] {
+        stmts.push(level.reserve_coordinates(Expr::Var(room)));
+    }
+    stmts.extend(arrays.vals.reserve(&mul(Expr::Var(room), block)));
+    stmts
+}
+
+/// The number of positions that an operand has at its last level over a variable, or in all.
+fn entries(cx: &mut Symbols<'_>, access: &Access, var: IndexVar) -> Expr {
+    let vars = cx.program.level_vars(access.tensor, &access.indices);
+    let depth = vars.iter().rposition(|&v| v == var).map_or(vars.len(), |k| k + 1);
+    cx.positions_at(access.tensor, 0..depth, int(1))
 }
 
 impl Symbols<'_> {

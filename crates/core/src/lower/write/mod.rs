@@ -3,33 +3,46 @@
 pub(super) mod accumulator;
 pub(super) mod append;
 pub(super) mod coo_buffer;
+pub(super) mod count_then_fill;
+pub(super) mod gather;
 pub(super) mod output;
 pub(super) mod pack_buffer;
 pub(super) mod symbolic;
 
-use accumulator::{Pass, Workspace};
-use coo_buffer::Stage;
-use std::collections::BTreeMap;
+use super::gpu::hash_accumulator::Slice;
+use accumulator::Accumulator;
+use append::LevelWriter;
+use coo_buffer::CooBuffer;
 use tamis_ir::ids::Var;
 
 /// How far a result with assembled levels is written.
 #[derive(Default)]
 pub(super) struct Writing {
-    /// The next free position of each appended level, of the first of those that form a chain.
-    pub(super) next: BTreeMap<usize, Var>,
+    /// The levels that are appended.
+    pub(super) levels: LevelWriter,
     /// Whether something was written to the block of values at hand, where it may stay empty.
     pub(super) touched: Option<Var>,
     /// The coordinate buffer, once it is declared.
-    pub(super) buffer: Option<Stage>,
+    pub(super) buffer: Option<CooBuffer>,
     /// The accumulator, once it is declared.
-    pub(super) accumulator: Option<Workspace>,
+    pub(super) accumulator: Option<Accumulator>,
     /// Of results in two passes over the same loops, the one being lowered.
     pub(super) pass: Pass,
 }
 
 impl Writing {
-    /// Whether the loops learn which coordinates come, before they write values.
-    pub(super) fn is_looking(&self) -> bool {
-        self.pass == Pass::Look
+    /// The slices that the accumulator has for rows, where it has some.
+    pub(super) fn slice(&self) -> Option<&Slice> {
+        self.accumulator.as_ref()?.slice.as_deref()
     }
+}
+
+/// Which of two passes over the same loops is being lowered.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Pass {
+    /// Learns which coordinates come.
+    #[default]
+    Look,
+    /// Writes their values.
+    Fill,
 }

@@ -6,6 +6,9 @@ use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::{Vals, Value};
 use crate::lower::values::Values;
+use crate::lower::write::append::LevelWriter;
+use crate::lower::write::append::expected_room;
+use crate::lower::write::count_then_fill::by_count;
 use crate::lower::{Code, Lowerer};
 use crate::notation::{self, Access};
 use crate::plan::{Assembler, Assembly, Output, Rest};
@@ -54,38 +57,44 @@ impl Lowerer<'_> {
                     let position =
                         scope.block_position(&mut self.cx, parent, *in_order, &mut stmts);
                     match *in_order == vars.len() {
-                        true => stmts.extend(self.append_leaf(position, value, &scope)),
+                        true => stmts.extend(self.writing.levels.append_leaf(
+                            &mut self.cx,
+                            position,
+                            value,
+                            &scope,
+                        )),
                         false => stmts.extend(self.written(lhs, position, added, value, &scope)),
                     }
                     stmts.extend(self.writing.touched.map(|touched| assign(touched, int(1))));
                 }
                 Rest::CoordinateBuffer => {
                     let value = self.cx.reduced(op, value);
-                    stmts.extend(self.push(value, &mut scope));
+                    let buffer = self.writing.buffer.as_ref();
+                    let buffer = buffer.expect("the buffer is declared before its loops");
+                    stmts.extend(buffer.push(&mut self.cx, value, &mut scope));
                 }
-                Rest::Accumulator => {
-                    let value = self.cx.reduced(op, value);
-                    stmts.extend(self.gathered(value, &mut scope));
+                Rest::Accumulator | Rest::PositionAccumulator => {
+                    let w = self.writing.accumulator.as_ref();
+                    let w = w.expect("the accumulator is declared before its loops");
+                    if w.slice.is_some() {
+                        self.gpu.note_local(&self.cx, lhs.tensor, &scope);
+                    }
+                    let pass = self.writing.pass;
+                    stmts.extend(match rest {
+                        Rest::Accumulator => {
+                            let value = self.cx.reduced(op, value);
+                            w.gathered(&mut self.cx, value, &mut scope, pass)
+                        }
+                        _ => w.by_rank(&mut self.cx, op, value, &mut scope, pass),
+                    });
                 }
-                Rest::PositionAccumulator => stmts.extend(self.by_rank(op, value, &mut scope)),
-                Rest::CountThenFill => stmts.extend(self.by_count(value, &mut scope)),
+                Rest::CountThenFill => {
+                    let pass = self.writing.pass;
+                    stmts.extend(by_count(&mut self.cx, value, &mut scope, pass));
+                }
             },
         }
         Code { stmts, covers: added.is_none() }
-    }
-
-    /// Appends a value at the next position of the last level.
-    fn append_leaf(&mut self, position: Expr, value: Value, scope: &Scope) -> Vec<ir::Stmt> {
-        let vars = self.cx.result_vars();
-        let k = vars.len() - 1;
-        if !matches!(self.cx.levels().assembler(k), Assembler::Append(_)) {
-            return self.cx.write(position, None, value);
-        }
-        let (lo, hi) = (position.clone(), add(position.clone(), int(1)));
-        let mut stmts = self.open_below(k, lo, hi);
-        stmts.extend(self.cx.write(position, None, value));
-        stmts.extend(self.keep(k, &|l| Expr::Var(scope.bound[&vars[l]])));
-        stmts
     }
 
     /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
@@ -131,12 +140,14 @@ impl Lowerer<'_> {
                 let initial = self.cx.planner().initial();
                 self.cx.filled(arrays.vals, int(0), size, initial)
             }
-            Output::Insert => self.open_root(),
+            Output::Insert => self.opened_root(),
             Output::Assemble(Assembly { in_order: 0, rest: Rest::CoordinateBuffer, .. })
             | Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => vec![],
             Output::Assemble(_) => {
-                let mut stmts = self.open_root();
-                stmts.extend(self.expected_room());
+                let mut stmts = self.opened_root();
+                if self.plan.output.gathered_from().is_none() {
+                    stmts.extend(expected_room(&mut self.cx));
+                }
                 stmts
             }
         }
@@ -146,8 +157,39 @@ impl Lowerer<'_> {
     pub(in crate::lower) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match self.plan.output.rest() {
             None | Some(Rest::CountThenFill) => vec![],
-            Some(_) => self.finalize_levels(),
+            Some(_) => {
+                let own = self.own_rows();
+                self.writing.levels.finalize_levels(&mut self.cx, own)
+            }
         }
+    }
+
+    /// Room for everything before the first coordinate.
+    pub(in crate::lower) fn opened_root(&mut self) -> Vec<ir::Stmt> {
+        let own = self.own_rows();
+        self.writing.levels.open_root(&mut self.cx, own)
+    }
+}
+
+impl LevelWriter {
+    /// Appends a value at the next position of the last level.
+    fn append_leaf(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        position: Expr,
+        value: Value,
+        scope: &Scope,
+    ) -> Vec<ir::Stmt> {
+        let vars = cx.result_vars();
+        let k = vars.len() - 1;
+        if !matches!(cx.levels().assembler(k), Assembler::Append(_)) {
+            return cx.write(position, None, value);
+        }
+        let (lo, hi) = (position.clone(), add(position.clone(), int(1)));
+        let mut stmts = self.open_below(cx, k, lo, hi);
+        stmts.extend(cx.write(position, None, value));
+        stmts.extend(self.keep(cx, k, &|l| Expr::Var(scope.bound[&vars[l]])));
+        stmts
     }
 }
 

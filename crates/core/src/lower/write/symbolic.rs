@@ -21,6 +21,8 @@
 //! integers that would overflow are not computed (sparse tensor algebra with workspaces, section 6).
 
 use crate::lower::Lowerer;
+use crate::lower::symbols::Symbols;
+use crate::lower::write::append::OwnRows;
 use crate::plan::{Assembler, Output};
 use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
@@ -32,10 +34,11 @@ impl Lowerer<'_> {
     /// What of a kernel's code the levels of its result need, and values.
     pub(in crate::lower) fn assembled_only(&mut self, code: Vec<Stmt>) -> Vec<Stmt> {
         let vals = self.cx.result().vals;
-        let count = self.count_of_positions();
+        let own = self.own_rows();
+        let count = count_of_positions(&mut self.cx, own);
         let mut needed = Needed::default();
         needed.read(&count);
-        for (array, declared) in self.cx.values.builder.arrays.enumerate() {
+        for (array, declared) in self.cx.arrays.enumerate() {
             if declared.role == Role::Result && !vals.arrays().contains(&array) {
                 needed.arrays.insert(array);
             }
@@ -49,29 +52,29 @@ impl Lowerer<'_> {
         code.extend(self.cx.filled(vals, int(0), count, fill));
         code
     }
+}
 
-    /// How many positions the last level of the result has, once all are assembled.
-    fn count_of_positions(&mut self) -> Expr {
-        let arrays = self.cx.result();
-        let mut count = int(1);
-        for (k, level) in arrays.levels.iter().enumerate() {
-            count = match self.cx.levels().assembler(k) {
-                Assembler::Append(_) if self.cx.levels().head(k) < k => count,
-                Assembler::Append(_) => {
-                    let bounds = self.cx.levels().kind(k).pos_bounds(level, count.clone());
-                    bounds.expect("an appended level has positions").lo
+/// How many positions the last level of the result has, once all are assembled.
+fn count_of_positions(cx: &mut Symbols<'_>, own: OwnRows) -> Expr {
+    let arrays = cx.result();
+    let mut count = int(1);
+    for (k, level) in arrays.levels.iter().enumerate() {
+        count = match cx.levels().assembler(k) {
+            Assembler::Append(_) if cx.levels().head(k) < k => count,
+            Assembler::Append(_) => {
+                let bounds = cx.levels().kind(k).pos_bounds(level, count.clone());
+                bounds.expect("an appended level has positions").lo
+            }
+            Assembler::Place | Assembler::Insert(_) => match (k, &own) {
+                (0, Some((_, end))) => end.clone(),
+                _ => {
+                    let size = cx.levels().kind(k).size(level, count);
+                    size.expect("a level without append has a size")
                 }
-                Assembler::Place | Assembler::Insert(_) => match (k, self.own_rows()) {
-                    (0, Some((_, end))) => end,
-                    _ => {
-                        let size = self.cx.levels().kind(k).size(level, count);
-                        size.expect("a level without append has a size")
-                    }
-                },
-            };
-        }
-        count
+            },
+        };
     }
+    count
 }
 
 /// Whether a condition does not hold.
