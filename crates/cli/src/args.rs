@@ -86,6 +86,9 @@ pub struct RunArgs {
     /// Print one JSON object instead of a summary
     #[arg(long)]
     pub json: bool,
+    /// Do not warn of what is going to be slow
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// What is known of tensors, and of what they do not store

@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, invalid, note};
+use crate::failure::{Failure, assignment, invalid, note, warn};
 use crate::{inputs, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -54,6 +54,8 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     drop(compiling);
     let compile_ms = start.elapsed().as_secs_f64() * 1e3;
     note_host(&kernel, backend);
+    let warnings = kernel.warnings(&operands)?;
+    warnings.iter().filter(|_| !args.quiet).for_each(warn);
     let (results, seconds) = runs(&kernel, &operands, args.time)?;
     for (name, path) in &outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
@@ -66,6 +68,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         ran_on: kernel.ran_on(),
         threads,
         schedule: options.schedule.to_string(),
+        warnings,
     };
     match args.json {
         true => report.json(out, &results)?,
@@ -142,6 +145,7 @@ struct Report {
     ran_on: Backend,
     threads: usize,
     schedule: String,
+    warnings: Vec<Diagnostic>,
 }
 
 impl Report {
@@ -150,10 +154,12 @@ impl Report {
         let list = |items: Vec<String>| items.join(", ");
         let dims = list(tensor.dims().iter().map(u64::to_string).collect());
         let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
+        let warnings = list(self.warnings.iter().map(warning).collect());
         writeln!(
             out,
             "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
-             \"backend\": \"{}\", \"ran_on\": \"{}\", \"threads\": {}, \"schedule\": \"{}\"}}",
+             \"backend\": \"{}\", \"ran_on\": \"{}\", \"threads\": {}, \"schedule\": \"{}\", \
+             \"warnings\": [{warnings}]}}",
             tensor.nnz(),
             self.compile_ms,
             self.backend.name(),
@@ -195,6 +201,19 @@ impl Report {
             self.backend.name()
         )
     }
+}
+
+/// A warning as an object of JSON.
+fn warning(warning: &Diagnostic) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    let text = |text: &str| format!("\"{}\"", text.chars().map(escaped).collect::<String>());
+    let help = warning.help.as_deref().unwrap_or_default();
+    let (code, message) = (warning.code.name(), text(&warning.message));
+    format!("{{\"code\": \"{code}\", \"message\": {message}, \"help\": {}}}", text(help))
 }
 
 /// The first entries of a tensor, read where they are.

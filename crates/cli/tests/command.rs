@@ -121,9 +121,31 @@ fn an_output_that_is_full_is_told() {
 fn json_has_what_scripts_need() {
     let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];
     let text = String::from_utf8(tamis(&args).stdout).expect("text");
-    for key in ["dims", "nnz", "seconds", "compile_ms", "backend", "threads", "schedule"] {
+    for key in
+        ["dims", "nnz", "seconds", "compile_ms", "backend", "threads", "schedule", "warnings"]
+    {
         assert!(text.contains(&format!("\"{key}\": ")), "{text}");
     }
+}
+
+#[test]
+fn a_word_comes_before_it_is_slow() {
+    let quotients = ["run", "y(i) = A(i,j) / d(j)", "-f", "A=csr", "-g", "A=5000x5000:0.000001"];
+    let slow = [&quotients[..], &["-g", "d=dense", "--strict"]].concat();
+    let printed = |more: &[&str]| {
+        let output = tamis(&[&slow[..], more].concat());
+        assert_eq!(output.status.code(), Some(0));
+        let text = |bytes| String::from_utf8(bytes).expect("text");
+        (text(output.stdout), text(output.stderr))
+    };
+    let (_, told) = printed(&["--time", "3"]);
+    assert_eq!(told.matches("warning[many-steps]: ").count(), 1, "{told}");
+    assert!(told.contains("  = help: "), "{told}");
+    assert!(printed(&["--quiet"]).1.is_empty());
+    let (json, _) = printed(&["--quiet", "--json"]);
+    assert!(json.contains("\"warnings\": [{\"code\": \"many-steps\""), "{json}");
+    let lenient = tamis(&slow[..slow.len() - 1]);
+    assert!(lenient.stderr.is_empty(), "{lenient:?}");
 }
 
 #[test]

@@ -25,6 +25,8 @@ pub mod outline;
 
 pub mod kind;
 
+pub mod steps;
+
 pub mod lower;
 
 pub mod pipeline;

@@ -32,13 +32,15 @@ macro_rules! codes {
     };
 }
 
-/// Whose fault a diagnostic is, and so the exit status of the command.
+/// Whose fault a diagnostic is, and so the exit status of the command if it ends it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// The computation or a file failed: exit status 1.
     Execution,
     /// The request is wrong: exit status 2.
     Request,
+    /// Nothing is wrong, but it will be slow or large.
+    Warning,
 }
 
 codes! {
@@ -74,6 +76,8 @@ codes! {
     CompilerFailed "compiler-failed" Execution "The compiler of C or CUDA failed.";
     DeviceFailed "device-failed" Execution "A GPU failed.";
     Interrupted "interrupted" Execution "The caller asked for the end of a computation.";
+    ManySteps "many-steps" Warning "A program takes far more steps than it has values.";
+    DenseResult "dense-result" Warning "A result stores every element because of its value where operands have none.";
     Internal "internal" Execution "A mistake of Tamis itself: please report it.";
 }
 
@@ -98,7 +102,7 @@ pub enum Place {
     },
 }
 
-/// A refusal: code, location, reason and way out.
+/// A refusal or a warning: code, location, reason and way out.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Diagnostic {
     /// What kind of thing went wrong.
@@ -140,7 +144,8 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "error[{}]: ", self.code.name())?;
+        let kind = if self.code.kind() == Kind::Warning { "warning" } else { "error" };
+        write!(f, "{kind}[{}]: ", self.code.name())?;
         if let Some(Place::File { path, line, column }) = &self.place {
             write!(f, "{path}:")?;
             for number in [line, column].into_iter().flatten() {

@@ -6,7 +6,8 @@ use crate::dims;
 use crate::operand::{operand, rounded, variable};
 use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_core::cin::{self, Kind, choice};
+use tamis_core::cin::terms::Sizes;
+use tamis_core::cin::{self, Kind, Role, choice};
 use tamis_core::format::{self, FormatSpec};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
@@ -17,10 +18,11 @@ use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
 use tamis_core::plan;
 use tamis_core::schedule::{self, Found, Schedule};
+use tamis_core::steps;
 use tamis_ir::backend::{c, cuda};
 use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::Diagnostic;
-use tamis_ir::ids::{IndexVar, TensorId};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 use tamis_ir::transform::Target;
 
 /// A stage of compilation.
@@ -90,6 +92,10 @@ pub struct Explanation<'p> {
     request: Request<'p>,
     schedule: Schedule,
     kind: Kind,
+    /// The dimensions of index variables and tensors, as far as known.
+    known: dims::Known,
+    /// How many values operands store, as far as known.
+    stored: BTreeMap<TensorId, u64>,
 }
 
 impl<'p> Explanation<'p> {
@@ -121,9 +127,10 @@ impl<'p> Explanation<'p> {
             }
         }
         let known = known_dims(program, options)?;
-        let shapes = options.shapes.values().flatten();
-        let width = IndexWidth::for_max(known.values().chain(shapes).copied().max().unwrap_or(0));
-        let dims = known.into_iter().map(|(var, d)| (var, rounded(d))).collect();
+        let of_vars = || known.vars.enumerate().filter_map(|(var, d)| Some((var, (*d)?)));
+        let shapes = options.shapes.values().flatten().copied();
+        let width = IndexWidth::for_max(of_vars().map(|(_, d)| d).chain(shapes).max().unwrap_or(0));
+        let dims = of_vars().map(|(var, d)| (var, rounded(d))).collect();
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
         let (parallel, scheduled) = (false, !schedule.is_empty());
@@ -143,7 +150,8 @@ impl<'p> Explanation<'p> {
             apart: schedule.begins_apart(),
             restored: BTreeSet::new(),
         };
-        Ok(Explanation { request, schedule, kind: Kind::Fused })
+        let stored = BTreeMap::new();
+        Ok(Explanation { request, schedule, kind: Kind::Fused, known, stored })
     }
 
     /// The same with results, by name, that have a value before, stored so.
@@ -162,21 +170,22 @@ impl<'p> Explanation<'p> {
     /// The same with operands, by name, that store so many entries.
     #[must_use]
     pub fn of_entries(mut self, entries: &BTreeMap<String, u64>) -> Explanation<'p> {
-        self.request.entries = self.of_operands(entries);
+        self.stored = self.of_operands(entries);
+        self.request.entries = self.stored.iter().map(|(&id, &n)| (id, rounded(n))).collect();
         self
     }
 
     /// The same with operands, by name, one of whose rows has so many entries and none has more.
     #[must_use]
     pub fn of_longest(mut self, longest: &BTreeMap<String, u64>) -> Explanation<'p> {
-        self.request.longest = self.of_operands(longest);
+        let longest = self.of_operands(longest).into_iter();
+        self.request.longest = longest.map(|(id, n)| (id, rounded(n))).collect();
         self
     }
 
     fn of_operands(&self, numbers: &BTreeMap<String, u64>) -> BTreeMap<TensorId, u64> {
-        let known = |(name, &n): (&String, &u64)| {
-            self.request.program.tensor(name).map(|id| (id, rounded(n)))
-        };
+        let known =
+            |(name, &n): (&String, &u64)| self.request.program.tensor(name).map(|id| (id, n));
         numbers.iter().filter_map(known).collect()
     }
 
@@ -208,13 +217,42 @@ impl<'p> Explanation<'p> {
 
     /// The loops that were chosen, rather than which, and commands that give the same ones.
     fn chosen(&self) -> Result<String, Diagnostic> {
-        let choices = choice::text(&self.compiled(Backend::Interpreter.target())?.program);
+        let program = self.compiled(Backend::Interpreter.target())?.program;
+        let choices = choice::text(&program) + &self.warnings(&program);
         let commands = match self.commands()? {
             Some(none) if none.is_empty() => "# no commands are needed\n".to_owned(),
             Some(commands) => commands.commands().map(|c| format!("{c}\n")).collect(),
             None => "# no commands give the same loops: see cin\n".to_owned(),
         };
         Ok(choices + &commands)
+    }
+
+    /// What is going to be slow, as comments, where the sizes of all operands are known.
+    fn warnings(&self, program: &cin::Program) -> String {
+        let is_known = |tensor: &cin::Tensor| match tensor.role {
+            Role::Input(id) => tensor.storage.format.is_full() || self.stored.contains_key(&id),
+            _ => true,
+        };
+        let named = self.request.program.vars.enumerate().filter(|(_, v)| !v.name.is_empty());
+        let all_known = named.map(|(var, _)| self.known.vars[var]).all(|d| d.is_some());
+        if !all_known || !program.tensors.iter().all(is_known) {
+            return String::new();
+        }
+        let dimension = |var: IndexVar| {
+            let of_mode = |(id, mode): (TensorId, Mode)| {
+                self.known.tensors.get(&id).and_then(|dims| dims.get(mode.index()).copied())
+            };
+            let own = self.known.vars.get(var).copied().flatten();
+            own.or_else(|| program.derived.mode(var).and_then(of_mode)).unwrap_or(0)
+        };
+        let stored = |id: TensorId| match program.tensors[id].role {
+            Role::Input(source) => self.stored.get(&source).copied(),
+            _ => None,
+        };
+        let sizes = Sizes { dimension: &dimension, stored: &stored };
+        let (_, warnings) = steps::warnings(self.request.program, program, &sizes, steps::FLOOR);
+        let text = warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>();
+        text.lines().map(|line| format!("# {line}\n")).collect()
     }
 
     /// Commands that give the last computing kernel the loops that it has without any, if there are some.
@@ -266,16 +304,18 @@ impl<'p> Explanation<'p> {
             Stage::Cin => self.cin()?,
             Stage::Schedule if self.schedule.is_empty() => self.chosen()?,
             Stage::Schedule => {
-                compiled(Backend::Interpreter)?;
-                self.schedule.commands().map(|command| format!("{command}\n")).collect()
+                let warnings = self.warnings(&compiled(Backend::Interpreter)?.program);
+                let commands = self.schedule.commands().map(|command| format!("{command}\n"));
+                warnings + &commands.collect::<String>()
             }
             Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
             Stage::Plan => {
                 let in_parts = Request { parallel: true, ..self.request.clone() };
-                let of_parts =
-                    Explanation { request: in_parts, schedule: self.schedule.clone(), ..*self };
-                let program = of_parts.compiled(Backend::Interpreter.target())?.program;
+                let fused =
+                    pipeline::compile(&in_parts, &self.schedule, Backend::Interpreter.target())?;
+                let program =
+                    pipeline::of_kind(&fused, self.kind, Backend::Interpreter.target()).program;
                 let text = |kernel| plan::print(&program, kernel, &plan::plan(&program, kernel));
                 program.kernels.iter().map(text).collect::<Vec<_>>().join("\n")
             }
@@ -315,12 +355,11 @@ pub fn on_host(functions: &[Lowered]) -> Vec<String> {
 }
 
 /// The dimensions of index variables, as far as the options tell them.
-fn known_dims(program: &Program, options: &Options) -> Result<BTreeMap<IndexVar, u64>, Diagnostic> {
+fn known_dims(program: &Program, options: &Options) -> Result<dims::Known, Diagnostic> {
     let of_var = |(name, &size): (&String, &u64)| Ok((variable(program, name)?, size));
     let given = options.dims.iter().map(of_var).collect::<Result<_, Diagnostic>>()?;
     let of_tensor =
         |(name, dims): (&String, &Vec<u64>)| Ok((operand(program, name)?, dims.clone()));
     let shapes = options.shapes.iter().map(of_tensor).collect::<Result<_, Diagnostic>>()?;
-    let known = dims::known(program, shapes, &given)?.vars;
-    Ok(known.enumerate().filter_map(|(v, d)| d.map(|d| (v, d))).collect())
+    dims::known(program, shapes, &given)
 }

@@ -26,6 +26,7 @@
 //! | `cache` | kernels in memory, for conversions and `evaluate` |
 //! | `convert` | any format to any other, by generated kernels |
 //! | `scattered` | formats with levels in order below a hash map, packed in two steps |
+//! | `slow` | a word before it is slow |
 //! | `footprint` | bytes of entries in a storage, before they are packed |
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
@@ -44,6 +45,7 @@ mod kernel;
 mod on_device;
 mod operand;
 mod scattered;
+mod slow;
 mod tiers;
 mod tune;
 mod waste;

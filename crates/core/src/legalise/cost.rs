@@ -41,7 +41,7 @@ pub(super) const STRIDE: f64 = 3.0;
 const STREAM: f64 = 1.0;
 const STREAMS: f64 = 64.0;
 /// A contiguous dense iteration, which vectorises, relative to one that does not.
-pub(super) const CONTIGUOUS: f64 = 0.3;
+pub(crate) const CONTIGUOUS: f64 = 0.3;
 
 /// Adding to an element of a result that left the caches meanwhile.
 const REVISIT: f64 = 0.3;

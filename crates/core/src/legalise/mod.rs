@@ -19,6 +19,8 @@ mod order;
 mod rewrite;
 mod written;
 
+pub(crate) use cost::CONTIGUOUS;
+
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Derived, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};

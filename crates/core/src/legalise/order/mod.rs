@@ -394,7 +394,11 @@ fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
 
 pub(super) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
     match e {
-        Expr::Access(a) if a == *access => copy.clone(),
+        Expr::Access(a) if a == *access => match copy {
+            // It stands where the operand was written.
+            Expr::Access(copy) => Expr::Access(Access { span: a.span, ..copy.clone() }),
+            _ => copy.clone(),
+        },
         _ => e.map_children(&mut |child| replace(child, access, copy)),
     }
 }

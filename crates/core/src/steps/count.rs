@@ -1,0 +1,224 @@
+//! How often the loops of a plan iterate, about: each operand has as many children below each position as on
+//! average, and operands do not depend on each other.
+
+use super::sizes::{Known, distinct};
+use crate::notation::{Access, Expr};
+use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
+use std::collections::BTreeMap;
+use tamis_ir::ids::{IndexVar, TensorId};
+
+/// A contiguous iteration over full operands, which vectorises, relative to one that does not.
+use crate::legalise::CONTIGUOUS;
+
+/// What the loops of a kernel do, about.
+pub(super) struct Count<'k, 'n> {
+    pub(super) known: &'k Known<'k>,
+    /// Iterations of loops and steps of searches.
+    pub(super) steps: f64,
+    /// The same by the time that they take, in multiply-adds on cached data.
+    pub(super) work: f64,
+    /// The loops around the statement at hand, outermost first.
+    path: Vec<Around<'n>>,
+    /// The loop that iterates most often, with those around it, outermost first.
+    pub(super) hottest: (f64, Vec<Around<'n>>),
+    /// How often elements of each tensor are written.
+    pub(super) written: BTreeMap<TensorId, f64>,
+    /// How many values a workspace has at a time.
+    workspaces: BTreeMap<TensorId, f64>,
+}
+
+/// A loop, and the operands that are found in its body before the next loop.
+#[derive(Clone)]
+pub(super) struct Around<'n> {
+    pub(super) var: IndexVar,
+    /// Whether every coordinate is visited.
+    pub(super) visits_all: bool,
+    pub(super) drivers: &'n [Driver],
+    pub(super) found: Vec<&'n Locate>,
+}
+
+impl<'k, 'n> Count<'k, 'n> {
+    pub(super) fn of(known: &'k Known<'k>, root: Option<&'n Node>) -> Count<'k, 'n> {
+        let hottest = (0.0, vec![]);
+        let (written, workspaces) = (BTreeMap::new(), BTreeMap::new());
+        let (steps, work, path) = (0.0, 0.0, vec![]);
+        let mut count = Count { known, steps, work, path, hottest, written, workspaces };
+        if let Some(root) = root {
+            count.node(root, 1.0);
+        }
+        count
+    }
+
+    fn node(&mut self, node: &'n Node, trips: f64) {
+        match node {
+            Node::Loop(nest) => self.nest(nest, trips),
+            Node::Locate(locate) => self.locate(locate, trips),
+            Node::Where(temporary) => {
+                let before = self.written.get(&temporary.tensor).copied().unwrap_or(0.0);
+                self.node(&temporary.producer, trips);
+                let after = self.written.get(&temporary.tensor).copied().unwrap_or(0.0);
+                if trips > 0.0 {
+                    let each =
+                        distinct((after - before) / trips, self.known.elements(temporary.tensor));
+                    self.workspaces.insert(temporary.tensor, each);
+                }
+                self.node(&temporary.consumer, trips);
+            }
+            Node::Sequence(parts) => parts.iter().for_each(|part| self.node(part, trips)),
+            Node::Assign { lhs, .. } => *self.written.entry(lhs.tensor).or_default() += trips,
+        }
+    }
+
+    fn nest(&mut self, nest: &'n Loop, trips: f64) {
+        let all = self.visited(nest);
+        let children: Vec<f64> = nest.drivers.iter().map(|d| self.driven(nest, d, all)).collect();
+        let there: Vec<f64> = children
+            .iter()
+            .map(|n| if all > 0.0 { n / all } else { 0.0 })
+            .map(|p| p.min(1.0))
+            .collect();
+        let iterations = match nest.merge {
+            Merge::Nothing => 0.0,
+            Merge::Universe => all,
+            Merge::Led(leader) => children[leader],
+            Merge::NarySum | Merge::Nary | Merge::Points => merged(nest, &children, &there, all),
+        };
+        self.path.push(Around {
+            var: nest.var,
+            visits_all: nest.merge == Merge::Universe,
+            drivers: &nest.drivers,
+            found: found_in(nest),
+        });
+        let steps = trips * iterations;
+        self.steps += steps;
+        self.work += if is_contiguous(nest) { CONTIGUOUS * steps } else { steps };
+        if steps > self.hottest.0 {
+            self.hottest = (steps, self.path.clone());
+        }
+        let points = nest.points();
+        let expected = |present: u64| -> f64 {
+            let factor = |(k, p): (usize, &f64)| match present & 1 << k != 0 {
+                true => *p,
+                false if points.contains(&(present | 1 << k)) => 1.0 - p,
+                false => 1.0,
+            };
+            trips * all * there.iter().enumerate().map(factor).product::<f64>()
+        };
+        match &nest.body {
+            Body::Cases(cases) => {
+                cases.iter().for_each(|case| self.node(&case.node, expected(case.present)));
+            }
+            Body::Sum(sum) => {
+                for (k, term) in &sum.terms {
+                    self.node(term, trips * children[*k]);
+                }
+                self.node(&sum.consumer, steps);
+            }
+        }
+        if let Some(background) = &nest.background {
+            self.node(&background.node, trips);
+        }
+        self.path.pop();
+    }
+
+    /// How many coordinates a loop would visit if it visited all.
+    fn visited(&self, nest: &Loop) -> f64 {
+        self.known.coordinates(nest.own)
+    }
+
+    /// How many coordinates a driver has below one position.
+    fn driven(&self, nest: &Loop, driver: &Driver, all: f64) -> f64 {
+        let children = self.children(&driver.access, driver.level);
+        match nest.window {
+            Window::Whole => children,
+            Window::Part => children * (all / self.known.coordinates(nest.var).max(1.0)).min(1.0),
+        }
+    }
+
+    fn children(&self, access: &Access, level: usize) -> f64 {
+        match self.workspaces.get(&access.tensor) {
+            Some(&values) => values,
+            None => self.known.children(access, level),
+        }
+    }
+
+    fn locate(&mut self, locate: &'n Locate, trips: f64) {
+        let children = self.children(&locate.access, locate.level);
+        let steps = trips
+            * match locate.by {
+                Lookup::Locate => 0.0,
+                Lookup::BinarySearch => (children + 1.0).log2(),
+                Lookup::LinearSearch => children,
+            };
+        self.steps += steps;
+        self.work += steps;
+        if steps > self.hottest.0 {
+            self.hottest = (steps, self.path.clone());
+        }
+        let all = self.known.coordinates(locate.var);
+        match &locate.absent {
+            Absent::Never => self.node(&locate.present, trips),
+            absent => {
+                let there = if all > 0.0 { (children / all).min(1.0) } else { 0.0 };
+                self.node(&locate.present, trips * there);
+                if let Absent::Does(node) = absent {
+                    self.node(node, trips * (1.0 - there));
+                }
+            }
+        }
+    }
+}
+
+/// How often a loop over several operands iterates.
+fn merged(nest: &Loop, children: &[f64], there: &[f64], all: f64) -> f64 {
+    let needed = |k: usize| nest.points().iter().all(|present| present & 1 << k != 0);
+    let shortest = (0..children.len()).filter(|&k| needed(k)).map(|k| children[k]);
+    let shortest = shortest.fold(f64::INFINITY, f64::min);
+    if nest.drivers.len() == 1 {
+        return children[0];
+    }
+    if nest.drivers.iter().any(|driver| driver.advance == Advance::Gallop) && shortest.is_finite() {
+        return 2.0 * shortest;
+    }
+    let either = all * (1.0 - there.iter().map(|p| 1.0 - p).product::<f64>());
+    // The loop ends with the last coordinate of the shortest.
+    if shortest.is_finite() { either * shortest / (shortest + 1.0) } else { either }
+}
+
+/// Whether nothing but arithmetic on full operands is in the body of a loop over all coordinates.
+fn is_contiguous(nest: &Loop) -> bool {
+    fn is_plain(node: &Node) -> bool {
+        match node {
+            Node::Loop(_) | Node::Where(_) => false,
+            Node::Sequence(parts) => parts.iter().all(is_plain),
+            Node::Locate(locate) => locate.absent == Absent::Never && is_plain(&locate.present),
+            Node::Assign { rhs, .. } => !matches!(rhs, Expr::Choose { .. }),
+        }
+    }
+    let Body::Cases(cases) = &nest.body else { return false };
+    nest.drivers.is_empty() && cases.iter().all(|case| is_plain(&case.node))
+}
+
+/// The operands that are found in the body of a loop, outside of the loops in it.
+fn found_in(nest: &Loop) -> Vec<&Locate> {
+    fn collect<'n>(node: &'n Node, found: &mut Vec<&'n Locate>) {
+        match node {
+            Node::Loop(_) | Node::Assign { .. } => {}
+            Node::Where(temporary) => {
+                collect(&temporary.producer, found);
+                collect(&temporary.consumer, found);
+            }
+            Node::Sequence(parts) => parts.iter().for_each(|part| collect(part, found)),
+            Node::Locate(locate) => {
+                found.push(locate);
+                collect(&locate.present, found);
+            }
+        }
+    }
+    let mut found = vec![];
+    match &nest.body {
+        Body::Cases(cases) => cases.iter().for_each(|case| collect(&case.node, &mut found)),
+        Body::Sum(sum) => sum.terms.iter().for_each(|(_, term)| collect(term, &mut found)),
+    }
+    found
+}

@@ -1,0 +1,336 @@
+//! Why loops visit what no operand stores, and how to write the program so that they do not.
+//!
+//! ```text
+//! the value       where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`       A(i,j) * (1 / d(i))
+//! the order       B is stored by columns, and its rows are searched        another order of levels
+//! the rows        A has an array over rows, few of which have entries      a level that lists them
+//! none of these   every combination of i, j and k is visited
+//! ```
+
+use super::count::Around;
+use super::sizes::Known;
+use crate::cin::simplify::Facts;
+use crate::cin::{Kernel, Program, Role, Tensor, print};
+use crate::format::{Format, LevelSpec};
+use crate::level::COMPRESSED;
+use crate::notation::{self, Access, Expr};
+use crate::plan::Absent;
+use std::ops::Range;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, Strictness};
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
+
+/// An operand stores so few of the coordinates that it had better list them.
+const FEW: f64 = 0.125;
+
+/// The way out of IEEE's quotients.
+const UNDIVIDED: &str =
+    "leave zeros that are not stored undivided, without --strict or strict=True";
+
+/// A reason, where it stands in the text, and the way out.
+pub(super) struct Reason {
+    message: String,
+    span: Range<usize>,
+    help: String,
+}
+
+impl Reason {
+    /// The diagnostic that begins with `what`.
+    pub(super) fn told(self, code: Code, what: &str, notation: &notation::Program) -> Diagnostic {
+        let told = Diagnostic::new(code, format!("{what}: {}", self.message)).help(self.help);
+        match self.span.is_empty() {
+            true => told,
+            false => told.at(&notation.source, self.span),
+        }
+    }
+}
+
+/// The kernel whose loops are slow.
+pub(super) struct Blamed<'k> {
+    pub(super) known: &'k Known<'k>,
+    pub(super) kernel: &'k Kernel,
+}
+
+impl Blamed<'_> {
+    /// Why a loop inside of others iterates so often.
+    pub(super) fn reason(&self, path: &[Around<'_>]) -> Reason {
+        let of_all = path.iter().filter(|around| around.visits_all);
+        let all: Vec<IndexVar> = of_all.clone().map(|around| around.var).collect();
+        let driven = of_all.flat_map(|around| around.drivers);
+        let mut passed = driven.map(|d| (&d.access, d.level, true)).collect::<Vec<_>>();
+        for locate in path.iter().flat_map(|around| &around.found) {
+            if all.contains(&locate.var) && locate.absent != Absent::Never {
+                let does = matches!(locate.absent, Absent::Does(_));
+                passed.push((&locate.access, locate.level, does));
+            }
+        }
+        passed.retain(|(access, level, _)| self.is_few(access, *level));
+        let valued = passed.iter().find(|(_, _, does)| *does).map(|(access, ..)| *access);
+        if let Some(reason) = valued.and_then(|access| self.valued(&|a| a == access)) {
+            return reason;
+        }
+        if let Some((access, level, _)) = passed.iter().find(|(_, _, does)| !does) {
+            return self.against(access, *level, path);
+        }
+        let rows = all.iter().find_map(|&var| self.rows(var));
+        rows.unwrap_or_else(|| self.product(path))
+    }
+
+    /// Why a result stores every element, if it does because of what it is where no sparse operand has an
+    /// entry.
+    pub(super) fn dense(&self, result: TensorId) -> Option<Reason> {
+        let reads = self.kernel.body.reads();
+        let sparse: Vec<&Access> = reads.into_iter().filter(|a| self.is_sparse(a)).collect();
+        let modes = &self.program().tensors[result].modes;
+        let is_covered = modes.iter().all(|var| sparse.iter().any(|a| a.indices.contains(var)));
+        let left = self.facts().without(&self.kernel.body, &|a| self.is_sparse(a));
+        if !is_covered || modes.is_empty() || left.is_none() {
+            return None;
+        }
+        self.valued(&|a| self.is_sparse(a))
+    }
+
+    /// The tensors that the kernel reads.
+    pub(super) fn operands(&self) -> Vec<TensorId> {
+        let mut operands: Vec<TensorId> =
+            self.kernel.body.reads().iter().map(|a| a.tensor).collect();
+        operands.retain(|t| !self.program().is_local(*t));
+        operands.sort();
+        operands.dedup();
+        operands
+    }
+
+    fn program(&self) -> &Program {
+        self.known.program
+    }
+
+    fn facts(&self) -> Facts<'_> {
+        Facts { program: self.known.program, compute: self.kernel.compute }
+    }
+
+    /// Whether a tensor may have no entry at a coordinate, or is a sum that may be empty.
+    fn is_sparse(&self, access: &Access) -> bool {
+        let tensor = &self.program().tensors[access.tensor];
+        let is_operand = matches!(tensor.role, Role::Input(_) | Role::Result(_) | Role::Temporary);
+        match tensor.role {
+            Role::Register(_) => true,
+            _ => {
+                is_operand
+                    && access.tensor != self.kernel.result
+                    && !tensor.storage.format.is_full()
+            }
+        }
+    }
+
+    fn is_few(&self, access: &Access, level: usize) -> bool {
+        let var = self.program().level_vars(access.tensor, &access.indices)[level];
+        self.known.children(access, level) <= FEW * self.known.coordinates(var)
+    }
+
+    /// The value where operands have no entry is another at each element.
+    fn valued(&self, absent: &dyn Fn(&Access) -> bool) -> Option<Reason> {
+        let either = |a: &Access| {
+            absent(a) || matches!(self.program().tensors[a.tensor].role, Role::Register(_))
+        };
+        let (culprit, without) = culprit(self.facts(), self.kernel, &either)?;
+        let of = culprit
+            .accesses()
+            .into_iter()
+            .find(|a| absent(a))
+            .or_else(|| culprit.accesses().first().copied())?
+            .clone();
+        let of = self.original(&of);
+        let show = |e: &Expr| print::expr(self.program(), &self.originals(e.clone()));
+        let Tensor { name, storage, .. } = &self.program().tensors[of.tensor];
+        let fill = storage.fill;
+        let (culprit_text, entry) = (show(&culprit), print::access(self.program(), &of));
+        let what = match &without {
+            Expr::Literal(c) => format!("{c}, which is not the fill value of what is computed"),
+            without => format!("`{}`, which differs from element to element", show(without)),
+        };
+        let message = format!("where {name} has no entry, `{culprit_text}` is {what}");
+        let relaxed = Program { strictness: Strictness::Sparse, ..self.program().clone() };
+        let relaxed = Facts { program: &relaxed, compute: self.kernel.compute };
+        let leaves = matches!(relaxed.expr_without(&culprit, absent), Expr::Literal(_));
+        let divides = leaves && !matches!(without, Expr::Literal(_));
+        let help = match &culprit {
+            Expr::Binary(BinaryOp::Div, a, b) if divides => {
+                let divisor =
+                    if matches!(**b, Expr::Access(_)) { show(b) } else { format!("({})", show(b)) };
+                format!("{UNDIVIDED}, or write `{} * (1 / {divisor})`", show(a))
+            }
+            _ if divides => UNDIVIDED.to_owned(),
+            _ => match self.least() {
+                Some(fill) => format!("for entries of {name} alone, store it with `fill: {fill}`"),
+                None => format!(
+                    "for values at entries of {name} alone, multiply by `({entry} != {fill})`"
+                ),
+            },
+        };
+        Some(Reason { message, span: span(&culprit), help })
+    }
+
+    /// The identity of the minimum or maximum that values are reduced by.
+    fn least(&self) -> Option<Scalar> {
+        let mut found = None;
+        self.kernel.body.for_each_assign(&mut |_, op, _| {
+            found = found.or(op.filter(|op| matches!(op, ReduceOp::Min | ReduceOp::Max)));
+        });
+        self.program().identity(found?, self.kernel.compute)
+    }
+
+    /// The operand as the user named it, of which a temporary is a copy.
+    fn original(&self, access: &Access) -> Access {
+        let kernels = &self.program().kernels;
+        let Some(kernel) = kernels.iter().find(|kernel| kernel.result == access.tensor) else {
+            return access.clone();
+        };
+        let mut assigned = vec![];
+        kernel.body.for_each_assign(&mut |lhs, op, rhs| assigned.push((lhs, op, rhs)));
+        let [(lhs, None, Expr::Access(source))] = assigned[..] else { return access.clone() };
+        let used = |var: &IndexVar| {
+            let at = lhs.indices.iter().position(|v| v == var);
+            at.map_or(*var, |at| access.indices[at])
+        };
+        Access { indices: source.indices.iter().map(used).collect(), ..source.clone() }
+    }
+
+    fn originals(&self, e: Expr) -> Expr {
+        match e {
+            Expr::Access(a) => Expr::Access(self.original(&a)),
+            e => e.map_children(&mut |child| self.originals(child)),
+        }
+    }
+
+    /// Loops come to a level of an operand before they come to one above it.
+    fn against(&self, access: &Access, level: usize, path: &[Around<'_>]) -> Reason {
+        let program = self.program();
+        let name = &program.tensors[access.tensor].name;
+        let vars = program.level_vars(access.tensor, &access.indices);
+        let var = |v: IndexVar| program.vars[v].as_str();
+        let loops: Vec<&str> = path.iter().map(|around| var(around.var)).collect();
+        let message = format!(
+            "every {} is looked up in {name}, which stores {}, in loops over {}",
+            var(vars[level]),
+            listed(&vars.iter().rev().map(|&v| var(v)).collect::<Vec<_>>(), "below"),
+            listed(&loops, "and"),
+        );
+        let depth =
+            |v: &IndexVar| path.iter().position(|around| around.var == *v).unwrap_or(path.len());
+        let mut modes: Vec<usize> = (0..access.indices.len()).collect();
+        modes.sort_by_key(|&k| depth(&access.indices[k]));
+        let levels = modes.into_iter().map(|k| LevelSpec::of(Mode::new(k), COMPRESSED)).collect();
+        let help = match Format::new(levels, access.indices.len()) {
+            Ok(format) => format!("store {name} as {format}, in the order of the loops"),
+            Err(_) => format!("store {name} in the order of the loops"),
+        };
+        Reason { message, span: access.span.clone(), help }
+    }
+
+    /// An operand has an array over a variable, and entries at few of its coordinates.
+    fn rows(&self, var: IndexVar) -> Option<Reason> {
+        let program = self.program();
+        let operands = self.kernel.body.reads();
+        let (access, level) = operands.into_iter().find_map(|access| {
+            let levels = program.levels(access);
+            let level =
+                levels.iter().position(|(level, v)| *v == var && level.kind.properties().full)?;
+            let lists = levels.iter().any(|(level, _)| !level.kind.properties().full);
+            let few = self.known.entries(access.tensor)? <= FEW * self.known.coordinates(var);
+            (lists && few && !program.is_local(access.tensor)).then_some((access, level))
+        })?;
+        let name = &program.tensors[access.tensor].name;
+        let row = &program.vars[var];
+        let message = format!("every {row} is visited, and {name} has an entry at few of them");
+        let format = &program.storage(access.tensor).format;
+        let listing = |(k, spec): (usize, &LevelSpec)| match k == level {
+            true => LevelSpec { kind: COMPRESSED, ..*spec },
+            false => *spec,
+        };
+        let levels = format.levels().iter().enumerate().map(listing).collect();
+        let help = match Format::new(levels, format.order()) {
+            Ok(format) => {
+                format!("store {name} as {format}, which lists the {row} that have entries")
+            }
+            Err(_) => format!("store {name} in a format that lists the {row} that have entries"),
+        };
+        Some(Reason { message, span: access.span.clone(), help })
+    }
+
+    /// Nothing but the size of the problem.
+    fn product(&self, path: &[Around<'_>]) -> Reason {
+        let program = self.program();
+        let vars: Vec<&str> = path.iter().map(|around| program.vars[around.var].as_str()).collect();
+        let visits_all = path.iter().all(|around| around.visits_all);
+        let message = match visits_all {
+            true => format!("every combination of {} is visited", listed(&vars, "and")),
+            false => format!("so many combinations of {} have entries", listed(&vars, "and")),
+        };
+        let mut text = 0..0;
+        self.kernel.body.for_each_assign(&mut |_, _, rhs| {
+            text = if text.is_empty() { span(rhs) } else { text.clone() };
+        });
+        let reads = self.kernel.body.reads();
+        let dense = reads.iter().find(|a| {
+            !a.indices.is_empty()
+                && program.storage(a.tensor).format.is_full()
+                && matches!(program.tensors[a.tensor].role, Role::Input(_))
+        });
+        let help = match dense {
+            Some(a) => format!(
+                "if most of {} is zeros, store it in a sparse format; there is no cheaper way for what is dense",
+                program.tensors[a.tensor].name
+            ),
+            None => {
+                "use a part of the operands: there is no cheaper way for all of them".to_owned()
+            }
+        };
+        Reason { message, span: text, help }
+    }
+}
+
+/// The smallest part of a kernel's values that is no constant where operands have no entry, and what it is there;
+/// of constants the value that reads such an operand.
+fn culprit(
+    facts: Facts<'_>,
+    kernel: &Kernel,
+    absent: &dyn Fn(&Access) -> bool,
+) -> Option<(Expr, Expr)> {
+    let mut values: Vec<&Expr> = vec![];
+    kernel.body.for_each_assign(&mut |_, _, rhs| {
+        if rhs.accesses().into_iter().any(absent) {
+            values.push(rhs);
+        }
+    });
+    let differs = |e: &&Expr| {
+        e.accesses().into_iter().any(absent)
+            && !matches!(facts.expr_without(e, absent), Expr::Literal(_))
+    };
+    let mut smallest = match values.iter().copied().find(differs) {
+        Some(value) => value,
+        None => values.first().copied()?,
+    };
+    while let Some(part) = smallest.children().into_iter().find(differs) {
+        smallest = part;
+    }
+    Some((smallest.clone(), facts.expr_without(smallest, absent)))
+}
+
+/// Where a value stands in the text.
+fn span(e: &Expr) -> Range<usize> {
+    let spans = e.accesses().into_iter().map(|a| &a.span).filter(|span| !span.is_empty());
+    spans.fold(0..0, |all, span| match all.is_empty() {
+        true => span.clone(),
+        false => all.start.min(span.start)..all.end.max(span.end),
+    })
+}
+
+/// `i, j and k`.
+fn listed(names: &[&str], last: &str) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        [one] => (*one).to_owned(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
+}

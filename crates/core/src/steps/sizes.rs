@@ -1,0 +1,125 @@
+//! How many coordinates, positions and children there are, from dimensions and from what tensors store.
+//!
+//! ```text
+//! A: 1000 x 1000 csr, 5000 entries      level 1: 1000 positions; level 2: 5000, so 5 children each
+//! T: csf of 3 modes, 5000 entries       level 2: as many as 5000 entries at random have prefixes
+//! ```
+
+use crate::cin::terms::Sizes;
+use crate::cin::{Program, Relation};
+use crate::format::LevelMap;
+use crate::notation::Access;
+use std::collections::BTreeMap;
+use tamis_ir::ids::{Id, IndexVar, TensorId};
+
+/// The sizes of a call, and of what its kernels computed so far.
+pub(super) struct Known<'s> {
+    pub(super) program: &'s Program,
+    pub(super) sizes: &'s Sizes<'s>,
+    /// How many values the tensors have that kernels computed, and workspaces, about.
+    pub(super) computed: BTreeMap<TensorId, f64>,
+}
+
+impl Known<'_> {
+    /// How many coordinates a variable has in a loop over it.
+    pub(super) fn coordinates(&self, var: IndexVar) -> f64 {
+        let derived = &self.program.derived;
+        match derived.relation(var) {
+            Some(&Relation::Part { parts, .. }) => return parts as f64,
+            Some(&Relation::Place { of, part }) => {
+                return (self.coordinates(of) / self.coordinates(part)).max(1.0);
+            }
+            Some(&Relation::Same { of, .. }) => return self.coordinates(of),
+            Some(&Relation::Fused { outer, inner }) => {
+                return self.coordinates(outer) * self.coordinates(inner);
+            }
+            Some(Relation::Position { access, level, of, .. }) => {
+                let above = level + 1 - of.len();
+                return self.positions(access.tensor, level + 1)
+                    / self.positions(access.tensor, above).max(1.0);
+            }
+            None => {}
+        }
+        if let Some((tensor, level)) = derived.slots(var) {
+            let level = level.index();
+            return self.positions(tensor, level + 1) / self.positions(tensor, level).max(1.0);
+        }
+        match derived.map(var) {
+            Some(map) => self.size(map, &|var| self.coordinates(var)),
+            None => (self.sizes.dimension)(derived.alias(var)) as f64,
+        }
+    }
+
+    /// How many positions the first levels of a tensor have together.
+    pub(super) fn positions(&self, tensor: TensorId, levels: usize) -> f64 {
+        let format = &self.program.storage(tensor).format;
+        let modes = &self.program.tensors[tensor].modes;
+        let specs = format.levels();
+        let full = |k: usize| specs[k].kind.properties().full;
+        let is_slot = |k: usize| matches!(specs[k].map, LevelMap::Slot(_));
+        let size = |k: usize| {
+            let map = specs[k].map.map(|mode| modes[mode.index()]);
+            self.size(map, &|var| self.coordinates(var))
+        };
+        let above: f64 = (0..levels).filter(|k| !is_slot(*k)).map(size).product();
+        if (0..levels).all(|k| full(k) && !is_slot(k)) {
+            return above;
+        }
+        let listed = (0..specs.len()).rfind(|&k| !full(k) || is_slot(k)).unwrap_or(0);
+        let below: f64 = (listed + 1..specs.len()).map(size).product();
+        let entries = self.entries(tensor).unwrap_or(above) / below.max(1.0);
+        if levels > listed {
+            let within: f64 = (listed + 1..levels).map(size).product();
+            return entries * within;
+        }
+        match specs[levels - 1].kind.properties().unique {
+            true => distinct(entries, above),
+            false => entries,
+        }
+    }
+
+    /// How many children a position of an operand has at a level.
+    pub(super) fn children(&self, access: &Access, level: usize) -> f64 {
+        let above = if level == 0 { 1.0 } else { self.positions(access.tensor, level) };
+        let all = self.positions(access.tensor, level + 1) / above.max(1.0);
+        if access.slices.is_empty() {
+            return all;
+        }
+        let format = &self.program.storage(access.tensor).format;
+        let modes = &self.program.tensors[access.tensor].modes;
+        let map = format.levels()[level].map;
+        let whole = self.size(map.map(|mode| modes[mode.index()]), &|var| self.coordinates(var));
+        let used = map.map(|mode| access.indices[mode.index()]);
+        all * (self.size(used, &|var| self.coordinates(var)) / whole.max(1.0)).min(1.0)
+    }
+
+    /// How many values a tensor has, as far as known.
+    pub(super) fn entries(&self, tensor: TensorId) -> Option<f64> {
+        if self.program.storage(tensor).format.is_full() {
+            return Some(self.elements(tensor));
+        }
+        let stored = (self.sizes.stored)(tensor).map(|stored| stored as f64);
+        stored.or_else(|| self.computed.get(&tensor).copied())
+    }
+
+    /// How many elements a tensor has, of which it may store a few.
+    pub(super) fn elements(&self, tensor: TensorId) -> f64 {
+        let modes = self.program.tensors[tensor].modes.iter();
+        modes.map(|&var| self.coordinates(var)).product()
+    }
+
+    fn size(&self, map: LevelMap<IndexVar>, of: &dyn Fn(IndexVar) -> f64) -> f64 {
+        match map {
+            LevelMap::Mode(var) => of(var),
+            LevelMap::Div(var, size) => (of(var) / size as f64).ceil(),
+            LevelMap::Mod(var, size) => of(var).min(size as f64),
+            LevelMap::Diff { plus, minus } => (of(plus) + of(minus) - 1.0).max(0.0),
+            LevelMap::Slot(_) => 1.0,
+        }
+    }
+}
+
+/// How many different ones of `all` are among `drawn` at random.
+pub(super) fn distinct(drawn: f64, all: f64) -> f64 {
+    if all <= 0.0 { 0.0 } else { -all * (-drawn / all).exp_m1() }
+}
