@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _native
 from ._errors import (
+    PerformanceWarning,
     TamisError,
     TamisFileError,
     TamisFileNotFoundError,
@@ -66,6 +67,7 @@ _HOMES = {
 __all__ = [
     "Kernel",
     "Lazy",
+    "PerformanceWarning",
     "TamisError",
     "TamisFileError",
     "TamisFileNotFoundError",

@@ -1,5 +1,11 @@
 """The exceptions of Tamis: each has the code of its diagnostic, and as text the whole of it."""
 
+import sys
+import warnings
+from types import FrameType
+
+_PACKAGE = __name__.partition(".")[0]
+
 
 class TamisError(Exception):
     """What Tamis refuses or fails at.
@@ -49,3 +55,20 @@ class TamisFileError(TamisError, OSError):
 
 class TamisFileNotFoundError(TamisFileError, FileNotFoundError):
     """A file that does not exist."""
+
+
+class PerformanceWarning(UserWarning):
+    """A program that is going to be slow, or a result that is going to be large.
+
+    Its text is a diagnostic: what happens, why, and how to write the program so that it does not.
+    ``warnings.simplefilter("ignore", tamis.PerformanceWarning)`` silences it.
+    """
+
+
+def warn(text: str) -> None:
+    """Warns the caller of the package of what it is about to do."""
+    level = 1
+    frame: FrameType | None = sys._getframe()
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == _PACKAGE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, PerformanceWarning, stacklevel=level)

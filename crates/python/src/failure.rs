@@ -9,7 +9,7 @@ use tamis::{Code, Diagnostic, Interrupt};
 use tamis_io::{FileError, FileErrorCode};
 
 /// The module that has the exception classes.
-const CLASSES: &str = "tamis._errors";
+pub(crate) const CLASSES: &str = "tamis._errors";
 
 /// Does work that may take long without the interpreter's lock. A panic becomes an exception.
 pub(crate) fn detached<T: Send>(
@@ -107,11 +107,15 @@ fn of_class(py: Python<'_>, class: &str, code: &str, text: &str) -> PyErr {
 }
 
 /// The diagnostic in the words of the package, not of the command line.
-fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
+pub(crate) fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
     let mut told = diagnostic.clone();
     told.message = told.message.replace("the option -d", "the keyword dims");
     let Some(help) = &mut told.help else { return told };
-    for (before, after) in [(": a file, a generator or a tensor", ""), ("--backend jit", BY_JIT)] {
+    for (before, after) in [
+        (": a file, a generator or a tensor", ""),
+        ("--backend jit", BY_JIT),
+        ("--strict or strict=True", "strict=True"),
+    ] {
         *help = help.replace(before, after);
     }
     if let Some((before, what)) = help.split_once("-d ")

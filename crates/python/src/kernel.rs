@@ -12,7 +12,9 @@ use crate::operand::{Operand, Owner};
 use crate::result::{is_scipys, returned};
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
+use crate::slow::Slow;
 use crate::sparse::{is_loose, ordered};
+use crate::stored::Stored;
 use crate::tensor::{beside, constant, spec};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
@@ -22,7 +24,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
 use tamis::notation::{self, Program};
-use tamis::{Backend, Code, DataType, Diagnostic, IndexWidth, Options, Scalar, Strictness};
+use tamis::{Backend, Code, DataType, Diagnostic, Options, Scalar, Strictness};
 use tamis::{Storage, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
@@ -50,40 +52,7 @@ struct Form {
     kernel: tamis::Kernel,
     /// Whether operands of SciPy's that are unordered are better sorted first.
     orders: bool,
-}
-
-/// An operand as far as a compilation depends on it.
-struct Stored {
-    name: String,
-    storage: Storage,
-    sizes: Vec<u64>,
-    width: IndexWidth,
-    /// How many entries it had; those of like operands may have others.
-    entries: u64,
-}
-
-impl Stored {
-    fn of(name: &str, tensor: &Tensor) -> Stored {
-        let largest = tensor.dims().iter().copied().max().unwrap_or(0);
-        let sizes = tensor.dims().iter().map(|&d| rounded(d)).collect();
-        let (name, storage) = (name.to_owned(), tensor.storage().clone());
-        let entries = rounded(tensor.vals().len() as u64);
-        Stored { name, storage, sizes, width: IndexWidth::for_max(largest), entries }
-    }
-
-    fn is_of(&self, name: &str, tensor: &Tensor) -> bool {
-        let dims = tensor.dims();
-        let largest = dims.iter().copied().max().unwrap_or(0);
-        self.name == name
-            && self.width == IndexWidth::for_max(largest)
-            && self.sizes.iter().copied().eq(dims.iter().map(|&d| rounded(d)))
-            && self.storage == *tensor.storage()
-    }
-}
-
-/// A size as a compilation sees it.
-fn rounded(size: u64) -> u64 {
-    size.checked_next_power_of_two().unwrap_or(u64::MAX)
+    slow: Slow,
 }
 
 /// Operands by name.
@@ -239,7 +208,7 @@ impl Kernel {
         let kernel = tamis::Kernel::of_program(self.program.clone(), operands, &self.options)?;
         let orders = !self.options.schedule.is_empty() || lists(&kernel);
         let operands = operands.iter().map(|(name, tensor)| Stored::of(name, tensor)).collect();
-        let form = Arc::new(Form { operands, kernel, orders });
+        let form = Arc::new(Form { operands, kernel, orders, slow: Slow::default() });
         let mut forms = forms();
         if forms.len() == KEPT {
             forms.remove(0);
@@ -281,6 +250,7 @@ impl Kernel {
         let mut operands = this.get().bound(py, args, kwargs)?;
         let form = Kernel::form_for(this, &mut operands)?;
         let Operands { named, owner, .. } = operands;
+        form.slow.warn(py, &form.kernel, &borrowed(&named))?;
         let Kernel { program, options, effort, .. } = this.get();
         if !effort.is_long(program, &options.dims, &named) {
             let elements = named.iter().map(|(_, tensor)| tensor.vals().len()).sum();

@@ -21,6 +21,8 @@
 //! | `result` | tensors as arrays of NumPy and SciPy |
 //! | `convert` | other formats and other shapes |
 //! | `select` `listed` | what keys select, by the arrays of a tensor: of rows, of lists |
+//! | `stored` | operands as far as a compilation depends on them |
+//! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
@@ -64,7 +66,9 @@ mod result;
 mod scalar;
 mod select;
 mod size;
+mod slow;
 mod sparse;
+mod stored;
 mod tensor;
 mod threads;
 
