@@ -24,14 +24,12 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
-    let operands = inputs::operands(&program, &args.tensors, &formats, dtype)?;
-    let operands: Vec<(&str, &Tensor)> = operands.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
+    let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
+    let results = formats.into_iter().filter(|(name, _)| inputs::is_result(&program, name));
     let mut options = Options {
-        results: formats
-            .into_iter()
-            .filter(|(name, _)| inputs::is_result(&program, name))
-            .collect(),
+        results: results.collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
@@ -48,19 +46,12 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         }
         options.schedule = tuned.schedule;
     }
-    let start = Instant::now();
-    let compiling = progress::stage("compiling");
-    let kernel = Kernel::of_program(program, &operands, &options)?;
-    drop(compiling);
-    let compile_ms = start.elapsed().as_secs_f64() * 1e3;
+    let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = kernel.warnings(&operands)?;
     warnings.iter().filter(|_| !args.quiet).for_each(warn);
     let (results, seconds) = runs(&kernel, &operands, args.time)?;
-    for (name, path) in &outputs {
-        let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
-        progress::write(path, &entries(tensor)?)?;
-    }
+    write(&results, &outputs)?;
     let report = Report {
         compile_ms,
         seconds,
@@ -73,6 +64,27 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     match args.json {
         true => report.json(out, &results)?,
         false => report.summary(out, &results, &outputs)?,
+    }
+    Ok(())
+}
+
+/// The kernel of a program, and how many milliseconds its compilation took.
+fn compiled(
+    program: tamis::notation::Program,
+    operands: &[(&str, &Tensor)],
+    options: &Options,
+) -> Result<(Kernel, f64), Diagnostic> {
+    let _compiling = progress::stage("compiling");
+    let start = Instant::now();
+    let kernel = Kernel::of_program(program, operands, options)?;
+    Ok((kernel, start.elapsed().as_secs_f64() * 1e3))
+}
+
+/// Writes results to their files.
+fn write(results: &[(String, Tensor)], outputs: &[(String, PathBuf)]) -> Result<(), Failure> {
+    for (name, path) in outputs {
+        let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
+        progress::write(path, &entries(tensor)?)?;
     }
     Ok(())
 }

@@ -22,7 +22,8 @@
 //! | `compiled_kind` | the kernels of one kind, and running them |
 //! | `on_device` | running them on a device, where tensors stay between them |
 //! | `gpu` | tensors on a device for users |
-//! | `backend` | what runs a function; the tiers |
+//! | `backend` | what runs a function |
+//! | `tiers` | which of two tiers runs a kernel of `auto`, by their times |
 //! | `cache` | kernels in memory, for conversions and `evaluate` |
 //! | `convert` | any format to any other, by generated kernels |
 //! | `scattered` | formats with levels in order below a hash map, packed in two steps |

@@ -25,17 +25,8 @@ impl Emitter<'_> {
                 self.asm.vector(Vector { length: 0, ..xor }, to, to, Operand::Register(to));
             }
             Inst::Bits { to, from } => {
-                let ty = self.ty(to);
-                let from = Operand::Register(self.whole(from, 0)?);
-                let one = Vector { opcode: 0x6e, length: 0, wide: is_double(ty), ..WHOLE };
-                let all = Vector { map: 2, opcode: 0x7c, length: length(ty), ..one };
-                let to = self.float(to)?;
-                if ty.lanes > 1 && self.vectors == Vectors::Avx2 {
-                    self.asm.vector(one, to, 0, from);
-                    self.splat(to, Operand::Register(to), ty);
-                } else {
-                    self.asm.vector(if ty.lanes == 1 { one } else { all }, to, 0, from);
-                }
+                let whole = self.whole(from, 0)?;
+                self.bits(self.float(to)?, whole, self.ty(to));
             }
             Inst::FloatLoad { to, mem } => {
                 let place = self.address(mem)?;
@@ -77,6 +68,20 @@ impl Emitter<'_> {
             _ => return None,
         }
         Some(())
+    }
+
+    /// The bits of an integer in each lane.
+    fn bits(&mut self, to: u8, from: u8, ty: Type) {
+        let one = Vector { opcode: 0x6e, length: 0, wide: is_double(ty), ..WHOLE };
+        let all = Vector { map: 2, opcode: 0x7c, length: length(ty), ..one };
+        if ty.lanes == 1 {
+            self.asm.vector(one, to, 0, Operand::Register(from));
+        } else if self.vectors == Vectors::Avx512 {
+            self.asm.vector(all, to, 0, Operand::Register(from));
+        } else {
+            self.asm.vector(one, to, 0, Operand::Register(from));
+            self.splat(to, Operand::Register(to), ty);
+        }
     }
 
     /// A scalar in each lane.
