@@ -11,7 +11,6 @@
 //! 0:  fma t, v, [x + p * 8]; fma u, v, [x + p * 8 + 64]; ...
 //! ```
 
-use super::Vectors;
 use super::inst::{Inst, Label, Value};
 use tamis_ir::ids::{Array, Id, Var};
 use tamis_ir::ir::flow::assigned;
@@ -20,7 +19,6 @@ use tamis_ir::ir::{Expr, Function, Role, Stmt, Type};
 /// A block on its way to instructions.
 pub(super) struct Lowering<'f> {
     pub(super) function: &'f Function,
-    pub(super) vectors: Vectors,
     /// The type of each value. Values of variables come first, then addresses and lengths of arrays.
     pub(super) types: Vec<Type>,
     pub(super) code: Vec<Inst>,
@@ -87,12 +85,11 @@ pub(super) fn name(function: &Function, value: Value) -> Option<Name> {
 }
 
 impl<'f> Lowering<'f> {
-    pub(super) fn new(function: &'f Function, vectors: Vectors) -> Lowering<'f> {
+    pub(super) fn new(function: &'f Function) -> Lowering<'f> {
         let mut types: Vec<Type> = function.vars.iter().map(|v| v.ty).collect();
         types.resize(types.len() + 2 * function.arrays.len() + 1, Type::INDEX);
         let scopes = vec![vec![]];
-        let (code, loops, labels) = (vec![], vec![], EXIT.0 + 1);
-        Lowering { function, vectors, types, code, loops, scopes, labels }
+        Lowering { function, types, code: vec![], loops: vec![], scopes, labels: EXIT.0 + 1 }
     }
 
     pub(super) fn var(&self, var: Var) -> Value {
