@@ -4,12 +4,13 @@ use super::Tree;
 use super::map::paths;
 
 const FOLDER: &str = "docs/guide/extend/";
-const RECIPES: [&str; 8] = [
+const RECIPES: [&str; 9] = [
     "level-format",
     "schedule-command",
     "operator",
     "merge-strategy",
     "writer",
+    "pass",
     "backend",
     "file-format",
     "diagnostic",
@@ -63,7 +64,7 @@ mod tests {
         files.remove(0);
         let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
         let findings = check(&Tree::of(&files));
-        assert_eq!(findings.len(), 1 + 7 * 2, "{findings:#?}");
+        assert_eq!(findings.len(), 1 + 8 * 2, "{findings:#?}");
         assert!(findings[0].contains("level-format.md is missing"));
     }
 }
