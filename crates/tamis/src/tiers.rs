@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Both tiers compute the same bits, so any call may run on either. What was found is kept on disk by the text of
-//! the kernels, the compiler and the processor: a tier that lost is not compiled in the next process.
+//! the kernels, the compiler and the processor: the C compiler's code, where it lost, is compiled in the next process
+//! only after [`VERY_LONG`], to be timed again.
 
 use crate::backend::{Backend, Executables};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -19,8 +20,9 @@ use tamis_ir::ir;
 use tamis_runtime::cc;
 use tamis_runtime::disk_cache::Cache;
 
-/// Time in the first tier after which the second is worth its compilation.
+/// Time in the first tier after which the second is worth its compilation; and where it was slower before.
 const LONG: Duration = Duration::from_millis(300);
+const VERY_LONG: Duration = Duration::from_secs(20);
 /// How often each tier is timed before one is chosen; one that takes [`SLOW`] times as long is timed once.
 const ROUNDS: usize = 3;
 const SLOW: f64 = 1.5;
@@ -55,8 +57,10 @@ struct State {
     /// Calls since the last choice, and after how many both are timed again.
     calls: u64,
     review: u64,
+    /// Whether the second tier is known to have been slower in another process.
+    lost: bool,
     /// Where the choice is kept.
-    note: Option<Cache>,
+    note: Option<Arc<Cache>>,
 }
 
 enum Stage {
@@ -79,6 +83,7 @@ impl Tiers {
             spent: Duration::ZERO,
             calls: 0,
             review: 0,
+            lost: false,
             note: None,
         };
         Arc::new(Tiers { second: OnceLock::new(), state: Mutex::new(state) })
@@ -99,14 +104,7 @@ impl Tiers {
         self: &Arc<Self>,
         functions: impl FnOnce() -> Vec<Lowered>,
     ) -> (Tier, Option<&Executables>) {
-        let is_due = {
-            let mut state = self.state();
-            let is_due = matches!(state.stage, Stage::First) && state.spent >= LONG;
-            if is_due {
-                state.stage = Stage::Asked;
-            }
-            is_due
-        };
+        let is_due = self.state().ask();
         if is_due {
             let (tiers, functions) = (Arc::clone(self), functions());
             // Without another thread the first tier goes on.
@@ -119,19 +117,24 @@ impl Tiers {
         }
     }
 
-    /// Compiles the second tier, unless it is known to be the slower one.
+    /// Compiles the second tier, unless another process found it slower: then it has to wait.
     fn compile(&self, lowered: &[Lowered]) {
         let functions: Vec<&ir::Function> = lowered.iter().map(|l| &l.function).collect();
         let Ok(compiler) = cc::identity() else { return };
         let note = Cache::open(&["tier", &compiler, &c::emit(&functions)]);
-        let known = note.find().and_then(|name| Tier::parse(&name));
+        let known = match self.state().lost {
+            true => None,
+            false => note.find().and_then(|name| Tier::parse(&name)),
+        };
         if known == Some(Tier::First) {
+            let mut state = self.state();
+            (state.lost, state.stage) = (true, Stage::First);
             return;
         }
         let Ok(executables) = Backend::C.load(&functions) else { return };
         let _ = self.second.set(executables);
         let mut state = self.state();
-        state.note = Some(note);
+        state.note = Some(Arc::new(note));
         match known {
             Some(tier) => state.choose(tier),
             None => state.stage = Stage::Timed([vec![], vec![]]),
@@ -156,13 +159,26 @@ impl Tiers {
         let Some(fastest) = fastest(times, running) else { return };
         let is_new = fastest != state.chosen || state.review == 0;
         state.choose(fastest);
-        if let (true, Some(note)) = (is_new, &state.note) {
+        let note = state.note.clone().filter(|_| is_new);
+        // Other calls go on while the disk is written.
+        drop(state);
+        if let Some(note) = note {
             note.store(fastest.name().as_bytes());
         }
     }
 }
 
 impl State {
+    /// Whether the second tier is to be compiled now, which is so once.
+    fn ask(&mut self) -> bool {
+        let long = if self.lost { VERY_LONG } else { LONG };
+        let is_due = matches!(self.stage, Stage::First) && self.spent >= long;
+        if is_due {
+            self.stage = Stage::Asked;
+        }
+        is_due
+    }
+
     fn next(&self) -> Tier {
         match &self.stage {
             Stage::First | Stage::Asked => Tier::First,
@@ -271,10 +287,21 @@ mod tests {
     }
 
     #[test]
+    fn a_tier_that_lost_before_is_asked_for_later() {
+        let tiers = Tiers::new();
+        tiers.state().lost = true;
+        calls(&tiers, 100, |_| 100);
+        assert!(!tiers.state().ask());
+        calls(&tiers, 101, |_| 100);
+        assert!(tiers.state().ask());
+        assert!(!tiers.state().ask(), "it is asked for once");
+    }
+
+    #[test]
     fn short_kernels_need_no_compiler() {
         let tiers = Tiers::new();
         let ran = calls(&tiers, 200, |_| 1);
         assert!(ran.iter().all(|tier| *tier == Tier::First));
-        assert!(matches!(tiers.state().stage, Stage::First));
+        assert!(!tiers.state().ask());
     }
 }
