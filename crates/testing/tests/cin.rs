@@ -91,7 +91,7 @@ fn wrong_plans_are_refused() {
     };
     assert!(told("level 2", "level 3").contains("the operand has 2 levels"));
     assert!(told("walk A", "walk B").contains("no tensor B is declared"));
-    assert!(told("in place", "in space").contains("appended: is expected here"));
+    assert!(told("in place", "in space").contains("assembled: is expected here"));
     assert!(told("level 2 (compressed)", "level 1 (dense)").contains("does not come to level 1"));
     assert!(told("(compressed)", "(dense)").contains("this line would be: for j: walk A(i,j)"));
     assert!(told("    s +=", "      s +=").contains("not indented"));

@@ -5,10 +5,10 @@
 //!
 //! y(i) in place
 //! for i: every coordinate
-//!   locate A(i,j) level 1 (dense)
+//!   locate i in A(i,j) level 1 (dense)
 //!   compute t
 //!     for j: walk A(i,j) level 2 (compressed)
-//!       locate x(j) level 1 (dense)
+//!       locate j in x(j) level 1 (dense)
 //!       t += A(i,j) * x(j)
 //!   y(i) = t
 //! ```

@@ -3,7 +3,7 @@
 //! A text is read line by line into nodes. What it says beside these, such as the partition, follows from the kernel:
 //! the plan is printed and compared with the text, so that no line says anything else.
 
-use super::print::{OUTPUTS, print};
+use super::print::{ALL, COORDINATES, OUTPUTS, POSITIONS, print};
 use super::{
     Absent, Advance, Assembly, Background, Body, Case, Driver, Duplicates, Locate, Lookup, Loop,
     Merge, Node, Output, Plan, Planner, Rest, Sum, Times, Where, Window, around,
@@ -29,7 +29,8 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
     let names = Parser::of(program);
     let mut lines = Lines { program, names, known, text, lines: lines(text), at: 0 };
     let output = lines.output(kernel)?;
-    while lines.begins("about") || lines.begins("parts") || lines.begins("whole") {
+    while lines.begins("estimate of legalisation") || lines.begins("parts") || lines.begins("whole")
+    {
         lines.at += 1;
     }
     let root = match lines.begins("nothing") {
@@ -126,19 +127,21 @@ impl<'t> Lines<'t> {
         self.at += 1;
         self.access(&mut line)?;
         if let Some((_, output)) = OUTPUTS.into_iter().find(|(words, _)| line.eat(words)) {
-            line.finish()?;
+            // What elements hold before follows from the kernel.
             return Ok(output);
         }
-        line.expect("appended:")?;
-        let in_order = line.integer()? as usize;
-        let _ = line.eat("levels in order") || line.eat("level in order");
-        let rest = match line.eat(", then") {
-            false => Rest::Block,
-            true => {
-                let named = Rest::ALL.into_iter().find(|rest| line.eat(rest.name()));
-                named.ok_or_else(|| line.refuse("no way to write levels has this name"))?
-            }
-        };
+        line.expect("assembled:")?;
+        let mut named = Rest::ALL.into_iter().find(|rest| line.eat(rest.name()));
+        let mut in_order = 0;
+        if named.is_none() {
+            in_order = line.integer()? as usize;
+            let _ = line.eat("levels appended") || line.eat("level appended");
+            named = match line.eat(", then") {
+                false => Some(Rest::Block),
+                true => Rest::ALL.into_iter().find(|rest| line.eat(rest.name())),
+            };
+        }
+        let rest = named.ok_or_else(|| line.refuse("no way to write levels has this name"))?;
         let vars = Planner::new(self.program, kernel).result_vars();
         let mut loops = vars.clone();
         if line.eat(", by") {
@@ -158,14 +161,10 @@ impl<'t> Lines<'t> {
         if line.rest().starts_with("for ") {
             return self.nest(&mut line, depth);
         }
-        for (words, by) in [
-            ("locate ", Lookup::Locate),
-            ("search linearly ", Lookup::LinearSearch),
-            ("search ", Lookup::BinarySearch),
-        ] {
-            if line.rest().starts_with(words) {
-                line.eat(words.trim_end());
-                return self.locate(&mut line, by, depth);
+        for words in ["locate", "search"] {
+            if line.rest().starts_with(&format!("{words} ")) {
+                line.eat(words);
+                return self.locate(&mut line, depth);
             }
         }
         if line.rest().starts_with("compute ") {
@@ -195,8 +194,15 @@ impl<'t> Lines<'t> {
         }
     }
 
-    fn locate(&mut self, line: &mut Reader<'t>, by: Lookup, depth: usize) -> Parsed<Node> {
+    fn locate(&mut self, line: &mut Reader<'t>, depth: usize) -> Parsed<Node> {
+        self.names.var(line)?;
+        line.expect("in")?;
         let Driver { access, level, .. } = self.driver(line)?;
+        let by = match () {
+            () if line.eat(", binary") => Lookup::BinarySearch,
+            () if line.eat(", linear") => Lookup::LinearSearch,
+            () => Lookup::Locate,
+        };
         let var = self.program.level_vars(access.tensor, &access.indices)[level];
         let always = !line.eat(", where found");
         line.finish()?;
@@ -261,8 +267,12 @@ impl<'t> Lines<'t> {
         if line.eat("nothing") {
             return Ok((Merge::Nothing, None, vec![]));
         }
-        if line.eat("every coordinate") {
-            let drivers = if line.eat(", with") { self.drivers(line)? } else { vec![] };
+        if line.eat(COORDINATES) || POSITIONS.iter().any(|words| line.eat(words)) {
+            // Which positions follows from the kernel.
+            if line.eat("of") {
+                self.driver(line)?;
+            }
+            let drivers = if line.eat(", beside") { self.drivers(line)? } else { vec![] };
             return Ok((Merge::Universe, None, drivers));
         }
         let register = |lines: &mut Self, line: &mut Reader<'t>| match line.eat("in") {
@@ -283,14 +293,14 @@ impl<'t> Lines<'t> {
             line.expect(",")?;
             return Ok((Merge::NarySum, sum, self.drivers(line)?));
         }
-        let merge = if line.eat("merge at once") { Merge::Nary } else { Merge::Points };
+        let merge = if line.eat("merge n-ary") { Merge::Nary } else { Merge::Points };
         let _ = line.eat("merge") || line.eat("walk");
         Ok((merge, None, self.drivers(line)?))
     }
 
     fn drivers(&mut self, line: &mut Reader<'t>) -> Parsed<Vec<Driver>> {
         let mut drivers = vec![self.driver(line)?];
-        while line.eat(",") {
+        while !line.eat(ALL) && line.eat(",") {
             drivers.push(self.driver(line)?);
         }
         line.finish()?;
@@ -318,10 +328,12 @@ impl<'t> Lines<'t> {
             return Ok(Body::Cases(vec![]));
         }
         let mut cases = vec![];
-        while self.is_at(depth) && self.begins("at") {
+        let words = if register.is_some() { &["add where", "then where"][..] } else { &["where"] };
+        while self.is_at(depth) && words.iter().any(|words| self.begins(words)) {
             let mut line = self.line()?;
             self.at += 1;
-            line.expect("at")?;
+            let _ = words.iter().any(|words| line.eat(words));
+            let _ = line.eat("only");
             let present = self.present(nest, &mut line)?;
             cases.push(Case { present, node: self.node(depth + 1)? });
         }
@@ -344,7 +356,7 @@ impl<'t> Lines<'t> {
 
     /// The set of some drivers.
     fn present(&mut self, nest: &Loop, line: &mut Reader<'t>) -> Parsed<Set> {
-        if line.eat("any") {
+        if line.eat("any") || line.eat("none") {
             return Ok(0);
         }
         let mut set: Set = 0;
@@ -353,7 +365,7 @@ impl<'t> Lines<'t> {
             let at = nest.drivers.iter().position(|d| d.access == access);
             set |=
                 1 << at.ok_or_else(|| line.refuse("no operand of the loop stands before this"))?;
-            if !line.eat(",") {
+            if !line.eat("and") {
                 return line.finish().map(|()| set);
             }
         }

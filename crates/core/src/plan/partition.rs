@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! y(i) = A(i,j) * x(j)      csr       cut by coordinates of i; parts share y
-//! y(i) = A(i,j) * x(j)      coo       cut by positions of A; parts overlap in y
-//! C(i,k) = A(i,j) * B(j,k)  csr       cut by coordinates of i; parts of C follow each other
+//! y(i) = A(i,j) * x(j)      coo       cut by coordinates of i; parts share y
+//! C(i,k) = A(i,j) * B(j,k)  csr       cut by coordinates of i; parts of C are concatenated
 //! ```
 //!
 //! Where the caller cuts does not change what any coordinate computes. What becomes of the parts

@@ -1,27 +1,29 @@
 //! A plan as text.
 //!
 //! ```text
-//! C(i,j) appended: 2 levels in order
+//! C(i,j) assembled: 2 levels appended
 //! for i, writes level 1: every coordinate
-//!   locate A(i,j) level 1 (dense)
-//!   locate B(i,j) level 1 (dense)
+//!   locate i in A(i,j) level 1 (dense)
+//!   locate i in B(i,j) level 1 (dense)
 //!   for j, writes level 2: merge A(i,j) level 2 (compressed), B(i,j) level 2 (compressed)
-//!     at A(i,j), B(i,j)
+//!     where A(i,j) and B(i,j)
 //!       C(i,j) = A(i,j) + B(i,j)
-//!     at A(i,j)
+//!     where only A(i,j)
 //!       C(i,j) = A(i,j)
-//!     at B(i,j)
+//!     where only B(i,j)
 //!       C(i,j) = B(i,j)
 //! ```
 
 use super::{
     Absent, Advance, Assembly, Body, CutPoint, Driver, Duplicates, Join, Locate, Lookup, Loop,
-    Merge, Node, NotCut, Output, Partition, Plan, Rest, Times, Where, Window,
+    Merge, Node, NotCut, Output, Partition, Plan, Planner, Rest, Times, Where, Window,
 };
-use crate::cin::{Kernel, Program, Races, Stmt, Tag, text};
+use crate::cin::{Kernel, Program, Races, Relation, Stmt, Tag, Unit, text};
+use crate::format::LevelMap;
 use crate::iteration::lattice::Set;
 use crate::notation::Access;
 use std::fmt::Write;
+use tamis_ir::ids::IndexVar;
 
 /// The plan of a kernel.
 pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
@@ -31,9 +33,8 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     let result = printer.names.access(&Access::of(kernel.result, modes));
     let how = printer.output(&plan.output);
     printer.line(0, &format!("{result} {how}"));
-    if let Some(choice) = kernel.choices.first() {
-        printer
-            .line(0, &format!("about {:.0} steps, by what is known of the operands", choice.cost));
+    if let Some(choice) = kernel.choices.first().filter(|c| c.loops == each_once(kernel)) {
+        printer.line(0, &format!("estimate of legalisation: {:.0e} multiply-adds", choice.cost));
     }
     match &plan.parts {
         Err(NotCut::NotAsked) => {}
@@ -46,6 +47,14 @@ pub fn print(program: &Program, kernel: &Kernel, plan: &Plan) -> String {
     }
     printer.out
 }
+
+/// Behind the drivers of a merge that does something only where all of them are.
+pub(super) const ALL: &str = ", where all";
+
+/// What loops without drivers visit.
+pub(super) const COORDINATES: &str = "every coordinate";
+pub(super) const POSITIONS: [&str; 3] =
+    ["every position", "every tile of positions", "every position in the tile"];
 
 /// How results are written whose levels are not assembled.
 pub(super) const OUTPUTS: [(&str, Output); 3] = [
@@ -76,11 +85,27 @@ impl Rest {
     }
 }
 
+/// The variables of a kernel's loops, outermost first, each once.
+fn each_once(kernel: &Kernel) -> Vec<IndexVar> {
+    let mut found = vec![];
+    for var in kernel.body.loops() {
+        if !found.contains(&var) {
+            found.push(var);
+        }
+    }
+    found
+}
+
 /// What runs the iterations of a loop.
 fn unit(tag: &Tag) -> String {
     let mut text = String::new();
     if let Some((unit, races)) = tag.parallel {
-        let _ = write!(text, " on {}", unit.name());
+        match unit {
+            Unit::NotParallel => text += " not parallel",
+            unit => {
+                let _ = write!(text, " on {}", unit.name());
+            }
+        }
         if races != Races::NoRaces {
             let _ = write!(text, " with {}", races.name());
         }
@@ -103,13 +128,23 @@ impl Printer<'_> {
     fn output(&self, output: &Output) -> String {
         let Output::Assemble(Assembly { vars, loops, in_order, rest }) = output else {
             let named = OUTPUTS.iter().find(|(_, named)| named == output);
-            return named.map_or_else(String::new, |(words, _)| (*words).to_owned());
+            let mut text = named.map_or_else(String::new, |(words, _)| (*words).to_owned());
+            let initial = Planner::new(self.program, self.kernel).initial();
+            if *output == Output::InPlace && !initial.is_zero() {
+                let _ = write!(text, ", elements start at {initial}");
+            }
+            return text;
         };
-        let levels = if *in_order == 1 { "level" } else { "levels" };
-        let mut text = format!("appended: {in_order} {levels} in order");
-        if *rest != Rest::Block {
-            let _ = write!(text, ", then {}", rest.name());
+        let mut steps = vec![];
+        match in_order {
+            0 => {}
+            1 => steps.push("1 level appended".to_owned()),
+            levels => steps.push(format!("{levels} levels appended")),
         }
+        if *rest != Rest::Block || steps.is_empty() {
+            steps.push(rest.name().to_owned());
+        }
+        let mut text = format!("assembled: {}", steps.join(", then "));
         if loops[0] != vars[0] {
             let _ = write!(text, ", by {}", self.names.vars[loops[0]]);
         }
@@ -130,12 +165,12 @@ impl Printer<'_> {
         };
         let join = match partition.join {
             Join::Shared { .. } => "which write elements of their own".to_owned(),
-            Join::Concatenate => "which follow each other".to_owned(),
+            Join::Concatenate => "whose levels are concatenated".to_owned(),
             Join::Combine(op) => format!("combined by {}", op.binary().name()),
             Join::Overlap { op, .. } => {
                 format!("combined by {} where they meet", op.binary().name())
             }
-            Join::Pack { .. } => "listed and packed".to_owned(),
+            Join::Pack { .. } => "whose entries are packed together".to_owned(),
         };
         self.line(0, &format!("parts by {cut} of {var}, {join}"));
     }
@@ -163,13 +198,14 @@ impl Printer<'_> {
     }
 
     fn locate(&mut self, locate: &Locate, depth: usize) {
-        let Locate { access, level, by, present, absent, .. } = locate;
-        let how = match by {
-            Lookup::Locate => "locate",
-            Lookup::BinarySearch => "search",
-            Lookup::LinearSearch => "search linearly",
+        let Locate { access, level, var, by, present, absent } = locate;
+        let (how, search) = match by {
+            Lookup::Locate => ("locate", ""),
+            Lookup::BinarySearch => ("search", ", binary"),
+            Lookup::LinearSearch => ("search", ", linear"),
         };
         let at = self.level(access, *level);
+        let at = format!("{} in {at}{search}", self.names.vars[*var]);
         match absent {
             Absent::Never => {
                 self.line(depth, &format!("{how} {at}"));
@@ -220,29 +256,37 @@ impl Printer<'_> {
                 [case] if case.present == nest.all_drivers() => self.node(&case.node, depth),
                 cases => {
                     for case in cases {
-                        self.at(nest, case.present, &case.node, depth);
+                        let only = if case.present == nest.all_drivers() { "" } else { "only " };
+                        let names = self.names_of(nest, case.present);
+                        let there = match &names[..] {
+                            [] => "none".to_owned(),
+                            names => format!("{only}{}", names.join(" and ")),
+                        };
+                        self.line(depth, &format!("where {there}"));
+                        self.node(&case.node, depth + 1);
                     }
                 }
             },
             Body::Sum(sum) => {
                 for (driver, term) in &sum.terms {
-                    self.at(nest, 1 << driver, term, depth);
+                    let names = self.names_of(nest, 1 << driver);
+                    self.line(depth, &format!("add where {}", names.join(" and ")));
+                    self.node(term, depth + 1);
                 }
-                self.at(nest, sum.pattern, &sum.consumer, depth);
+                let pattern = match &self.names_of(nest, sum.pattern)[..] {
+                    [] => "any".to_owned(),
+                    names => names.join(" and "),
+                };
+                self.line(depth, &format!("then where {pattern}"));
+                self.node(&sum.consumer, depth + 1);
             }
         }
     }
 
-    fn at(&mut self, nest: &Loop, present: Set, node: &Node, depth: usize) {
-        let at = self.present(nest, present);
-        self.line(depth, &format!("at {at}"));
-        self.node(node, depth + 1);
-    }
-
-    fn present(&self, nest: &Loop, present: Set) -> String {
+    /// The drivers of a set.
+    fn names_of(&self, nest: &Loop, present: Set) -> Vec<String> {
         let members = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
-        let names: Vec<String> = members.map(|(_, d)| self.names.access(&d.access)).collect();
-        if names.is_empty() { "any".to_owned() } else { names.join(", ") }
+        members.map(|(_, d)| self.names.access(&d.access)).collect()
     }
 
     /// How the drivers of a loop are merged, in words.
@@ -251,16 +295,42 @@ impl Printer<'_> {
         let drivers = drivers.join(", ");
         match (nest.merge, &nest.drivers[..]) {
             (Merge::Nothing, _) => "nothing".to_owned(),
-            (Merge::Universe, []) => "every coordinate".to_owned(),
-            (Merge::Universe, _) => format!("every coordinate, with {drivers}"),
+            (Merge::Universe, []) => self.every(nest.own),
+            (Merge::Universe, _) => format!("{}, beside {drivers}", self.every(nest.own)),
             (Merge::Led(leader), _) => {
-                let leader = self.present(nest, 1 << leader);
+                let leader = self.names_of(nest, 1 << leader).concat();
                 format!("led by {leader}{}, {drivers}", self.register(nest))
             }
             (Merge::NarySum, _) => format!("sum{}, {drivers}", self.register(nest)),
-            (Merge::Nary, _) => format!("merge at once {drivers}"),
+            (Merge::Nary, _) => format!("merge n-ary {drivers}{}", self.all(nest)),
             (Merge::Points, [_]) => format!("walk {drivers}"),
-            (Merge::Points, _) => format!("merge {drivers}"),
+            (Merge::Points, _) => format!("merge {drivers}{}", self.all(nest)),
+        }
+    }
+
+    /// What a loop without drivers visits: coordinates, or positions of an operand that a schedule counts.
+    fn every(&self, own: IndexVar) -> String {
+        let derived = &self.program.derived;
+        let relation = |var| derived.relation(var);
+        let counted = derived.position(own).and_then(relation);
+        let Some(Relation::Position { access, level, .. }) = counted else {
+            return COORDINATES.to_owned();
+        };
+        let words = match (relation(own), derived.map(own)) {
+            (Some(Relation::Part { .. }), _) | (_, Some(LevelMap::Div(..))) => POSITIONS[1],
+            (Some(Relation::Place { .. }), _) | (_, Some(LevelMap::Mod(..))) => POSITIONS[2],
+            _ => POSITIONS[0],
+        };
+        format!("{words} of {}", self.level(access, *level))
+    }
+
+    /// What tells that something is done only where all drivers are.
+    fn all(&self, nest: &Loop) -> &'static str {
+        match &nest.body {
+            Body::Cases(cases) if matches!(&cases[..], [c] if c.present == nest.all_drivers()) => {
+                ALL
+            }
+            _ => "",
         }
     }
 
