@@ -30,7 +30,7 @@ mod vector;
 mod wide;
 
 pub use code::Code;
-pub use wide::has_wide_vectors;
+pub use wide::vector_bytes;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;

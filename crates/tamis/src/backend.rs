@@ -8,7 +8,7 @@ use tamis_ir::transform::Target;
 use tamis_runtime::cc;
 use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::Executable;
-use tamis_runtime::processor::{self, Level};
+use tamis_runtime::processor;
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -35,7 +35,8 @@ pub enum Backend {
 pub(crate) const NARROW: Target =
     Target { vector_bytes: 16, tile_registers: 8, hoists: true, prefetches: true, gpu: false };
 
-/// What it may assume of processors with AVX-512.
+/// What it may assume of processors with AVX2, and of those with AVX-512.
+const HALF_WIDE: Target = Target { vector_bytes: 32, ..NARROW };
 const WIDE: Target = Target { vector_bytes: 64, tile_registers: 16, ..NARROW };
 
 impl Backend {
@@ -83,10 +84,9 @@ impl Backend {
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
         match self {
-            Backend::Auto | Backend::Jit if has_wide_vectors() => WIDE,
-            Backend::Auto | Backend::Jit => NARROW,
+            Backend::Auto | Backend::Jit => of_processor(),
             // Its compiler takes loads out of loops.
-            Backend::C => Target { hoists: false, ..of_compiler() },
+            Backend::C => Target { hoists: false, ..of_processor() },
             Backend::Interpreter => Target::SCALAR,
             Backend::InterpreterOfVectors => WIDE,
             Backend::Cuda | Backend::CudaEmulated => Target::GPU,
@@ -125,16 +125,11 @@ impl Backend {
     }
 }
 
-/// Whether machine code for this process's level has vectors of 512 bits.
-fn has_wide_vectors() -> bool {
-    processor::level().is_ok_and(tamis_jit::has_wide_vectors)
-}
-
-/// What the C tier's code may assume of this process's level: vectors no wider than the processor's.
-fn of_compiler() -> Target {
-    match processor::level() {
-        Ok(level) if level.allows(Level::V4) => WIDE,
-        Ok(level) if level.allows(Level::V3) => Target { vector_bytes: 32, ..NARROW },
+/// What code may assume of this process's processor level.
+fn of_processor() -> Target {
+    match processor::level().map_or(16, tamis_jit::vector_bytes) {
+        64 => WIDE,
+        32 => HALF_WIDE,
         _ => NARROW,
     }
 }

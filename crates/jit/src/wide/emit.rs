@@ -3,6 +3,7 @@
 //! A function of the address of a frame: slots of its inputs, its outputs and the values that found
 //! no register.
 
+use super::Vectors;
 use super::encode::{Address, Arithmetic, Assembler, Operand, number};
 use super::inst::{Condition, FloatCondition, FloatOrder, Grown, Inst, Mem, Value, Whole, WholeOp};
 use super::lower::EXIT;
@@ -61,6 +62,7 @@ impl Frame {
 }
 
 pub(super) struct Emitter<'c> {
+    pub(super) vectors: Vectors,
     pub(super) asm: Assembler,
     pub(super) types: &'c [Type],
     homes: &'c Homes,
@@ -72,9 +74,8 @@ pub(super) struct Emitter<'c> {
 
 /// The code of a function. `None` if a value has no home or a label no address.
 pub(super) fn emit(
-    code: &[Inst],
-    types: &[Type],
-    homes: &Homes,
+    vectors: Vectors,
+    (code, types, homes): (&[Inst], &[Type], &Homes),
     outputs: &[Value],
     slots: &[i32],
 ) -> Option<Emitted> {
@@ -83,7 +84,8 @@ pub(super) fn emit(
         frame.saved = frame.bytes as i32;
         frame.bytes += SAVED;
     }
-    let mut e = Emitter { asm: Assembler::default(), types, homes, frame, outputs, slots };
+    let asm = Assembler::of(vectors);
+    let mut e = Emitter { vectors, asm, types, homes, frame, outputs, slots };
     let kept: Vec<u8> = e.kept().collect();
     kept.iter().for_each(|r| e.asm.push(*r));
     for &input in &homes.inputs {
@@ -307,7 +309,7 @@ impl Emitter<'_> {
         for (k, register) in WHOLE.into_iter().filter(|r| !KEPT.contains(r)).enumerate() {
             whole(&mut self.asm, at(self.frame.saved + 8 * k as i32), register);
         }
-        let all = Type { register: Register::F64, lanes: 8 };
+        let all = Type { register: Register::F64, lanes: self.vectors.bytes() / 8 };
         let homes = self.homes.of.iter().zip(self.types).filter(|(_, ty)| ty.register.is_float());
         let used = homes.filter_map(|(home, _)| *home);
         let most = used.filter_map(|home| match home {

@@ -1,10 +1,12 @@
 //! The bytes of the few x86-64 instructions that wide loops need: integers in 64 bits by the old
-//! encoding, floats and vectors by that of AVX-512 (EVEX), which has 32 registers.
+//! encoding, floats and vectors by that of AVX2 (VEX) or AVX-512 (EVEX), which has 32 registers.
 //!
 //! ```text
 //! 62 f2 f5 40 b8 54 c8 02      vfmadd231pd zmm2, zmm17, [rax + rcx * 8 + 2 * 64]
+//! c4 e2 ed b8 44 c8 20         vfmadd231pd ymm0, ymm2, [rax + rcx * 8 + 32]
 //! ```
 
+use super::Vectors;
 use super::inst::{Condition, Label};
 
 /// An address in memory by machine registers.
@@ -46,8 +48,8 @@ pub(super) struct Vector {
 }
 
 /// Machine code that grows.
-#[derive(Default)]
 pub(super) struct Assembler {
+    vectors: Vectors,
     pub(super) code: Vec<u8>,
     /// Where labels stand.
     labels: Vec<Option<usize>>,
@@ -66,6 +68,10 @@ pub(super) enum Arithmetic {
 }
 
 impl Assembler {
+    pub(super) fn of(vectors: Vectors) -> Assembler {
+        Assembler { vectors, code: vec![], labels: vec![], open: vec![] }
+    }
+
     pub(super) fn label(&mut self, label: Label) {
         let at = label.0 as usize;
         if self.labels.len() <= at {
@@ -280,12 +286,31 @@ impl Assembler {
         self.operand(register, operand, 1);
     }
 
-    /// An instruction of AVX-512 on `register`, `second` and the operand.
+    /// An instruction on `register`, `second` and the operand.
     pub(super) fn vector(&mut self, v: Vector, register: u8, second: u8, operand: Operand) {
-        self.masked(v, register, second, operand, 0);
+        match self.vectors {
+            Vectors::Avx2 => self.vex(v, register, second, operand),
+            Vectors::Avx512 => self.masked(v, register, second, operand, 0),
+        }
     }
 
-    /// The same for the lanes of a mask, by its register; 0 stands for all lanes.
+    /// An instruction of AVX2; its offsets are in bytes.
+    fn vex(&mut self, v: Vector, register: u8, second: u8, operand: Operand) {
+        let (x, b) = match operand {
+            Operand::Register(r) => (0, r >> 3),
+            Operand::Memory(m) => (m.index.map_or(0, |(index, _)| index >> 3), m.base >> 3),
+        };
+        let not = |bit: u8| !bit & 1;
+        self.code.extend([
+            0xc4,
+            not(register >> 3) << 7 | not(x) << 6 | not(b) << 5 | v.map,
+            u8::from(v.wide) << 7 | (!second & 15) << 3 | v.length.min(1) << 2 | v.prefix,
+            v.opcode,
+        ]);
+        self.operand(register, operand, 1);
+    }
+
+    /// An instruction of AVX-512 for the lanes of a mask, by its register; 0 stands for all lanes.
     pub(super) fn masked(&mut self, v: Vector, register: u8, second: u8, operand: Operand, k: u8) {
         let (x, b) = match operand {
             Operand::Register(r) => (r >> 4, r >> 3),
@@ -304,7 +329,7 @@ impl Assembler {
         self.operand(register, operand, v.unit);
     }
 
-    /// An instruction of AVX-512 with a constant byte.
+    /// An instruction with a constant byte.
     pub(super) fn vector_const(
         &mut self,
         v: Vector,
@@ -370,7 +395,11 @@ mod tests {
     use super::*;
 
     fn check(f: impl Fn(&mut Assembler), expect: &str) {
-        let mut assembler = Assembler::default();
+        check_with(Vectors::Avx512, f, expect);
+    }
+
+    fn check_with(vectors: Vectors, f: impl Fn(&mut Assembler), expect: &str) {
+        let mut assembler = Assembler::of(vectors);
         f(&mut assembler);
         let code = assembler.finish().unwrap_or_default();
         let text: Vec<String> = code.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -434,6 +463,29 @@ mod tests {
         check(|a| a.masked(mov, 31, 0, Operand::Register(2), 1), "62 61 fd 49 28 fa");
     }
 
+    /// Instructions of AVX2, by the bytes of other assemblers.
+    #[test]
+    fn vectors_of_avx2() {
+        let check = |f: &dyn Fn(&mut Assembler), bytes| check_with(Vectors::Avx2, f, bytes);
+        let fma = Vector { map: 2, prefix: 1, wide: true, opcode: 0xb8, length: 1, unit: 32 };
+        let memory = |base, index, offset| Operand::Memory(at(base, index, offset));
+        // vfmadd231pd ymm2, ymm13, [rax + rcx * 8 + 128]
+        check(
+            &|a| a.vector(fma, 2, 13, memory(0, Some((1, 3)), 128)),
+            "c4 e2 95 b8 94 c8 80 00 00 00",
+        );
+        // vfmadd231pd ymm0, ymm1, [r13 + r12 * 8]
+        check(&|a| a.vector(fma, 0, 1, memory(13, Some((12, 3)), 0)), "c4 82 f5 b8 44 e5 00");
+        // vfmadd231pd ymm14, ymm15, ymm9
+        check(&|a| a.vector(fma, 14, 15, Operand::Register(9)), "c4 42 85 b8 f1");
+        // vblendvpd ymm3, ymm14, ymm2, ymm15
+        let blend = Vector { map: 3, wide: false, opcode: 0x4b, ..fma };
+        check(&|a| a.vector_const(blend, (3, 14), Operand::Register(2), 0xf0), "c4 e3 0d 4b da f0");
+        // vbroadcastsd ymm1, [rsi + 8]
+        let splat = Vector { wide: false, opcode: 0x19, ..fma };
+        check(&|a| a.vector(splat, 1, 0, memory(6, None, 8)), "c4 e2 7d 19 4e 08");
+    }
+
     #[test]
     fn jumps() {
         let (top, after) = (Label(0), Label(1));
@@ -447,7 +499,7 @@ mod tests {
             },
             "0f 8c 05 00 00 00 e9 f5 ff ff ff c3",
         );
-        let mut assembler = Assembler::default();
+        let mut assembler = Assembler::of(Vectors::Avx512);
         assembler.jump(after);
         assert_eq!(assembler.finish(), None);
     }

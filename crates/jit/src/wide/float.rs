@@ -7,25 +7,23 @@ use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::Array;
 use tamis_ir::ir::{Expr, Type};
 
-/// The most bytes of a register.
-const REGISTER: u16 = 64;
-
 /// Bytes of a float or of a vector of them.
 pub(super) fn bytes(ty: Type) -> u16 {
     ty.lanes * if ty.register == Register::F32 { 4 } else { 8 }
 }
 
-/// Whether values of a type fit in a register.
-pub(super) fn has_register(ty: Type) -> bool {
-    let half = ty.register == Register::F32 && bytes(ty) == 16;
-    ty.lanes == 1 || half || (ty.register.is_float() && matches!(bytes(ty), 32 | 64))
-}
-
 impl Lowering<'_> {
+    /// Whether values of a type fit in a register.
+    fn has_register(&self, ty: Type) -> bool {
+        let half = ty.register == Register::F32 && bytes(ty) == 16;
+        let whole = (32..=self.vectors.bytes()).contains(&bytes(ty)) && bytes(ty).is_power_of_two();
+        ty.lanes == 1 || half || (ty.register.is_float() && whole)
+    }
+
     /// The value of a float or vector.
     pub(super) fn float(&mut self, e: &Expr) -> Option<Value> {
         let ty = self.function.type_of(e);
-        has_register(ty).then_some(())?;
+        self.has_register(ty).then_some(())?;
         if let Expr::Var(v) = e {
             return Some(self.var(*v));
         }
@@ -76,7 +74,7 @@ impl Lowering<'_> {
 
     /// Computes a float or vector into a value, which the expression may read.
     pub(super) fn float_into(&mut self, e: &Expr, to: Value, level: usize) -> Option<()> {
-        has_register(self.function.type_of(e)).then_some(())?;
+        self.has_register(self.function.type_of(e)).then_some(())?;
         match e {
             Expr::Var(v) => {
                 let from = self.var(*v);
@@ -140,7 +138,7 @@ impl Lowering<'_> {
         let Expr::Load { array, index, .. } = load else { return None };
         let elem = self.function.arrays[*array].elem;
         let whole = matches!(elem, DataType::F32 | DataType::F64);
-        (whole && has_register(self.function.type_of(load))).then_some(())?;
+        (whole && self.has_register(self.function.type_of(load))).then_some(())?;
         self.mem(*array, index)
     }
 
@@ -231,13 +229,14 @@ impl Lowering<'_> {
         let size = elem.size() as i32;
         let register = Type::scalar(elem.register());
         let one = self.float(value)?;
-        let all = self.fresh(Type { lanes: REGISTER / size as u16, ..register });
+        let lanes = self.vectors.bytes() / size as u16;
+        let all = self.fresh(Type { lanes, ..register });
         self.code.push(Inst::Splat { to: all, from: Float::Value(one) });
         let (at, last) = (self.fresh(Type::INDEX), self.fresh(Type::INDEX));
         let from = self.whole(bounds[0])?;
         let end = self.whole(bounds[1])?;
         self.code.push(Inst::Move { to: at, from });
-        let lanes = i32::from(REGISTER) / size;
+        let lanes = i32::from(lanes);
         self.code.push(Inst::Whole { op: WholeOp::Sub, to: last, a: end, b: Whole::Const(lanes) });
         for (from, by, last) in [(all, lanes, last), (one, 1, end)] {
             self.stores(array, from, (at, by, last), by > 1);

@@ -11,6 +11,7 @@
 //! 0:  fma t, v, [x + p * 8]; fma u, v, [x + p * 8 + 64]; ...
 //! ```
 
+use super::Vectors;
 use super::inst::{Inst, Label, Value};
 use tamis_ir::ids::{Array, Id, Var};
 use tamis_ir::ir::flow::assigned;
@@ -19,6 +20,7 @@ use tamis_ir::ir::{Expr, Function, Role, Stmt, Type};
 /// A block on its way to instructions.
 pub(super) struct Lowering<'f> {
     pub(super) function: &'f Function,
+    pub(super) vectors: Vectors,
     /// The type of each value. Values of variables come first, then addresses and lengths of arrays.
     pub(super) types: Vec<Type>,
     pub(super) code: Vec<Inst>,
@@ -85,11 +87,12 @@ pub(super) fn name(function: &Function, value: Value) -> Option<Name> {
 }
 
 impl<'f> Lowering<'f> {
-    pub(super) fn new(function: &'f Function) -> Lowering<'f> {
+    pub(super) fn new(function: &'f Function, vectors: Vectors) -> Lowering<'f> {
         let mut types: Vec<Type> = function.vars.iter().map(|v| v.ty).collect();
         types.resize(types.len() + 2 * function.arrays.len() + 1, Type::INDEX);
         let scopes = vec![vec![]];
-        Lowering { function, types, code: vec![], loops: vec![], scopes, labels: EXIT.0 + 1 }
+        let (code, loops, labels) = (vec![], vec![], EXIT.0 + 1);
+        Lowering { function, vectors, types, code, loops, scopes, labels }
     }
 
     pub(super) fn var(&self, var: Var) -> Value {

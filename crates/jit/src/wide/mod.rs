@@ -61,10 +61,46 @@ pub(crate) struct Unit {
     offset: usize,
 }
 
-/// Whether code for a level uses vectors of 512 bits: where it has AVX-512, by the calling
-/// convention of Unix.
-pub fn has_wide_vectors(level: Level) -> bool {
-    cfg!(unix) && level.allows(Level::V4)
+/// The vectors that code of our own uses, and how its instructions are encoded.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Vectors {
+    /// 256 bits in 16 registers, by the prefix VEX.
+    Avx2,
+    /// 512 bits in 32 registers, by the prefix EVEX.
+    Avx512,
+}
+
+impl Vectors {
+    /// Those of a level, by the calling convention of Unix.
+    fn of(level: Level) -> Option<Vectors> {
+        match () {
+            () if !cfg!(unix) => None,
+            () if level.allows(Level::V4) => Some(Vectors::Avx512),
+            () if level.allows(Level::V3) => Some(Vectors::Avx2),
+            () => None,
+        }
+    }
+
+    /// The most bytes of a vector.
+    fn bytes(self) -> u16 {
+        match self {
+            Vectors::Avx2 => 32,
+            Vectors::Avx512 => 64,
+        }
+    }
+
+    /// How many registers hold values; those after them are for what an instruction needs besides.
+    fn registers(self) -> u8 {
+        match self {
+            Vectors::Avx2 => 14,
+            Vectors::Avx512 => 31,
+        }
+    }
+}
+
+/// The most bytes of a vector in code for a level.
+pub fn vector_bytes(level: Level) -> usize {
+    Vectors::of(level).map_or(16, |vectors| vectors.bytes().into())
 }
 
 impl Wide {
@@ -80,20 +116,16 @@ impl Wide {
 
     /// The code for what of a function can have some.
     pub(crate) fn of(function: &Function, level: Level) -> Result<Wide, Diagnostic> {
-        if !has_wide_vectors(level) {
-            return Ok(Wide::none());
-        }
-        let Units { units, code, left, .. } = select::units(function);
+        let Some(vectors) = Vectors::of(level) else { return Ok(Wide::none()) };
+        let Units { units, code, left, .. } = select::units(function, vectors);
         let code = if units.is_empty() { None } else { Some(Code::new(&code)?) };
         Ok(Wide { units, code, left })
     }
 
     /// The instructions as text for people.
     pub(crate) fn listing(function: &Function, level: Level) -> String {
-        let texts = match has_wide_vectors(level) {
-            true => select::units(function).texts,
-            false => vec![],
-        };
+        let units = |vectors| select::units(function, vectors).texts;
+        let texts = Vectors::of(level).map_or(vec![], units);
         let lines = texts.iter().map(|code| {
             let lines = code.iter().map(|inst| format!("    {inst:?}\n"));
             format!("wide loops:\n{}", lines.collect::<String>())

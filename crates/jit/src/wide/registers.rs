@@ -16,9 +16,6 @@ use tamis_ir::ir::Type;
 /// operands that are in memory, `rdi` is the frame's address and `rsp` the stack's.
 pub(super) const WHOLE: [u8; 12] = [6, 1, 8, 9, 10, 11, 3, 5, 12, 13, 14, 15];
 
-/// Registers for floats and vectors; the last one is for what an instruction needs besides.
-const FLOAT: std::ops::Range<u8> = 0..31;
-
 /// Where a value is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Home {
@@ -41,9 +38,9 @@ struct Interval {
     weight: f64,
 }
 
-/// Finds homes for the values of code that `outputs` are read of at its end. `None` if there are
-/// too few registers.
-pub(super) fn homes(code: &[Inst], types: &[Type], outputs: &[Value]) -> Option<Homes> {
+/// Finds homes for the values of code that `outputs` are read of at its end, with so many registers for floats
+/// and vectors. `None` if there are too few.
+pub(super) fn homes(code: &[Inst], types: &[Type], outputs: &[Value], floats: u8) -> Option<Homes> {
     let flow = Flow::of(code, types.len(), outputs);
     let intervals = intervals(code, types.len(), &flow, outputs);
     let mut of = vec![None; types.len()];
@@ -58,7 +55,7 @@ pub(super) fn homes(code: &[Inst], types: &[Type], outputs: &[Value]) -> Option<
             })
         };
         let free = match float {
-            true => Some(FLOAT.into_iter().find(|r| !taken(*r))?),
+            true => Some((0..floats).find(|r| !taken(*r))?),
             false => WHOLE.into_iter().find(|r| !taken(*r)),
         };
         if let Some(register) = free {

@@ -1,12 +1,12 @@
 //! Which statements have code of our own: as many as possible that follow each other, from the
 //! first with vectors to the last, if loops are among them.
 
-use super::Unit;
 use super::emit::emit;
 use super::float::bytes;
 use super::inst::{Inst, Value, without_dead};
 use super::lower::{Lowering, grown, name};
 use super::registers::{Homes, homes};
+use super::{Unit, Vectors};
 use crate::stmt::slots;
 use tamis_ir::ids::{Id, Var};
 use tamis_ir::ir::{Expr, Function, Stmt};
@@ -24,9 +24,9 @@ pub(super) struct Units {
     pub(super) left: bool,
 }
 
-pub(super) fn units(function: &Function) -> Units {
+pub(super) fn units(function: &Function, vectors: Vectors) -> Units {
     let units = Units { units: vec![], code: vec![], texts: vec![], left: false };
-    let mut select = Select { function, reads: vec![], slots: slots(function), units };
+    let mut select = Select { function, vectors, reads: vec![], slots: slots(function), units };
     if function.vars.iter().any(|v| v.ty.lanes > 1) {
         select.block(&function.body);
     }
@@ -35,6 +35,7 @@ pub(super) fn units(function: &Function) -> Units {
 
 struct Select<'f> {
     function: &'f Function,
+    vectors: Vectors,
     /// How often each variable is read; empty as long as nobody asked.
     reads: Vec<u32>,
     /// The byte offset of each array's slots.
@@ -59,7 +60,7 @@ impl Select<'_> {
 
     /// Makes a unit of the first statements, if they can be one.
     fn unit(&mut self, stmts: &[Stmt]) -> Option<usize> {
-        let mut lowering = Lowering::new(self.function);
+        let mut lowering = Lowering::new(self.function, self.vectors);
         let (mut len, mut end, mut loops) = (0, 0, false);
         for (k, s) in stmts.iter().enumerate() {
             if !has_code(s) || lowering.stmt(s).is_none() {
@@ -83,7 +84,7 @@ impl Select<'_> {
         let (outputs, code, homes) = self.allotted(stmts, lowering)?;
         let values = lowering.values(&outputs);
         let types = &lowering.types;
-        let emitted = emit(&code, types, &homes, &values, &self.slots)?;
+        let emitted = emit(self.vectors, (&code, types, &homes), &values, &self.slots)?;
         let slot = |v: Value| emitted.frame.slot(v);
         let inputs = homes.inputs.iter().map(|v| Some((name(self.function, *v)?, slot(*v)?)));
         let outputs = outputs.iter().zip(&values).map(|(v, value)| Some((*v, slot(*value)?)));
@@ -167,7 +168,7 @@ impl Select<'_> {
 fn allotted(lowering: &Lowering<'_>, outputs: &[Var]) -> Option<(Vec<Inst>, Homes)> {
     let (types, outputs) = (&lowering.types, lowering.values(outputs));
     let code = without_dead(&lowering.code, types.len(), &outputs);
-    let homes = homes(&code, types, &outputs)?;
+    let homes = homes(&code, types, &outputs, lowering.vectors.registers())?;
     Some((code, homes))
 }
 

@@ -1,5 +1,6 @@
 //! Floats and vectors as machine code.
 
+use super::Vectors;
 use super::emit::{Emitter, SPARE as SPARE_WHOLE};
 use super::encode::{Address, Arithmetic, Operand, Vector};
 use super::float::bytes;
@@ -7,10 +8,9 @@ use super::inst::{Float, FloatOp, Inst, Value};
 use tamis_ir::datatype::Register;
 use tamis_ir::ir::Type;
 
-/// The register that no value has.
+/// Registers that no value has, with AVX-512 and with AVX2.
 const SPARE: u8 = 31;
-/// Bytes of a line of the caches.
-const LINE: u16 = 64;
+const SPARE_OF_AVX2: [u8; 2] = [14, 15];
 /// The mask register that is used.
 const MASK: u8 = 1;
 /// The code of a comparison that holds where one is NaN.
@@ -25,12 +25,8 @@ impl Emitter<'_> {
                 self.asm.vector(Vector { length: 0, ..xor }, to, to, Operand::Register(to));
             }
             Inst::Bits { to, from } => {
-                let ty = self.ty(to);
-                let from = Operand::Register(self.whole(from, 0)?);
-                let one = Vector { opcode: 0x6e, length: 0, wide: is_double(ty), ..WHOLE };
-                let all = Vector { map: 2, opcode: 0x7c, length: length(ty), ..one };
-                let to = self.float(to)?;
-                self.asm.vector(if ty.lanes == 1 { one } else { all }, to, 0, from);
+                let whole = self.whole(from, 0)?;
+                self.bits(self.float(to)?, whole, self.ty(to));
             }
             Inst::FloatLoad { to, mem } => {
                 let place = self.address(mem)?;
@@ -42,10 +38,8 @@ impl Emitter<'_> {
             }
             Inst::Splat { to, from } => {
                 let ty = self.ty(to);
-                let opcode = if is_double(ty) { 0x19 } else { 0x18 };
-                let splat = Vector { map: 2, opcode, unit: element(ty), ..packed(ty, 1) };
                 let (to, from) = (self.float(to)?, self.last(from)?);
-                self.asm.vector(splat, to, 0, from);
+                self.splat(to, from, ty);
             }
             Inst::Float { op, to, a, b } => self.operation(op, to, a, b)?,
             Inst::Fma { to, a, b } => {
@@ -76,6 +70,29 @@ impl Emitter<'_> {
         Some(())
     }
 
+    /// The bits of an integer in each lane.
+    fn bits(&mut self, to: u8, from: u8, ty: Type) {
+        let one = Vector { opcode: 0x6e, length: 0, wide: is_double(ty), ..WHOLE };
+        let all = Vector { map: 2, opcode: 0x7c, length: length(ty), ..one };
+        if ty.lanes == 1 {
+            self.asm.vector(one, to, 0, Operand::Register(from));
+        } else if self.vectors == Vectors::Avx512 {
+            self.asm.vector(all, to, 0, Operand::Register(from));
+        } else {
+            self.asm.vector(one, to, 0, Operand::Register(from));
+            self.splat(to, Operand::Register(to), ty);
+        }
+    }
+
+    /// A scalar in each lane.
+    fn splat(&mut self, to: u8, from: Operand, ty: Type) {
+        let opcode = if is_double(ty) { 0x19 } else { 0x18 };
+        let splat = Vector { map: 2, opcode, unit: element(ty), ..packed(ty, 1) };
+        // Only AVX-512 has the bit for 64 bits a lane.
+        let wide = splat.wide && self.vectors == Vectors::Avx512;
+        self.asm.vector(Vector { wide, ..splat }, to, 0, from);
+    }
+
     pub(super) fn float_load(&mut self, to: u8, place: Address, ty: Type) {
         self.asm.vector(arithmetic(ty, 0x10), to, 0, Operand::Memory(place));
     }
@@ -86,19 +103,19 @@ impl Emitter<'_> {
 
     fn stored(&mut self, place: Address, from: Value, streamed: bool) -> Option<()> {
         let (from, ty) = (self.float(from)?, self.ty(from));
-        match streamed && bytes(ty) == LINE {
+        match streamed && bytes(ty) == self.vectors.bytes() {
             true => self.stream(place, from, ty),
             false => self.float_store(place, from, ty),
         }
         Some(())
     }
 
-    /// Stores a line by a non-temporal store if it begins where one does.
+    /// Stores a whole register by a non-temporal store if it begins at a multiple of its size.
     fn stream(&mut self, place: Address, from: u8, ty: Type) {
         let [at, low] = SPARE_WHOLE;
         self.asm.lea(at, place);
         self.asm.mov(low, Operand::Register(at));
-        self.asm.arithmetic_const(Arithmetic::And, low, LINE as i32 - 1);
+        self.asm.arithmetic_const(Arithmetic::And, low, i32::from(bytes(ty)) - 1);
         let place = Address::at(at, 0);
         let askew = self.asm.skip_if(5);
         self.asm.vector(arithmetic(ty, 0x2b), from, 0, Operand::Memory(place));
@@ -152,6 +169,9 @@ impl Emitter<'_> {
 
     /// The instruction gives the second operand where one is NaN, we the first if that is NaN.
     fn extreme(&mut self, form: Vector, to: u8, a: u8, b: Operand, ty: Type) -> Option<()> {
+        if self.vectors == Vectors::Avx2 {
+            return self.extreme_of_avx2(form, (to, a, b), ty);
+        }
         self.asm.vector(form, SPARE, a, b);
         let all = packed(ty, u8::from(is_double(ty)));
         let compare = Vector { opcode: 0xc2, ..all };
@@ -159,6 +179,25 @@ impl Emitter<'_> {
         let mov = Vector { opcode: 0x28, ..all };
         self.asm.masked(mov, SPARE, 0, Operand::Register(a), MASK);
         self.float_move(to, SPARE);
+        Some(())
+    }
+
+    /// The same without masks: by a blend.
+    fn extreme_of_avx2(
+        &mut self,
+        form: Vector,
+        operands: (u8, u8, Operand),
+        ty: Type,
+    ) -> Option<()> {
+        let (to, a, b) = operands;
+        let [extreme, mask] = SPARE_OF_AVX2;
+        let a_again = Operand::Register(a);
+        self.asm.vector(form, extreme, a, b);
+        let all = packed(ty, u8::from(is_double(ty)));
+        self.asm.vector_const(Vector { opcode: 0xc2, ..all }, (mask, a), a_again, UNORDERED);
+        let opcode = if is_double(ty) { 0x4b } else { 0x4a };
+        let blend = Vector { map: 3, prefix: 1, wide: false, opcode, ..all };
+        self.asm.vector_const(blend, (to, extreme), a_again, mask << 4);
         Some(())
     }
 
@@ -172,6 +211,8 @@ impl Emitter<'_> {
             16 => (true, 0x05, (to, from), 0b11),
             _ => (false, 0x04, (to, from), 0b01),
         };
+        // Only AVX-512 has the bit for 64 bits a lane.
+        let wide = wide && self.vectors == Vectors::Avx512;
         let form = Vector { map: 3, wide, opcode, length: length(ty), ..WHOLE };
         self.asm.vector_const(form, (registers.0, 0), Operand::Register(registers.1), choice);
         Some(())
