@@ -26,8 +26,8 @@ class Kernel(_native.Kernel):
     arguments: tuple[Any, ...]
 
     def explain(self, stage: str) -> str:
-        """A stage of compilation as text: ``notation cin schedule graph lattice ir c asm``. Operands
-        are as they were in the last call; without one, as ``compile`` said, else dense."""
+        """A stage of compilation as text: ``notation cin schedule graph lattice plan ir c cuda asm``.
+        Operands are as they were in the last call; without one, as ``compile`` said, else dense."""
         check_text("stage", stage)
         return super().explain(stage)
 

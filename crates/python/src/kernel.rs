@@ -435,8 +435,8 @@ impl Kernel {
         self.options.schedule.to_string()
     }
 
-    /// A stage of compilation as text: `notation cin schedule graph lattice ir c asm`. Operands
-    /// are as they were in the last call; without one, as `compile` said, else dense.
+    /// A stage of compilation as text: `notation cin schedule graph lattice plan ir c cuda asm`.
+    /// Operands are as they were in the last call; without one, as `compile` said, else dense.
     fn explain(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
         let Some(stage) = Stage::parse(stage) else {
             let names: Vec<&str> = Stage::ALL.iter().map(|s| s.name()).collect();

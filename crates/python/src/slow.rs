@@ -5,7 +5,7 @@
 //!     PerformanceWarning: warning[dense-result]: N stores 9e8 values of 1e5: ..
 //! ```
 //!
-//! Each call warns, and Python's filter shows what comes from the same line once.
+//! Each call warns; Python's default filter shows a warning once for each line of the caller.
 
 use crate::failure::{CLASSES, in_python, raised};
 use crate::stored::rounded;

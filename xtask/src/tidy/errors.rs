@@ -10,9 +10,9 @@ pub fn check(tree: &Tree) -> Vec<String> {
             findings.push(format!("docs/errors.md has no section {code}"));
         }
         // A mistake of ours cannot be provoked.
-        let shown = format!("error[{code}]");
-        if code != "internal" && !tests(tree).any(|text| text.contains(&shown)) {
-            findings.push(format!("no test shows {shown}"));
+        let shown = [format!("error[{code}]"), format!("warning[{code}]")];
+        if code != "internal" && !tests(tree).any(|t| shown.iter().any(|s| t.contains(s))) {
+            findings.push(format!("no test shows {}", shown[0]));
         }
     }
     findings
@@ -22,9 +22,8 @@ pub fn check(tree: &Tree) -> Vec<String> {
 fn codes(tree: &Tree) -> Vec<String> {
     let mut found = vec![];
     let core = tree.get("crates/ir/src/diagnostic.rs").unwrap_or_default();
-    for line in
-        core.lines().filter(|l| l.contains("\" Request \"") || l.contains("\" Execution \""))
-    {
+    let kinds = ["Request", "Execution", "Warning"].map(|kind| format!("\" {kind} \""));
+    for line in core.lines().filter(|l| kinds.iter().any(|kind| l.contains(kind))) {
         found.extend(line.split('"').nth(1).map(str::to_owned));
     }
     let io = tree.get("crates/io/src/error.rs").unwrap_or_default();
@@ -46,8 +45,10 @@ mod tests {
 
     #[test]
     fn codes_without_section_and_test_are_found() {
-        let tree =
-            Tree::of(&[("crates/ir/src/diagnostic.rs", "    A \"a-b\" Request \"text\";\n")]);
-        assert_eq!(check(&tree).len(), 2);
+        for kind in ["Request", "Warning"] {
+            let code = format!("    A \"a-b\" {kind} \"text\";\n");
+            let tree = Tree::of(&[("crates/ir/src/diagnostic.rs", &code)]);
+            assert_eq!(check(&tree).len(), 2);
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::Tree;
 use super::map::paths;
 
 const FOLDER: &str = "docs/guide/extend/";
-const RECIPES: [&str; 9] = [
+const RECIPES: [&str; 10] = [
     "level-format",
     "schedule-command",
     "operator",
@@ -14,6 +14,7 @@ const RECIPES: [&str; 9] = [
     "backend",
     "file-format",
     "diagnostic",
+    "stage",
 ];
 /// The most files that an extension touches.
 const STEPS: usize = 7;
@@ -64,7 +65,7 @@ mod tests {
         files.remove(0);
         let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), *t)).collect();
         let findings = check(&Tree::of(&files));
-        assert_eq!(findings.len(), 1 + 8 * 2, "{findings:#?}");
+        assert_eq!(findings.len(), 1 + 9 * 2, "{findings:#?}");
         assert!(findings[0].contains("level-format.md is missing"));
     }
 }
