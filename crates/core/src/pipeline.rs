@@ -24,58 +24,34 @@ pub struct Compiled {
     pub apart: Option<Box<cin::Program>>,
 }
 
-/// What happens on the way from notation to functions; `explain`, timing and tests watch it.
-pub enum Stage<'s> {
-    /// The kernels were chosen.
-    Legalised(&'s cin::Program),
-    /// The kernels were scheduled.
-    Scheduled(&'s cin::Program),
-    /// A kernel became a function.
-    Lowered(&'s Lowered),
-    /// The function was improved for the target.
-    Transformed(&'s Lowered),
-}
-
 /// Compiles a program to functions of the imperative form.
 pub fn compile(
     request: &Request<'_>,
     commands: &Schedule,
     target: Target,
 ) -> Result<Compiled, Diagnostic> {
-    compile_watched(request, commands, target, &mut |_| {})
-}
-
-/// Compiles a program, showing every stage to `watch`.
-pub fn compile_watched(
-    request: &Request<'_>,
-    commands: &Schedule,
-    target: Target,
-    watch: &mut dyn FnMut(Stage<'_>),
-) -> Result<Compiled, Diagnostic> {
     let (program, apart) = match target.gpu && commands.is_empty() {
         true => {
             let program = legalise(request)?;
             assert_valid_program(&program, "legalisation");
-            watch(Stage::Legalised(&program));
             let OnGpu { program, apart, .. } = on_gpu(program, request);
             (program, apart.map(|apart| Box::new(detached(apart.program))))
         }
-        false => (scheduled(request, commands, watch)?, None),
+        false => (scheduled(request, commands)?, None),
     };
     let program = detached(program);
     assert_valid_program(&program, "scheduling");
-    watch(Stage::Scheduled(&program));
     let mut counted = vec![];
     let mut size = 0;
     let mut functions = vec![];
     for kernel in &program.kernels {
-        let lowered = lowered(&program, kernel, watch);
+        let lowered = lowered(&program, kernel);
         counted.push(lowered.function.vars.iter().any(|v| v.by_lanes));
         size += size_of(&lowered.function.body);
         if size > MAX_SIZE {
             return Err(too_large());
         }
-        functions.push(transformed(lowered, target, watch));
+        functions.push(transformed(lowered, target));
     }
     check_lanes(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions, apart })
@@ -128,17 +104,12 @@ impl OnGpu {
 
 /// The kernels of a program as commands want them. What their loops cannot read or write as it is
 /// stored is copied before, or after.
-fn scheduled(
-    request: &Request<'_>,
-    commands: &Schedule,
-    watch: &mut dyn FnMut(Stage<'_>),
-) -> Result<cin::Program, Diagnostic> {
+fn scheduled(request: &Request<'_>, commands: &Schedule) -> Result<cin::Program, Diagnostic> {
     let mut request = request.clone();
     let mut why = None;
     loop {
         let program = legalise(&request)?;
         assert_valid_program(&program, "legalisation");
-        watch(Stage::Legalised(&program));
         let refusal = match schedule(program, commands) {
             Ok(program) => return Ok(program),
             Err(refusal) => refusal,
@@ -180,7 +151,7 @@ pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
     }
     let program = compiled.apart.as_deref().unwrap_or(&compiled.program);
     let program = kind::of_kind(program.clone(), kind);
-    let functions = functions(&program, target, &mut |_| {});
+    let functions = functions(&program, target);
     Compiled { program, functions, apart: None }
 }
 
@@ -188,39 +159,29 @@ pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
 pub fn with_long_sums(compiled: &Compiled, target: Target) -> Compiled {
     let mut program = compiled.program.clone();
     program.kernels.iter_mut().for_each(|kernel| kernel.long_sums = kernel.checked);
-    let functions = functions(&program, target, &mut |_| {});
+    let functions = functions(&program, target);
     Compiled { program, functions, apart: None }
 }
 
 /// The functions of kernels for a target. Their parameters do not depend on the target.
-pub fn functions(
-    program: &cin::Program,
-    target: Target,
-    watch: &mut dyn FnMut(Stage<'_>),
-) -> Vec<Lowered> {
+pub fn functions(program: &cin::Program, target: Target) -> Vec<Lowered> {
     let kernels = program.kernels.iter();
-    kernels.map(|kernel| transformed(lowered(program, kernel, watch), target, watch)).collect()
+    kernels.map(|kernel| transformed(lowered(program, kernel), target)).collect()
 }
 
-fn lowered(
-    program: &cin::Program,
-    kernel: &cin::Kernel,
-    watch: &mut dyn FnMut(Stage<'_>),
-) -> Lowered {
+/// The function of a kernel, before any pass.
+pub fn lowered(program: &cin::Program, kernel: &cin::Kernel) -> Lowered {
     let verb = match kernel.kind {
         Kind::Fused | Kind::Compute => "compute",
         Kind::Assemble => "assemble",
     };
     let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
     assert_valid(&lowered.function, "lowering");
-    watch(Stage::Lowered(&lowered));
     lowered
 }
 
-fn transformed(lowered: Lowered, target: Target, watch: &mut dyn FnMut(Stage<'_>)) -> Lowered {
+fn transformed(lowered: Lowered, target: Target) -> Lowered {
     let Lowered { function, bindings, partition, host, like } = lowered;
     let function = transform(function, target);
-    let lowered = Lowered { function, bindings, partition, host, like };
-    watch(Stage::Transformed(&lowered));
-    lowered
+    Lowered { function, bindings, partition, host, like }
 }

@@ -66,7 +66,7 @@ impl CompiledKind {
         } else if let Some(suited) = backend.load_suited(&functions(&compiled.functions))? {
             executables = suited;
         } else {
-            compiled.functions = pipeline::functions(&compiled.program, NARROW, &mut |_| {});
+            compiled.functions = pipeline::functions(&compiled.program, NARROW);
             executables = backend.load(&functions(&compiled.functions))?;
         }
         let tiers = (backend == Backend::Auto).then(Tiers::new);
@@ -212,7 +212,7 @@ impl CompiledKind {
 
     /// The functions for the C tier, with the parameters of the first.
     fn lower_again(&self) -> Vec<Lowered> {
-        pipeline::functions(&self.compiled.program, Backend::C.target(), &mut |_| {})
+        pipeline::functions(&self.compiled.program, Backend::C.target())
     }
 }
 

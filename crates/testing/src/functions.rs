@@ -2,7 +2,7 @@
 
 use crate::case::Case;
 use std::collections::BTreeMap;
-use tamis::pipeline::{self, Stage};
+use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
 use tamis_core::lower::Lowered;
@@ -52,28 +52,19 @@ impl Functions {
 
     /// One function per kernel, as lowered.
     pub fn lowered(&self) -> Vec<Lowered> {
-        let mut functions = vec![];
-        pipeline::functions(&self.program, Target::SCALAR, &mut |stage| {
-            if let Stage::Lowered(lowered) = stage {
-                functions.push(lowered.clone());
-            }
-        });
-        functions
+        let kernels = self.program.kernels.iter();
+        kernels.map(|kernel| pipeline::lowered(&self.program, kernel)).collect()
     }
 
-    /// Every function on the way to a target.
+    /// Every function, as lowered and as a target has it.
     pub fn all(&self, target: Target) -> Vec<Function> {
-        let mut functions = vec![];
-        pipeline::functions(&self.program, target, &mut |stage| match stage {
-            Stage::Lowered(l) | Stage::Transformed(l) => functions.push(l.function.clone()),
-            Stage::Legalised(_) | Stage::Scheduled(_) => {}
-        });
-        functions
+        let functions = self.lowered().into_iter().chain(self.transformed(target));
+        functions.map(|lowered| lowered.function).collect()
     }
 
     /// One function per kernel, as a target has it.
     pub fn transformed(&self, target: Target) -> Vec<Lowered> {
-        pipeline::functions(&self.program, target, &mut |_| {})
+        pipeline::functions(&self.program, target)
     }
 
     /// Interprets the function of a kernel, on the results of those before it.

@@ -100,7 +100,7 @@ fn wrong_plans_are_refused() {
 
 /// The functions of a program for the machine.
 fn code(program: &Program) -> String {
-    let functions = pipeline::functions(program, Backend::Jit.target(), &mut |_| {});
+    let functions = pipeline::functions(program, Backend::Jit.target());
     let code = |l: &Lowered| format!("{:?}{}", l.bindings, l.function);
     // Formats do not tell the sign of a fill value that is not a number.
     functions.iter().map(code).collect::<String>().replace("nan(18444492273895866368)", "nan")
