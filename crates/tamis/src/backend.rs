@@ -8,7 +8,7 @@ use tamis_ir::transform::Target;
 use tamis_runtime::cc;
 use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::Executable;
-use tamis_runtime::processor;
+use tamis_runtime::processor::{self, Level};
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -83,10 +83,16 @@ impl Backend {
 
     /// What code for the backend may assume.
     pub fn target(self) -> Target {
+        self.target_of(processor::level().ok())
+    }
+
+    /// What code may assume on a processor of some level, which need not be this one; the baseline if it has
+    /// no valid name.
+    pub(crate) fn target_of(self, level: Option<Level>) -> Target {
         match self {
-            Backend::Auto | Backend::Jit => of_processor(),
+            Backend::Auto | Backend::Jit => of_processor(level),
             // Its compiler takes loads out of loops.
-            Backend::C => Target { hoists: false, ..of_processor() },
+            Backend::C => Target { hoists: false, ..of_processor(level) },
             Backend::Interpreter => Target::SCALAR,
             Backend::InterpreterOfVectors => WIDE,
             Backend::Cuda | Backend::CudaEmulated => Target::GPU,
@@ -126,8 +132,8 @@ impl Backend {
 }
 
 /// What code may assume of this process's processor level.
-fn of_processor() -> Target {
-    match processor::level().map_or(16, tamis_jit::vector_bytes) {
+fn of_processor(level: Option<Level>) -> Target {
+    match level.map_or(16, tamis_jit::vector_bytes) {
         64 => WIDE,
         32 => HALF_WIDE,
         _ => NARROW,

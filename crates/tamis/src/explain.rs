@@ -24,6 +24,7 @@ use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 use tamis_ir::transform::Target;
+use tamis_runtime::processor::{self, Level};
 
 /// A stage of compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,6 +93,8 @@ pub struct Explanation<'p> {
     request: Request<'p>,
     schedule: Schedule,
     kind: Kind,
+    /// The level that C is for, if not the one in use.
+    level: Option<Level>,
     /// The dimensions of index variables and tensors, as far as known.
     known: dims::Known,
     /// How many values operands store, as far as known.
@@ -151,7 +154,8 @@ impl<'p> Explanation<'p> {
             restored: BTreeSet::new(),
         };
         let stored = BTreeMap::new();
-        Ok(Explanation { request, schedule, kind: Kind::Fused, known, stored })
+        let (kind, level) = (Kind::Fused, None);
+        Ok(Explanation { request, schedule, kind, level, known, stored })
     }
 
     /// The same with results, by name, that have a value before, stored so.
@@ -193,6 +197,13 @@ impl<'p> Explanation<'p> {
     #[must_use]
     pub fn of_kind(self, kind: Kind) -> Explanation<'p> {
         Explanation { kind, ..self }
+    }
+
+    /// The same with C for processors of a level, whether or not this is one: vectors are no wider, and
+    /// tiles no larger, than its registers.
+    #[must_use]
+    pub fn of_level(self, level: Level) -> Explanation<'p> {
+        Explanation { level: Some(level), ..self }
     }
 
     fn compiled(&self, target: Target) -> Result<pipeline::Compiled, Diagnostic> {
@@ -324,7 +335,8 @@ impl<'p> Explanation<'p> {
                 functions.iter().map(|l| l.function.to_string()).collect()
             }
             Stage::C => {
-                let functions = compiled(Backend::C)?.functions;
+                let level = self.level.or_else(|| processor::level().ok());
+                let functions = self.compiled(Backend::C.target_of(level))?.functions;
                 c::emit(&functions.iter().map(|l| &l.function).collect::<Vec<_>>())
             }
             Stage::Asm => {

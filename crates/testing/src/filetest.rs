@@ -22,7 +22,7 @@
 //! A run is evaluated on every backend, and at each level of the processor, in every alternative and against the dense reference; one
 //! with loops for a GPU, or CUDA C expected, on an emulated one, too. A file has at most 60 lines, and whole texts of C or CUDA C only
 //! if its head begins with `# text:`, as few do.
-//! `BLESS=1` rewrites what is expected.
+//! C is shown as for processors with AVX-512, whatever this one has. `BLESS=1` rewrites what is expected.
 
 use crate::case::{Case, Operand};
 use crate::check::{Outcome, check, result_types};
@@ -245,7 +245,7 @@ impl Filetest {
             options.shapes.extend(self.about.iter().map(|a| (a.name.clone(), a.dims.clone())));
             let explanation = Explanation::of(&program, &formats, &options)?;
             let explanation = explanation.of_entries(&entries).of_longest(&longest);
-            explanation.of_kind(self.kind).stage(stage)
+            explanation.of_kind(self.kind).of_level(Level::V4).stage(stage)
         };
         attempt().map_err(|d| d.to_string())
     }
