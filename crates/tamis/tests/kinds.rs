@@ -80,6 +80,31 @@ fn integers_that_overflow_are_no_matter_of_their_entries() {
     assert_eq!(computed[0].1.vals().as_slice::<i8>(), Some(&[2i8][..]));
 }
 
+/// In one row and over rows, sums beyond 64 bits come to a column that the pattern does not have.
+#[test]
+fn integers_outside_of_a_mask_may_overflow() {
+    const MOST: i32 = i32::MAX;
+    let (pos, crd) = (vec![0, 4, 6, 8, 9], vec![0, 1, 2, 3, 0, 1, 1, 3, 0]);
+    let vals = vec![1, MOST, MOST, MOST, 3, MOST, MOST, MOST, 2];
+    let a = Tensor::csr([4, 4], pos, crd, vals).expect("valid arrays");
+    let b = Tensor::csr([4, 2], vec![0, 1, 2, 3, 4], vec![0, 1, 1, 1], vec![5, MOST, MOST, MOST]);
+    let b = b.expect("valid arrays");
+    let pattern = Tensor::csr([4, 2], vec![0, 1, 2, 2, 3], vec![0, 0, 0], vec![0_i32; 3]);
+    let pattern = pattern.expect("valid arrays");
+    let operands = [("A", &a), ("B", &b)];
+    for backend in Backend::ALL.into_iter().filter(|b| b.is_available()) {
+        for parts in [Parts::OfElements(1), Parts::Whole] {
+            let results =
+                [("C".to_owned(), format::parse("csr", Some(2)).expect("a format"))].into();
+            let options = Options { results, backend, parts, ..Options::default() };
+            let kernel = Kernel::compile("C(i,j) = A(i,k) * B(k,j)", &operands, &options);
+            let computed = kernel.expect("a valid program").compute(&operands, &[("C", &pattern)]);
+            let (_, c) = computed.expect("nothing that was asked for overflows").remove(0);
+            assert_eq!(c.vals().as_slice::<i32>(), Some(&[5, 15, 10][..]), "{}", backend.name());
+        }
+    }
+}
+
 #[test]
 fn patterns_that_do_not_fit_are_refused() {
     let a = matrix([1.0, 2.0, 3.0, 4.0]);

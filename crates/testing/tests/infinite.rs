@@ -49,6 +49,25 @@ fn an_infinite_factor_of_nothing_is_nothing() {
     }
 }
 
+/// The sum over an empty dimension is a zero to multiply with, whether its loop is divided or not.
+#[test]
+fn a_sum_over_nothing_is_a_zero_in_every_schedule() {
+    let a = stored("csr", &[2, 2], &[(&[0, 0], INF), (&[1, 1], 1.0)]);
+    let m = stored("sparse", &[2], &[(&[0], 1.0), (&[1], 1.0)]);
+    let d = Tensor::dense(&[2, 0], Vec::<f64>::new()).expect("a matrix");
+    let operands = [("A", &a), ("m", &m), ("D", &d)];
+    let schedules = ["", "split(k, k0, k1, 4)", "divide(k, k0, k1, 4)", "unroll(k, 2)"];
+    for loops in schedules.into_iter().chain(["split(k, k0, k1, 4); split(k0, k2, k3, 2)"]) {
+        let schedule = tamis::schedule::parse(loops).expect("a schedule");
+        let options = Options { schedule, ..Options::default() };
+        let text = "y(i) = A(i,j) * sum(k, sqrt(m(j) * D(j,k)))";
+        let kernel = Kernel::compile(text, &operands, &options).expect("a valid program");
+        let y = kernel.run(&operands).expect("it runs").remove(0).1;
+        let vals = y.vals().as_slice::<f64>().expect("floats");
+        assert!(vals[0].is_nan() && vals[1] == 0.0, "{loops:?}: {vals:?}");
+    }
+}
+
 /// Stored zeros are values: nothing is left out of a sum where there are any.
 #[test]
 fn an_infinite_factor_of_a_stored_zero_is_nan() {

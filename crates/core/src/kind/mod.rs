@@ -22,7 +22,7 @@ pub use shared_structure::shared_structure;
 use crate::cin::simplify::written;
 use crate::cin::{Kernel, Kind, Program, Role, Stmt};
 use crate::format::{Format, LevelMap, Storage};
-use crate::level::DENSE;
+use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
 use crate::plan::unreadable;
 use tamis_ir::algebra::ReduceOp;
@@ -80,7 +80,7 @@ fn computing(program: &Program, k: usize) -> Option<Program> {
         let pattern = lhs.clone();
         Stmt::Within { pattern, body: Box::new(Stmt::Assign { lhs, op, rhs }) }
     });
-    let body = opened(&mut program, body, &lhs);
+    let body = opened(&mut program, &kernel, body, &lhs);
     let kernel = Kernel { kind: Kind::Compute, body, ..kernel };
     if unreadable(&program, &kernel).is_some() {
         return None;
@@ -167,7 +167,7 @@ fn assignments(s: &Stmt, tensor: TensorId) -> Vec<(Option<ReduceOp>, &Expr)> {
     found
 }
 
-/// `where(C = w, s with w for C)`, the workspace opened at the entries of the pattern.
+/// `where(C = w, s with w for C)`.
 fn through_workspace(
     program: &mut Program,
     kernel: &Kernel,
@@ -178,7 +178,7 @@ fn through_workspace(
     let types = assignments(s, kernel.result);
     let types = types.into_iter().map(|(_, rhs)| program.accumulator(rhs, kernel.compute));
     let datatype = types.reduce(|a, b| if b.is_complex() { b } else { a });
-    let mut storage = Storage::of(Format::in_order([DENSE]), datatype.unwrap_or(kernel.compute));
+    let mut storage = Storage::of(Format::in_order([LISTED]), datatype.unwrap_or(kernel.compute));
     let identity = program.identity(op, kernel.compute).unwrap_or(storage.fill);
     storage.fill = identity.stored(storage.datatype);
     let w = program.declare("w", storage, Role::Workspace, vec![var]);
@@ -189,9 +189,14 @@ fn through_workspace(
         rhs,
     });
     let copy = Stmt::Assign { lhs: lhs.clone(), op: None, rhs: Expr::Access(at.clone()) };
-    let producer = Stmt::Sequence(vec![opening(lhs, at, identity), producer]);
     let consumer = Box::new(Stmt::forall(&[var], copy));
     Stmt::Where { consumer, producer: Box::new(producer) }
+}
+
+/// The format of a workspace that is opened at the entries of a pattern. What comes elsewhere is not
+/// asked for, but added up all the same, unless that might fail: then the workspace knows its entries.
+fn workspace(kernel: &Kernel) -> Format {
+    Format::in_order([if kernel.checked { LISTED } else { DENSE }])
 }
 
 /// Gives a workspace its first value at the entries of a pattern.
@@ -215,18 +220,21 @@ fn at_result(
 
 /// The statement with workspaces of entries, from which a result is copied, opened at the entries of
 /// its pattern instead.
-fn opened(program: &mut Program, s: Stmt, pattern: &Access) -> Stmt {
+fn opened(program: &mut Program, kernel: &Kernel, s: Stmt, pattern: &Access) -> Stmt {
     match s {
         Stmt::Forall { var, body } => {
-            Stmt::Forall { var, body: Box::new(opened(program, *body, pattern)) }
+            Stmt::Forall { var, body: Box::new(opened(program, kernel, *body, pattern)) }
         }
         Stmt::Where { consumer, producer } => {
             let w = written(&producer);
             let producer = match copied_at(program, &consumer, w, pattern) {
-                Some(var) => opened_first(program, (w, var), *producer, pattern),
+                Some(var) => {
+                    program.tensors[w].storage.format = workspace(kernel);
+                    opened_first(program, (w, var), *producer, pattern)
+                }
                 None => *producer,
             };
-            let consumer = Box::new(opened(program, *consumer, pattern));
+            let consumer = Box::new(opened(program, kernel, *consumer, pattern));
             Stmt::Where { consumer, producer: Box::new(producer) }
         }
         s => s,
@@ -261,10 +269,8 @@ fn opened_first(
     producer: Stmt,
     pattern: &Access,
 ) -> Stmt {
-    let tensor = &mut program.tensors[w];
-    tensor.storage.format = Format::in_order([DENSE]);
     let at = Access::of(w, vec![var]);
-    let mut parts = vec![opening(pattern, at, tensor.storage.fill)];
+    let mut parts = vec![opening(pattern, at, program.storage(w).fill)];
     match producer {
         Stmt::Sequence(rest) => parts.extend(rest),
         producer => parts.push(producer),

@@ -23,7 +23,7 @@
 //! Builder         declares variables and arrays of the function
 //! Values          computes in the kernel's type; Intervals says which steps need a test
 //! Symbols         what tensors, dimensions and positions are called, and how large they are: `cx`
-//! Scope           coordinates at a statement, and those that follow
+//! Scope           what is known at a statement: coordinates, and positions reached in operands
 //! LoopEmitter     merges the operands of one loop, an Iterator each
 //! LevelWriter     appends the levels of the result, for which an Accumulator or a CooBuffer gathers entries
 //! GpuContext      what runs where, and what is shared
@@ -58,6 +58,7 @@ use builder::Builder;
 use gpu::{GpuContext, parallel};
 use partition::Interval;
 use scope::Scope;
+use scratch::if_partial;
 use symbols::Symbols;
 use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir::{self, Expr};
@@ -85,6 +86,7 @@ impl<'p> Lowerer<'p> {
             writing: Writing::default(),
             gpu: GpuContext::default(),
             times: vec![],
+            opened: vec![],
             interval: None,
         }
     }
@@ -119,6 +121,8 @@ struct Lowerer<'p> {
     gpu: GpuContext,
     /// How often values are added to tensors in an iteration that stands for several.
     times: Vec<(TensorId, Var)>,
+    /// Workspaces that have got their first values at the entries of a pattern: only these are added to.
+    opened: Vec<TensorId>,
     /// The part of the outermost loop that the function computes, where not all of it.
     interval: Option<Interval<'p>>,
 }
@@ -201,16 +205,17 @@ impl Lowerer<'_> {
     }
 
     fn where_node(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
-        let plan::Where { tensor, producer, consumer, .. } = temporary;
+        let plan::Where { tensor, asks, producer, consumer, .. } = temporary;
         let Role::Register(initial) = self.program.tensors[*tensor].role else {
             return self.with_local(temporary, scope);
         };
         let held = self.cx.register(*tensor);
         let datatype = self.program.storage(*tensor).datatype;
         let mut stmts = self.cx.assigned(held, Value::constant(initial.computed(datatype)));
+        let any = asks.then(|| self.cx.any_flag(*tensor));
         let produced = self.node(producer, scope.clone()).stmts;
         let consumer = self.node(consumer, scope.clone());
-        let code = self.if_partial(*tensor, [vec![], produced], consumer);
+        let code = if_partial(any, [vec![], produced], consumer);
         stmts.extend(code.stmts);
         Code { stmts, covers: code.covers }
     }

@@ -22,7 +22,7 @@ use crate::notation::Access;
 use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
-use tamis_ir::ids::{Array, TensorId};
+use tamis_ir::ids::{Array, TensorId, Var};
 use tamis_ir::ir::build::{assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
@@ -83,19 +83,24 @@ impl Symbols<'_> {
 impl Lowerer<'_> {
     /// A consumer that reads a workspace, after its producer.
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
-        let plan::Where { tensor, opens, ref producer, ref consumer } = *temporary;
+        let plan::Where { tensor, opens, asks, ref producer, ref consumer } = *temporary;
         let (arrays, room) = self.cx.local_arrays(tensor, scope);
         self.gpu.note_loops(&self.cx, tensor, scope);
+        let is_sparse = self.cx.scratch(tensor).is_some();
         // Masks and lists follow from what came before.
-        if !opens && self.cx.scratch(tensor).is_none() {
+        if !opens && !is_sparse {
             self.gpu.lent.insert(tensor);
         }
+        if opens {
+            self.opened.push(tensor);
+        }
+        let any = (asks && !is_sparse).then(|| self.cx.any_flag(tensor));
         let producer = self.node(producer, scope.clone());
         let consumer = self.node(consumer, scope.clone());
         if consumer.stmts.is_empty() {
             return Code::nothing();
         }
-        let mut stmts = vec![];
+        let mut stmts = room.clone();
         let Some((scratch, level)) = self.cx.scratch(tensor) else {
             let before = match (opens, producer.covers) {
                 (true, _) => {
@@ -105,7 +110,7 @@ impl Lowerer<'_> {
                 (false, true) => vec![],
                 (false, false) => self.cx.fill_local(tensor, &arrays),
             };
-            return self.if_partial(tensor, [[room, before].concat(), producer.stmts], consumer);
+            return if_partial(any, [[room, before].concat(), producer.stmts], consumer);
         };
         let parents = parents(&arrays);
         let (p, q) = (self.cx.temp("p"), self.cx.temp("q"));
@@ -118,46 +123,6 @@ impl Lowerer<'_> {
         stmts.extend(consumer.stmts);
         stmts.extend(scratch.scratch_clear(&level, parents, p, q));
         Code { stmts, covers: consumer.covers }
-    }
-
-    /// A consumer after its producer and what comes before that; if nothing is to be done where
-    /// nothing was produced, a flag says whether anything was.
-    pub(super) fn if_partial(
-        &mut self,
-        tensor: TensorId,
-        [before, produced]: [Vec<ir::Stmt>; 2],
-        consumer: Code,
-    ) -> Code {
-        let Some(any) = self.cx.any_flag(tensor) else {
-            let stmts = [before, produced, consumer.stmts].concat();
-            return Code { stmts, covers: consumer.covers };
-        };
-        let (yes, no) = [true, false].map(|b| assign(any, Expr::Const(Scalar::Bool(b)))).into();
-        let (turns, produced) = match <[ir::Stmt; 1]>::try_from(produced) {
-            // Every iteration adds to it, so iterations tell as much as a flag.
-            Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
-                body.retain(|s| *s != yes);
-                let turns = lt(lo.clone(), hi.clone());
-                let whole = lo == int(0) && self.cx.dims.values().any(|&d| hi == Expr::Var(d));
-                let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
-                let stmts = [before, produced, consumer.stmts].concat();
-                // A dimension of size 0 gives zeros to multiply with, as in products of matrices.
-                return match whole {
-                    true => Code { stmts, covers: consumer.covers },
-                    false => Code { stmts: vec![when(turns, stmts)], covers: false },
-                };
-            }
-            Ok([s]) => match &s {
-                ir::Stmt::For { lo, hi, .. } => (Some(lt(lo.clone(), hi.clone())), vec![s]),
-                _ => (None, vec![s]),
-            },
-            Err(produced) => (None, produced),
-        };
-        let stmts =
-            [vec![no], before, produced, vec![when(Expr::Var(any), consumer.stmts)]].concat();
-        // Without an iteration there is not even anything to prepare.
-        let stmts = turns.map_or(stmts.clone(), |turns| vec![when(turns, stmts)]);
-        Code { stmts, covers: false }
     }
 
     /// Writes a value to a workspace, or combines it with the stored value.
@@ -213,6 +178,10 @@ impl Lowerer<'_> {
             stmts.extend(again);
             return Code { stmts, covers: op.is_none() };
         };
+        if op.is_some() && self.opened.contains(&lhs.tensor) {
+            stmts.push(when(found, again));
+            return Code { stmts, covers: false };
+        }
         let mut first = scratch.scratch_insert(&level, parent, last);
         let alone = self.cx.reduced(op, value);
         first.extend(self.cx.kept_value(arrays.vals, position, alone));
@@ -240,6 +209,39 @@ impl Lowerer<'_> {
         self.cx.prologue.push(when(lt(Expr::Len(own[0]), size), first));
         self.cx.prologue.extend(room);
     }
+}
+
+/// A consumer after its producer and what comes before that. With a flag that says whether anything was
+/// produced, the consumer is left out if nothing was.
+pub(super) fn if_partial(
+    any: Option<Var>,
+    [before, produced]: [Vec<ir::Stmt>; 2],
+    consumer: Code,
+) -> Code {
+    let Some(any) = any else {
+        let stmts = [before, produced, consumer.stmts].concat();
+        return Code { stmts, covers: consumer.covers };
+    };
+    let (yes, no) = [true, false].map(|b| assign(any, Expr::Const(Scalar::Bool(b)))).into();
+    let (iterates, produced) = match <[ir::Stmt; 1]>::try_from(produced) {
+        // Every iteration adds to it, so iterations tell as much as a flag.
+        Ok([ir::Stmt::For { var, lo, hi, step, mut body }]) if body.contains(&yes) => {
+            body.retain(|s| *s != yes);
+            let iterates = lt(lo.clone(), hi.clone());
+            let produced = vec![ir::Stmt::For { var, lo, hi, step, body }];
+            let stmts = [before, produced, consumer.stmts].concat();
+            return Code { stmts: vec![when(iterates, stmts)], covers: false };
+        }
+        Ok([s]) => match &s {
+            ir::Stmt::For { lo, hi, .. } => (Some(lt(lo.clone(), hi.clone())), vec![s]),
+            _ => (None, vec![s]),
+        },
+        Err(produced) => (None, produced),
+    };
+    let stmts = [vec![no], before, produced, vec![when(Expr::Var(any), consumer.stmts)]].concat();
+    // Without an iteration there is not even anything to prepare.
+    let stmts = iterates.map_or(stmts.clone(), |iterates| vec![when(iterates, stmts)]);
+    Code { stmts, covers: false }
 }
 
 /// The number of positions above the last level.

@@ -215,23 +215,21 @@ impl<'p> Symbols<'p> {
         var
     }
 
-    /// The flag that says whether a temporary was added to, if that matters.
-    pub(super) fn any_flag(&mut self, tensor: TensorId) -> Option<Var> {
-        if !self.kernel.partial.contains(&tensor) {
-            return None;
+    /// A flag that says whether a temporary was added to, where its producer begins.
+    pub(super) fn any_flag(&mut self, tensor: TensorId) -> Var {
+        if let Some(&flag) = self.anys.get(&tensor) {
+            return flag;
         }
-        if !self.anys.contains_key(&tensor) {
-            let name = format!("any_{}", self.program.tensors[tensor].name);
-            let flag = self.var(&name, ir::Type::BOOL);
-            self.anys.insert(tensor, flag);
-        }
-        self.anys.get(&tensor).copied()
+        let name = format!("any_{}", self.program.tensors[tensor].name);
+        let flag = self.var(&name, ir::Type::BOOL);
+        self.anys.insert(tensor, flag);
+        flag
     }
 
     /// Says that a temporary was added to.
-    pub(super) fn noticed(&mut self, tensor: TensorId) -> Vec<ir::Stmt> {
-        let any = self.any_flag(tensor);
-        any.map(|any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
+    pub(super) fn noticed(&self, tensor: TensorId) -> Vec<ir::Stmt> {
+        let any = self.anys.get(&tensor);
+        any.map(|&any| assign(any, Expr::Const(Scalar::Bool(true)))).into_iter().collect()
     }
 
     /// Loads operands of order 0 once, before everything else.

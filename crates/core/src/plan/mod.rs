@@ -18,6 +18,7 @@
 //! located by arithmetic or hashing, or searched. [`plan`] is pure; [`crate::lower`] emits what it says.
 
 pub(crate) mod access;
+mod certain;
 mod combine;
 pub(crate) mod known;
 mod legality;
@@ -93,6 +94,8 @@ pub struct Where {
     pub tensor: TensorId,
     /// Whether the producer begins by giving the workspace a first value at the entries of a pattern.
     pub opens: bool,
+    /// Whether the consumer is left out if nothing was added.
+    pub asks: bool,
     /// Writes the temporary.
     pub producer: Node,
     /// Reads it.

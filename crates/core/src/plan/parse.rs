@@ -171,10 +171,12 @@ impl<'t> Lines<'t> {
             line.eat("compute");
             let tensor = self.names.tensor(&mut line)?;
             let opens = line.eat(", from a first value at each entry");
+            let asks = line.eat(", where found");
             line.finish()?;
             let producer = self.node(depth + 1)?;
             let consumer = self.node(depth)?;
-            return Ok(Node::Where(Box::new(Where { tensor, opens, producer, consumer })));
+            let temporary = Where { tensor, opens, asks, producer, consumer };
+            return Ok(Node::Where(Box::new(temporary)));
         }
         if line.eat("sequence of") {
             let count = line.integer()?;

@@ -180,9 +180,11 @@ impl Printer<'_> {
             Node::Loop(nest) => self.nest(nest, depth),
             Node::Locate(locate) => self.locate(locate, depth),
             Node::Where(inner) => {
-                let Where { tensor, opens, producer, consumer } = &**inner;
+                let Where { tensor, opens, asks, producer, consumer } = &**inner;
                 let first = if *opens { ", from a first value at each entry" } else { "" };
-                self.line(depth, &format!("compute {}{first}", self.names.tensors[*tensor]));
+                let asks = if *asks { ", where found" } else { "" };
+                let name = &self.names.tensors[*tensor];
+                self.line(depth, &format!("compute {name}{first}{asks}"));
                 self.node(producer, depth + 1);
                 self.node(consumer, depth);
             }

@@ -94,7 +94,9 @@ impl Reader<'_> {
                 let tensor = written(producer);
                 let producer = self.resolve(producer, known.clone());
                 let consumer = self.resolve(consumer, known.clone());
-                Node::Where(Box::new(Where { tensor, opens, producer, consumer }))
+                let mut temporary = Where { tensor, opens, asks: false, producer, consumer };
+                temporary.asks = self.planner.asks(&temporary);
+                Node::Where(Box::new(temporary))
             }
             Stmt::Sequence(parts) => {
                 let parts = parts.iter().map(|part| self.resolve(part, known.clone()));

@@ -125,7 +125,7 @@ impl Lowerer<'_> {
 /// What writes the levels of a result in order.
 #[derive(Default)]
 pub(in crate::lower) struct LevelWriter {
-    /// The next free position of each appended level, of the first of those that form a chain.
+    /// For each appended level, the variable with its next free position. Levels that form a chain share that of the first.
     next: BTreeMap<usize, Var>,
 }
 
