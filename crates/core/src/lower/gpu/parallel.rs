@@ -161,7 +161,7 @@ impl Values<'_> {
     /// of complex ones the parts by themselves.
     fn updates(&mut self, vals: Vals, op: ReduceOp, value: &Value) -> bool {
         let wide = self.are_wide(vals);
-        let parts = vals.arrays().len() == 1 && matches!(vals, Vals::Real(_)) && value.im.is_none();
+        let parts = matches!(vals, Vals::Real(_)) && value.im.is_none();
         // What an atomic operation leaves is not checked.
         let wide = wide && !self.may_leave(op, &value.re);
         wide && !matches!(op, ReduceOp::User(_)) && (parts || op == ReduceOp::Add)

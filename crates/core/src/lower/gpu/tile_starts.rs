@@ -33,15 +33,14 @@ struct Table {
 }
 
 impl Table {
-    /// The arrays for the tiles that a variable in code counts.
-    fn declared(cx: &mut Symbols<'_>, position: IndexVar, tile: Var) -> Table {
+    /// The arrays for the tiles of a loop.
+    fn declared(cx: &mut Symbols<'_>, position: IndexVar, tile: IndexVar) -> Table {
         let mut begins = BTreeMap::new();
         for (level, parent) in searched_levels(cx, position) {
             let name = format!("{}_begins", cx.name_of(parent));
             begins.insert(level, cx.common(&name, DataType::I64));
         }
-        let own = cx.vars.iter().find(|(_, var)| **var == tile).map(|(&own, _)| own);
-        Table { tile: own.expect("loops over tiles have a variable"), begins }
+        Table { tile, begins }
     }
 }
 
@@ -95,13 +94,13 @@ impl TileStarts {
         cx: &mut Symbols<'_>,
         position: IndexVar,
         level: usize,
-        tile: Var,
+        (tile, at): (IndexVar, Var),
     ) -> (Expr, Expr) {
         let table =
             self.tables.entry(position).or_insert_with(|| Table::declared(cx, position, tile));
         let array = table.begins[&level];
-        let next = add(Expr::Var(tile), int(1));
-        (load(array, Expr::Var(tile)), load(array, next))
+        let next = add(Expr::Var(at), int(1));
+        (load(array, Expr::Var(at)), load(array, next))
     }
 
     /// Room for the tables, and what fills them.
@@ -129,9 +128,9 @@ impl TileStarts {
     }
 }
 
-/// The variable of the tile of positions that a statement in the loops is in: an iteration of a loop
+/// The tile of positions that a statement in the loops is in, and the variable that counts it in code: an iteration of a loop
 /// over blocks, around everything else, over all positions of an operand.
-fn tile_around(cx: &mut Symbols<'_>, position: IndexVar, scope: &Scope) -> Option<Var> {
+fn tile_around(cx: &mut Symbols<'_>, position: IndexVar, scope: &Scope) -> Option<(IndexVar, Var)> {
     let &outermost = scope.loops.first()?;
     let tiled = cx.planner().unit(outermost) == Some(Unit::Block)
         && cx.program.derived.position(outermost) == Some(position)
@@ -144,7 +143,7 @@ fn tile_around(cx: &mut Symbols<'_>, position: IndexVar, scope: &Scope) -> Optio
     if !tiled || descended || first_of_tile(cx, outermost, position, int(0)).is_none() {
         return None;
     }
-    scope.bound.get(&outermost).copied()
+    Some((outermost, *scope.bound.get(&outermost)?))
 }
 
 /// The first position of a tile.

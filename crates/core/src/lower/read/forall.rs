@@ -15,6 +15,8 @@ use tamis_ir::ir::build::{all, when};
 
 /// One sparse operand at one index variable.
 pub(in crate::lower) struct Iterator {
+    /// Which driver of the loop it is.
+    pub(in crate::lower) number: usize,
     pub(in crate::lower) access: Access,
     pub(in crate::lower) level: usize,
     pub(in crate::lower) kind: LevelKind,
@@ -53,8 +55,8 @@ pub(in crate::lower) struct LoopEmitter<'s> {
 impl Lowerer<'_> {
     pub(in crate::lower) fn forall(&mut self, plan: &plan::Loop, scope: &Scope) -> Code {
         let window = scope.window(&mut self.cx, plan);
-        let driver = |driver: &Driver| self.cx.iterator(driver, scope, window.clone());
-        let iterators = plan.drivers.iter().map(driver).collect();
+        let driver = |driver: (usize, &Driver)| self.cx.iterator(driver, scope, window.clone());
+        let iterators = plan.drivers.iter().enumerate().map(driver).collect();
         let index = self.cx.index(plan.var);
         let interval = self.interval.clone();
         let mut nest = LoopEmitter { plan, window, index, iterators, scope, seen: None, interval };
@@ -132,13 +134,13 @@ impl LoopEmitter<'_> {
 impl Symbols<'_> {
     pub(in crate::lower) fn iterator(
         &mut self,
-        driver: &Driver,
+        (number, driver): (usize, &Driver),
         scope: &Scope,
         window: Option<(ir::Expr, ir::Expr)>,
     ) -> Iterator {
         let segmented = driver.duplicates == Duplicates::Segment;
         let gallops = driver.advance == Advance::Gallop;
-        Iterator { segmented, gallops, window, ..self.iterator_at(&driver.access, scope) }
+        Iterator { number, segmented, gallops, window, ..self.iterator_at(&driver.access, scope) }
     }
 
     /// The next level of an operand, of which every position is visited.
@@ -146,6 +148,7 @@ impl Symbols<'_> {
         let parent = scope.reached(access);
         let level = parent.levels;
         Iterator {
+            number: 0,
             access: access.clone(),
             level,
             kind: self.program.storage(access.tensor).format.levels()[level].kind,

@@ -15,7 +15,7 @@ use super::forall::{Iterator, LoopEmitter};
 use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
 use crate::lower::{Code, Lowerer};
-use tamis_ir::ids::Var;
+use std::collections::BTreeMap;
 use tamis_ir::ir::build::{all, assign, lt};
 use tamis_ir::ir::{Expr, Stmt};
 
@@ -23,16 +23,15 @@ impl LoopEmitter<'_> {
     /// A loop over the positions of the pattern.
     pub(in crate::lower) fn led(&self, lowerer: &mut Lowerer<'_>, leader: &Iterator) -> Code {
         let every = self.every();
-        let others = every & !(1 << self.place(leader));
+        let others = every & !(1 << leader.number);
         let mut body = vec![assign(self.index, leader.coordinate(leader.position))];
-        let mut flags: Vec<(&Iterator, Var)> = vec![];
+        let mut flags = BTreeMap::new();
         for it in self.members(others) {
             body.push(it.skipped(&mut lowerer.cx, &Expr::Var(self.index)));
-            flags.push((it, self.flagged(&mut lowerer.cx, it, &mut body)));
+            flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut body));
         }
-        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
         let position = leader.position;
-        body.extend(self.cases(lowerer, every, &flag_of).stmts);
+        body.extend(self.cases(lowerer, every, &flags).stmts);
         let stmts = match leader.is_clipped() || self.is_cut() {
             true => {
                 let mut stmts = self.start(&mut lowerer.cx, every);

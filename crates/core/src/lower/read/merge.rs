@@ -17,6 +17,7 @@ use crate::lower::builder::Builder;
 use crate::lower::symbols::Symbols;
 use crate::lower::{Code, Lowerer};
 use crate::plan::{Body, Case, Merge};
+use std::collections::BTreeMap;
 use tamis_ir::datatype::Register;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, all, assign, int, when};
@@ -106,10 +107,10 @@ impl LoopEmitter<'_> {
         &self,
         lowerer: &mut Lowerer<'_>,
         present: Set,
-        flag_of: &dyn Fn(&Iterator) -> Option<Var>,
+        flags: &BTreeMap<usize, Var>,
     ) -> Code {
         if let Body::Sum(sum) = &self.plan.body {
-            let at = |it: &Iterator| flag_of(it).map(Expr::Var);
+            let at = |it: &Iterator| flags.get(&it.number).map(|&flag| Expr::Var(flag));
             let stmts = self.terms_at(lowerer, sum, &at, &mut |_, _| vec![]);
             return Code { stmts, covers: false };
         }
@@ -119,7 +120,8 @@ impl LoopEmitter<'_> {
             let at = self.at(case.present);
             let code = self.case(lowerer, &at, &case.node);
             covers &= code.covers;
-            let flags: Vec<Var> = at.iter().filter_map(|(it, _)| flag_of(it)).collect();
+            let flags: Vec<Var> =
+                at.iter().filter_map(|(it, _)| flags.get(&it.number).copied()).collect();
             arms.push((flags.is_empty(), all(flags.into_iter().map(Expr::Var)), code.stmts));
         }
         covers &= self.is_universal();
@@ -189,11 +191,6 @@ impl LoopEmitter<'_> {
     /// The iterators of a set.
     pub(in crate::lower) fn members(&self, set: Set) -> impl std::iter::Iterator<Item = &Iterator> {
         self.iterators.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0).map(|(_, i)| i)
-    }
-
-    /// The index of an iterator in sets.
-    pub(in crate::lower) fn place(&self, it: &Iterator) -> usize {
-        self.iterators.iter().position(|other| std::ptr::eq(other, it)).unwrap_or(0)
     }
 
     /// The iterators of a set at their positions.

@@ -1,8 +1,9 @@
 //! Three and more operands merged in one loop: the least coordinate, and a flag per operand that is at it.
 
-use super::forall::{Iterator, LoopEmitter};
+use super::forall::LoopEmitter;
 use crate::iteration::lattice::Set;
 use crate::lower::Lowerer;
+use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::Var;
@@ -20,21 +21,18 @@ impl LoopEmitter<'_> {
         let least = coordinates.iter().map(|&c| Expr::Var(c));
         let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(0));
         let mut stmts = vec![assign(self.index, least)];
-        let mut flags = vec![];
+        let mut flags = BTreeMap::new();
         for (it, &coordinate) in self.members(present).zip(coordinates) {
-            let here = eq(Expr::Var(coordinate), Expr::Var(self.index));
-            flags.push((it, it.flag(&mut lowerer.cx), here));
+            let flag = it.flag(&mut lowerer.cx);
+            flags.insert(it.number, flag);
+            stmts.push(assign(flag, eq(Expr::Var(coordinate), Expr::Var(self.index))));
         }
-        for (_, flag, here) in &flags {
-            stmts.push(assign(*flag, here.clone()));
+        for it in self.members(present) {
+            stmts.extend(self.segment_if(&mut lowerer.cx, it, flags[&it.number]));
         }
-        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
-        for (it, flag, _) in &flags {
-            stmts.extend(self.segment_if(&mut lowerer.cx, it, *flag));
-        }
-        stmts.extend(self.cases(lowerer, present, &flag_of).stmts);
-        for (it, flag, _) in &flags {
-            stmts.push(it.advanced_if(&mut lowerer.cx, *flag));
+        stmts.extend(self.cases(lowerer, present, &flags).stmts);
+        for it in self.members(present) {
+            stmts.push(it.advanced_if(&mut lowerer.cx, flags[&it.number]));
         }
         stmts
     }

@@ -20,6 +20,7 @@ use crate::cin::Role;
 use crate::lower::Lowerer;
 use crate::lower::builder::Builder;
 use crate::plan::{Body, Sum};
+use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{add, assign, binary, eq, int, lt, when};
@@ -31,23 +32,20 @@ impl LoopEmitter<'_> {
         let Body::Sum(sum) = &self.plan.body else { return vec![] };
         let every = self.every();
         let mut stmts = self.start(&mut lowerer.cx, every);
-        let heads: Vec<(&Iterator, Var)> =
-            self.members(every).map(|it| (it, it.coordinate_var(&mut lowerer.cx, self))).collect();
-        for &(it, head) in &heads {
+        let mut heads = BTreeMap::new();
+        for it in self.members(every) {
+            let head = it.coordinate_var(&mut lowerer.cx, self);
+            heads.insert(it.number, head);
             stmts.push(it.looked_at(&mut lowerer.cx, head));
         }
-        let least = heads.iter().map(|&(_, head)| Expr::Var(head));
+        let least = heads.values().map(|&head| Expr::Var(head));
         let least = least.reduce(|a, b| binary(BinaryOp::Min, a, b)).unwrap_or(int(i64::MAX));
         let next = assign(self.index, least);
         stmts.push(next.clone());
-        let head_of = |it: &Iterator| heads.iter().find(|(i, _)| std::ptr::eq(*i, it));
-        let here = |it: &Iterator| {
-            head_of(it).map(|&(_, head)| eq(Expr::Var(head), Expr::Var(self.index)))
-        };
+        let here = |it: &Iterator| Some(eq(Expr::Var(heads[&it.number]), Expr::Var(self.index)));
         let mut body = self.terms_at(lowerer, sum, &here, &mut |lowerer, it| {
             let advanced = assign(it.position, add(Expr::Var(it.position), int(1)));
-            let head = head_of(it).map(|&(it, head)| it.looked_at(&mut lowerer.cx, head));
-            std::iter::once(advanced).chain(head).collect()
+            vec![advanced, it.looked_at(&mut lowerer.cx, heads[&it.number])]
         });
         body.push(next);
         stmts.push(ir::Stmt::While { cond: lt(Expr::Var(self.index), int(i64::MAX)), body });

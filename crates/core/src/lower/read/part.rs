@@ -36,10 +36,16 @@ impl LoopEmitter<'_> {
     /// The part of the positions that a loop over them runs over.
     pub(in crate::lower) fn cut_positions(&self, bounds: (Expr, Expr)) -> (Expr, Expr) {
         match &self.interval {
-            Some(i) if self.scope.bound.is_empty() && i.partition.cut.is_by_position() => (
-                binary(BinaryOp::Max, i.first.clone(), bounds.0),
-                binary(BinaryOp::Min, i.last.clone(), bounds.1),
-            ),
+            Some(i)
+                if self.scope.bound.is_empty()
+                    && i.partition.var == self.plan.var
+                    && i.partition.cut.is_by_position() =>
+            {
+                (
+                    binary(BinaryOp::Max, i.first.clone(), bounds.0),
+                    binary(BinaryOp::Min, i.last.clone(), bounds.1),
+                )
+            }
             _ => bounds,
         }
     }

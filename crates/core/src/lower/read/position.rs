@@ -53,7 +53,7 @@ impl Symbols<'_> {
     /// How many positions a position variable counts; where the levels above are not known yet,
     /// those under all of them together.
     pub(in crate::lower) fn positions_of(&mut self, var: IndexVar, scope: &Scope) -> Expr {
-        let Some(at) = self.counted_by(var) else { return int(0) };
+        let at = self.counted_by(var).expect("a variable that counts positions");
         if scope.reached(&at.access).levels < at.first {
             return self.positions_at(at.access.tensor, 0..at.last + 1, int(1));
         }

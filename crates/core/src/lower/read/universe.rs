@@ -4,6 +4,7 @@ use super::forall::{Iterator, LoopEmitter};
 use crate::lower::builder::Builder;
 use crate::lower::read::unroll::unrolled;
 use crate::lower::{Code, Lowerer};
+use std::collections::BTreeMap;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{all, assign, eq, int, lt};
 use tamis_ir::ir::{Expr, Stmt};
@@ -26,15 +27,14 @@ impl LoopEmitter<'_> {
         if lo != int(0) && self.window.is_none() && !self.is_cut() {
             stmts.extend(self.members(every).map(|it| it.skipped(&mut lowerer.cx, &lo)));
         }
-        let mut flags = vec![];
+        let mut flags = BTreeMap::new();
         for it in self.members(every) {
-            flags.push((it, self.flagged(&mut lowerer.cx, it, &mut body)));
+            flags.insert(it.number, self.flagged(&mut lowerer.cx, it, &mut body));
         }
-        let flag_of = |it: &Iterator| flags.iter().find(|f| std::ptr::eq(f.0, it)).map(|f| f.1);
-        let cases = self.cases(lowerer, every, &flag_of);
+        let cases = self.cases(lowerer, every, &flags);
         body.extend(cases.stmts);
-        for (it, flag) in &flags {
-            body.push(it.advanced_if(&mut lowerer.cx, *flag));
+        for it in self.members(every) {
+            body.push(it.advanced_if(&mut lowerer.cx, flags[&it.number]));
         }
         lowerer.gpu.on_unit(&mut lowerer.cx, self.plan.own, self.index);
         let every_coordinate = Stmt::For { var: self.index, lo, hi, step: 1, body };

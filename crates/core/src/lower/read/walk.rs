@@ -136,7 +136,7 @@ impl LoopEmitter<'_> {
         it: &Iterator,
         fresh: bool,
     ) -> Vec<Stmt> {
-        let first = 1 << self.place(it);
+        let first = 1 << it.number;
         let mut stmts = if fresh { self.start(&mut lowerer.cx, first) } else { vec![] };
         let end = Expr::Var(it.end(&mut lowerer.cx));
         let labelled = it.labelled(it.position);
