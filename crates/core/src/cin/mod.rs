@@ -24,7 +24,7 @@ pub use choice::Choice;
 pub use derived::Derived;
 pub use provenance::{Bound, Relation};
 pub use scale::{Root, Scale};
-pub use slices::Walk;
+pub use slices::WalkOrder;
 pub use stmt::Stmt;
 
 use crate::format::{Format, LevelSpec, Storage};

@@ -13,7 +13,7 @@ use tamis_ir::ids::Id;
 
 /// How walking a level of an operand comes to the values of its index variable.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Walk {
+pub enum WalkOrder {
     /// As the level has them.
     AsStored,
     /// As the level has them, between two of its coordinates.
@@ -34,8 +34,8 @@ impl Program {
     }
 
     /// How walking a level of an operand comes to the values of its index variable.
-    pub fn walk(&self, access: &Access, level: usize) -> Walk {
-        let Some(slicing) = self.slicing(access, level) else { return Walk::AsStored };
+    pub fn walk(&self, access: &Access, level: usize) -> WalkOrder {
+        let Some(slicing) = self.slicing(access, level) else { return WalkOrder::AsStored };
         let kind = self.storage(access.tensor).format.levels()[level].kind;
         let p = kind.properties();
         match slicing {
@@ -43,15 +43,15 @@ impl Program {
             | Slicing::Placed(Slice::Range { step, .. })
                 if *step < 0 =>
             {
-                Walk::OutOfOrder
+                WalkOrder::OutOfOrder
             }
-            Slicing::Placed(Slice::Range { .. }) => Walk::AsStored,
+            Slicing::Placed(Slice::Range { .. }) => WalkOrder::AsStored,
             Slicing::Taken(Slice::Range { step: 1, .. })
                 if p.ordered && p.compact && !kind.locates() =>
             {
-                Walk::Between
+                WalkOrder::Between
             }
-            _ => Walk::WithGaps,
+            _ => WalkOrder::WithGaps,
         }
     }
 }

@@ -112,7 +112,7 @@ impl Estimate<'_> {
             let walked = iterated.iter().filter(|(a, _)| !self.may_be_located(a, var));
             (walked.map(|(_, n)| *n).sum::<f64>().max(least), least)
         };
-        let weight = if self.is_place(var) && universal { CONTIGUOUS } else { 1.0 };
+        let weight = if self.is_block_offset(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;
         self.trips *= trips.max(1.0);
         self.operands.legaliser.program.derived.learn(var, &mut self.known);
@@ -232,7 +232,7 @@ impl Estimate<'_> {
             levels.filter(|(_, v)| *v == inner).all(|(level, _)| level.kind.properties().full)
         };
         let is_dense = self.reached.iter().all(of_inner);
-        if universal && strides == 0.0 && !self.is_place(inner) && is_dense {
+        if universal && strides == 0.0 && !self.is_block_offset(inner) && is_dense {
             self.cost -= self.trips * (1.0 - CONTIGUOUS);
         }
     }
@@ -317,7 +317,7 @@ impl Estimate<'_> {
     }
 
     /// Whether a loop is over the offsets in a block.
-    fn is_place(&self, var: IndexVar) -> bool {
+    fn is_block_offset(&self, var: IndexVar) -> bool {
         let derived = &self.operands.legaliser.program.derived;
         matches!(derived.map(var), Some(LevelMap::Mod(..)))
     }

@@ -78,6 +78,52 @@ impl Symbols<'_> {
             vals => self.filled(vals, int(0), size, fill),
         }
     }
+
+    /// Where an element of a workspace is.
+    fn local_position(
+        &mut self,
+        lhs: &Access,
+        scope: &Scope,
+        stmts: &mut Vec<ir::Stmt>,
+    ) -> LocalPosition {
+        let mut scope = scope.clone();
+        let arrays = self.arrays(lhs.tensor);
+        let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
+        let levels = self.program.storage(lhs.tensor).format.levels();
+        let (mut parent, mut position, mut found) = (int(0), int(0), None);
+        let mut last = int(0);
+        for (k, var) in vars.iter().enumerate() {
+            let coordinate = scope.coordinate(self, *var, stmts);
+            last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
+            parent = position;
+            let at = levels[k].kind.locate(
+                &arrays.levels[k],
+                parent.clone(),
+                last.clone(),
+                &mut self.values.builder,
+            );
+            let at = at.expect("levels of a workspace locate");
+            stmts.extend(at.stmts);
+            (position, found) = (at.position, at.found);
+        }
+        if !matches!(position, Expr::Var(_)) {
+            let p = self.position_var(lhs, levels.len() - 1);
+            stmts.push(assign(p, position));
+            position = Expr::Var(p);
+        }
+        LocalPosition { parent, last, position, found }
+    }
+}
+
+/// Where an element of a workspace is.
+struct LocalPosition {
+    /// The position above the last level.
+    parent: Expr,
+    /// The coordinate of the last level.
+    last: Expr,
+    position: Expr,
+    /// Whether it was written before, where the last level is sparse.
+    found: Option<Expr>,
 }
 
 impl Lowerer<'_> {
@@ -134,32 +180,10 @@ impl Lowerer<'_> {
         scope: &Scope,
     ) -> Code {
         let update = self.gpu.local_update(&mut self.cx, lhs, op, &value, scope);
-        let mut scope = scope.clone();
         let mut stmts = vec![];
         let arrays = self.cx.arrays(lhs.tensor);
-        let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
-        let levels = self.program.storage(lhs.tensor).format.levels();
-        let (mut parent, mut position, mut found) = (int(0), int(0), None);
-        let mut last = int(0);
-        for (k, var) in vars.iter().enumerate() {
-            let coordinate = scope.coordinate(&mut self.cx, *var, &mut stmts);
-            last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
-            parent = position;
-            let at = levels[k].kind.locate(
-                &arrays.levels[k],
-                parent.clone(),
-                last.clone(),
-                &mut self.cx.values.builder,
-            );
-            let at = at.expect("levels of a workspace locate");
-            stmts.extend(at.stmts);
-            (position, found) = (at.position, at.found);
-        }
-        if !matches!(position, Expr::Var(_)) {
-            let p = self.cx.position_var(lhs, levels.len() - 1);
-            stmts.push(assign(p, position));
-            position = Expr::Var(p);
-        }
+        let LocalPosition { parent, last, position, found } =
+            self.cx.local_position(lhs, scope, &mut stmts);
         if let Some(op) = update {
             stmts.extend(self.cx.updated(arrays.vals, position, op, value));
             return Code { stmts, covers: false };

@@ -9,7 +9,7 @@
 //! An operand decides alone if nothing is to be done without it; the others are then located.
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Program, Walk};
+use crate::cin::{Program, WalkOrder};
 use crate::format::{Format, LevelMap};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -134,7 +134,7 @@ impl AccessMethods<'_> {
         let levels = self.program.storage(access.tensor).format.levels();
         (0..levels.len()).any(|k| {
             let walk = self.program.walk(access, k);
-            !levels[k].kind.locates() && matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
+            !levels[k].kind.locates() && matches!(walk, WalkOrder::WithGaps | WalkOrder::OutOfOrder)
         })
     }
 

@@ -9,7 +9,7 @@
 //! Joins are in order of the parts, whoever runs them.
 
 use super::partition::Partitioner;
-use super::{Assembler, Assembly, CutPoint, Output};
+use super::{Assembler, Assembly, CutBy, Output};
 use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
 use crate::notation::Expr;
@@ -52,7 +52,7 @@ impl Partitioner<'_> {
     pub(super) fn join(
         self,
         var: IndexVar,
-        cut: CutPoint,
+        cut: CutBy,
         repeats: bool,
         body: &Stmt,
     ) -> Option<Join> {
@@ -76,7 +76,7 @@ impl Partitioner<'_> {
                 (_, false) => listed(),
             };
         };
-        let ordered = *in_order > 0 && vars[0] == var && cut == CutPoint::Coordinates;
+        let ordered = *in_order > 0 && vars[0] == var && cut == CutBy::Coordinates;
         match disjoint {
             true if ordered && self.follows() => Some(Join::Concatenate),
             true => Some(self.packing(None)),
@@ -169,7 +169,7 @@ impl Partitioner<'_> {
     }
 
     /// What the caller has to give every element beforehand, where parts do not do it themselves.
-    fn initial_elsewhere(self, var: IndexVar, cut: CutPoint) -> Option<Scalar> {
+    fn initial_elsewhere(self, var: IndexVar, cut: CutBy) -> Option<Scalar> {
         (!self.planner.fills_own_part(self.output, var, cut)).then(|| self.planner.initial())
     }
 

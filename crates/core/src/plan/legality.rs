@@ -20,7 +20,7 @@ pub fn unreadable(program: &Program, kernel: &Kernel) -> Option<(Access, Vec<Ind
 }
 
 /// How many operands of a kernel are searched, with something left to do where they have no entry.
-pub fn searched(program: &Program, kernel: &Kernel) -> usize {
+pub fn count_searched(program: &Program, kernel: &Kernel) -> usize {
     let facts = Facts { program, compute: kernel.compute };
     let mut found: Vec<&Access> = vec![];
     let mut operands = kernel.body.reads();

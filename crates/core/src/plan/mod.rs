@@ -34,11 +34,11 @@ pub mod verify;
 mod window;
 
 pub use combine::Join;
-pub use legality::{searched, unreadable};
+pub use legality::{count_searched, unreadable};
 pub use output::{Assembler, Assembly, Output, Rest, outer_loops};
 pub(crate) use output::{OutputOrder, distinct, given};
 pub use parse::parse;
-pub use partition::{CutPoint, Meeting, NotCut, Partition};
+pub use partition::{CutBy, Meeting, NotCut, Partition};
 pub use print::print;
 pub(crate) use result_levels::ResultLevels;
 pub use shared_structure::SharedStructure;

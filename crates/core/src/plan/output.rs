@@ -12,8 +12,8 @@
 //! variables are the outermost loops, each visited in ascending order. The levels below are gathered
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
-use super::{CutPoint, Planner};
-use crate::cin::{Kind, Relation, Stmt, Walk};
+use super::{CutBy, Planner};
+use crate::cin::{Kind, Relation, Stmt, WalkOrder};
 use crate::format::{Format, LevelMap};
 use crate::level::{Append, Insert};
 use crate::notation::{Access, Expr};
@@ -305,7 +305,8 @@ impl Planner<'_> {
         };
         let kind = self.program.storage(access.tensor).format.levels()[*level].kind;
         let p = kind.properties();
-        let ascends = p.ordered && p.unique && self.program.walk(access, *level) == Walk::AsStored;
+        let ascends =
+            p.ordered && p.unique && self.program.walk(access, *level) == WalkOrder::AsStored;
         let [of] = of[..] else { return None };
         ascends.then_some(of)
     }
@@ -320,7 +321,7 @@ impl Planner<'_> {
             let levels = self.program.storage(access.tensor).format.levels();
             for (k, level) in levels.iter().enumerate().filter(|(k, _)| vars[*k] == var) {
                 let p = level.kind.properties();
-                let reversed = self.program.walk(&access, k) == Walk::OutOfOrder;
+                let reversed = self.program.walk(&access, k) == WalkOrder::OutOfOrder;
                 match (p.full, level.kind.locates()) {
                     (true, _) => {}
                     (_, true) => hashed |= !p.ordered || reversed,
@@ -406,7 +407,7 @@ impl Planner<'_> {
     }
 
     /// Whether the elements of a part of a result lie side by side.
-    pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: CutPoint) -> bool {
+    pub(crate) fn fills_own_part(self, output: &Output, var: IndexVar, cut: CutBy) -> bool {
         let rows = match output {
             Output::InPlace => self.has_plain_modes(),
             Output::SharedStructure => {
@@ -415,7 +416,7 @@ impl Planner<'_> {
             }
             Output::Insert | Output::Assemble(_) => false,
         };
-        cut == CutPoint::Coordinates && rows && self.result_vars().first() == Some(&var)
+        cut == CutBy::Coordinates && rows && self.result_vars().first() == Some(&var)
     }
 }
 

@@ -20,7 +20,7 @@ use tamis_ir::ids::{IndexVar, TensorId};
 #[derive(Clone, PartialEq, Debug)]
 pub struct Partition {
     /// What the parts are parts of.
-    pub cut: CutPoint,
+    pub cut: CutBy,
     /// What becomes of their results.
     pub join: Join,
     /// The variable of the outermost loop.
@@ -91,7 +91,7 @@ impl NotCut {
 
 /// What a part has an interval of.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum CutPoint {
+pub enum CutBy {
     /// The coordinates of the outermost loop.
     Coordinates,
     /// The positions of the first level of the only operand that the loop walks.
@@ -100,10 +100,10 @@ pub enum CutPoint {
     Segments,
 }
 
-impl CutPoint {
+impl CutBy {
     /// Whether the parts are of positions.
     pub fn is_by_position(self) -> bool {
-        matches!(self, CutPoint::Positions | CutPoint::Segments)
+        matches!(self, CutBy::Positions | CutBy::Segments)
     }
 }
 
@@ -146,9 +146,9 @@ impl<'p> Partitioner<'p> {
         let scattered = |driver: &Driver| {
             let p = self.level(driver).kind.properties();
             match cut {
-                CutPoint::Coordinates => false,
-                CutPoint::Positions => !p.unique,
-                CutPoint::Segments => !p.ordered,
+                CutBy::Coordinates => false,
+                CutBy::Positions => !p.unique,
+                CutBy::Segments => !p.ordered,
             }
         };
         // What is not combined comes once for each element.
@@ -278,7 +278,7 @@ impl<'p> Partitioner<'p> {
     }
 
     /// What can be cut of a loop over these operands.
-    fn cut_of(self, drivers: &[Driver], is_universal: bool) -> Option<CutPoint> {
+    fn cut_of(self, drivers: &[Driver], is_universal: bool) -> Option<CutBy> {
         let searched = |driver: &Driver| {
             let p = self.level(driver).kind.properties();
             let slicing = self.planner.program.slicing(&driver.access, driver.level);
@@ -292,11 +292,11 @@ impl<'p> Partitioner<'p> {
             p.ordered && p.compact && ascending
         };
         match drivers {
-            _ if drivers.iter().all(searched) => Some(CutPoint::Coordinates),
+            _ if drivers.iter().all(searched) => Some(CutBy::Coordinates),
             [only] if !is_universal && only.duplicates == Duplicates::Segment => {
-                Some(CutPoint::Segments)
+                Some(CutBy::Segments)
             }
-            [_] if !is_universal => Some(CutPoint::Positions),
+            [_] if !is_universal => Some(CutBy::Positions),
             _ => None,
         }
     }

@@ -15,8 +15,8 @@
 //! ```
 
 use super::{
-    Absent, Advance, Assembly, Body, CutPoint, Driver, Duplicates, Join, Locate, Lookup, Loop,
-    Merge, Node, NotCut, Output, Partition, Plan, Planner, Rest, Times, Where, Window,
+    Absent, Advance, Assembly, Body, CutBy, Driver, Duplicates, Join, Locate, Lookup, Loop, Merge,
+    Node, NotCut, Output, Partition, Plan, Planner, Rest, Times, Where, Window,
 };
 use crate::cin::{Kernel, Program, Races, Relation, Stmt, Tag, Unit, text};
 use crate::format::LevelMap;
@@ -159,9 +159,9 @@ impl Printer<'_> {
     fn parts(&mut self, partition: &Partition) {
         let var = &self.names.vars[partition.var];
         let cut = match partition.cut {
-            CutPoint::Coordinates => "coordinates",
-            CutPoint::Positions => "positions",
-            CutPoint::Segments => "segments of equal coordinates",
+            CutBy::Coordinates => "coordinates",
+            CutBy::Positions => "positions",
+            CutBy::Segments => "segments of equal coordinates",
         };
         let join = match partition.join {
             Join::Shared { .. } => "which write elements of their own".to_owned(),

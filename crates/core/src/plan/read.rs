@@ -14,7 +14,7 @@ use super::{
     Lookup, Loop, Merge, Node, Output, Planner, Rest, Sum, Times, Where, Window, distinct, given,
 };
 use crate::cin::simplify::written;
-use crate::cin::{self, Stmt, Walk};
+use crate::cin::{self, Stmt, WalkOrder};
 use crate::format::LevelSpec;
 use crate::iteration::lattice::{Lattice, Point, Set};
 use crate::level::LevelKind;
@@ -207,7 +207,7 @@ impl Reader<'_> {
         let drives = |driver: &Driver| {
             let kind = self.kind(&driver.access, driver.level);
             let walk = program.walk(&driver.access, driver.level);
-            let ascends = kind.properties().ordered && walk != Walk::OutOfOrder;
+            let ascends = kind.properties().ordered && walk != WalkOrder::OutOfOrder;
             let is_segment = known.descent(&driver.access).is_segment;
             if !kind.walks() || (in_order && !ascends) || is_segment {
                 return false;
@@ -264,7 +264,7 @@ impl Reader<'_> {
     fn stands_alone(self, driver: &Driver) -> bool {
         let walk = self.planner.program.walk(&driver.access, driver.level);
         let kind = self.kind(&driver.access, driver.level);
-        self.planner.only_alone(kind) || matches!(walk, Walk::WithGaps | Walk::OutOfOrder)
+        self.planner.only_alone(kind) || matches!(walk, WalkOrder::WithGaps | WalkOrder::OutOfOrder)
     }
 
     /// Removes the point without drivers from a lattice if one iteration can stand for all coordinates that no

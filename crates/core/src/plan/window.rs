@@ -8,7 +8,7 @@
 use super::known::{Known, Tile, settled, tile_of};
 use super::read::Reader;
 use super::{Window, given};
-use crate::cin::{Relation, Stmt, Walk};
+use crate::cin::{Relation, Stmt, WalkOrder};
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
@@ -39,7 +39,7 @@ impl Reader<'_> {
         let between = |access: &Access| {
             let level = known.descent(access).levels;
             let p = self.kind(access, level).properties();
-            p.ordered && p.compact && program.walk(access, level) != Walk::OutOfOrder
+            p.ordered && p.compact && program.walk(access, level) != WalkOrder::OutOfOrder
         };
         if kernel.scatter || !walked.iter().all(|(access, v)| *v == of && between(access)) {
             return None;

@@ -18,7 +18,7 @@ use super::unroll::unroll;
 use super::{gpu, nest};
 use crate::cin::{Kernel, Program, Relation, Role};
 use crate::notation::Access;
-use crate::plan::{searched, unreadable};
+use crate::plan::{count_searched, unreadable};
 use std::collections::BTreeMap;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IndexVar, TensorId};
@@ -142,7 +142,7 @@ impl Scheduler<'_> {
 
     /// Refuses loops that cannot read an operand as it is stored.
     fn check_operands(&self) -> Result<(), Refusal> {
-        let searched = searched(&self.program, self.kernel());
+        let searched = count_searched(&self.program, self.kernel());
         if searched > MOST_SEARCHED {
             let message = format!(
                 "these loops search {searched} operands, each with code for where it has an entry \

@@ -13,7 +13,7 @@
 use super::nest::{around, at_loops, replaced};
 use super::scheduler::Scheduler;
 use crate::cin::simplify::Facts;
-use crate::cin::{Relation, Stmt, Walk};
+use crate::cin::{Relation, Stmt, WalkOrder};
 use crate::notation::Access;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
@@ -151,7 +151,8 @@ fn check_levels(
         let p = level.kind.properties();
         let walks = level.kind.walks() && p.compact && !level.kind.locates();
         let chained = k < last && levels[k + 1].kind.properties().branchless;
-        let turned = s.program.walk(access, k) == Walk::OutOfOrder && !(first == last && p.full);
+        let turned =
+            s.program.walk(access, k) == WalkOrder::OutOfOrder && !(first == last && p.full);
         if turned || !(p.full || walks && p.ordered && (p.unique || chained)) {
             let name = &s.program.tensors[access.tensor].name;
             let message = format!(

@@ -11,7 +11,7 @@ use crate::tensor::{Tensor, views};
 use tamis_core::cin::{Root, Scale};
 use tamis_core::format::LevelSpec;
 use tamis_core::level::{DENSE, Header, LevelView};
-use tamis_core::plan::{CutPoint, Join, Partition};
+use tamis_core::plan::{CutBy, Join, Partition};
 use tamis_ir::ids::{Id, TensorId};
 
 /// More parts than this are not made: there are enough for any number of threads to be busy.
@@ -224,7 +224,7 @@ impl<'t> Lead<'t> {
         let mut lead = Lead::down_to(tensor, tensor.levels().len() - 1);
         let p = lead.levels[0].kind.properties();
         let listed = lead.views[0].crd.is_some();
-        if partition.cut == CutPoint::Coordinates && listed && !(p.ordered && p.compact) {
+        if partition.cut == CutBy::Coordinates && listed && !(p.ordered && p.compact) {
             // Positions tell nothing about coordinates.
             lead.levels = &[];
         }
@@ -285,15 +285,15 @@ impl<'t> Lead<'t> {
 
     /// The first coordinate, or position, before which there is so much work, if it is not behind
     /// all.
-    fn cut(&self, work: u128, cut: CutPoint) -> Option<i64> {
+    fn cut(&self, work: u128, cut: CutBy) -> Option<i64> {
         let lo = self.first(|middle| self.before(middle) < work);
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
         match cut {
-            CutPoint::Positions => i64::try_from(lo).ok(),
-            CutPoint::Segments => self.segment_from(lo).and_then(|lo| i64::try_from(lo).ok()),
-            CutPoint::Coordinates if !is_listed => Some(lo as i64 + self.header.least),
-            CutPoint::Coordinates if lo < self.positions() => Some(self.views[0].coordinate(lo)),
-            CutPoint::Coordinates => None,
+            CutBy::Positions => i64::try_from(lo).ok(),
+            CutBy::Segments => self.segment_from(lo).and_then(|lo| i64::try_from(lo).ok()),
+            CutBy::Coordinates if !is_listed => Some(lo as i64 + self.header.least),
+            CutBy::Coordinates if lo < self.positions() => Some(self.views[0].coordinate(lo)),
+            CutBy::Coordinates => None,
         }
     }
 

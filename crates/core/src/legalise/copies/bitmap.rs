@@ -28,7 +28,11 @@ const CHANGES: f64 = 4.0;
 
 impl Legaliser<'_> {
     /// A task whose operands are copied where that saves merges in loops over these variables.
-    pub(in crate::legalise) fn located(&mut self, mut task: Task, vars: &[IndexVar]) -> Task {
+    pub(in crate::legalise) fn with_bitmap_copies(
+        &mut self,
+        mut task: Task,
+        vars: &[IndexVar],
+    ) -> Task {
         let at = |d: usize| self.to_locate(&task, vars[d], &vars[..d]);
         for access in (0..vars.len()).flat_map(at).collect::<Vec<Access>>() {
             let name = format!("{}_located", self.program.tensors[access.tensor].name);
@@ -77,7 +81,7 @@ impl Legaliser<'_> {
     /// About how often loops over these variables come to what is inside of them: as often as the operand has
     /// entries there that decides for most of the loops, or, if all of these are dense, as there are positions.
     fn merges_of(&self, task: &Task, outer: &[IndexVar]) -> f64 {
-        let (mut deciding, mut turns, mut places) = (0, f64::INFINITY, 1.0f64);
+        let (mut deciding, mut trips, mut places) = (0, f64::INFINITY, 1.0f64);
         for access in distinct(&task.value) {
             let levels = self.positions(&access).unwrap_or_default();
             let led = levels.iter().take_while(|(_, of, _)| outer.contains(of)).count();
@@ -88,11 +92,11 @@ impl Legaliser<'_> {
             if !is_list {
                 places = places.max(positions);
             } else if led >= deciding && self.access_methods().decides(&access, task) {
-                turns = if led > deciding { positions } else { turns.min(positions) };
+                trips = if led > deciding { positions } else { trips.min(positions) };
                 deciding = led;
             }
         }
-        if deciding > 0 { turns.max(1.0) } else { places }
+        if deciding > 0 { trips.max(1.0) } else { places }
     }
 
     /// The positions of a copy of an operand with rows over what the other loops know, if it can have these.

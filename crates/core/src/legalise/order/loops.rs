@@ -52,7 +52,7 @@ impl Legaliser<'_> {
             let scatter = self.scatters(&task);
             let task = match scatter || self.request.scheduled || self.sorts(&order) {
                 true => task,
-                false => self.located(task, &order.vars),
+                false => self.with_bitmap_copies(task, &order.vars),
             };
             tags = self.tags(&task, &order.vars);
             (scatter, self.loops(task, &order.vars, scatter), vec![])
@@ -95,7 +95,7 @@ impl Legaliser<'_> {
     fn tags(&self, task: &Task, vars: &[IndexVar]) -> BTreeMap<IndexVar, Tag> {
         match self.request.scheduled {
             true => BTreeMap::new(),
-            false => self.searches(task, vars),
+            false => self.galloping_loops(task, vars),
         }
     }
 

@@ -16,7 +16,7 @@ pub(in crate::legalise) const SKEWED: f64 = 64.0;
 
 impl Legaliser<'_> {
     /// The loops that search, among those over these variables.
-    pub(in crate::legalise) fn searches(
+    pub(in crate::legalise) fn galloping_loops(
         &self,
         task: &Task,
         vars: &[IndexVar],

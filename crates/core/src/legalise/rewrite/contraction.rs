@@ -63,7 +63,7 @@ struct Contraction {
     /// Those of the temporary.
     kept: Vec<IndexVar>,
     /// The trip count of the loops, all coordinates visited.
-    turns: f64,
+    trips: f64,
     /// How many of the factors list coordinates.
     listing: usize,
     /// Whether every element of the temporary is a sum of something.
@@ -163,7 +163,7 @@ impl Legaliser<'_> {
     /// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
     fn masked(&self, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
         let storage = self.inferred_storage(sum, kept, compute, compute);
-        let is_small = self.turns_over(kept) <= MOST_MASKED;
+        let is_small = self.trips_over(kept) <= MOST_MASKED;
         let is_full = storage.format.is_full() && self.is_constrained(sum, *kept.first()?);
         let kind = |k| if k == 0 { BITMAP } else { DENSE };
         (is_full && is_small).then(|| Format::in_order((0..kept.len()).map(kind)))
@@ -194,7 +194,7 @@ impl Legaliser<'_> {
             self.over(factors, summed, v).or_else(|| self.sampled(factors, summed, v))
         };
         let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
-        let key = |c: &Contraction| (c.kept.len(), c.turns, c.listing);
+        let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
         candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
         candidates
     }
@@ -212,12 +212,12 @@ impl Legaliser<'_> {
         let fewer = inner.len() < variables(factors).len()
             && (before.len() > 1 || long)
             && !after.is_empty();
-        let turns = self.turns_over(&inner);
+        let trips = self.trips_over(&inner);
         let worth = fewer && (listed || long) && !is_sampled;
         let is_whole = before.iter().all(|a| self.is_full(a));
         let listing = before.iter().filter(|a| !self.is_full(a)).count();
         let summed = within;
-        worth.then_some(Contraction { factors: chosen, summed, kept, turns, listing, is_whole })
+        worth.then_some(Contraction { factors: chosen, summed, kept, trips, listing, is_whole })
     }
 
     /// Whether a sum shares factors with more sums than are looked at together.
@@ -260,13 +260,13 @@ impl Legaliser<'_> {
         }
         let at = factors.iter().position(|a| *a == sampler)?;
         chosen[at] = true;
-        let turns = self.turns_over(&inner);
+        let trips = self.trips_over(&inner);
         // Where the sampler has an entry there is something to sum.
         let summed = within;
-        Some(Contraction { factors: chosen, summed, kept, turns, listing: 1, is_whole: true })
+        Some(Contraction { factors: chosen, summed, kept, trips, listing: 1, is_whole: true })
     }
 
-    fn turns_over(&self, vars: &[IndexVar]) -> f64 {
+    fn trips_over(&self, vars: &[IndexVar]) -> f64 {
         vars.iter().map(|v| self.dimension_of(*v)).product()
     }
 

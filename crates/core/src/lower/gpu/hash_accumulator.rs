@@ -25,7 +25,7 @@ use tamis_ir::ir::{Expr, Stmt};
 
 /// Slices of arrays, one for each row.
 #[derive(Clone)]
-pub(in crate::lower) struct Slice {
+pub(in crate::lower) struct RowHashTable {
     /// How many values come for a row.
     pub(in crate::lower) terms: Var,
     /// Where the slice at hand begins and ends.
@@ -45,7 +45,7 @@ pub(in crate::lower) struct Slice {
     size: Expr,
 }
 
-impl Slice {
+impl RowHashTable {
     /// How many slots a row's slice has.
     pub(in crate::lower) fn places_for_terms(&self) -> Expr {
         let twice = add(mul(Expr::Var(self.terms), int(2)), int(1));
@@ -69,7 +69,7 @@ impl Slice {
     }
 }
 
-impl Slice {
+impl RowHashTable {
     /// The arrays of a workspace in slices, beside those of its values and its list.
     pub(in crate::lower) fn declared(
         cx: &mut Symbols<'_>,
@@ -78,7 +78,7 @@ impl Slice {
         list: Array,
         crd: DataType,
         size: Expr,
-    ) -> Slice {
+    ) -> RowHashTable {
         let begins = cx.common(&format!("{name}_begins"), DataType::I64);
         let keys = cx.common(&format!("{name}_keys"), crd);
         let places = cx.common(&format!("{name}_places"), DataType::I64);
@@ -86,7 +86,7 @@ impl Slice {
         arrays.extend([list, keys, places]);
         let vars = ["terms", "begin", "end", "last"].map(|own| cx.temp(own));
         let [terms, begin, end, sorting] = vars;
-        Slice { terms, begin, end, begins, keys, places, arrays, sorting, size }
+        RowHashTable { terms, begin, end, begins, keys, places, arrays, sorting, size }
     }
 
     /// The slot of a coordinate: that which it has, or a free one.

@@ -53,11 +53,11 @@ fn numbered_turns(cx: &mut Builder, s: &Stmt, next: Var) -> Option<Vec<Stmt>> {
     let turn = sub(Expr::Var(*var), lo.clone());
     let mut inner = vec![assign(own, add(Expr::Var(next), turn))];
     inner.extend(body.iter().filter(|s| **s != advances).map(|s| renamed(s.clone(), next, own)));
-    let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+    let trips = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
     let (lo, hi) = (lo.clone(), hi.clone());
     Some(vec![
         Stmt::For { var: *var, lo, hi, step: 1, body: inner },
-        assign(next, add(Expr::Var(next), turns)),
+        assign(next, add(Expr::Var(next), trips)),
     ])
 }
 

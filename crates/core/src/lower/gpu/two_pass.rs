@@ -18,7 +18,7 @@
 use super::scan::Sums;
 use crate::lower::Lowerer;
 use crate::lower::gpu::fallback::GpuFallback;
-use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::hash_accumulator::RowHashTable;
 use crate::lower::gpu::parallel_append::by_threads;
 use crate::lower::gpu::scan::scanned;
 use crate::lower::gpu::two_pass_rows::{Count, Numbers, Phase, Phases};
@@ -129,7 +129,7 @@ fn counts(cx: &mut Symbols<'_>, levels: &mut LevelWriter, heads: &[usize]) -> Ve
 }
 
 /// The arrays of the result, and of slices.
-fn arrays_in_phases(cx: &mut Symbols<'_>, slice: Option<&Slice>) -> Vec<Array> {
+fn arrays_in_phases(cx: &mut Symbols<'_>, slice: Option<&RowHashTable>) -> Vec<Array> {
     let arrays = cx.result();
     let parts = |l: &crate::level::LevelArrays| [l.pos, l.crd.map(|crd| crd.array)];
     let levels = arrays.levels.iter().flat_map(parts).flatten();
@@ -147,7 +147,7 @@ fn places_above(cx: &mut Symbols<'_>, level: usize) -> Expr {
 /// Slices for rows, of which loops tell how many terms they have.
 fn bounds(
     cx: &mut Symbols<'_>,
-    slice: &Slice,
+    slice: &RowHashTable,
     loops: Vec<Stmt>,
     parents: &Expr,
     before: &mut Vec<Stmt>,

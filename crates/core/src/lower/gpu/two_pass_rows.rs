@@ -8,7 +8,7 @@
 //! Where the first level of the result lists its coordinates as well, a row has as many entries of it as it
 //! appends, and its number is that of the iteration.
 
-use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::hash_accumulator::RowHashTable;
 use crate::lower::write::symbolic::Needed;
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
@@ -43,7 +43,7 @@ pub(in crate::lower) struct Phases<'a> {
     pub(in crate::lower) counts: &'a [Count],
     /// The result's, and those of slices.
     pub(in crate::lower) arrays: &'a [Array],
-    pub(in crate::lower) slice: Option<&'a Slice>,
+    pub(in crate::lower) slice: Option<&'a RowHashTable>,
     /// The numbers of rows, where they have no position.
     pub(in crate::lower) numbers: Option<&'a Numbers>,
 }
@@ -110,7 +110,7 @@ impl Phases<'_> {
                 }
             });
         }
-        let slice = |s: &Slice| [s.terms, s.begin];
+        let slice = |s: &RowHashTable| [s.terms, s.begin];
         let vars: Vec<Var> = self.counts.iter().map(|c| c.next).collect();
         let vars: Vec<Var> =
             vars.into_iter().chain(self.slice.into_iter().flat_map(slice)).collect();
@@ -199,7 +199,8 @@ impl Phases<'_> {
     /// What a row leaves behind its number or position.
     fn ended(&self, after: &Expr, phase: Phase) -> Vec<Stmt> {
         let count = |count: &Count| store(count.ends, after.clone(), Expr::Var(count.next));
-        let bound = |slice: &Slice| store(slice.begins, after.clone(), slice.places_for_terms());
+        let bound =
+            |slice: &RowHashTable| store(slice.begins, after.clone(), slice.places_for_terms());
         match phase {
             Phase::Bound => self.slice.map(bound).into_iter().collect(),
             Phase::Count => self.counts.iter().map(count).collect(),
@@ -302,8 +303,8 @@ fn summed_at_once(block: Vec<Stmt>, counts: &[Var]) -> Vec<Stmt> {
         if !counts.contains(var) || *value != add(Expr::Var(*var), int(1)) {
             return s;
         }
-        let turns = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
-        assign(*var, add(Expr::Var(*var), turns))
+        let trips = binary(BinaryOp::Max, sub(hi.clone(), lo.clone()), int(0));
+        assign(*var, add(Expr::Var(*var), trips))
     };
     block.into_iter().map(once).collect()
 }

@@ -44,7 +44,7 @@ impl Lowerer<'_> {
         nest.seen = Some(seen);
         let code = nest.merge(self);
         nest.seen = None;
-        let (lo, hi) = nest.turns(&mut self.cx);
+        let (lo, hi) = nest.coordinate_range(&mut self.cx);
         let hi = match self.program.derived.map(nest.plan.var) {
             // An offset in a block that is larger than the dimension is that of no coordinate.
             Some(LevelMap::Mod(of, _)) => {

@@ -6,7 +6,7 @@ use super::slice::Sliced;
 use crate::lower::builder::Builder;
 use crate::lower::partition::Interval;
 use crate::lower::symbols::Symbols;
-use crate::plan::CutPoint;
+use crate::plan::CutBy;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::build::{assign, binary, lt};
@@ -17,12 +17,12 @@ impl LoopEmitter<'_> {
     pub(in crate::lower) fn is_cut(&self) -> bool {
         let interval = self.interval.as_ref();
         interval.is_some_and(|i| {
-            i.partition.var == self.plan.var && i.partition.cut == CutPoint::Coordinates
+            i.partition.var == self.plan.var && i.partition.cut == CutBy::Coordinates
         })
     }
 
     /// The coordinates that a loop has to visit if nothing else is known.
-    pub(in crate::lower) fn turns(&self, cx: &mut Symbols<'_>) -> (Expr, Expr) {
+    pub(in crate::lower) fn coordinate_range(&self, cx: &mut Symbols<'_>) -> (Expr, Expr) {
         let (true, Some(interval)) = (self.is_cut(), self.interval.clone()) else {
             return cx.range(self.plan.var, self.scope);
         };

@@ -9,7 +9,7 @@
 //! A loop over such a level starts and ends at the slice's first and last coordinate, found by
 //! search, or skips what the slice does not name.
 
-use crate::cin::Walk;
+use crate::cin::WalkOrder;
 use crate::format::LevelMap;
 use crate::lower::Scope;
 use crate::lower::symbols::Symbols;
@@ -199,7 +199,7 @@ impl Symbols<'_> {
         let var = access.indices[mode.index()];
         match slicing {
             Slicing::Taken(slice) => {
-                let checked = self.program.walk(access, level) != Walk::Between;
+                let checked = self.program.walk(access, level) != WalkOrder::Between;
                 Sliced::Taken { view: self.view(slice, var, own), checked }
             }
             Slicing::Placed(slice) => Sliced::Placed(self.view(slice, own, var)),

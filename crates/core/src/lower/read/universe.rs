@@ -15,7 +15,7 @@ impl LoopEmitter<'_> {
         let every = self.every();
         let (lo, hi) = match &self.window {
             Some(window) => window.clone(),
-            None => self.turns(&mut lowerer.cx),
+            None => self.coordinate_range(&mut lowerer.cx),
         };
         // Iterations that run at the same time find their own positions.
         let apart = lowerer.cx.planner().unit(self.plan.own).is_some();

@@ -16,7 +16,7 @@
 use super::Pass;
 use super::append::LevelWriter;
 use crate::lower::builder::advance;
-use crate::lower::gpu::hash_accumulator::Slice;
+use crate::lower::gpu::hash_accumulator::RowHashTable;
 use crate::lower::gpu::heap_sort::sorted_in_place;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
@@ -47,7 +47,7 @@ pub(in crate::lower) struct Accumulator {
     /// How values at duplicate coordinates are combined.
     op: Option<ReduceOp>,
     /// Where the arrays are slices that hold some of the coordinates.
-    pub(in crate::lower) slice: Option<Box<Slice>>,
+    pub(in crate::lower) slice: Option<Box<RowHashTable>>,
 }
 
 impl Accumulator {
@@ -72,7 +72,7 @@ impl Accumulator {
         let list = cx.own(&format!("{name}_list"), crd, role);
         let at = vals.arrays()[0];
         if in_slices {
-            let slice = Slice::declared(cx, &name, vals, list, crd, size);
+            let slice = RowHashTable::declared(cx, &name, vals, list, crd, size);
             let count = cx.temp(&format!("{name}_list_end"));
             let slice = Some(Box::new(slice));
             return Accumulator { level, at, vals, set: None, list, count, op, slice };

@@ -9,7 +9,7 @@ pub(super) mod output;
 pub(super) mod pack_buffer;
 pub(super) mod symbolic;
 
-use super::gpu::hash_accumulator::Slice;
+use super::gpu::hash_accumulator::RowHashTable;
 use accumulator::Accumulator;
 use append::LevelWriter;
 use coo_buffer::CooBuffer;
@@ -32,7 +32,7 @@ pub(super) struct Writing {
 
 impl Writing {
     /// The slices that the accumulator has for rows, where it has some.
-    pub(super) fn slice(&self) -> Option<&Slice> {
+    pub(super) fn slice(&self) -> Option<&RowHashTable> {
         self.accumulator.as_ref()?.slice.as_deref()
     }
 }

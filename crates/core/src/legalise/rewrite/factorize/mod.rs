@@ -304,7 +304,8 @@ impl Legaliser<'_> {
         let (part, fixed): (Vec<Factor>, Vec<Factor>) =
             part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
         rest.splice(0..0, fixed);
-        let trips = shared.iter().fold(product.trips, |n, &v| n * self.turns(&product.factors, v));
+        let trips =
+            shared.iter().fold(product.trips, |n, &v| n * self.trip_count(&product.factors, v));
         // Whether anything came has to be the same for every element that is left.
         let listed = part.iter().any(|factor| {
             let over = factor.vars().iter().any(|v| kept.contains(v));
@@ -335,7 +336,7 @@ impl Legaliser<'_> {
     fn nest_cost(&self, product: &Product, order: &[IndexVar]) -> f64 {
         let (mut trips, mut cost) = (product.trips, 0.0);
         for &var in order {
-            trips *= self.turns(&product.factors, var);
+            trips *= self.trip_count(&product.factors, var);
             cost += trips;
         }
         let Some(&inner) = order.last() else { return trips };
@@ -354,7 +355,7 @@ impl Legaliser<'_> {
     }
 
     /// The trip count of a loop.
-    fn turns(&self, factors: &[Factor], var: IndexVar) -> f64 {
+    fn trip_count(&self, factors: &[Factor], var: IndexVar) -> f64 {
         let dimension = self.dimension_of(var);
         let mut least = dimension;
         for factor in factors {
