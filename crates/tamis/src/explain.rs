@@ -261,7 +261,7 @@ impl<'p> Explanation<'p> {
             _ => None,
         };
         let sizes = Sizes { dimension: &dimension, stored: &stored };
-        let (_, warnings) = steps::warnings(self.request.program, program, &sizes, steps::FLOOR);
+        let warnings = steps::warnings(self.request.program, program, &sizes, steps::FLOOR);
         let text = warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>();
         text.lines().map(|line| format!("# {line}\n")).collect()
     }

@@ -2,13 +2,11 @@
 //! average, and operands do not depend on each other.
 
 use super::sizes::{Known, distinct};
+use crate::legalise::CONTIGUOUS;
 use crate::notation::{Access, Expr};
 use crate::plan::{Absent, Advance, Body, Driver, Locate, Lookup, Loop, Merge, Node, Window};
 use std::collections::BTreeMap;
 use tamis_ir::ids::{IndexVar, TensorId};
-
-/// A contiguous iteration over full operands, which vectorises, relative to one that does not.
-use crate::legalise::CONTIGUOUS;
 
 /// What the loops of a kernel do, about.
 pub(super) struct Count<'k, 'n> {
@@ -19,7 +17,7 @@ pub(super) struct Count<'k, 'n> {
     pub(super) work: f64,
     /// The loops around the statement at hand, outermost first.
     path: Vec<Around<'n>>,
-    /// The loop that iterates most often, with those around it, outermost first.
+    /// The most work of a loop, and that loop with those around it, outermost first.
     pub(super) hottest: (f64, Vec<Around<'n>>),
     /// How often elements of each tensor are written.
     pub(super) written: BTreeMap<TensorId, f64>,
@@ -70,7 +68,7 @@ impl<'k, 'n> Count<'k, 'n> {
     }
 
     fn nest(&mut self, nest: &'n Loop, trips: f64) {
-        let all = self.visited(nest);
+        let all = self.known.coordinates(nest.own);
         let children: Vec<f64> = nest.drivers.iter().map(|d| self.driven(nest, d, all)).collect();
         let there: Vec<f64> = children
             .iter()
@@ -90,11 +88,7 @@ impl<'k, 'n> Count<'k, 'n> {
             found: found_in(nest),
         });
         let steps = trips * iterations;
-        self.steps += steps;
-        self.work += if is_contiguous(nest) { CONTIGUOUS * steps } else { steps };
-        if steps > self.hottest.0 {
-            self.hottest = (steps, self.path.clone());
-        }
+        self.takes(steps, if is_contiguous(nest) { CONTIGUOUS } else { 1.0 });
         let points = nest.points();
         let expected = |present: u64| -> f64 {
             let factor = |(k, p): (usize, &f64)| match present & 1 << k != 0 {
@@ -121,9 +115,13 @@ impl<'k, 'n> Count<'k, 'n> {
         self.path.pop();
     }
 
-    /// How many coordinates a loop would visit if it visited all.
-    fn visited(&self, nest: &Loop) -> f64 {
-        self.known.coordinates(nest.own)
+    /// Adds steps of the innermost loop at hand, each of so much work.
+    fn takes(&mut self, steps: f64, each: f64) {
+        self.steps += steps;
+        self.work += each * steps;
+        if each * steps > self.hottest.0 {
+            self.hottest = (each * steps, self.path.clone());
+        }
     }
 
     /// How many coordinates a driver has below one position.
@@ -150,11 +148,7 @@ impl<'k, 'n> Count<'k, 'n> {
                 Lookup::BinarySearch => (children + 1.0).log2(),
                 Lookup::LinearSearch => children,
             };
-        self.steps += steps;
-        self.work += steps;
-        if steps > self.hottest.0 {
-            self.hottest = (steps, self.path.clone());
-        }
+        self.takes(steps, 1.0);
         let all = self.known.coordinates(locate.var);
         match &locate.absent {
             Absent::Never => self.node(&locate.present, trips),

@@ -4,7 +4,7 @@
 //! ```text
 //! N(i,j) = A(i,j) / d(i)     IEEE's zeros, A: csr, 30000 x 30000 with 1e5 entries
 //!
-//! N stores 9e8 values: where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`
+//! N stores 9e8 values, its operands 130000: where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`
 //! ```
 //!
 //! What is counted is the plan that runs, with the sizes of the call; it is weighed as legalisation weighs loops.
@@ -14,11 +14,11 @@ mod reason;
 mod sizes;
 
 use crate::cin::terms::Sizes;
-use crate::cin::{Program, Role};
+use crate::cin::{Kernel, Program, Role};
 use crate::notation;
-use crate::plan::plan;
-use count::Count;
-use reason::{Blamed, Reason};
+use crate::plan::{Plan, plan};
+use count::{Around, Count};
+use reason::Blamed;
 use sizes::{Known, distinct};
 use std::collections::BTreeMap;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -30,74 +30,86 @@ pub const FLOOR: f64 = 1e7;
 /// So many multiply-adds for each value that is stored are many: 300, or 1,000 that vectorise.
 const MANY: f64 = 300.0;
 
+/// Work of so many times the floor, some ten seconds, is worth a word though there is no other way to write the
+/// program.
+pub const LONG: f64 = 3000.0;
+
 /// A result of so many elements for each value of its operands is large.
 const LARGE: f64 = 1000.0;
 
-/// What a program does for operands of some sizes, about.
-#[derive(Clone, Copy, Debug)]
-pub struct Steps {
-    /// Iterations of loops, and steps of searches.
-    pub steps: f64,
-    /// The values of operands and results.
-    pub stored: f64,
-}
-
-/// About how many steps a program takes for operands of these sizes, and what is slow about it if it takes at
-/// least `floor`.
+/// What is slow about a program for operands of these sizes, if it takes about `floor` steps or more.
 pub fn warnings(
     notation: &notation::Program,
     program: &Program,
     sizes: &Sizes<'_>,
     floor: f64,
-) -> (Steps, Vec<Diagnostic>) {
+) -> Vec<Diagnostic> {
     let mut known = Known { program, sizes, computed: BTreeMap::new() };
+    let plans: Vec<Plan> = program.kernels.iter().map(|kernel| plan(program, kernel)).collect();
     let (mut steps, mut work) = (0.0, 0.0);
-    let mut hottest: Option<(f64, Reason)> = None;
+    let mut hottest: (f64, Option<(&Kernel, Vec<Around<'_>>)>) = (0.0, None);
     let mut found = vec![];
-    for kernel in &program.kernels {
-        let plan = plan(program, kernel);
+    for (kernel, plan) in program.kernels.iter().zip(&plans) {
         let count = Count::of(&known, plan.root.as_ref());
         steps += count.steps;
         work += count.work;
+        if count.hottest.0 > hottest.0 {
+            hottest = (count.hottest.0, Some((kernel, count.hottest.1)));
+        }
+        let values = values(&known, kernel, &count.written);
         let blamed = Blamed { known: &known, kernel };
-        if hottest.as_ref().is_none_or(|(most, _)| count.hottest.0 > *most) {
-            hottest = Some((count.hottest.0, blamed.reason(&count.hottest.1)));
-        }
-        let result = kernel.result;
-        let elements = known.elements(result);
-        let values = match program.storage(result).format.is_full() {
-            true => elements,
-            false => {
-                let written = count.written.get(&result).copied().unwrap_or(0.0);
-                if kernel.accumulates() {
-                    distinct(written, elements)
-                } else {
-                    written.min(elements)
-                }
-            }
-        };
-        let of: f64 = blamed.operands().into_iter().filter_map(|t| known.entries(t)).sum();
-        if values >= floor && values >= LARGE * of {
-            let name = match program.tensors[result].role {
-                Role::Result(_) => program.name(kernel),
-                _ => "a temporary",
-            };
-            let message = format!("{name} stores {values:.0e} values of {of:.0e}");
-            let why = blamed.dense(result);
-            found.extend(why.map(|why| why.told(Code::DenseResult, &message, notation)));
-        }
-        known.computed.insert(result, values);
+        found.extend(dense(&blamed, values, floor, notation));
+        known.computed.insert(kernel.result, values);
     }
     let stored = stored(&known);
-    if let Some((_, reason)) = hottest
+    if let (_, Some((kernel, path))) = hottest
         && found.is_empty()
         && steps >= floor
         && work >= MANY * stored
     {
-        let message = format!("{steps:.0e} steps for {stored:.0e} stored values");
-        found.push(reason.told(Code::ManySteps, &message, notation));
+        let blamed = Blamed { known: &known, kernel };
+        let least = || (work >= LONG * floor).then(|| blamed.product(&path));
+        let message = format!("{} steps for {} stored values", about(steps), about(stored));
+        let reason = blamed.reason(&path).or_else(least);
+        found.extend(reason.map(|reason| reason.told(Code::ManySteps, &message, notation)));
     }
-    (Steps { steps, stored }, found)
+    found
+}
+
+/// How many values the result of a kernel has, whose elements are written so often.
+fn values(known: &Known<'_>, kernel: &Kernel, written: &BTreeMap<TensorId, f64>) -> f64 {
+    let elements = known.elements(kernel.result);
+    let written = written.get(&kernel.result).copied().unwrap_or(0.0);
+    match known.program.storage(kernel.result).format.is_full() {
+        true => elements,
+        false if kernel.accumulates() => distinct(written, elements),
+        false => written.min(elements),
+    }
+}
+
+/// What is said of a result that stores so many values because of what it is where operands have none.
+fn dense(
+    blamed: &Blamed<'_>,
+    values: f64,
+    floor: f64,
+    notation: &notation::Program,
+) -> Option<Diagnostic> {
+    let (known, kernel) = (blamed.known, blamed.kernel);
+    let of: f64 = blamed.operands().into_iter().filter_map(|t| known.entries(t)).sum();
+    if values < floor || values < LARGE * of {
+        return None;
+    }
+    let name = match known.program.tensors[kernel.result].role {
+        Role::Result(_) => known.program.name(kernel),
+        _ => "a temporary",
+    };
+    let message = format!("{name} stores {} values, its operands {}", about(values), about(of));
+    Some(blamed.dense(kernel.result)?.told(Code::DenseResult, &message, notation))
+}
+
+/// A number as people read it: 74, 90000, 9e8.
+fn about(number: f64) -> String {
+    if number < 1e6 { format!("{number:.0}") } else { format!("{number:.0e}") }
 }
 
 /// The values of a program's operands and results.

@@ -4,7 +4,7 @@
 //! the value       where A has no entry, `A(i,j) / d(i)` is `0 / d(i)`       A(i,j) * (1 / d(i))
 //! the order       B is stored by columns, and its rows are searched        another order of levels
 //! the rows        A has an array over rows, few of which have entries      a level that lists them
-//! none of these   every combination of i, j and k is visited
+//! none of these   every combination of i, j and k is visited              said only where it takes seconds
 //! ```
 
 use super::count::Around;
@@ -24,9 +24,8 @@ use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 /// An operand stores so few of the coordinates that it had better list them.
 const FEW: f64 = 0.125;
 
-/// The way out of IEEE's quotients.
-const UNDIVIDED: &str =
-    "leave zeros that are not stored undivided, without --strict or strict=True";
+/// The way out of IEEE's quotients, which commands, Python and Rust ask for by the same word.
+const UNDIVIDED: &str = "without strict, zeros that are not stored are left undivided";
 
 /// A reason, where it stands in the text, and the way out.
 pub(super) struct Reason {
@@ -53,8 +52,8 @@ pub(super) struct Blamed<'k> {
 }
 
 impl Blamed<'_> {
-    /// Why a loop inside of others iterates so often.
-    pub(super) fn reason(&self, path: &[Around<'_>]) -> Reason {
+    /// Why a loop inside of others iterates so often, if there is a way out.
+    pub(super) fn reason(&self, path: &[Around<'_>]) -> Option<Reason> {
         let of_all = path.iter().filter(|around| around.visits_all);
         let all: Vec<IndexVar> = of_all.clone().map(|around| around.var).collect();
         let driven = of_all.flat_map(|around| around.drivers);
@@ -68,13 +67,12 @@ impl Blamed<'_> {
         passed.retain(|(access, level, _)| self.is_few(access, *level));
         let valued = passed.iter().find(|(_, _, does)| *does).map(|(access, ..)| *access);
         if let Some(reason) = valued.and_then(|access| self.valued(&|a| a == access)) {
-            return reason;
+            return Some(reason);
         }
         if let Some((access, level, _)) = passed.iter().find(|(_, _, does)| !does) {
-            return self.against(access, *level, path);
+            return Some(self.against(access, *level, path));
         }
-        let rows = all.iter().find_map(|&var| self.rows(var));
-        rows.unwrap_or_else(|| self.product(path))
+        all.iter().find_map(|&var| self.rows(var))
     }
 
     /// Why a result stores every element, if it does because of what it is where no sparse operand has an
@@ -112,14 +110,12 @@ impl Blamed<'_> {
     /// Whether a tensor may have no entry at a coordinate, or is a sum that may be empty.
     fn is_sparse(&self, access: &Access) -> bool {
         let tensor = &self.program().tensors[access.tensor];
-        let is_operand = matches!(tensor.role, Role::Input(_) | Role::Result(_) | Role::Temporary);
         match tensor.role {
             Role::Register(_) => true,
-            _ => {
-                is_operand
-                    && access.tensor != self.kernel.result
-                    && !tensor.storage.format.is_full()
+            Role::Input(_) | Role::Result(_) | Role::Temporary => {
+                access.tensor != self.kernel.result && !tensor.storage.format.is_full()
             }
+            _ => false,
         }
     }
 
@@ -158,7 +154,7 @@ impl Blamed<'_> {
             Expr::Binary(BinaryOp::Div, a, b) if divides => {
                 let divisor =
                     if matches!(**b, Expr::Access(_)) { show(b) } else { format!("({})", show(b)) };
-                format!("{UNDIVIDED}, or write `{} * (1 / {divisor})`", show(a))
+                format!("{UNDIVIDED}; or write `{} * (1 / {divisor})`", show(a))
             }
             _ if divides => UNDIVIDED.to_owned(),
             _ => match self.least() {
@@ -259,7 +255,7 @@ impl Blamed<'_> {
     }
 
     /// Nothing but the size of the problem.
-    fn product(&self, path: &[Around<'_>]) -> Reason {
+    pub(super) fn product(&self, path: &[Around<'_>]) -> Reason {
         let program = self.program();
         let vars: Vec<&str> = path.iter().map(|around| program.vars[around.var].as_str()).collect();
         let visits_all = path.iter().all(|around| around.visits_all);
