@@ -1,9 +1,10 @@
 //! Dimensions of index variables and tensors, from the operands and from what the user says.
 
 use std::collections::BTreeMap;
+use tamis_core::cin::{self, Role, Root, Scale};
 use tamis_core::notation::{Access, Program, Slice};
 use tamis_ir::diagnostic::{Code, Diagnostic};
-use tamis_ir::ids::{IdVec, IndexVar, TensorId};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 
 /// What is known of dimensions.
 pub(crate) struct Known {
@@ -149,4 +150,36 @@ pub(crate) fn all(program: &Program, known: &Known) -> Result<IdVec<IndexVar, u6
             .help(format!("give {name} a value, or its dimensions: -d {name}={sizes}")));
     }
     Ok(known.vars.iter().map(|d| d.unwrap_or(0)).collect())
+}
+
+/// The dimensions of a compiled program's variables, given those of the notation. The compiler's own have none, or
+/// that of another or of a mode. `None` if that is a mode of a tensor whose dimensions are not known.
+pub(crate) fn compiled(
+    program: &cin::Program,
+    known: &Known,
+    mut all: IdVec<IndexVar, u64>,
+) -> Option<IdVec<IndexVar, u64>> {
+    while all.len() < program.vars.len() {
+        let var = IndexVar::new(all.len());
+        let alias = program.derived.alias(var);
+        all.push(match program.derived.mode(var) {
+            Some((tensor, mode)) => *known.tensors.get(&tensor)?.get(mode.index())?,
+            None if alias == var => scheduled(program, var, &all),
+            None => all[alias],
+        });
+    }
+    Some(all)
+}
+
+/// The dimension of a variable that a schedule made, if it is one of a temporary.
+fn scheduled(program: &cin::Program, var: IndexVar, dims: &IdVec<IndexVar, u64>) -> u64 {
+    let stored = |t: &cin::Tensor| t.role == Role::Temporary && t.modes.contains(&var);
+    let scale = Scale::of(&program.derived, var);
+    match scale.filter(|_| program.tensors.iter().any(stored)) {
+        Some(scale) => match scale.root {
+            Root::Coordinates(of) if of != var => scale.count(dims[of], &|v| dims[v]),
+            _ => 0,
+        },
+        None => 0,
+    }
 }

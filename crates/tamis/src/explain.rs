@@ -22,7 +22,7 @@ use tamis_core::steps;
 use tamis_ir::backend::{c, cuda};
 use tamis_ir::datatype::{DataType, IndexWidth};
 use tamis_ir::diagnostic::Diagnostic;
-use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
+use tamis_ir::ids::TensorId;
 use tamis_ir::transform::Target;
 use tamis_runtime::processor::{self, Level};
 
@@ -244,23 +244,16 @@ impl<'p> Explanation<'p> {
             Role::Input(id) => tensor.storage.format.is_full() || self.stored.contains_key(&id),
             _ => true,
         };
-        let named = self.request.program.vars.enumerate().filter(|(_, v)| !v.name.is_empty());
-        let all_known = named.map(|(var, _)| self.known.vars[var]).all(|d| d.is_some());
-        if !all_known || !program.tensors.iter().all(is_known) {
+        let all = dims::all(self.request.program, &self.known).ok();
+        let dims = all.and_then(|all| dims::compiled(program, &self.known, all));
+        let Some(dims) = dims.filter(|_| program.tensors.iter().all(is_known)) else {
             return String::new();
-        }
-        let dimension = |var: IndexVar| {
-            let of_mode = |(id, mode): (TensorId, Mode)| {
-                self.known.tensors.get(&id).and_then(|dims| dims.get(mode.index()).copied())
-            };
-            let own = self.known.vars.get(var).copied().flatten();
-            own.or_else(|| program.derived.mode(var).and_then(of_mode)).unwrap_or(0)
         };
         let stored = |id: TensorId| match program.tensors[id].role {
             Role::Input(source) => self.stored.get(&source).copied(),
             _ => None,
         };
-        let sizes = Sizes { dimension: &dimension, stored: &stored };
+        let sizes = Sizes { dimension: &|var| dims[var], stored: &stored };
         let warnings = steps::warnings(self.request.program, program, &sizes, steps::FLOOR);
         let text = warnings.iter().map(|warning| format!("{warning}\n")).collect::<String>();
         text.lines().map(|line| format!("# {line}\n")).collect()

@@ -7,7 +7,7 @@ use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use tamis_core::cin::{self, Kind, Role, Root, Scale};
+use tamis_core::cin::{Kind, Role};
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::kind;
 use tamis_core::notation::{self, Program};
@@ -407,37 +407,13 @@ impl Kernel {
             operand(&self.program, name)?;
         }
         let known = dims::known(&self.program, sizes, &self.given)?;
-        let mut all = dims::all(&self.program, &known)?;
-        // Variables of the compiler's own have no dimension, or that of another or of a mode.
-        let derived = &self.compiled().program.derived;
-        while all.len() < self.compiled().program.vars.len() {
-            let var = IndexVar::new(all.len());
-            let alias = derived.alias(var);
-            let of_mode = derived.mode(var).map(|(t, mode)| known.tensors[&t][mode.index()]);
-            all.push(match of_mode {
-                Some(dimension) => dimension,
-                None if alias == var => self.scheduled(var, &all),
-                None => all[alias],
-            });
-        }
+        let all = dims::all(&self.program, &known)?;
+        let all = dims::compiled(&self.compiled().program, &known, all).ok_or_else(|| {
+            Diagnostic::new(Code::Internal, "a tensor without dimensions".to_owned())
+                .help("please report it with the expression and the formats")
+        })?;
         check_dims(&all.iter().copied().collect::<Vec<u64>>())?;
         tamis_core::schedule::check_dimensions(&self.compiled().program, &|var| all[var])?;
         Ok((values, all))
-    }
-}
-
-impl Kernel {
-    /// The dimension of a variable that a schedule made, if it is one of a temporary.
-    fn scheduled(&self, var: IndexVar, dims: &IdVec<IndexVar, u64>) -> u64 {
-        let program = &self.compiled().program;
-        let stored = |t: &cin::Tensor| t.role == Role::Temporary && t.modes.contains(&var);
-        let scale = Scale::of(&program.derived, var);
-        match scale.filter(|_| program.tensors.iter().any(stored)) {
-            Some(scale) => match scale.root {
-                Root::Coordinates(of) if of != var => scale.count(dims[of], &|v| dims[v]),
-                _ => 0,
-            },
-            None => 0,
-        }
     }
 }
