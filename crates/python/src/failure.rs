@@ -111,11 +111,7 @@ pub(crate) fn in_python(diagnostic: &Diagnostic) -> Diagnostic {
     let mut told = diagnostic.clone();
     told.message = told.message.replace("the option -d", "the keyword dims");
     let Some(help) = &mut told.help else { return told };
-    for (before, after) in [
-        (": a file, a generator or a tensor", ""),
-        ("--backend jit", BY_JIT),
-        ("--strict or strict=True", "strict=True"),
-    ] {
+    for (before, after) in [(": a file, a generator or a tensor", ""), ("--backend jit", BY_JIT)] {
         *help = help.replace(before, after);
     }
     if let Some((before, what)) = help.split_once("-d ")

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! tamis.evaluate("N(i,j) = A(i,j) / d(i)", A=A, d=d, strict=True)
-//!     PerformanceWarning: warning[dense-result]: N stores 9e8 values of 1e5: ..
+//!     PerformanceWarning: warning[dense-result]: N stores 9e8 values, its operands 130000: ..
 //! ```
 //!
 //! Each call warns; Python's default filter shows a warning once for each line of the caller.
@@ -10,12 +10,19 @@
 use crate::failure::{CLASSES, in_python, raised};
 use crate::stored::rounded;
 use pyo3::prelude::*;
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
 use tamis::{Diagnostic, Kernel, Tensor};
 
-/// What is slow about a kernel for operands of about the sizes of its last call.
+/// For so many sizes of operands it is kept what is slow.
+const KEPT: usize = 8;
+
+/// Dimensions of operands, and how many values they have about.
+type Sizes = Vec<u64>;
+
+/// What is slow about a kernel for operands of the sizes of its last calls, the latest last.
 #[derive(Default)]
-pub(crate) struct Slow(Mutex<Option<(Vec<u64>, Vec<Diagnostic>)>>);
+pub(crate) struct Slow(Mutex<VecDeque<(Sizes, Arc<[Diagnostic]>)>>);
 
 impl Slow {
     /// Warns of what is slow about a call.
@@ -25,22 +32,34 @@ impl Slow {
         kernel: &Kernel,
         operands: &[(&str, &Tensor)],
     ) -> PyResult<()> {
-        let sizes = |(_, x): &(&str, &Tensor)| rounded(x.vals().len() as u64);
-        let sizes: Vec<u64> = operands.iter().map(sizes).collect();
-        let last = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = last().as_ref().filter(|(of, _)| *of == sizes).map(|(_, found)| found.clone());
-        let found = match known {
-            Some(found) => found,
-            None => {
-                let found = kernel.warnings(operands).map_err(|d| raised(py, &d))?;
-                *last() = Some((sizes, found.clone()));
-                found
-            }
-        };
-        for warning in found {
-            let text = in_python(&warning).to_string();
+        let found = self.found(kernel, operands).map_err(|d| raised(py, &d))?;
+        for warning in found.iter() {
+            let text = in_python(warning).to_string();
             py.import(CLASSES)?.call_method1("warn", (text,))?;
         }
         Ok(())
+    }
+
+    fn found(
+        &self,
+        kernel: &Kernel,
+        operands: &[(&str, &Tensor)],
+    ) -> Result<Arc<[Diagnostic]>, Diagnostic> {
+        let mut sizes = Sizes::with_capacity(3 * operands.len());
+        for (_, tensor) in operands {
+            sizes.extend(tensor.dims());
+            sizes.push(rounded(tensor.vals().len() as u64));
+        }
+        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, found)) = known().iter().find(|(of, _)| *of == sizes) {
+            return Ok(Arc::clone(found));
+        }
+        let found: Arc<[Diagnostic]> = kernel.warnings(operands)?.into();
+        let mut known = known();
+        if known.len() == KEPT {
+            known.pop_front();
+        }
+        known.push_back((sizes, Arc::clone(&found)));
+        Ok(found)
     }
 }
