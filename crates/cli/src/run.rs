@@ -56,7 +56,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         compile_ms,
         seconds,
         backend,
-        ran_on: kernel.ran_on(),
+        ran_on: kernel.ran_on().unwrap_or(backend),
         threads,
         schedule: options.schedule.to_string(),
         warnings,

@@ -4,6 +4,8 @@
 //! in the [`crate::disk_cache`]; the compiler runs as a [`crate::child`] with a folder of our own for
 //! its temporaries.
 
+pub use crate::child::quiet;
+
 use crate::budget;
 use crate::child::{self, Failure};
 use crate::disk_cache::{self, Cache};

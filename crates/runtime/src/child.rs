@@ -7,6 +7,7 @@ use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 use tamis_ir::diagnostic::Diagnostic;
 
@@ -33,6 +34,7 @@ pub(crate) fn run(command: &mut Command, folder: &Path, until: Instant) -> Resul
     command.env("TMPDIR", folder).process_group(0);
     command.stdin(Stdio::null()).stdout(file(&out)?).stderr(file(&err)?);
     dies_with_us(command);
+    let _runs = Runs::begin();
     let mut child = owned().start(command).map_err(Failure::Start)?;
     let status = match wait(&mut child, until) {
         Ok(status) => status,
@@ -63,6 +65,43 @@ fn wait(child: &mut Child, until: Instant) -> Result<ExitStatus, Failure> {
     }
 }
 
+/// How many programs this process has started, if none of them runs: what is timed meanwhile is not slowed by
+/// them as long as the number stays.
+pub fn quiet() -> Option<u64> {
+    own();
+    let started = STARTED.load(Ordering::Relaxed);
+    (ENDED.load(Ordering::Relaxed) == started).then_some(started)
+}
+
+static STARTED: AtomicU64 = AtomicU64::new(0);
+static ENDED: AtomicU64 = AtomicU64::new(0);
+
+/// A program that runs.
+struct Runs;
+
+impl Runs {
+    fn begin() -> Runs {
+        own();
+        STARTED.fetch_add(1, Ordering::Relaxed);
+        Runs
+    }
+}
+
+impl Drop for Runs {
+    fn drop(&mut self) {
+        ENDED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Forgets the programs of the process that this one was forked from.
+fn own() {
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    let process = std::process::id();
+    if PROCESS.swap(process, Ordering::Relaxed) != process {
+        ENDED.store(STARTED.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+}
+
 /// Has the system kill a program when this thread ends, which waits for it: when this process is killed.
 fn dies_with_us(command: &mut Command) {
     #[cfg(target_os = "linux")]
@@ -78,5 +117,36 @@ fn dies_with_us(command: &mut Command) {
         };
         // SAFETY: the closure does nothing but system calls between fork and exec.
         unsafe { command.pre_exec(asks) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Other tests start programs too, so that it may take a while until there is none.
+    #[test]
+    fn it_is_quiet_while_no_program_runs() {
+        let folder = crate::temporary::Temporary::folder(&std::env::temp_dir()).expect("a folder");
+        let until = Instant::now() + Duration::from_secs(20);
+        let asleep = std::thread::scope(|scope| {
+            let sleeps = scope.spawn(|| {
+                run(Command::new("sleep").arg("0.3"), folder.path(), until).expect("it ends")
+            });
+            let mut is_quiet = true;
+            while !sleeps.is_finished() {
+                is_quiet = quiet().is_some();
+                std::thread::sleep(Duration::from_millis(20));
+                if !is_quiet {
+                    break;
+                }
+            }
+            !is_quiet
+        });
+        assert!(asleep, "it was never told that a program runs");
+        while quiet().is_none() {
+            assert!(Instant::now() < until, "no program runs any more");
+            std::thread::sleep(LATER);
+        }
     }
 }

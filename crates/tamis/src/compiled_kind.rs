@@ -9,8 +9,8 @@
 use crate::backend::{Backend, NARROW};
 use crate::kernel::{Options, Parts};
 use crate::on_device::Steps;
-use crate::operand::Operand;
-use crate::tiers::{Tier, Tiers};
+use crate::operand::{Operand, rounded_sizes};
+use crate::tiers::{Subject, Tiers};
 use crate::waste;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
@@ -85,12 +85,12 @@ impl CompiledKind {
     }
 
     /// Runs the kernels one after another, given the tensors that have a value before by id, and
-    /// patterns of results in their slots.
+    /// patterns of results in their slots. With the backend whose code ran.
     pub(crate) fn run(
         &self,
         values: Vec<Option<Tensor>>,
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
+    ) -> Result<(Vec<Option<Tensor>>, Backend), Diagnostic> {
         self.suited(&values, dims)?.run_all(values, dims)
     }
 
@@ -132,20 +132,18 @@ impl CompiledKind {
         &self,
         mut values: Vec<Option<Tensor>>,
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<Vec<Option<Tensor>>, Diagnostic> {
+    ) -> Result<(Vec<Option<Tensor>>, Backend), Diagnostic> {
         let program = &self.compiled.program;
         values.resize(program.tensors.len(), None);
         if let Some(steps) = &self.device {
-            return steps.run(self, values, dims);
+            return Ok((steps.run(self, values, dims)?, self.backend));
         }
-        let (tier, second) = match &self.tiers {
-            Some(tiers) => tiers.next(|| self.lower_again()),
-            None => (Tier::First, None),
-        };
         let stored = |value: &Tensor| value.stored() as u64;
         let given: u64 = values.iter().flatten().map(stored).sum();
+        let (begun, second) =
+            self.tiers.as_ref().map(|tiers| tiers.next(given, || self.subject(&values))).unzip();
         let start = Instant::now();
-        let executables = second.unwrap_or(&self.executables);
+        let executables = second.flatten().unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
@@ -163,10 +161,15 @@ impl CompiledKind {
                 None => tensor,
             });
         }
-        if let Some(tiers) = &self.tiers {
-            tiers.timed(tier, start.elapsed(), given);
+        if let Some((tiers, begun)) = self.tiers.as_ref().zip(begun) {
+            tiers.timed(begun, start.elapsed());
         }
-        Ok(values)
+        let ran_on = match (&self.tiers, second.flatten()) {
+            (None, _) => self.backend,
+            (Some(_), None) => Backend::Jit,
+            (Some(_), Some(_)) => Backend::C,
+        };
+        Ok((values, ran_on))
     }
 
     /// Runs one of the kernels on the host.
@@ -205,14 +208,14 @@ impl CompiledKind {
         self.kind
     }
 
-    /// The backend whose code ran last.
-    pub(crate) fn ran_on(&self) -> Backend {
-        self.tiers.as_ref().map_or(self.backend, |tiers| tiers.last().backend())
-    }
-
-    /// The functions for the C tier, with the parameters of the first.
-    fn lower_again(&self) -> Vec<Lowered> {
-        pipeline::functions(&self.compiled.program, Backend::C.target())
+    /// What the second tier is compiled from for operands like these: its functions have the parameters of the
+    /// first one's.
+    fn subject(&self, values: &[Option<Tensor>]) -> Subject {
+        Subject {
+            functions: pipeline::functions(&self.compiled.program, Backend::C.target()),
+            first: self.compiled.functions.iter().map(|l| l.function.to_string()).collect(),
+            sizes: rounded_sizes(values),
+        }
     }
 }
 

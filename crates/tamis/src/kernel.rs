@@ -7,6 +7,7 @@ use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use tamis_core::cin::{Kind, Role};
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::kind;
@@ -121,6 +122,8 @@ pub struct Kernel {
     scattered: BTreeMap<String, Format>,
     /// The operands by name, in the order of the text.
     inputs: Vec<(String, TensorId)>,
+    /// The position in [`Backend::ALL`] of the one that ran last; beyond it before the first run.
+    ran_on: AtomicUsize,
 }
 
 /// Computes the last result of a program. The kernel is compiled when operands stored like these
@@ -196,6 +199,7 @@ impl Kernel {
             shapes,
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             inputs,
+            ran_on: AtomicUsize::new(Backend::ALL.len()),
         })
     }
 
@@ -215,13 +219,16 @@ impl Kernel {
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
-        self.formatted(self.fused.run(values, &dims)?)
+        let (values, backend) = self.fused.run(values, &dims)?;
+        let place = Backend::ALL.iter().position(|b| *b == backend);
+        self.ran_on.store(place.unwrap_or(Backend::ALL.len()), Ordering::Relaxed);
+        self.formatted(values)
     }
 
     /// The backend whose code [`run`](Kernel::run) used last: of [`Backend::Auto`], machine code in process or
-    /// that of the C compiler.
-    pub fn ran_on(&self) -> Backend {
-        self.fused.ran_on()
+    /// that of the C compiler. None before the first run.
+    pub fn ran_on(&self) -> Option<Backend> {
+        Backend::ALL.get(self.ran_on.load(Ordering::Relaxed)).copied()
     }
 
     /// Finds out which entries the results have: each has the fill value.
@@ -233,7 +240,7 @@ impl Kernel {
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
         let form = self.form(Kind::Assemble)?;
-        self.formatted(form.run(values, &dims)?)
+        self.formatted(form.run(values, &dims)?.0)
     }
 
     /// Computes the values that the results have at the entries of patterns, which are tensors of
@@ -257,7 +264,7 @@ impl Kernel {
         let patterns: Vec<(&str, &Tensor)> = owned.iter().map(|(name, t)| (*name, t)).collect();
         self.bind_patterns(&patterns, &mut values, &dims)?;
         let form = self.form(Kind::Compute)?;
-        self.formatted(form.run(values, &dims)?)
+        self.formatted(form.run(values, &dims)?.0)
     }
 
     /// The kernels of a kind, compiled when they are needed first.

@@ -108,6 +108,15 @@ pub(crate) fn rounded(dimension: u64) -> u64 {
     dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
 }
 
+/// The dimensions and entries of operands as choices see them, as text.
+pub(crate) fn rounded_sizes(values: &[Option<impl Operand>]) -> String {
+    let sizes = values.iter().flatten().map(|value| {
+        let dims: Vec<u64> = value.dims().iter().map(|&d| rounded(d)).collect();
+        format!("{dims:?} {}\n", rounded(value.stored() as u64))
+    });
+    sizes.collect()
+}
+
 /// Refuses a pattern that is not stored as its result is.
 pub(crate) fn check_pattern(
     name: &str,
@@ -158,4 +167,19 @@ pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagno
         )
         .help(format!("its index variables are {}", names.join(", ")))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn like_sizes_are_one() {
+        let of = |n: usize| {
+            let x = Tensor::dense(&[n as u64], vec![1.0; n]).expect("a vector");
+            rounded_sizes(&[None, Some(x)])
+        };
+        assert_eq!(of(5), of(8));
+        assert_ne!(of(5), of(9));
+    }
 }

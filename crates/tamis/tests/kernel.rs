@@ -12,6 +12,22 @@ fn vector() -> Tensor {
 }
 
 #[test]
+fn the_backend_that_ran_is_known_once_it_did() {
+    let (a, x) = (matrix(), vector());
+    let operands = [("A", &a), ("x", &x)];
+    for (backend, ran_on) in
+        [(Backend::Auto, Backend::Jit), (Backend::Interpreter, Backend::Interpreter)]
+    {
+        let options = Options { backend, ..Options::default() };
+        let kernel = Kernel::compile("y(i) = A(i,j) * x(j)", &operands, &options);
+        let kernel = kernel.expect("a valid program");
+        assert_eq!(kernel.ran_on(), None);
+        kernel.run(&operands).expect("it runs");
+        assert_eq!(kernel.ran_on(), Some(ran_on));
+    }
+}
+
+#[test]
 fn a_kernel_runs_again_on_other_contents() {
     let (a, x) = (matrix(), vector());
     let operands = [("A", &a), ("x", &x)];
