@@ -38,13 +38,8 @@ pub fn note(what: &str) {
     tell(&format_args!("note: {what}"));
 }
 
-/// Tells what is going to be slow.
-pub fn warn(warning: &Diagnostic) {
-    tell(warning);
-}
-
 /// Prints on standard error; where nobody can read that, the exit status has to do.
-fn tell(what: &dyn Display) {
+pub fn tell(what: &dyn Display) {
     let _ = writeln!(io::stderr(), "{what}");
 }
 

@@ -11,6 +11,7 @@
 //! | `recommend` | formats by what is measured, with their bytes |
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
+//! | `json` | what `--json` prints |
 
 mod args;
 mod convert;
@@ -21,6 +22,7 @@ mod formats;
 mod generate;
 mod info;
 mod inputs;
+mod json;
 mod progress;
 mod recommend;
 mod run;

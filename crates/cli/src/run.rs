@@ -1,8 +1,8 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, invalid, note, warn};
-use crate::{inputs, progress};
+use crate::failure::{Failure, assignment, invalid, note, tell};
+use crate::{inputs, json, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -38,7 +38,11 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         backend,
         ..Options::default()
     };
+    let mut told = vec![];
     if args.tune {
+        // Each schedule runs: what is slow is said before.
+        let kernel = Kernel::of_program(program.clone(), &operands, &options)?;
+        told = warned(&kernel, &operands, &[], args)?;
         let _tuning = progress::stage("tuning");
         let tuned = tamis::tune(&program, &operands, &options)?;
         if !args.json {
@@ -48,15 +52,13 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
-    let warnings = kernel.warnings(&operands)?;
-    warnings.iter().filter(|_| !args.quiet).for_each(warn);
-    let (results, seconds) = runs(&kernel, &operands, args.time)?;
+    let warnings = warned(&kernel, &operands, &told, args)?;
+    let (results, runs) = runs(&kernel, &operands, args.time)?;
     write(&results, &outputs)?;
     let report = Report {
         compile_ms,
-        seconds,
+        runs,
         backend,
-        ran_on: kernel.ran_on().unwrap_or(backend),
         threads,
         schedule: options.schedule.to_string(),
         warnings,
@@ -66,6 +68,20 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
+}
+
+/// What is slow about a kernel, said unless it was before or nobody wants to know.
+fn warned(
+    kernel: &Kernel,
+    operands: &[(&str, &Tensor)],
+    told: &[Diagnostic],
+    args: &RunArgs,
+) -> Result<Vec<Diagnostic>, Diagnostic> {
+    let warnings = kernel.warnings(operands)?;
+    if !args.quiet {
+        warnings.iter().filter(|warning| !told.contains(warning)).for_each(|warning| tell(warning));
+    }
+    Ok(warnings)
 }
 
 /// The kernel of a program, and how many milliseconds its compilation took.
@@ -99,13 +115,19 @@ fn note_host(kernel: &Kernel, backend: Backend) {
 /// Results by name.
 type Named = Vec<(String, Tensor)>;
 
-/// The results of the last of some runs, and how long each took, in seconds.
+/// A run: how long it took, and the backend whose code ran.
+struct Run {
+    seconds: f64,
+    ran_on: Option<Backend>,
+}
+
+/// The results of the last of some runs, and what each took.
 fn runs(
     kernel: &Kernel,
     operands: &[(&str, &Tensor)],
     count: usize,
-) -> Result<(Named, Vec<f64>), Failure> {
-    let mut seconds = vec![];
+) -> Result<(Named, Vec<Run>), Failure> {
+    let mut runs = vec![];
     let mut results = vec![];
     for run in 1..=count {
         let _computing = progress::stage(match count {
@@ -115,9 +137,9 @@ fn runs(
         drop(std::mem::take(&mut results));
         let start = Instant::now();
         results = kernel.run(operands)?;
-        seconds.push(start.elapsed().as_secs_f64());
+        runs.push(Run { seconds: start.elapsed().as_secs_f64(), ran_on: kernel.ran_on() });
     }
-    Ok((results, seconds))
+    Ok((results, runs))
 }
 
 /// The schedules that were tried, fastest first.
@@ -151,10 +173,8 @@ fn entries(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
 
 struct Report {
     compile_ms: f64,
-    seconds: Vec<f64>,
+    runs: Vec<Run>,
     backend: Backend,
-    /// The backend whose code ran last.
-    ran_on: Backend,
     threads: usize,
     schedule: String,
     warnings: Vec<Diagnostic>,
@@ -163,22 +183,19 @@ struct Report {
 impl Report {
     fn json(&self, out: &mut dyn Write, results: &[(String, Tensor)]) -> io::Result<()> {
         let Some((_, tensor)) = results.last() else { return Ok(()) };
-        let list = |items: Vec<String>| items.join(", ");
-        let dims = list(tensor.dims().iter().map(u64::to_string).collect());
-        let seconds = list(self.seconds.iter().map(|s| format!("{s:e}")).collect());
-        let warnings = list(self.warnings.iter().map(warning).collect());
-        writeln!(
-            out,
-            "{{\"dims\": [{dims}], \"nnz\": {}, \"seconds\": [{seconds}], \"compile_ms\": {:.3}, \
-             \"backend\": \"{}\", \"ran_on\": \"{}\", \"threads\": {}, \"schedule\": \"{}\", \
-             \"warnings\": [{warnings}]}}",
-            tensor.nnz(),
-            self.compile_ms,
-            self.backend.name(),
-            self.ran_on.name(),
-            self.threads,
-            self.schedule
-        )
+        let ran_on = |run: &Run| json::string(run.ran_on.unwrap_or(self.backend).name());
+        let fields = [
+            ("dims", json::list(tensor.dims().iter().map(u64::to_string))),
+            ("nnz", tensor.nnz().to_string()),
+            ("seconds", json::list(self.runs.iter().map(|run| format!("{:e}", run.seconds)))),
+            ("ran_on", json::list(self.runs.iter().map(ran_on))),
+            ("compile_ms", format!("{:.3}", self.compile_ms)),
+            ("backend", json::string(self.backend.name())),
+            ("threads", self.threads.to_string()),
+            ("schedule", json::string(&self.schedule)),
+            ("warnings", json::list(self.warnings.iter().map(warning))),
+        ];
+        writeln!(out, "{}", json::object(&fields))
     }
 
     fn summary(
@@ -196,18 +213,18 @@ impl Report {
                 None => print_entries(out, tensor)?,
             }
         }
-        let mut sorted = self.seconds.clone();
+        let mut sorted: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         sorted.sort_by(f64::total_cmp);
         let median = sorted[sorted.len() / 2];
         let runs =
             if sorted.len() > 1 { format!(" (median of {})", sorted.len()) } else { String::new() };
-        let tier = match self.backend {
-            Backend::Auto => format!(" ({})", self.ran_on.name()),
+        let tiers = match self.backend {
+            Backend::Auto => format!(" ({})", tiers(&self.runs)),
             _ => String::new(),
         };
         writeln!(
             out,
-            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tier}",
+            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tiers}",
             self.compile_ms,
             median * 1e3,
             self.backend.name()
@@ -215,17 +232,24 @@ impl Report {
     }
 }
 
+/// How many runs each tier had; its name alone where there is one.
+fn tiers(runs: &[Run]) -> String {
+    let count = |tier: &Backend| runs.iter().filter(|run| run.ran_on == Some(*tier)).count();
+    let ran = [Backend::C, Backend::Jit].map(|tier| (tier.name(), count(&tier)));
+    let ran: Vec<_> = ran.into_iter().filter(|(_, count)| *count > 0).collect();
+    match ran[..] {
+        [(name, _)] => name.to_owned(),
+        _ => ran.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", "),
+    }
+}
+
 /// A warning as an object of JSON.
 fn warning(warning: &Diagnostic) -> String {
-    let escaped = |c: char| match c {
-        '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
-        c => c.to_string(),
-    };
-    let text = |text: &str| format!("\"{}\"", text.chars().map(escaped).collect::<String>());
-    let help = warning.help.as_deref().unwrap_or_default();
-    let (code, message) = (warning.code.name(), text(&warning.message));
-    format!("{{\"code\": \"{code}\", \"message\": {message}, \"help\": {}}}", text(help))
+    json::object(&[
+        ("code", json::string(warning.code.name())),
+        ("message", json::string(&warning.message)),
+        ("help", json::string(warning.help.as_deref().unwrap_or_default())),
+    ])
 }
 
 /// The first entries of a tensor, read where they are.
@@ -297,4 +321,20 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
             .help(format!("use one of {}", known.join(", ")))
             .into()
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_of_each_tier_are_counted() {
+        let of = |jit: usize, c: usize| {
+            let run = |tier| move |_| Run { seconds: 0.1, ran_on: Some(tier) };
+            let runs = (0..jit).map(run(Backend::Jit)).chain((0..c).map(run(Backend::C)));
+            tiers(&runs.collect::<Vec<_>>())
+        };
+        assert_eq!(of(20, 180), "180 c, 20 jit");
+        assert_eq!((of(3, 0), of(0, 3)), ("jit".to_owned(), "c".to_owned()));
+    }
 }

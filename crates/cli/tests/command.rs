@@ -1,8 +1,10 @@
 //! The command as a user meets it: exit status, diagnostics, files.
 
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
-use std::sync::LazyLock;
+use std::process::{Command, Output, Stdio};
+use std::sync::{LazyLock, mpsc};
+use std::time::Duration;
 use tamis::processor::Level;
 use tamis::temporary::Temporary;
 
@@ -118,17 +120,6 @@ fn an_output_that_is_full_is_told() {
 }
 
 #[test]
-fn json_has_what_scripts_need() {
-    let args = ["run", SPMV, "-i", MATRIX, "-g", "x=dense", "--json", "--time", "2"];
-    let text = String::from_utf8(tamis(&args).stdout).expect("text");
-    for key in
-        ["dims", "nnz", "seconds", "compile_ms", "backend", "threads", "schedule", "warnings"]
-    {
-        assert!(text.contains(&format!("\"{key}\": ")), "{text}");
-    }
-}
-
-#[test]
 fn a_word_comes_before_it_is_slow() {
     let quotients = ["run", "y(i) = A(i,j) / d(j)", "-f", "A=csr", "-g", "A=5000x5000:0.000001"];
     let slow = [&quotients[..], &["-g", "d=dense", "--strict"]].concat();
@@ -142,10 +133,32 @@ fn a_word_comes_before_it_is_slow() {
     assert_eq!(told.matches("warning[many-steps]: ").count(), 1, "{told}");
     assert!(told.contains("  = help: "), "{told}");
     assert!(printed(&["--quiet"]).1.is_empty());
-    let (json, _) = printed(&["--quiet", "--json"]);
-    assert!(json.contains("\"warnings\": [{\"code\": \"many-steps\""), "{json}");
+    assert!(!told.contains("strict=True"), "in words of the command: {told}");
     let lenient = tamis(&slow[..slow.len() - 1]);
     assert!(lenient.stderr.is_empty(), "{lenient:?}");
+}
+
+/// All schedules of a program that never ends would be run before.
+#[test]
+fn a_word_comes_before_schedules_are_tuned() {
+    let sums = "a = sum(i, sum(j, sum(k, sqrt(x(i) + y(j) + z(k)))))";
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+    command.args(["run", sums, "--tune", "-g", "x=20000:dense", "-g", "y=20000:dense"]);
+    command.args(["-g", "z=20000:dense"]).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    let stderr = child.stderr.take().expect("a pipe");
+    let (said, says) = mpsc::channel();
+    let reads = std::thread::spawn(move || {
+        let mut line = String::new();
+        let read = BufReader::new(stderr).read_line(&mut line);
+        let _ = said.send(read.map(|_| line));
+    });
+    let told = says.recv_timeout(Duration::from_secs(30));
+    child.kill().expect("it can be ended");
+    child.wait().expect("it ends");
+    reads.join().expect("the line was read");
+    let told = told.expect("nothing is said before").expect("text");
+    assert!(told.contains("warning[many-steps]"), "{told}");
 }
 
 #[test]
