@@ -4,7 +4,8 @@
 //! ```text
 //! calls     jit jit jit ..     | 0.3 s spent: the compiler starts, and calls go on
 //!           c c jit jit c c .. | its code is there: both are timed, but for its first call
-//!           c c c c ..         | the faster one stays; both are timed again after 64, 256, 1024, .. calls
+//!           c c c c ..         | the faster one stays; both are timed again after 64, 256, 1024, .. calls, from
+//!                              | 64 on where that changes the choice
 //! ```
 //!
 //! Both tiers compute the same bits, so any call may run on either. What two rounds of timing agree on is kept on
@@ -283,6 +284,10 @@ impl State {
     fn decide(&mut self) -> Option<Tier> {
         let verdict = self.round.verdict(self.chosen)?;
         let agrees = self.found.replace(verdict.tier) == Some(verdict.tier);
+        if verdict.tier != self.chosen {
+            // One of the two rounds was wrong: the next one comes soon.
+            self.review = 0;
+        }
         self.choose(verdict.tier);
         let is_new = self.noted.is_none_or(|tier| tier != verdict.tier && verdict.gain >= FLIP);
         if !agrees || !is_new {
@@ -502,6 +507,16 @@ mod tests {
         let (ran, _) = calls(&mut state, 200, |_| 1.0);
         assert!(ran.iter().all(|tier| *tier == Tier::First));
         assert!(!state.ask(|| 1));
+    }
+
+    #[test]
+    fn without_a_compiler_the_first_tier_stays() {
+        let mut state = State::new();
+        calls(&mut state, 4, |_| 100.0);
+        assert!(state.ask(|| 1));
+        state.stay();
+        let (ran, _) = calls(&mut state, 1000, |_| 100.0);
+        assert!(ran.iter().all(|tier| *tier == Tier::First) && !state.ask(|| 2));
     }
 
     #[test]
