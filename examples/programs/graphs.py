@@ -6,17 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 import tamis
 from data import stochastic
-from program import program
-
-
-def rows_of(A):
-    """The row of each entry of a csr matrix."""
-    return np.repeat(np.arange(A.shape[0]), np.diff(A.indptr))
-
-
-def like(A, values):
-    """Other values at the entries of a csr matrix."""
-    return sp.csr_array((values, A.indices, A.indptr), shape=A.shape)
+from program import like, program, repeated
 
 
 def reduced(ufunc, values, A, empty):
@@ -104,7 +94,7 @@ class normalised_adjacency:
 
     def scipy(A, degree):
         root = 1 / np.sqrt(degree)
-        return like(A, A.data * np.repeat(root, np.diff(A.indptr)) * root[A.indices])
+        return like(A, A.data * repeated(A, root) * root[A.indices])
 
 
 @program
@@ -202,7 +192,7 @@ class jaccard:
 
     def scipy(A, degree):
         shared = sp.csr_array((A @ A.T).multiply(A))
-        both = np.repeat(degree, np.diff(shared.indptr)) + degree[shared.indices]
+        both = repeated(shared, degree) + degree[shared.indices]
         return like(shared, shared.data / (both - shared.data))
 
 
@@ -231,7 +221,7 @@ class two_steps:
         return tamis.evaluate("P(i,j) = A(i,k) / d(i) * A(k,j) / d(k)", A=A, d=degree)
 
     def scipy(A, degree):
-        step = like(A, np.repeat(1 / degree, np.diff(A.indptr)))
+        step = like(A, repeated(A, 1 / degree))
         return step @ step
 
 
@@ -278,7 +268,7 @@ class modularity:
         return inside / m - (total @ total) / m**2
 
     def scipy(A, degree, label, m):
-        same = np.repeat(label, np.diff(A.indptr)) == label[A.indices]
+        same = repeated(A, label) == label[A.indices]
         total = np.bincount(label.astype(int), degree)
         return A.data[same].sum() / m - (total @ total) / m**2
 
@@ -334,7 +324,7 @@ class two_edge_paths:
         edge = np.repeat(np.arange(W.nnz), count)
         start = np.cumsum(count) - count
         second = np.arange(len(edge)) - start[edge] + W.indptr[:-1][W.indices][edge]
-        ends = rows_of(W)[edge] * n + W.indices[second]
+        ends = repeated(W, np.arange(n))[edge] * n + W.indices[second]
         length = W.data[edge] + W.data[second]
         order = np.argsort(ends, kind="stable")
         ends, length = ends[order], length[order]

@@ -20,13 +20,18 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
 import graphs
+import learning
+import moments
 import numpy as np
 import scipy.sparse as sp
+import solvers
 import tamis
+import tensors
+import text
 from data import Data
 from program import PROGRAMS
 
-FILES = [graphs]
+FILES = [graphs, text, learning, moments, solvers, tensors]
 SOURCES = ["web", "mesh", "text", "facts", "grid"]
 
 
@@ -64,7 +69,7 @@ def compare(made: Any, inputs: dict[str, Any]) -> float:
     found = made.tamis(**inputs)
     first = time.process_time() - begin
     if not same(found, made.scipy(**inputs)):
-        sys.exit(f"{made.__name__}: results differ")
+        raise SystemExit(f"{made.__name__}: results differ")
     return first
 
 
@@ -104,7 +109,7 @@ def same(one: Any, other: Any, tolerance: float = 1e-9) -> bool:
     if one.shape != other.shape:
         return False
     scale = tolerance * max(1.0, np.abs(one[np.isfinite(one)]).max(initial=0.0))
-    return bool(np.allclose(one, other, rtol=tolerance, atol=scale))
+    return bool(np.allclose(one, other, rtol=tolerance, atol=scale, equal_nan=True))
 
 
 def coordinates(found: Any) -> Any:
