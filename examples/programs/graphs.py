@@ -90,7 +90,9 @@ class normalised_adjacency:
         return dict(A=data.mesh, degree=np.maximum(data.mesh.sum(axis=1), 1.0))
 
     def tamis(A, degree):
-        return tamis.evaluate("N(i,j) = A(i,j) / sqrt(d(i) * d(j))", A=A, d=degree)
+        return tamis.evaluate(
+            "r(i) = 1 / sqrt(d(i)); N(i,j) = r(i) * A(i,j) * r(j)", A=A, d=degree
+        )
 
     def scipy(A, degree):
         root = 1 / np.sqrt(degree)
@@ -123,7 +125,7 @@ class laplacian_product:
 
     def tamis(A, degree, x):
         return tamis.evaluate(
-            "y(i) = x(i) - A(i,j) * x(j) / sqrt(d(i) * d(j))", A=A, d=degree, x=x
+            "r(i) = 1 / sqrt(d(i)); y(i) = x(i) - r(i) * A(i,j) * r(j) * x(j)", A=A, d=degree, x=x
         )
 
     def scipy(A, degree, x):
@@ -151,14 +153,13 @@ class triangles:
     """How many triangles a graph has."""
 
     def inputs(data):
-        return dict(A=data.mesh)
+        return dict(L=sp.csr_array(sp.tril(data.mesh, -1)))
 
-    def tamis(A):
-        return tamis.evaluate("t = A(i,j) * A(j,k) * A(k,i) / 6", A=A)
+    def tamis(L):
+        return tamis.evaluate("t = L(i,j) * L(j,k) * L(i,k)", L=L)
 
-    def scipy(A):
-        lower = sp.csr_array(sp.tril(A, -1))
-        return (lower @ lower).multiply(lower).sum()
+    def scipy(L):
+        return (L @ L).multiply(L).sum()
 
 
 @program

@@ -57,6 +57,7 @@ impl Legaliser<'_> {
             tags = self.tags(&task, &order.vars);
             (scatter, self.loops(task, &order.vars, scatter), vec![])
         };
+        let body = self.associated(body, compute);
         Kernel {
             result,
             kind: Kind::Fused,

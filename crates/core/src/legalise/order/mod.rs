@@ -7,6 +7,7 @@
 //! result's entries listed and sorted, as in a product of columns and rows, orders against one operand are
 //! candidates too. The cheapest by [`super::cost`] wins.
 
+pub(super) mod association;
 pub(super) mod basis;
 pub(super) mod loops;
 pub(super) mod merge_strategy;

@@ -76,6 +76,9 @@ impl Legaliser<'_> {
         if let Some(value) = self.separated(&task) {
             task.value = value;
         }
+        if let Some(value) = self.with_plain_factors(&task) {
+            task.value = value;
+        }
         loop {
             let whole = self.one_sum(&task.value);
             let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
@@ -104,7 +107,7 @@ impl Legaliser<'_> {
 
     /// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
     /// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
-    fn one_sum(&self, value: &Expr) -> Expr {
+    pub(super) fn one_sum(&self, value: &Expr) -> Expr {
         let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
         if self.request.scheduled {
             return value.clone();
@@ -183,6 +186,11 @@ impl Legaliser<'_> {
             adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
         });
         adds && (is_masked || levels.last().is_some_and(|level| !level.kind.properties().full))
+    }
+
+    /// Whether the rule allows any contraction.
+    pub(super) fn is_contracted(&self, factors: &[&Access], summed: &[IndexVar]) -> bool {
+        !self.candidates(factors, summed).is_empty()
     }
 
     /// What the rule allows, best first.
@@ -317,7 +325,7 @@ pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) 
     }
 }
 
-fn product(factors: Vec<Expr>) -> Expr {
+pub(super) fn product(factors: Vec<Expr>) -> Expr {
     let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
     factors.into_iter().reduce(times).expect("both sides have factors")
 }

@@ -272,7 +272,8 @@ impl Legaliser<'_> {
     /// Whether elements of the result hold what its value is summed in.
     pub(in crate::legalise) fn holds_sums(&self, task: &Task) -> bool {
         let datatype = self.program.storage(task.result).datatype;
-        datatype == self.program.accumulator(&task.value, task.compute)
+        let is_logical = [datatype, task.compute] == [DataType::Bool; 2];
+        is_logical || datatype == self.program.accumulator(&task.value, task.compute)
     }
 
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.

@@ -1,0 +1,90 @@
+//! Products associated by loops: what is known outside of a loop is multiplied, and divided, outside.
+//!
+//! ```text
+//! forall(i, forall(j, y(j) += 0.85 * A(i,j) * r(i) / d(i)))
+//! forall(i, forall(j, y(j) += 0.85 * r(i) / d(i) * A(i,j)))
+//! ```
+//!
+//! Factors are sorted by the loop that gives them a value, those of the same loop as they are written. Divisors
+//! stay divisors, so that a number is known to be divided first. Only products of real floats are sorted; under a
+//! schedule, whose commands name expressions, none are.
+
+use crate::cin::Stmt;
+use crate::legalise::Legaliser;
+use crate::notation::Expr;
+use tamis_ir::algebra::{BinaryOp, Strictness};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
+
+impl Legaliser<'_> {
+    /// A statement with its products associated by the loops around them.
+    pub(in crate::legalise) fn associated(&self, body: Stmt, compute: DataType) -> Stmt {
+        let is_real = compute.is_float() && !compute.is_complex();
+        match is_real && !self.request.scheduled {
+            true => self.associated_within(body, &mut vec![]),
+            false => body,
+        }
+    }
+
+    fn associated_within(&self, stmt: Stmt, loops: &mut Vec<IndexVar>) -> Stmt {
+        match stmt {
+            Stmt::Forall { var, body } => {
+                loops.push(var);
+                let body = Box::new(self.associated_within(*body, loops));
+                loops.pop();
+                Stmt::Forall { var, body }
+            }
+            Stmt::Assign { lhs, op, rhs } => {
+                Stmt::Assign { lhs, op, rhs: self.associated_value(rhs, loops) }
+            }
+            stmt => stmt.map_children(&mut |child| self.associated_within(child, loops)),
+        }
+    }
+
+    fn associated_value(&self, e: Expr, loops: &[IndexVar]) -> Expr {
+        let mut factors = vec![];
+        flatten(&e, &mut factors);
+        let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
+        let is_kept = divides && self.request.strictness == Strictness::Ieee;
+        let depths = factors.iter().map(|(_, factor)| self.known_after(factor, loops));
+        let mut sorted: Vec<_> = depths.zip(&factors).collect();
+        let is_same = sorted.windows(2).all(|pair| pair[0].0 == pair[1].0);
+        if is_same || is_kept {
+            return e.map_children(&mut |child| self.associated_value(child, loops));
+        }
+        sorted.sort_by_key(|(depth, _)| *depth);
+        if let Some(first) = sorted.iter().position(|(_, (op, _))| *op == BinaryOp::Mul) {
+            sorted[..=first].rotate_right(1);
+        }
+        let mut parts = sorted.into_iter().map(|(_, (op, factor))| (*op, (*factor).clone()));
+        let (_, first) = parts.next().expect("a product has factors");
+        let join = |left, (op, right)| {
+            Expr::Binary(op, Box::new(left), Box::new(self.associated_value(right, loops)))
+        };
+        parts.fold(self.associated_value(first, loops), join)
+    }
+
+    /// After how many loops a factor has a value: all, if it is computed in these.
+    fn known_after(&self, factor: &Expr, loops: &[IndexVar]) -> usize {
+        let is_computed = |tensor| self.program.is_workspace(tensor);
+        if factor.accesses().iter().any(|a| is_computed(a.tensor)) {
+            return loops.len();
+        }
+        factor.free_vars().iter().map(|v| self.depth(*v, loops)).max().unwrap_or(0)
+    }
+}
+
+/// The factors of a product and of the numerators in it, and its divisors.
+fn flatten<'e>(e: &'e Expr, into: &mut Vec<(BinaryOp, &'e Expr)>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            flatten(a, into);
+            flatten(b, into);
+        }
+        Expr::Binary(BinaryOp::Div, a, b) => {
+            flatten(a, into);
+            into.push((BinaryOp::Div, b));
+        }
+        factor => into.push((BinaryOp::Mul, factor)),
+    }
+}

@@ -1,0 +1,239 @@
+//! Products of which some factors are more than tensors, and sums that are terms of something else.
+//!
+//! ```text
+//! H(i,l) = A(i,j) / d(i) * log(B(j,k)) * C(k,l)       t(i,j) = A(i,j) / d(i)
+//!                                                     t_2(j,k) = log(B(j,k))
+//!                                                     H(i,l) = t(i,j) * t_2(j,k) * C(k,l)
+//!
+//! H(i,l) = D(i,l) + A(i,j) * B(j,k) * C(k,l)          t(i,l) = A(i,j) * B(j,k) * C(k,l)
+//!                                                     H(i,l) = D(i,l) + t(i,l)
+//! ```
+//!
+//! Products of plain tensors are split ([`super::contraction`], [`super::factorize`]), and so would
+//! the two be without the quotient, the logarithm and the addend. A number, a quotient or a function becomes
+//! part of a tensor of the product that has its variables, or a temporary of its own; a sum that is a term
+//! becomes a temporary. Both happen only if the product is split then, or if a function is computed for by far
+//! fewer elements, or if the sum is cheaper in loops that the rest cannot have.
+//! Values stay with the entries of tensors that list coordinates, so that no zero is computed that was
+//! implicit. Integers are left as they are: their quotients are rounded.
+
+use crate::legalise::rewrite::contraction::flatten;
+use crate::legalise::{Legaliser, Task};
+use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::ids::IndexVar;
+
+/// A factor of a product, or what it is divided by.
+#[derive(Clone, Copy)]
+enum Factor<'e> {
+    Tensor(&'e Access),
+    Times(&'e Expr),
+    Over(&'e Expr),
+}
+
+impl Legaliser<'_> {
+    /// The value of a task, with temporaries for what keeps its products from being split.
+    pub(super) fn with_plain_factors(&mut self, task: &Task) -> Option<Expr> {
+        let is_real = task.compute.is_float() && !task.compute.is_complex();
+        if self.request.scheduled || !is_real {
+            return None;
+        }
+        match &task.value {
+            Expr::Reduce { op: ReduceOp::Add, .. } => self.plain_product(task),
+            value => {
+                let mut found = false;
+                let value = self.sums_apart(value.clone(), task, &mut found);
+                found.then_some(value)
+            }
+        }
+    }
+
+    /// A value whose sums of products over all elements of the result are temporaries, if these are split.
+    fn sums_apart(&mut self, e: Expr, task: &Task, found: &mut bool) -> Expr {
+        let Expr::Reduce { op, .. } = &e else {
+            return e.map_children(&mut |child| self.sums_apart(child, task, found));
+        };
+        let free = e.free_vars();
+        let is_whole = free.len() == task.vars.len() && task.vars.iter().all(|v| free.contains(v));
+        let is_stored = self.program.storage(task.result).format.is_full();
+        let sum = Task { value: e.clone(), vars: task.vars.clone(), ..*task };
+        if *op != ReduceOp::Add || !is_whole || !is_stored || !self.is_better_split(&sum) {
+            return e;
+        }
+        *found = true;
+        self.temporary("t", None, self.storage_order(task), e, task.compute)
+    }
+
+    /// Whether the loops of a sum would be split.
+    fn is_better_split(&mut self, task: &Task) -> bool {
+        let before = self.program.clone();
+        let becomes_plain = self.plain_product(task).is_some();
+        self.program = before;
+        becomes_plain || self.splits(task) || self.has_other_loops(task)
+    }
+
+    /// Whether the cheapest loops of a sum begin with other variables than those of the result.
+    fn has_other_loops(&self, task: &Task) -> bool {
+        !self.best_order(task, false).vars.starts_with(&self.storage_order(task))
+    }
+
+    /// A sum of a product of tensors alone, if it is better split than what it was.
+    fn plain_product(&mut self, task: &Task) -> Option<Expr> {
+        let Expr::Reduce { op, vars, body } = self.one_sum(&task.value) else { return None };
+        let mut factors = vec![];
+        factors_of(&body, &mut factors);
+        if factors.iter().all(|f| matches!(f, Factor::Tensor(_))) {
+            return None;
+        }
+        let before = self.program.clone();
+        let plain = self.plain_factors(&factors, task).map(|factors| {
+            let body = Box::new(super::contraction::product(factors));
+            Task { value: Expr::Reduce { op, vars, body }, vars: task.vars.clone(), ..*task }
+        });
+        let pays = self.pays_alone(&factors);
+        match plain.filter(|plain| pays || self.splits(plain)) {
+            Some(plain) => Some(plain.value),
+            None => {
+                self.program = before;
+                None
+            }
+        }
+    }
+
+    /// Whether a factor that is no tensor takes long, and has by far fewer elements than the product has
+    /// terms.
+    fn pays_alone(&self, factors: &[Factor<'_>]) -> bool {
+        let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
+        let size = |vars: &[IndexVar]| vars.iter().map(|v| self.dimension_of(*v)).product::<f64>();
+        let listed = tensors.iter().find(|a| !self.is_full(a));
+        let Some((listed, entries)) = listed.and_then(|a| Some((a, self.known_entries(a)?))) else {
+            return false;
+        };
+        factors.iter().any(|factor| {
+            let Factor::Times(value) = factor else { return false };
+            let own = value.free_vars();
+            let mut others = own.clone();
+            others.retain(|v| !listed.indices.contains(v));
+            self.home(&tensors, &own).is_none()
+                && takes_long(value)
+                && 2.0 * size(&own) < entries as f64 * size(&others)
+        })
+    }
+
+    /// Tensors in place of all factors: those of the product, or temporaries.
+    fn plain_factors(&mut self, factors: &[Factor<'_>], task: &Task) -> Option<Vec<Expr>> {
+        let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
+        let mut own: Vec<Vec<Factor<'_>>> = vec![vec![]; tensors.len()];
+        let mut alone = vec![];
+        for &factor in factors {
+            let Some(value) = factor.value() else { continue };
+            match self.home(&tensors, &value.free_vars()) {
+                Some(home) => own[home].push(factor),
+                // 1 / d(i) is rounded before it is multiplied.
+                None if matches!(factor, Factor::Over(_)) => return None,
+                None => alone.push(value),
+            }
+        }
+        let mut plain = vec![];
+        for (tensor, own) in tensors.into_iter().zip(own) {
+            plain.push(match own.is_empty() {
+                true => Expr::Access(tensor.clone()),
+                false => self.joined(tensor, &own, task)?,
+            });
+        }
+        for value in alone {
+            let is_full = value.accesses().iter().all(|a| self.is_full(a));
+            let vars = value.accesses().iter().find_map(|a| {
+                let vars = value.free_vars();
+                (vars.len() == a.indices.len()).then(|| self.order_of(a))
+            });
+            let vars = is_full.then_some(vars).flatten()?;
+            plain.push(self.temporary("t", None, vars, value.clone(), task.compute));
+        }
+        Some(plain)
+    }
+
+    /// The tensor to multiply or divide by something of these variables: one with few entries.
+    fn home(&self, tensors: &[&Access], vars: &[IndexVar]) -> Option<usize> {
+        let fits = |k: &usize| vars.iter().all(|v| tensors[*k].indices.contains(v));
+        let cost = |k: &usize| (self.is_full(tensors[*k]), tensors[*k].indices.len());
+        (0..tensors.len()).filter(fits).min_by_key(cost)
+    }
+
+    /// A tensor multiplied and divided by its own factors; nothing if that would fill it.
+    fn joined(&mut self, tensor: &Access, own: &[Factor<'_>], task: &Task) -> Option<Expr> {
+        let first = Box::new(Expr::Access(tensor.clone()));
+        let value = own.iter().fold(*first, |value, factor| match factor {
+            Factor::Over(e) => {
+                Expr::Binary(BinaryOp::Div, Box::new(value), Box::new((*e).clone()))
+            }
+            Factor::Times(e) => {
+                Expr::Binary(BinaryOp::Mul, Box::new((*e).clone()), Box::new(value))
+            }
+            Factor::Tensor(_) => value,
+        });
+        let vars = self.order_of(tensor);
+        let temporary = self.temporary("t", None, vars, value, task.compute);
+        let Expr::Access(access) = &temporary else { return None };
+        (self.is_full(access) == self.is_full(tensor)).then_some(temporary)
+    }
+
+    /// The variables of an operand, in the order of its levels where these store nothing else.
+    fn order_of(&self, access: &Access) -> Vec<IndexVar> {
+        let levels = self.level_vars(access);
+        let is_plain = levels.len() == access.indices.len()
+            && access.indices.iter().all(|v| levels.contains(v));
+        if is_plain { levels } else { access.indices.clone() }
+    }
+
+    /// Whether the loops of a sum of a product of tensors are split.
+    fn splits(&self, task: &Task) -> bool {
+        let Expr::Reduce { op: ReduceOp::Add, vars, body } = self.one_sum(&task.value) else {
+            return false;
+        };
+        let mut factors = vec![];
+        flatten(&body, &mut factors)
+            && (self.is_contracted(&factors, &vars) || self.order_apart(task).is_some())
+    }
+}
+
+impl<'e> Factor<'e> {
+    fn tensor(self) -> Option<&'e Access> {
+        match self {
+            Factor::Tensor(access) => Some(access),
+            Factor::Times(_) | Factor::Over(_) => None,
+        }
+    }
+
+    fn value(self) -> Option<&'e Expr> {
+        match self {
+            Factor::Tensor(_) => None,
+            Factor::Times(e) | Factor::Over(e) => Some(e),
+        }
+    }
+}
+
+/// The factors of a product, and of the numerators in it.
+fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
+    match e {
+        Expr::Binary(BinaryOp::Mul, a, b) => {
+            factors_of(a, into);
+            factors_of(b, into);
+        }
+        Expr::Binary(BinaryOp::Div, a, b) => {
+            factors_of(a, into);
+            into.push(Factor::Over(b));
+        }
+        Expr::Access(access) if flatten(e, &mut vec![]) => into.push(Factor::Tensor(access)),
+        e => into.push(Factor::Times(e)),
+    }
+}
+
+/// Whether a value has functions or quotients.
+fn takes_long(e: &Expr) -> bool {
+    match e {
+        Expr::Unary(op, _) if *op != UnaryOp::Neg => true,
+        Expr::UserUnary(..) | Expr::Binary(BinaryOp::Div | BinaryOp::Pow, ..) => true,
+        e => e.children().into_iter().any(takes_long),
+    }
+}
