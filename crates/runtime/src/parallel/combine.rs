@@ -2,7 +2,7 @@
 
 use super::{Joined, Part};
 use crate::kernel::{Call, Frame};
-use crate::memory::{Element, for_element};
+use crate::memory::{Element, Truth, for_element};
 use crate::tensor::Tensor;
 use std::sync::Mutex;
 use tamis_ir::algebra::{ReduceOp, eval};
@@ -70,17 +70,37 @@ unsafe fn elements<'a, T>(address: u64, len: usize) -> &'a mut [T] {
 
 /// Combines elements with others.
 pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
-    let add = op == ReduceOp::Add;
-    // What is most common is worth loops of its own.
-    if let (true, Some(all), Some(more)) = (add, typed_mut::<T, f64>(all), typed::<T, f64>(more)) {
-        return all.iter_mut().zip(more).for_each(|(a, b)| *a += b);
+    // What is most common is worth loops of its own: values of any type cost as much as a kernel does.
+    let is_done = match op {
+        ReduceOp::Add => {
+            each(all, more, |a: f64, b| a + b)
+                || each(all, more, |a: f32, b| a + b)
+                || each(all, more, either)
+        }
+        ReduceOp::Min => each(all, more, |a: f64, b| if a < b || a.is_nan() { a } else { b }),
+        ReduceOp::Max => each(all, more, |a: f64, b| if a > b || a.is_nan() { a } else { b }),
+        ReduceOp::Or => each(all, more, either),
+        ReduceOp::And => each(all, more, |a: Truth, b| Truth::from(a.byte() & b.byte() != 0)),
+        ReduceOp::Mul | ReduceOp::User(_) => false,
+    };
+    if !is_done {
+        for (all, more) in all.iter_mut().zip(more) {
+            *all = T::of(combined(all.value(), more.value(), op));
+        }
     }
-    if let (true, Some(all), Some(more)) = (add, typed_mut::<T, f32>(all), typed::<T, f32>(more)) {
-        return all.iter_mut().zip(more).for_each(|(a, b)| *a += b);
-    }
-    for (all, more) in all.iter_mut().zip(more) {
-        *all = T::of(combined(all.value(), more.value(), op));
-    }
+}
+
+fn either(a: Truth, b: Truth) -> Truth {
+    Truth::from(a.byte() | b.byte() != 0)
+}
+
+/// Combines elements of one type; false if they are of another.
+fn each<T: Element, U: Element>(all: &mut [T], more: &[T], f: impl Fn(U, U) -> U) -> bool {
+    let (Some(all), Some(more)) = (typed_mut::<T, U>(all), typed::<T, U>(more)) else {
+        return false;
+    };
+    all.iter_mut().zip(more).for_each(|(a, b)| *a = f(*a, *b));
+    true
 }
 
 /// What becomes of two values.
@@ -104,4 +124,33 @@ fn typed_mut<T: Element, U: Element>(elements: &mut [T]) -> Option<&mut [U]> {
     let (address, len) = (elements.as_mut_ptr().cast(), elements.len());
     // SAFETY: a data type has one element type.
     (T::DATATYPE == U::DATATYPE).then(|| unsafe { std::slice::from_raw_parts_mut(address, len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{combine, combined};
+    use crate::memory::{Element, Truth};
+    use tamis_ir::algebra::ReduceOp;
+
+    /// Loops for one type give what values of any type do.
+    fn check<T: Element>(values: &[T]) {
+        for op in [ReduceOp::Add, ReduceOp::Min, ReduceOp::Max, ReduceOp::Or, ReduceOp::And] {
+            for &b in values {
+                let mut all = values.to_vec();
+                combine(&mut all, &vec![b; values.len()], op);
+                for (&a, found) in values.iter().zip(&all) {
+                    let expected = T::of(combined(a.value(), b.value(), op));
+                    assert!(found.value().same_value(expected.value()), "{op:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn loops_of_one_type_combine_as_values_of_any_type() {
+        check(&[0.0, -0.0, 1.5, f64::NAN, f64::INFINITY, -2.0]);
+        check(&[0.0_f32, -0.0, 1.5, f32::NAN]);
+        check(&[Truth::from(false), Truth::from(true)]);
+        check(&[0_i32, 1, -7]);
+    }
 }

@@ -164,9 +164,7 @@ impl Legaliser<'_> {
     fn joined(&mut self, tensor: &Access, own: &[Factor<'_>], task: &Task) -> Option<Expr> {
         let first = Box::new(Expr::Access(tensor.clone()));
         let value = own.iter().fold(*first, |value, factor| match factor {
-            Factor::Over(e) => {
-                Expr::Binary(BinaryOp::Div, Box::new(value), Box::new((*e).clone()))
-            }
+            Factor::Over(e) => Expr::Binary(BinaryOp::Div, Box::new(value), Box::new((*e).clone())),
             Factor::Times(e) => {
                 Expr::Binary(BinaryOp::Mul, Box::new((*e).clone()), Box::new(value))
             }
