@@ -84,7 +84,7 @@ def row(made: Any, inputs: dict[str, Any]) -> float:
     return ratio
 
 
-def least(functions: list[Any], inputs: dict[str, Any], seconds: float = 1.0) -> list[float]:
+def least(functions: list[Any], inputs: dict[str, Any], seconds: float = 0.5) -> list[float]:
     """The least time of each function, over rounds of which each begins with another one."""
     times: list[list[float]] = [[] for _ in functions]
     order = list(range(len(functions)))
