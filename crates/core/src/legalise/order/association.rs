@@ -48,8 +48,10 @@ impl Legaliser<'_> {
         let is_kept = divides && self.request.strictness == Strictness::Ieee;
         let depths = factors.iter().map(|(_, factor)| self.known_after(factor, loops));
         let mut sorted: Vec<_> = depths.zip(&factors).collect();
-        let is_same = sorted.windows(2).all(|pair| pair[0].0 == pair[1].0);
-        if is_same || is_kept {
+        let last = sorted.iter().map(|(depth, _)| *depth).max();
+        // One factor from outside has nothing to be multiplied with there.
+        let outer = sorted.iter().filter(|(depth, _)| Some(*depth) < last).count();
+        if outer < 2 || is_kept {
             return e.map_children(&mut |child| self.associated_value(child, loops));
         }
         sorted.sort_by_key(|(depth, _)| *depth);
