@@ -6,7 +6,7 @@ use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
 use tamis_core::lower::Lowered;
-use tamis_ir::ids::{Id, IdVec, IndexVar};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::interpret::Counts;
 use tamis_ir::ir::Function;
 use tamis_ir::transform::Target;
@@ -16,6 +16,7 @@ use tamis_runtime::kernel::{Call, Executable};
 /// A case on its way through the compiler.
 pub struct Functions {
     program: Program,
+    compiled: Vec<Lowered>,
     /// The tensors that are known so far, by id.
     values: Vec<Option<Tensor>>,
     dims: IdVec<IndexVar, u64>,
@@ -41,13 +42,24 @@ impl Functions {
         let options = case.options(Backend::Interpreter)?;
         let kernel = Kernel::compile(&case.text, &operands, &options)?;
         let program = kernel.compiled().program.clone();
+        let compiled = kernel.compiled().functions.clone();
         let (values, dims) = kernel.bind(&operands)?;
-        Ok(Functions { program, values, dims })
+        Ok(Functions { program, compiled, values, dims })
     }
 
     /// The kernels.
     pub fn program(&self) -> &Program {
         &self.program
+    }
+
+    /// One function per kernel, as the interpreter runs it.
+    pub fn compiled(&self) -> &[Lowered] {
+        &self.compiled
+    }
+
+    /// What a kernel computed, if it was kept.
+    pub fn value(&self, tensor: TensorId) -> Option<&Tensor> {
+        self.values.get(tensor.index())?.as_ref()
     }
 
     /// One function per kernel, as lowered.

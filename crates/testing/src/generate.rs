@@ -21,6 +21,15 @@ pub fn case(random: &mut Random) -> Case {
     case_in(random, &formats::format)
 }
 
+/// A random case with so many coordinates and entries that what they take outweighs what any program takes.
+pub fn large(random: &mut Random) -> Case {
+    let mut g = Generator::new(random, &formats::format);
+    g.enlarge();
+    let statements = if g.random.one_in(6) { 2 } else { 1 };
+    let texts: Vec<String> = ["R", "S"][..statements].iter().map(|name| g.statement(name)).collect();
+    g.finish(texts.join("; "))
+}
+
 /// A random case whose formats, for tensors of some order, are drawn from this.
 pub fn case_in(random: &mut Random, formats: &Formats) -> Case {
     let mut g = Generator::new(random, formats);
@@ -137,6 +146,18 @@ impl<'r> Generator<'r> {
             divides,
             strict,
         }
+    }
+
+    /// Large dimensions, and what a rewritten program computes alike: floats in whole tensors.
+    fn enlarge(&mut self) {
+        self.vars.truncate(4);
+        let (least, more) = [(60, 60), (60, 60), (40, 60), (20, 8), (10, 4)][self.vars.len()];
+        for &v in &self.vars {
+            self.sizes.insert(v, least + self.random.below(more) as u64);
+        }
+        self.types = vec![if self.flavour == Flavour::Logic { DataType::Bool } else { DataType::F64 }];
+        (self.wide, self.slices) = (true, false);
+        self.divides = self.flavour == Flavour::Arithmetic && self.random.one_in(4);
     }
 
     fn statement(&mut self, name: &str) -> String {

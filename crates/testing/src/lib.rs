@@ -20,6 +20,7 @@
 pub mod batch;
 pub mod case;
 pub mod check;
+pub mod cliffs;
 pub mod conformance;
 pub mod coverage;
 pub mod filetest;

@@ -67,6 +67,8 @@ pub struct Counts {
     pub loads: u64,
     /// Elements stored.
     pub stores: u64,
+    /// Bytes of the function's own arrays, as long as they were reserved.
+    pub bytes: u64,
 }
 
 /// A breach of the semantics: a mistake of whoever made the function.
@@ -243,6 +245,13 @@ impl Memory {
 
     pub(super) fn len(&self, array: Array) -> usize {
         self.arrays[array.index()].len()
+    }
+
+    /// Bytes of the arrays that are gone when the function ends: they only grow.
+    pub(super) fn own_bytes(&self, function: &Function) -> u64 {
+        let own = |role: Role| matches!(role, Role::Local | Role::Common);
+        let arrays = function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| own(decl.role));
+        arrays.map(|(decl, buffer)| (buffer.len() * decl.elem.size()) as u64).sum()
     }
 
     fn place(&self, function: &Function, array: Array, at: i64) -> Result<usize, Fault> {

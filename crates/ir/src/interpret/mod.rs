@@ -68,8 +68,9 @@ pub fn run(
         Flow::Next => Status::Ok,
         Flow::Ended(status) => status,
     };
+    let bytes = machine.memory.own_bytes(function);
     let Memory { arrays, counts, .. } = machine.memory;
-    Ok(Outcome { status, arrays, counts })
+    Ok(Outcome { status, arrays, counts: Counts { bytes, ..counts } })
 }
 
 /// What happens after a statement.

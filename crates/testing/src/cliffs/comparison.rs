@@ -1,0 +1,209 @@
+//! What programs take, and whether one of a pair takes too much.
+
+use super::reasons::{self, Reason};
+use super::transformation::{Transformation, explicit};
+use crate::case::Case;
+use crate::functions::Functions;
+use crate::generate;
+use crate::number::Number;
+use crate::random::Random;
+use crate::reference::Dense;
+use std::fmt;
+use tamis::{Diagnostic, Strictness, Tensor};
+use tamis_core::cin::Role;
+
+/// So many steps more are no cliff: what is done once, whatever the operands.
+pub const CONSTANT: u64 = 500;
+/// So many bytes more are none.
+pub const CONSTANT_BYTES: u64 = 4096;
+
+/// What a program takes.
+#[derive(Clone, Debug, Default)]
+pub struct Taken {
+    /// Iterations, loads and stores.
+    pub steps: u64,
+    /// Bytes of the temporaries, and of the largest kernel's own arrays.
+    pub bytes: u64,
+    /// The results by name.
+    pub results: Vec<(String, Tensor)>,
+}
+
+/// Runs a case in the interpreter.
+pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
+    let mut functions = Functions::of(case)?;
+    let program = functions.program().clone();
+    let mut taken = Taken::default();
+    let mut own = 0;
+    for (k, lowered) in functions.compiled().to_vec().iter().enumerate() {
+        let run = functions.run(k, lowered)?;
+        let counts = run.counts;
+        taken.steps += counts.iterations + counts.loads + counts.stores;
+        own = own.max(counts.bytes);
+        let target = &program.tensors[program.kernels[k].result];
+        match target.role {
+            Role::Result(_) => {
+                taken.results.retain(|(name, _)| *name != target.name);
+                taken.results.push((target.name.clone(), run.tensor.clone()));
+            }
+            _ => taken.bytes += bytes(&run.tensor),
+        }
+        functions.keep(k, run.tensor);
+    }
+    taken.bytes += own;
+    Ok(taken)
+}
+
+/// Bytes of all arrays of a tensor.
+pub fn bytes(tensor: &Tensor) -> u64 {
+    let levels = tensor.levels().iter().flat_map(|l| [&l.pos, &l.crd, &l.mask]).flatten();
+    levels.chain([tensor.vals()]).map(|b| b.bytes() as u64).sum()
+}
+
+/// Two programs that compute the same.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The program, with explicit sums.
+    pub case: Case,
+    /// What was done to it.
+    pub transformation: Transformation,
+    /// The other program.
+    pub other: Case,
+    /// What both take.
+    pub taken: [Taken; 2],
+}
+
+/// What is found of a pair.
+#[derive(Clone, Debug)]
+pub enum Verdict {
+    /// Both take about the same.
+    Alike,
+    /// One takes more, for this reason.
+    Explained(&'static Reason),
+    /// One takes far more.
+    Cliff(Cliff),
+    /// The results differ: a mistake of the transformation or the compiler.
+    Differs(String),
+}
+
+/// What one of a pair takes too much of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Cliff {
+    /// Iterations, loads and stores.
+    Steps,
+    /// Memory.
+    Bytes,
+}
+
+/// The random program of a seed, if it is valid, and what it takes.
+pub fn drawn(seed: u64) -> Option<(Case, Taken)> {
+    let mut random = Random::new(seed.wrapping_mul(0x1234_5678_9ABC_DEF1));
+    let case = explicit(&generate::large(&mut random))?;
+    let taken = taken(&case).ok()?;
+    Some((case, taken))
+}
+
+/// What a transformation makes of a case.
+pub fn pair(
+    case: &Case,
+    before: &Taken,
+    transformation: Transformation,
+    seed: u64,
+) -> Option<Result<Pair, Diagnostic>> {
+    let mut random = Random::new(seed ^ (transformation as u64 + 1).wrapping_mul(0x9E37_79B9));
+    let other = transformation.apply(case, &mut random)?;
+    Some(taken(&other).map(|after| Pair {
+        case: case.clone(),
+        transformation,
+        other,
+        taken: [before.clone(), after],
+    }))
+}
+
+impl Pair {
+    /// What is found.
+    pub fn verdict(&self) -> Verdict {
+        if let Some(why) = self.difference() {
+            return Verdict::Differs(why);
+        }
+        let most = self.transformation.most();
+        let [a, b] = &self.taken;
+        let double = self.transformation == Transformation::Double;
+        let cliff = match (is_far(a.steps, b.steps, most, CONSTANT, double), self.is_far_in_bytes())
+        {
+            (true, _) => Cliff::Steps,
+            (_, true) => Cliff::Bytes,
+            _ => return Verdict::Alike,
+        };
+        match reasons::reason(self, cliff) {
+            Some(reason) => Verdict::Explained(reason),
+            None => Verdict::Cliff(cliff),
+        }
+    }
+
+    fn is_far_in_bytes(&self) -> bool {
+        let [a, b] = &self.taken;
+        let double = self.transformation == Transformation::Double;
+        is_far(a.bytes, b.bytes, self.transformation.most(), CONSTANT_BYTES, double)
+    }
+
+    fn difference(&self) -> Option<String> {
+        let [a, b] = &self.taken;
+        if !self.transformation.keeps_results() {
+            return None;
+        }
+        let shared = a.results.iter().filter_map(|(name, t)| {
+            let (_, u) = b.results.iter().find(|(other, _)| other == name)?;
+            Some((name, t, u)).filter(|_| t.dims() == u.dims())
+        });
+        shared.into_iter().find_map(|(name, t, u)| {
+            let (t, u) = (Dense::of(t), Dense::of(u));
+            let permuted = self.transformation == Transformation::PermuteModes;
+            let same = |(a, b): (&Number, &Number)| is_about(*a, *b);
+            let alike = permuted || t.vals.iter().zip(&u.vals).all(same);
+            (!alike).then(|| format!("{name} differs"))
+        })
+    }
+}
+
+/// Whether one is more than so many times the other; of a doubled one only whether that has grown.
+fn is_far(a: u64, b: u64, most: f64, constant: u64, grows: bool) -> bool {
+    let (less, more) = if grows { (a, b) } else { (a.min(b), a.max(b)) };
+    more as f64 > most * less as f64 + constant as f64
+}
+
+/// Whether two numbers are the same but for rounding: sums of large numbers may cancel.
+fn is_about(a: Number, b: Number) -> bool {
+    let exact = |x: Number| x.size() < 1e9;
+    a.is_same(b) || !exact(a) || !exact(b) || (a.re - b.re).abs() <= 1e-6 * a.size().max(1.0)
+}
+
+/// The program, its formats and sizes; of entries how many there are.
+pub struct Summary<'c>(pub &'c Case);
+
+impl fmt::Display for Summary<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let case = self.0;
+        for o in &case.operands {
+            let dims: Vec<String> = o.dims.iter().map(u64::to_string).collect();
+            let (dims, count) = (dims.join("x"), o.entries.len());
+            writeln!(f, "  {}: {}  {dims}, {count} entries", o.name, o.format)?;
+        }
+        for (name, format) in &case.results {
+            writeln!(f, "  {name}: {format}")?;
+        }
+        let dims: Vec<String> = case.dims.iter().map(|(v, d)| format!("{v} = {d}")).collect();
+        let strict = if case.strict == Strictness::Ieee { ", strict: ieee" } else { "" };
+        writeln!(f, "  {}{strict}", dims.join(", "))?;
+        write!(f, "  {}", case.text)
+    }
+}
+
+/// Both programs and what they take.
+impl fmt::Display for Pair {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [a, b] = &self.taken;
+        writeln!(f, "{}\n  {} steps, {} bytes", Summary(&self.case), a.steps, a.bytes)?;
+        writeln!(f, "--- {}", self.transformation.name())?;
+        write!(f, "{}\n  {} steps, {} bytes", Summary(&self.other), b.steps, b.bytes)
+    }
+}
