@@ -13,6 +13,8 @@ use tamis::{DataType, Strictness};
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 /// The most elements of tensors with large dimensions, slices aside.
 const MOST_ELEMENTS: u64 = 1 << 16;
+/// How many entries operands have in large programs, if they have more than twice as many elements.
+const MANY_ENTRIES: u64 = 100;
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
@@ -81,6 +83,8 @@ struct Generator<'r> {
     plain: bool,
     /// Whether dimensions are beyond what vectors, tiles and strips take at once.
     wide: bool,
+    /// How many entries operands have at least, as far as they have so many elements.
+    least: u64,
     /// Whether values are divided: by divisors of which all quotients are exact.
     divides: bool,
     strict: Strictness,
@@ -143,6 +147,7 @@ impl<'r> Generator<'r> {
             complete: BTreeMap::new(),
             plain,
             wide,
+            least: 0,
             divides,
             strict,
         }
@@ -156,7 +161,7 @@ impl<'r> Generator<'r> {
             self.sizes.insert(v, least + self.random.below(more) as u64);
         }
         self.types = vec![if self.flavour == Flavour::Logic { DataType::Bool } else { DataType::F64 }];
-        (self.wide, self.slices) = (true, false);
+        (self.least, self.slices) = (MANY_ENTRIES, false);
         self.divides = self.flavour == Flavour::Arithmetic && self.random.one_in(4);
     }
 
@@ -441,6 +446,10 @@ impl<'r> Generator<'r> {
         let part = |random: &mut Random| random.below(7) as f64 - 3.0;
         let size: u64 = dims.iter().product();
         let density = match self.wide {
+            _ if self.least > 0 => {
+                let least = 100 * self.least.min(size / 2 + 1) / size.max(1);
+                least.max(*self.random.pick(&[3, 10, 30, 100]))
+            }
             true => *self.random.pick(&[0, 1, 1, 3, 20, 100]),
             false => *self.random.pick(&[0, 10, 30, 50, 90, 100]),
         };

@@ -142,6 +142,9 @@ pub fn reformatted(case: &Case, random: &mut Random) -> Option<Case> {
 /// A variable gets twice the coordinates, with the entries once more for the second half.
 pub fn doubled(program: &Program, case: &Case, random: &mut Random) -> Option<Case> {
     let vars: Vec<_> = program.vars.ids().collect();
+    if vars.is_empty() {
+        return None;
+    }
     let var = *random.pick(&vars);
     let mut modes: BTreeMap<String, Option<usize>> = BTreeMap::new();
     for statement in &program.statements {
