@@ -1,4 +1,4 @@
-//! Project chores: `cargo xtask ci | tidy | python | bless | bench | gpu | differential`.
+//! Project chores: `cargo xtask ci | tidy | python | bless | bench | gpu | differential | cliffs`.
 
 mod python;
 mod tidy;
@@ -13,7 +13,8 @@ const HELP: &str = "cargo xtask COMMAND
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
   gpu [ARGS]           check kernels on a GPU against the processor, and time them: --quick
-  differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME";
+  differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME
+  cliffs [ARGS]        equivalent programs that take far more than each other: --count N, --seed N, --reasons";
 
 /// Tests and the differential run share one profile, so that Cranelift is built once.
 const PROFILE: &str = "ci";
@@ -41,6 +42,9 @@ fn main() -> ExitCode {
             &rest,
             None,
         ),
+        Some("cliffs") => {
+            cargo(&["run", "--release", "-p", "tamis-testing", "--bin", "cliffs", "--"], &rest, None)
+        }
         _ => {
             println!("{HELP}");
             return ExitCode::from(2);
@@ -53,7 +57,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 7] = [
+    let steps: [Step; 8] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -83,6 +87,13 @@ fn ci() -> bool {
                     "--",
                 ],
                 &["--cpu", "each", "--seconds", "3"],
+                None,
+            )
+        }),
+        ("cliffs", || {
+            cargo(
+                &["run", "--quiet", "--profile", PROFILE, "-p", "tamis-testing", "--bin", "cliffs", "--"],
+                &["--count", "2000"],
                 None,
             )
         }),

@@ -6,7 +6,7 @@ use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
 use tamis_core::lower::Lowered;
-use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
+use tamis_ir::ids::{Id, IdVec, IndexVar};
 use tamis_ir::interpret::Counts;
 use tamis_ir::ir::Function;
 use tamis_ir::transform::Target;
@@ -57,9 +57,9 @@ impl Functions {
         &self.compiled
     }
 
-    /// What a kernel computed, if it was kept.
-    pub fn value(&self, tensor: TensorId) -> Option<&Tensor> {
-        self.values.get(tensor.index())?.as_ref()
+    /// The tensors that are known so far.
+    pub fn values(&self) -> impl Iterator<Item = &Tensor> {
+        self.values.iter().flatten()
     }
 
     /// One function per kernel, as lowered.

@@ -137,6 +137,7 @@ impl Legaliser<'_> {
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);
         let value = self.facts(compute).expr(types::decided(value, compute));
+        let value = self.regrouped(value);
         let fill = spec.and_then(|s| s.fill);
         let written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, (compute, wanted), fill),

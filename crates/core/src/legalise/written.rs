@@ -33,7 +33,7 @@ impl Legaliser<'_> {
     /// which it is known what it takes before the result is allocated.
     pub(super) fn assemble_elsewhere(&mut self, task: Task) -> Task {
         let format = self.program.storage(task.result).format.clone();
-        let is_copy = matches!(task.value, Expr::Access(_));
+        let is_copy = task.is_copy();
         if is_copy && format.spreads() || format.is_full() && !self.is_written_often(&task) {
             return task;
         }

@@ -24,6 +24,15 @@ pub(crate) struct Task {
     pub(crate) compute: DataType,
 }
 
+impl Task {
+    /// Whether the value is an element of a tensor for each element of the result, so that copying that one
+    /// into another order first does the work twice. One that is repeated along a mode of the result has fewer.
+    pub(crate) fn is_copy(&self) -> bool {
+        let all = |a: &Access| self.vars.iter().all(|v| a.indices.contains(v));
+        matches!(&self.value, Expr::Access(a) if all(a))
+    }
+}
+
 /// How an operand is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum AccessMethod {

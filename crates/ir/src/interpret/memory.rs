@@ -249,8 +249,7 @@ impl Memory {
 
     /// Bytes of the arrays that are gone when the function ends: they only grow.
     pub(super) fn own_bytes(&self, function: &Function) -> u64 {
-        let own = |role: Role| matches!(role, Role::Local | Role::Common);
-        let arrays = function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| own(decl.role));
+        let arrays = function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| decl.role.is_own());
         arrays.map(|(decl, buffer)| (buffer.len() * decl.elem.size()) as u64).sum()
     }
 

@@ -100,7 +100,16 @@ impl Machine<'_> {
 
     fn stmt(&mut self, s: &Stmt) -> Result<Flow, Fault> {
         match s {
+            Stmt::Assign { var, value } if self.function.vars[*var].ty.lanes == 1 => {
+                let value = self.scalar(value)?;
+                self.assign(*var, value);
+            }
             Stmt::Assign { var, value } => self.vars[var.index()] = self.lanes(value)?,
+            Stmt::Store { array, index, value } if self.function.type_of(value).lanes == 1 => {
+                let value = self.scalar(value)?;
+                let at = self.index(index)?;
+                self.store(*array, at, value)?;
+            }
             Stmt::Store { array, index, value } => {
                 let values = self.lanes(value)?;
                 let at = self.index(index)?;
@@ -171,7 +180,7 @@ impl Machine<'_> {
         let mut i = lo;
         while i < hi {
             self.iterate()?;
-            self.vars[var.index()] = vec![Scalar::I64(i)];
+            self.assign(var, Scalar::I64(i));
             if let Flow::Ended(status) = self.block(body)? {
                 return Ok(Flow::Ended(status));
             }
@@ -207,6 +216,13 @@ impl Machine<'_> {
         self.races.leave();
         own.iter().chain([&var]).for_each(|v| self.vars[v.index()].clear());
         Ok(Flow::Next)
+    }
+
+    /// Gives a variable of one lane a value.
+    fn assign(&mut self, var: Var, value: Scalar) {
+        let lanes = &mut self.vars[var.index()];
+        lanes.clear();
+        lanes.push(value);
     }
 
     fn store(&mut self, array: Array, at: i64, value: Scalar) -> Result<(), Fault> {

@@ -1,13 +1,18 @@
 //! The metamorphic test of performance: equivalent programs take about as many steps and as much memory.
 //!
-//! `cliffs [--count N] [--seed N] [--only TRANSFORMATION] [--most N] [--reasons]`
+//! `cliffs [--count N] [--seed N] [--only TRANSFORMATION] [--most N] [--whole]`
 //!
 //! Compares pairs of programs from a seed on until there were so many, and prints the first `--most` that
-//! differ without a reason, made small. Nothing is timed: what a seed tells is the same everywhere.
+//! differ without a reason, made small unless they are wanted whole; and how the code of programs grows that
+//! have more and more of something. Nothing is timed: what a seed tells is the same everywhere.
+//!
+//! `cliffs --reasons` prints why pairs may differ, and `cliffs --clock` how long those growing programs take to
+//! compile.
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tamis_testing::cliffs::comparison::{Cliff, Verdict, drawn, pair};
+use tamis_testing::cliffs::growth::{FAMILIES, Size, is_steep};
 use tamis_testing::cliffs::reasons::REASONS;
 use tamis_testing::cliffs::shrink::shrink;
 use tamis_testing::cliffs::transformation::Transformation;
@@ -20,6 +25,10 @@ fn main() -> ExitCode {
     while let Some(flag) = args.next() {
         if flag == "--reasons" {
             REASONS.iter().for_each(|reason| println!("{}", reason.why));
+            return ExitCode::SUCCESS;
+        }
+        if flag == "--clock" {
+            print_clock();
             return ExitCode::SUCCESS;
         }
         if flag == "--whole" {
@@ -65,8 +74,40 @@ fn main() -> ExitCode {
         }
         seed += 1;
     }
+    tally.failures += steep();
     tally.print();
     if tally.failures == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Prints families of programs whose code grows too fast, and counts them.
+fn steep() -> u64 {
+    let mut count = 0;
+    for family in FAMILIES {
+        let sizes = match family.sizes() {
+            Ok(sizes) => sizes,
+            Err(d) => {
+                println!("== {}: {d}", family.name);
+                count += 1;
+                continue;
+            }
+        };
+        if let Some(pair) = sizes.windows(2).find(|pair| is_steep(pair[0], pair[1])) {
+            let [less, more] = [pair[0], pair[1]].map(|size| (size.count, size.code));
+            println!("== {}: {less:?} and {more:?} of code", family.name);
+            count += 1;
+        }
+    }
+    count
+}
+
+/// Prints what families of programs take to compile.
+fn print_clock() {
+    for family in FAMILIES {
+        for size in family.sizes().unwrap_or_default() {
+            let Size { count, code, took } = size;
+            println!("{:20} {count:4} {code:8} {took:10.2?}", family.name);
+        }
+    }
 }
 
 /// What was found.

@@ -1,6 +1,6 @@
 //! What programs take, and whether one of a pair takes too much.
 
-use super::reasons::{self, Reason};
+use super::reasons::{REASONS, Reason};
 use super::transformation::{Transformation, explicit};
 use crate::case::Case;
 use crate::functions::Functions;
@@ -22,8 +22,10 @@ pub const CONSTANT_BYTES: u64 = 4096;
 pub struct Taken {
     /// Iterations, loads and stores.
     pub steps: u64,
-    /// Bytes of the temporaries, and of the largest kernel's own arrays.
+    /// Bytes of the temporaries, which are kept to the end, and of the largest kernel's own arrays.
     pub bytes: u64,
+    /// Bytes of the operands and results.
+    pub given: u64,
     /// The results by name.
     pub results: Vec<(String, Tensor)>,
 }
@@ -32,7 +34,7 @@ pub struct Taken {
 pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     let mut functions = Functions::of(case)?;
     let program = functions.program().clone();
-    let mut taken = Taken::default();
+    let mut taken = Taken { given: functions.values().map(bytes).sum(), ..Taken::default() };
     let mut own = 0;
     for (k, lowered) in functions.compiled().to_vec().iter().enumerate() {
         let run = functions.run(k, lowered)?;
@@ -50,6 +52,7 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
         functions.keep(k, run.tensor);
     }
     taken.bytes += own;
+    taken.given += taken.results.iter().map(|(_, t)| bytes(t)).sum::<u64>();
     Ok(taken)
 }
 
@@ -125,30 +128,40 @@ impl Pair {
         if let Some(why) = self.difference() {
             return Verdict::Differs(why);
         }
-        let most = self.transformation.most();
-        let [a, b] = &self.taken;
-        let double = self.transformation == Transformation::Double;
-        let cliff = match (is_far(a.steps, b.steps, most, CONSTANT, double), self.is_far_in_bytes())
-        {
-            (true, _) => Cliff::Steps,
-            (_, true) => Cliff::Bytes,
-            _ => return Verdict::Alike,
+        let extra = |cliff| match cliff {
+            Cliff::Steps => CONSTANT,
+            // A copy of the operands or of a result is no cliff.
+            Cliff::Bytes => CONSTANT_BYTES + self.taken[0].given.min(self.taken[1].given),
         };
-        match reasons::reason(self, cliff) {
-            Some(reason) => Verdict::Explained(reason),
-            None => Verdict::Cliff(cliff),
+        for cliff in [Cliff::Steps, Cliff::Bytes] {
+            if self.is_far(cliff, extra(cliff)) {
+                let holds = |r: &&Reason| !self.is_far(cliff, extra(cliff) + r.extra(self, cliff));
+                return match REASONS.iter().find(holds) {
+                    Some(reason) => Verdict::Explained(reason),
+                    None => Verdict::Cliff(cliff),
+                };
+            }
         }
+        Verdict::Alike
     }
 
-    fn is_far_in_bytes(&self) -> bool {
-        let [a, b] = &self.taken;
-        let double = self.transformation == Transformation::Double;
-        is_far(a.bytes, b.bytes, self.transformation.most(), CONSTANT_BYTES, double)
+    /// Whether one takes more than so many times what the other does, and so much more; of a doubled one only
+    /// whether that has grown.
+    fn is_far(&self, cliff: Cliff, extra: u64) -> bool {
+        let [a, b] = [&self.taken[0], &self.taken[1]].map(|taken| match cliff {
+            Cliff::Steps => taken.steps,
+            Cliff::Bytes => taken.bytes,
+        });
+        let grows = self.transformation == Transformation::Double;
+        let (less, more) = if grows { (a, b) } else { (a.min(b), a.max(b)) };
+        more as f64 > self.transformation.most() * less as f64 + extra as f64
     }
 
     fn difference(&self) -> Option<String> {
         let [a, b] = &self.taken;
-        if !self.transformation.keeps_results() {
+        // An implicit 0 over 0 is 0, and formats decide what is implicit.
+        let divides = ["/", "mod("].iter().any(|sign| self.case.text.contains(sign));
+        if !self.transformation.keeps_results() || divides {
             return None;
         }
         let shared = a.results.iter().filter_map(|(name, t)| {
@@ -163,12 +176,6 @@ impl Pair {
             (!alike).then(|| format!("{name} differs"))
         })
     }
-}
-
-/// Whether one is more than so many times the other; of a doubled one only whether that has grown.
-fn is_far(a: u64, b: u64, most: f64, constant: u64, grows: bool) -> bool {
-    let (less, more) = if grows { (a, b) } else { (a.min(b), a.max(b)) };
-    more as f64 > most * less as f64 + constant as f64
 }
 
 /// Whether two numbers are the same but for rounding: sums of large numbers may cancel.

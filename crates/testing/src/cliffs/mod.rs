@@ -10,6 +10,7 @@
 
 mod algebraic;
 pub mod comparison;
+pub mod growth;
 pub mod reasons;
 pub mod shrink;
 mod sites;

@@ -21,7 +21,7 @@ type Producer = (usize, Stmt);
 impl Legaliser<'_> {
     /// The kernel of a task; operands to convert become kernels of their own first.
     pub(in crate::legalise) fn kernel(&mut self, task: Task) -> Kernel {
-        let is_copy = matches!(task.value, Expr::Access(_));
+        let is_copy = task.is_copy();
         let orders = self.best_orders(&task, is_copy);
         let mut choices: Vec<Choice> = orders.iter().map(|(cost, o)| o.choice(*cost)).collect();
         let cheapest = || orders.into_iter().next().map(|(_, order)| order);

@@ -231,7 +231,7 @@ impl Legaliser<'_> {
             let diagonals = matches!(level.map, LevelMap::Diff { .. });
             hashed || diagonals && !self.access_methods().decides(access, task)
         });
-        let free = !self.request.scheduled && !matches!(task.value, Expr::Access(_));
+        let free = !self.request.scheduled && !task.is_copy();
         let decides = |a: &Access| self.access_methods().decides(a, task);
         let walked = |a: &Access| {
             let levels = self.program.storage(a.tensor).format.levels();

@@ -4,5 +4,6 @@ pub(super) mod contraction;
 pub(super) mod factorize;
 pub(super) mod nary_sum;
 pub(super) mod plain_factors;
+pub(super) mod reductions;
 pub(super) mod row_workspaces;
 pub(super) mod temporaries;

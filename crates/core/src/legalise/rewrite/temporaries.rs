@@ -1,6 +1,6 @@
 //! Splitting one task into several: what is computed beforehand into temporaries.
 //!
-//! Six reasons: factors of a product that need fewer loops than all of it; a reduction inside a
+//! Seven reasons: a reduction that lacks variables of the result; factors of a product that need fewer loops than all of it; a reduction inside a
 //! larger expression that suits other loops than the rest; a merge of so many sparse operands that
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
 //! that is better assembled elsewhere first, see [`crate::legalise::written`].
@@ -37,6 +37,7 @@ type Fits<'f> = &'f dyn Fn(&Legaliser<'_>, &Expr) -> bool;
 impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
     pub(in crate::legalise) fn split(&mut self, task: Task) -> Task {
+        let task = self.repeated(task);
         let task = self.contracted(task);
         let compute = task.compute;
         let order = self.storage_order(&task);
