@@ -15,6 +15,8 @@ const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 const MOST_ELEMENTS: u64 = 1 << 16;
 /// How many entries operands have in large programs, if they have more than twice as many elements.
 const MANY_ENTRIES: u64 = 100;
+/// How many they have at most, about.
+const MOST_ENTRIES: u64 = 4000;
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
@@ -448,7 +450,8 @@ impl<'r> Generator<'r> {
         let density = match self.wide {
             _ if self.least > 0 => {
                 let least = 100 * self.least.min(size / 2 + 1) / size.max(1);
-                least.max(*self.random.pick(&[3, 10, 30, 100]))
+                let most = 100 * MOST_ENTRIES.min(size) / size.max(1);
+                least.max(*self.random.pick(&[3, 10, 30, 100])).min(most.max(1))
             }
             true => *self.random.pick(&[0, 1, 1, 3, 20, 100]),
             false => *self.random.pick(&[0, 10, 30, 50, 90, 100]),

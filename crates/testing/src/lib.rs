@@ -12,6 +12,7 @@
 //! | `texts` | a hash of what a program compiles to, to compare builds |
 //! | `coverage` | how many random programs run in parts, or on a GPU, and why others do not |
 //! | `stand_in` | a library that stands for NVIDIA's driver and compiler, on the emulated GPU |
+//! | `cliffs` | equivalent programs, and whether one takes far more steps or memory |
 //! | `conformance` | the suite that any level format, of this project or not, has to pass |
 //! | `filetest` | the runner of `tests/` |
 //! | `functions` | what programs compile to, interpreted |

@@ -9,13 +9,17 @@
 //! `cliffs --reasons` prints why pairs may differ, and `cliffs --clock` how long those growing programs take to
 //! compile.
 
+use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
-use tamis_testing::cliffs::comparison::{Cliff, Verdict, drawn, pair};
+use tamis_testing::cliffs::comparison::{Cliff, Pair, Verdict, drawn, pair};
 use tamis_testing::cliffs::growth::{FAMILIES, Size, is_steep};
 use tamis_testing::cliffs::reasons::REASONS;
 use tamis_testing::cliffs::shrink::shrink;
 use tamis_testing::cliffs::transformation::Transformation;
+
+/// So many programs are looked at at once, on all threads.
+const AT_ONCE: u64 = 32;
 
 fn main() -> ExitCode {
     let (mut seed, mut count, mut most) = (1, 2000, 1);
@@ -50,29 +54,14 @@ fn main() -> ExitCode {
     }
     let mut tally = Tally::default();
     while tally.pairs < count && tally.failures < most {
-        if let Some((case, taken)) = drawn(seed) {
-            for &transformation in &only {
-                let Some(Ok(pair)) = pair(&case, &taken, transformation, seed) else { continue };
-                tally.pairs += 1;
-                *tally.each.entry(transformation).or_default() += 1;
-                match pair.verdict() {
-                    Verdict::Alike => continue,
-                    Verdict::Explained(reason) => {
-                        *tally.explained.entry(reason.why).or_default() += 1;
-                        continue;
-                    }
-                    Verdict::Cliff(Cliff::Steps) => println!("== far more steps"),
-                    Verdict::Cliff(Cliff::Bytes) => println!("== far more memory"),
-                    Verdict::Differs(why) => println!("== {why}"),
-                }
-                tally.failures += 1;
-                let small = if shrinks { shrink(&pair, seed) } else { pair };
-                println!("{small}");
-                let name = transformation.name();
-                println!("cargo xtask cliffs --seed {seed} --count 1 --only {name}\n");
+        let seeds = seed..seed + AT_ONCE;
+        seed = seeds.end;
+        let found: Vec<Found> = seeds.into_par_iter().map(|seed| found(seed, &only)).collect();
+        for found in found {
+            if tally.pairs < count && tally.failures < most {
+                tally.add(found, shrinks);
             }
         }
-        seed += 1;
     }
     tally.failures += steep();
     tally.print();
@@ -110,6 +99,29 @@ fn print_clock() {
     }
 }
 
+/// The pairs of a seed that are valid.
+struct Found {
+    seed: u64,
+    /// What is found of each; of those that differ also the pair.
+    pairs: Vec<(Transformation, Verdict, Option<Pair>)>,
+    panicked: bool,
+}
+
+fn found(seed: u64, only: &[Transformation]) -> Found {
+    let pairs = std::panic::catch_unwind(|| {
+        let Some((case, taken)) = drawn(seed) else { return vec![] };
+        let judged = |&transformation: &Transformation| {
+            let pair = pair(&case, &taken, transformation, seed)?.ok()?;
+            let verdict = pair.verdict();
+            let differs = matches!(verdict, Verdict::Cliff(_) | Verdict::Differs(_));
+            Some((transformation, verdict, differs.then_some(pair)))
+        };
+        only.iter().filter_map(judged).collect()
+    });
+    let panicked = pairs.is_err();
+    Found { seed, pairs: pairs.unwrap_or_default(), panicked }
+}
+
 /// What was found.
 #[derive(Default)]
 struct Tally {
@@ -120,6 +132,31 @@ struct Tally {
 }
 
 impl Tally {
+    fn add(&mut self, found: Found, shrinks: bool) {
+        let seed = found.seed;
+        if found.panicked {
+            println!("== a panic\ncargo xtask cliffs --seed {seed} --count 1\n");
+            self.failures += 1;
+        }
+        for (transformation, verdict, pair) in found.pairs {
+            self.pairs += 1;
+            *self.each.entry(transformation).or_default() += 1;
+            if let Verdict::Explained(reason) = &verdict {
+                *self.explained.entry(reason.why).or_default() += 1;
+            }
+            let Some(pair) = pair else { continue };
+            self.failures += 1;
+            match verdict {
+                Verdict::Differs(why) => println!("== {why}"),
+                Verdict::Cliff(Cliff::Bytes) => println!("== far more memory"),
+                _ => println!("== far more steps"),
+            }
+            println!("{}", if shrinks { shrink(&pair, seed) } else { pair });
+            let name = transformation.name();
+            println!("cargo xtask cliffs --seed {seed} --count 1 --only {name}\n");
+        }
+    }
+
     fn print(&self) {
         for (transformation, count) in &self.each {
             println!("{count:8} {}", transformation.name());

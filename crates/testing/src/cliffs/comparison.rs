@@ -10,8 +10,14 @@ use crate::random::Random;
 use crate::reference::Dense;
 use std::fmt;
 use tamis::{Diagnostic, Strictness, Tensor};
-use tamis_core::cin::Role;
+use tamis_core::cin::{Kernel, Program, Role};
+use tamis_core::notation::Expr;
+use tamis_ir::ir::Stmt;
 
+/// How many times as much one of a pair may take as the other.
+const MOST: f64 = 4.0;
+/// How many times as many iterations twice as many coordinates may take.
+const MOST_DOUBLED: f64 = 2.5;
 /// So many steps more are no cliff: what is done once, whatever the operands.
 pub const CONSTANT: u64 = 500;
 /// So many bytes more are none.
@@ -20,12 +26,18 @@ pub const CONSTANT_BYTES: u64 = 4096;
 /// What a program takes.
 #[derive(Clone, Debug, Default)]
 pub struct Taken {
+    /// Iterations of loops.
+    pub iterations: u64,
     /// Iterations, loads and stores.
     pub steps: u64,
     /// Bytes of the temporaries, which are kept to the end, and of the largest kernel's own arrays.
     pub bytes: u64,
     /// Bytes of the operands and results.
     pub given: u64,
+    /// Entries of the copies of operands in other orders or formats.
+    pub copied: u64,
+    /// Entries of what is sorted before it is assembled.
+    pub sorted: u64,
     /// The results by name.
     pub results: Vec<(String, Tensor)>,
 }
@@ -39,9 +51,14 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     for (k, lowered) in functions.compiled().to_vec().iter().enumerate() {
         let run = functions.run(k, lowered)?;
         let counts = run.counts;
+        taken.iterations += counts.iterations;
         taken.steps += counts.iterations + counts.loads + counts.stores;
         own = own.max(counts.bytes);
-        let target = &program.tensors[program.kernels[k].result];
+        let kernel = &program.kernels[k];
+        let target = &program.tensors[kernel.result];
+        let entries = run.tensor.vals().len() as u64;
+        taken.copied += if is_copy(&program, kernel) { entries } else { 0 };
+        taken.sorted += if sorts(&lowered.function.body) { entries } else { 0 };
         match target.role {
             Role::Result(_) => {
                 taken.results.retain(|(name, _)| *name != target.name);
@@ -54,6 +71,20 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     taken.bytes += own;
     taken.given += taken.results.iter().map(|(_, t)| bytes(t)).sum::<u64>();
     Ok(taken)
+}
+
+/// Whether a kernel copies an operand into a temporary.
+fn is_copy(program: &Program, kernel: &Kernel) -> bool {
+    let mut all = program.tensors[kernel.result].role == Role::Temporary;
+    kernel.body.for_each_assign(&mut |_, _, rhs| {
+        let is_operand = |t| matches!(program.tensors[t].role, Role::Input(_));
+        all &= matches!(rhs, Expr::Access(a) if is_operand(a.tensor));
+    });
+    all
+}
+
+fn sorts(block: &[Stmt]) -> bool {
+    block.iter().any(|s| matches!(s, Stmt::Sort { .. }) || s.blocks().any(sorts))
 }
 
 /// Bytes of all arrays of a tensor.
@@ -146,15 +177,20 @@ impl Pair {
     }
 
     /// Whether one takes more than so many times what the other does, and so much more; of a doubled one only
-    /// whether that has grown.
+    /// whether that has grown: its loops may have another order, where a sum is not in a register.
     fn is_far(&self, cliff: Cliff, extra: u64) -> bool {
-        let [a, b] = [&self.taken[0], &self.taken[1]].map(|taken| match cliff {
-            Cliff::Steps => taken.steps,
-            Cliff::Bytes => taken.bytes,
-        });
-        let grows = self.transformation == Transformation::Double;
-        let (less, more) = if grows { (a, b) } else { (a.min(b), a.max(b)) };
-        more as f64 > self.transformation.most() * less as f64 + extra as f64
+        let doubles = self.transformation == Transformation::Double;
+        let far = |measure: fn(&Taken) -> u64, most: f64| {
+            let [a, b] = [&self.taken[0], &self.taken[1]].map(measure);
+            let (less, more) = if doubles { (a, b) } else { (a.min(b), a.max(b)) };
+            more as f64 > most * less as f64 + extra as f64
+        };
+        match cliff {
+            Cliff::Bytes => far(|taken| taken.bytes, MOST),
+            Cliff::Steps => {
+                far(|taken| taken.steps, MOST) || doubles && far(|taken| taken.iterations, MOST_DOUBLED)
+            }
+        }
     }
 
     fn difference(&self) -> Option<String> {

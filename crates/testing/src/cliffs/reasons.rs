@@ -1,9 +1,10 @@
 //! Why equivalent programs may take more than a few times as much as each other.
 
-use super::comparison::{Cliff, Pair};
+use super::comparison::{Cliff, Pair, Taken};
 use super::transformation::Transformation;
 use crate::case::{Case, Operand};
-use tamis_core::format::{self, LevelMap};
+use tamis_core::notation::{self, Expr};
+use tamis_ir::algebra::BinaryOp;
 
 /// Steps to find, read, move and write an entry, but for those of sorting.
 const EACH: f64 = 12.0;
@@ -32,20 +33,31 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "an operand that is stored otherwise is walked to its end, or copied in the order of the loops, \
-              where coordinates of another format are located",
+        why: "an operand is copied in the order of the loops, or of its modes for a slice, once and sorted: \
+              n log n",
+        entries: |pair| if moves(pair) { slower(pair).copied as f64 } else { 0.0 },
+    },
+    Reason {
+        why: "entries that come in another order than that of the result, or of the statement's own, are \
+              sorted: n log n",
+        entries: |pair| if moves(pair) { slower(pair).sorted as f64 } else { 0.0 },
+    },
+    Reason {
+        why: "a diagonal is located in an array, and a list that has it is walked to its end or searched",
         entries: |pair| match pair.transformation {
-            Transformation::Reformat => changed(pair).map(stored).fold(0.0, f64::max),
+            Transformation::Reformat => changed(pair)
+                .filter(|o| has_diagonal(&pair.case, &o.name))
+                .map(stored)
+                .fold(0.0, f64::max),
             _ => 0.0,
         },
     },
     Reason {
-        why: "a slice with an end is one of any dimension, and of a level of blocks or diagonals it is taken \
-              from a copy",
+        why: "sums and minima of terms are taken of the terms apart; distributed over a maximum or the like \
+              they are no terms, and all of their loops are around each other",
         entries: |pair| match pair.transformation {
-            Transformation::SliceWhole => {
-                let sliced = |o: &&Operand| is_sliced(&pair.other, &o.name) && has_maps(o);
-                pair.case.operands.iter().filter(sliced).map(stored).sum()
+            Transformation::Distribute if has_choice(&pair.case) => {
+                pair.case.dims.values().map(|&d| d as f64).product()
             }
             _ => 0.0,
         },
@@ -75,15 +87,36 @@ fn stored(operand: &Operand) -> f64 {
     operand.tensor().map_or(0.0, |t| t.vals().len() as f64)
 }
 
-fn is_sliced(case: &Case, name: &str) -> bool {
-    let Ok(program) = tamis_core::notation::parse(&case.text) else { return false };
-    let accesses = program.statements.iter().flat_map(|s| s.value.accesses());
-    accesses.into_iter().any(|a| a.is_sliced() && program.tensors[a.tensor].name == name)
+/// Whether a transformation changes what order entries have.
+fn moves(pair: &Pair) -> bool {
+    use Transformation::{Double, Reformat, SliceWhole, SplitStatement};
+    matches!(pair.transformation, Double | Reformat | SliceWhole | SplitStatement)
 }
 
-/// Whether levels of an operand are functions of modes.
-fn has_maps(operand: &Operand) -> bool {
-    format::parse(&operand.format, Some(operand.dims.len())).is_ok_and(|spec| {
-        spec.format.levels().iter().any(|l| !matches!(l.map, LevelMap::Mode(_)))
-    })
+fn slower(pair: &Pair) -> &Taken {
+    let [a, b] = &pair.taken;
+    if a.steps > b.steps { a } else { b }
+}
+
+/// Whether an operand is used with the same variable for two of its modes.
+fn has_diagonal(case: &Case, name: &str) -> bool {
+    let Ok(program) = notation::parse(&case.text) else { return false };
+    let accesses = program.statements.iter().flat_map(|s| s.value.accesses());
+    let mut of_name = accesses.filter(|a| program.tensors[a.tensor].name == name);
+    of_name.any(|a| (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k])))
+}
+
+/// Whether a minimum, maximum or the like is reduced.
+fn has_choice(case: &Case) -> bool {
+    let Ok(program) = notation::parse(&case.text) else { return false };
+    let mut found = false;
+    for statement in &program.statements {
+        statement.value.walk(&mut |e| {
+            use BinaryOp::{And, Max, Min, Or};
+            let Expr::Reduce { body, .. } = e else { return };
+            let chooses = |e: &Expr| matches!(e, Expr::Binary(Min | Max | And | Or, ..));
+            body.walk(&mut |e| found |= chooses(e));
+        });
+    }
+    found
 }

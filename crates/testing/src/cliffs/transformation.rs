@@ -99,11 +99,6 @@ impl Transformation {
         Transformation::ALL.into_iter().find(|t| t.name() == name)
     }
 
-    /// How many times as many steps the larger program may take.
-    pub fn most(self) -> f64 {
-        if self == Transformation::Double { 2.5 } else { 4.0 }
-    }
-
     /// Whether the results are the same.
     pub fn keeps_results(self) -> bool {
         self != Transformation::Double

@@ -274,7 +274,7 @@ impl Legaliser<'_> {
         Some(Contraction { factors: chosen, summed, kept, trips, listing: 1, is_whole: true })
     }
 
-    fn trips_over(&self, vars: &[IndexVar]) -> f64 {
+    pub(in crate::legalise) fn trips_over(&self, vars: &[IndexVar]) -> f64 {
         vars.iter().map(|v| self.dimension_of(*v)).product()
     }
 

@@ -1,4 +1,4 @@
-//! Reductions in fewer loops around each other: nested ones as one, terms of unlike variables apart, and
+//! Reductions in fewer loops around each other: nested ones as one, terms of fewer variables apart, and
 //! what lacks variables of the result once for all of their coordinates.
 //!
 //! ```text
@@ -15,7 +15,7 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
 impl Legaliser<'_> {
-    /// A value with nested reductions as one, and with reductions of terms of unlike variables apart.
+    /// A value with nested reductions as one, and with terms of fewer variables apart.
     pub(in crate::legalise) fn regrouped(&self, value: Expr) -> Expr {
         if self.request.scheduled { value } else { regroup(value) }
     }
@@ -51,20 +51,67 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
     !vars.iter().any(|v| others.contains(v))
 }
 
-/// A reduction, of two terms apart if both have all of its variables, and one lacks another.
+/// A reduction, with terms that need fewer loops than all of them apart. Differences stay: the sums of both
+/// sides may be large where the differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
-    let joins = |o: BinaryOp| o == op.binary() || (op == ReduceOp::Add && o == BinaryOp::Sub);
-    match body {
-        Expr::Binary(o, a, b) if joins(o) && is_apart(&vars, &a, &b) => {
-            let [a, b] = [a, b].map(|term| Box::new(apart(op, vars.clone(), *term)));
-            Expr::Binary(o, a, b)
+    let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
+    let mut groups: Vec<(Vec<IndexVar>, Expr)> = vec![];
+    let join = |a, b| Expr::Binary(op.binary(), Box::new(a), Box::new(b));
+    for term in terms(&body, op.binary()) {
+        let mut loops = [term.free_vars(), vars.clone()].concat();
+        loops.sort();
+        loops.dedup();
+        match groups.iter_mut().find(|(others, _)| *others == loops) {
+            Some((_, sum)) => *sum = join(sum.clone(), term.clone()),
+            None => groups.push((loops, term.clone())),
         }
-        body => Expr::Reduce { op, vars, body: Box::new(body) },
+    }
+    match groups.len() {
+        1 => reduce(body),
+        _ => {
+            let sums = groups.into_iter().map(|(_, sum)| reduce(sum));
+            sums.reduce(join).expect("there is a term")
+        }
     }
 }
 
-fn is_apart(vars: &[IndexVar], a: &Expr, b: &Expr) -> bool {
-    let [a, b] = [a, b].map(Expr::free_vars);
-    let all = vars.iter().all(|v| a.contains(v) && b.contains(v));
-    all && (a.iter().any(|v| !b.contains(v)) || b.iter().any(|v| !a.contains(v)))
+fn terms(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
+    match e {
+        Expr::Binary(o, a, b) if *o == op => [terms(a, op), terms(b, op)].concat(),
+        e => vec![e],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::regroup;
+    use crate::notation::parse;
+
+    fn check(text: &str, expected: &str) {
+        let mut program = parse(text).unwrap();
+        program.statements[0].value = regroup(program.statements[0].value.clone());
+        assert_eq!(program.to_string(), expected);
+    }
+
+    #[test]
+    fn nested_reductions_are_one() {
+        check("s = sum(i, sum(j, A(i,j)))", "s = sum(i, j, A(i,j))");
+        check("s = max(i, min(j, A(i,j)))", "s = max(i, min(j, A(i,j)))");
+    }
+
+    #[test]
+    fn terms_of_fewer_loops_are_reduced_apart() {
+        check(
+            "y(i) = min(j, min(A(i,j), min(A(i,j), b(j))))",
+            "y(i) = min(min(j, min(A(i,j), A(i,j))), min(j, b(j)))",
+        );
+        check("y(i) = sum(j, A(i,j) + B(j,i) + 1)", "y(i) = sum(j, A(i,j) + B(j,i)) + sum(j, 1)");
+    }
+
+    #[test]
+    fn terms_of_the_same_loops_and_differences_stay() {
+        for text in ["y(i) = sum(j, A(i,j) + B(j,i))", "y(i) = sum(j, A(i,j) - b(j))"] {
+            check(text, text);
+        }
+    }
 }

@@ -31,6 +31,13 @@ enum Zeros {
     Multiplied,
 }
 
+/// A part of a value that may be computed beforehand.
+struct Part {
+    value: Expr,
+    vars: Vec<IndexVar>,
+    zeros: Zeros,
+}
+
 /// Whether a value's operands are to meet in one merge.
 type Fits<'f> = &'f dyn Fn(&Legaliser<'_>, &Expr) -> bool;
 
@@ -117,55 +124,56 @@ impl Legaliser<'_> {
     fn narrow(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
         let mut value = value;
         while !self.merges_little(&value, compute) {
-            let mut done = false;
             let few: Fits<'_> = &|l, e| l.merges_little(e, compute);
-            value = self.narrow_once(value, order, (compute, few, Zeros::Added), &mut done);
-            if !done && self.listing(&value) > 2 {
-                let two: Fits<'_> = &|l, e| l.listing(e) == 2;
-                value = self.narrow_once(value, order, (compute, two, Zeros::Added), &mut done);
+            let two: Fits<'_> = &|l, e| l.listing(e) == 2;
+            let mut parts = vec![];
+            self.parts(&value, order, (compute, few, Zeros::Added), &mut parts);
+            if parts.is_empty() && self.listing(&value) > 2 {
+                self.parts(&value, order, (compute, two, Zeros::Added), &mut parts);
             }
-            if !done {
+            // The first of the smallest, however the operands were written.
+            let size = |part: &Part| self.turns_over(&part.vars);
+            let Some(part) = parts.into_iter().min_by(|a, b| size(a).total_cmp(&size(b))) else {
                 break;
-            }
+            };
+            let format = match part.zeros {
+                Zeros::Added => None,
+                Zeros::Multiplied => self.with_presence(&part.value, &part.vars, compute),
+            };
+            let temporary = self.temporary("t", format, part.vars, part.value.clone(), compute);
+            value = replaced(value, &part.value, &temporary);
         }
         value
     }
 
-    /// Replaces the first operand tree, from the left, that fits one merge.
-    fn narrow_once(
-        &mut self,
-        e: Expr,
+    /// The largest operand trees that fit one merge, from the left.
+    fn parts(
+        &self,
+        e: &Expr,
         order: &[IndexVar],
         (compute, fits, zeros): (DataType, Fits<'_>, Zeros),
-        done: &mut bool,
-    ) -> Expr {
-        let is_one = self.points(&e, compute) <= 1 && self.listing(&e) <= MAX_OPERANDS / 2;
-        if *done || is_one || matches!(e, Expr::Access(_)) {
-            return e;
+        found: &mut Vec<Part>,
+    ) {
+        let is_one = self.points(e, compute) <= 1 && self.listing(e) <= MAX_OPERANDS / 2;
+        if is_one || matches!(e, Expr::Access(_)) {
+            return;
         }
-        if fits(self, &e) && e.free_vars().iter().all(|v| order.contains(v)) {
-            *done = true;
-            let free = e.free_vars();
-            let vars: Vec<IndexVar> = order.iter().copied().filter(|v| free.contains(v)).collect();
-            let format = match zeros {
-                Zeros::Added => None,
-                Zeros::Multiplied => self.with_presence(&e, &vars, compute),
-            };
-            return self.temporary("t", format, vars, e, compute);
+        let free = e.free_vars();
+        if fits(self, e) && free.iter().all(|v| order.contains(v)) {
+            let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
+            found.push(Part { value: e.clone(), vars, zeros });
+            return;
         }
-        let zeros = match &e {
+        let zeros = match e {
             Expr::Binary(op, ..) if op.zero_rule() != ZeroRule::Neither => Zeros::Multiplied,
             _ => zeros,
         };
-        match e {
-            Expr::Reduce { op, vars, body } => {
-                let inner: Vec<IndexVar> = order.iter().chain(&vars).copied().collect();
-                let body = self.narrow_once(*body, &inner, (compute, fits, zeros), done);
-                Expr::Reduce { op, vars, body: Box::new(body) }
-            }
-            e => e.map_children(&mut |child| {
-                self.narrow_once(child, order, (compute, fits, zeros), done)
-            }),
+        let mut inner = order.to_vec();
+        if let Expr::Reduce { vars, .. } = e {
+            inner.extend(vars);
+        }
+        for child in e.children() {
+            self.parts(child, &inner, (compute, fits, zeros), found);
         }
     }
 
@@ -224,7 +232,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether a factor is zero without the operands of some that list coordinates.
-    fn vanishes(&self, factor: &Expr, compute: DataType, absent: &dyn Fn(&Access) -> bool) -> bool {
+    pub(in crate::legalise) fn vanishes(&self, factor: &Expr, compute: DataType, absent: &dyn Fn(&Access) -> bool) -> bool {
         let absent = |a: &Access| !self.is_full(a) && absent(a);
         let left = self.facts(compute).expr_without(factor, &absent);
         matches!(left, Expr::Literal(c) if BinaryOp::Mul.annihilated_left(c).is_some())
@@ -296,4 +304,16 @@ impl Legaliser<'_> {
     ) -> Access {
         Access::of(tensor, vars.to_vec())
     }
+}
+
+/// A value with the first use of a part replaced.
+fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
+    fn go(e: Expr, part: &Expr, by: &Expr, done: &mut bool) -> Expr {
+        if !*done && e == *part {
+            *done = true;
+            return by.clone();
+        }
+        e.map_children(&mut |child| go(child, part, by, done))
+    }
+    go(e, part, by, &mut false)
 }

@@ -30,7 +30,7 @@ impl Legaliser<'_> {
         }
         let over = |group: &[IndexVar], k: usize| group.iter().any(|v| vars_of[k].contains(v));
         let is_exact = task.compute.integers().is_some();
-        let is_whole = |e: &Expr| e.accesses().iter().all(|a| self.is_full(a));
+        let is_whole = |e: &Expr| !self.vanishes(e, task.compute, &|_| true);
         groups.retain(|group| {
             // A variable that no factor has counts terms of what is left.
             let mut own = (0..factors.len()).filter(|&k| over(group, k)).peekable();
