@@ -33,6 +33,8 @@ pub(crate) struct CompiledKind {
     compiled: Compiled,
     kind: Kind,
     executables: Vec<Box<dyn Executable>>,
+    /// The temporaries that each kernel is the last to read.
+    last_reads: Vec<Vec<TensorId>>,
     /// What runs them instead, of a device.
     device: Option<Steps>,
     /// The second tier; of `auto` only.
@@ -70,8 +72,18 @@ impl CompiledKind {
             executables = backend.load(&functions(&compiled.functions))?;
         }
         let tiers = (backend == Backend::Auto).then(Tiers::new);
-        let long = OnceLock::new();
-        Ok(CompiledKind { compiled, kind, executables, device, tiers, backend, parts, long })
+        let (long, last_reads) = (OnceLock::new(), compiled.program.last_reads());
+        Ok(CompiledKind {
+            compiled,
+            kind,
+            executables,
+            last_reads,
+            device,
+            tiers,
+            backend,
+            parts,
+            long,
+        })
     }
 
     /// The same program in kernels of another kind.
@@ -160,6 +172,9 @@ impl CompiledKind {
                 Some(pattern) => at_entries(&tensor, &pattern)?,
                 None => tensor,
             });
+            for temporary in &self.last_reads[k] {
+                values[temporary.index()] = None;
+            }
         }
         if let Some((tiers, begun)) = self.tiers.as_ref().zip(begun) {
             tiers.timed(begun, start.elapsed());

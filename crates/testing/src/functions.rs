@@ -6,7 +6,7 @@ use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
 use tamis_core::cin::Program;
 use tamis_core::lower::Lowered;
-use tamis_ir::ids::{Id, IdVec, IndexVar};
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::interpret::Counts;
 use tamis_ir::ir::Function;
 use tamis_ir::transform::Target;
@@ -107,6 +107,11 @@ impl Functions {
             packs: false,
         };
         call.run()
+    }
+
+    /// Takes a tensor out that no kernel reads any more.
+    pub fn forget(&mut self, tensor: TensorId) -> Option<Tensor> {
+        self.values[tensor.index()].take()
     }
 
     /// Takes the result of a kernel over for those behind it.

@@ -292,6 +292,19 @@ pub enum Role {
 }
 
 impl Program {
+    /// The temporaries that each kernel is the last to read.
+    pub fn last_reads(&self) -> Vec<Vec<TensorId>> {
+        let mut later = BTreeSet::new();
+        let is_temporary = |t: &TensorId| self.tensors[*t].role == Role::Temporary;
+        let last = |kernel: &Kernel| {
+            let read = kernel.body.reads().into_iter().map(|access| access.tensor);
+            read.filter(is_temporary).filter(|t| later.insert(*t)).collect()
+        };
+        let mut all: Vec<Vec<TensorId>> = self.kernels.iter().rev().map(last).collect();
+        all.reverse();
+        all
+    }
+
     /// How many leading levels of a tensor there are to the last one that lists entries.
     pub fn listed_levels(&self, tensor: TensorId) -> usize {
         let levels = self.storage(tensor).format.levels();

@@ -13,7 +13,7 @@ use rayon::prelude::*;
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use tamis_testing::cliffs::comparison::{Cliff, Pair, Verdict, drawn, pair};
-use tamis_testing::cliffs::growth::{FAMILIES, Size, is_steep};
+use tamis_testing::cliffs::growth::{FAMILIES, Size};
 use tamis_testing::cliffs::reasons::REASONS;
 use tamis_testing::cliffs::shrink::shrink;
 use tamis_testing::cliffs::transformation::Transformation;
@@ -28,7 +28,8 @@ fn main() -> ExitCode {
     let mut args = std::env::args().skip(1);
     while let Some(flag) = args.next() {
         if flag == "--reasons" {
-            REASONS.iter().for_each(|reason| println!("{}", reason.why));
+            let squares = FAMILIES.iter().filter_map(|family| family.squares);
+            REASONS.iter().map(|r| r.why).chain(squares).for_each(|why| println!("{why}"));
             return ExitCode::SUCCESS;
         }
         if flag == "--clock" {
@@ -80,7 +81,7 @@ fn steep() -> u64 {
                 continue;
             }
         };
-        if let Some(pair) = sizes.windows(2).find(|pair| is_steep(pair[0], pair[1])) {
+        if let Some(pair) = sizes.windows(2).find(|pair| family.is_steep(pair[0], pair[1])) {
             let [less, more] = [pair[0], pair[1]].map(|size| (size.count, size.code));
             println!("== {}: {less:?} and {more:?} of code", family.name);
             count += 1;

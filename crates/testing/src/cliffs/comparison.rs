@@ -21,7 +21,7 @@ const MOST_DOUBLED: f64 = 2.5;
 /// So many steps more are no cliff: what is done once, whatever the operands.
 pub const CONSTANT: u64 = 500;
 /// So many bytes more are none.
-pub const CONSTANT_BYTES: u64 = 4096;
+pub const CONSTANT_BYTES: u64 = 16 << 10;
 
 /// What a program takes.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ pub struct Taken {
     pub iterations: u64,
     /// Iterations, loads and stores.
     pub steps: u64,
-    /// Bytes of the temporaries, which are kept to the end, and of the largest kernel's own arrays.
+    /// The most bytes of temporaries, of which each is kept until it is read last, and of a kernel's own arrays.
     pub bytes: u64,
     /// Bytes of the operands and results.
     pub given: u64,
@@ -47,28 +47,32 @@ pub fn taken(case: &Case) -> Result<Taken, Diagnostic> {
     let mut functions = Functions::of(case)?;
     let program = functions.program().clone();
     let mut taken = Taken { given: functions.values().map(bytes).sum(), ..Taken::default() };
-    let mut own = 0;
+    let (mut kept, last_reads) = (0, program.last_reads());
     for (k, lowered) in functions.compiled().to_vec().iter().enumerate() {
         let run = functions.run(k, lowered)?;
         let counts = run.counts;
         taken.iterations += counts.iterations;
         taken.steps += counts.iterations + counts.loads + counts.stores;
-        own = own.max(counts.bytes);
         let kernel = &program.kernels[k];
         let target = &program.tensors[kernel.result];
         let entries = run.tensor.vals().len() as u64;
         taken.copied += if is_copy(&program, kernel) { entries } else { 0 };
-        taken.sorted += if sorts(&lowered.function.body) { entries } else { 0 };
+        // A list has a value for each entry of an operand that is reduced.
+        let listed = functions.values().map(|t| t.vals().len() as u64).max().unwrap_or(0);
+        taken.sorted += if sorts(&lowered.function.body) { entries.max(listed) } else { 0 };
         match target.role {
             Role::Result(_) => {
                 taken.results.retain(|(name, _)| *name != target.name);
                 taken.results.push((target.name.clone(), run.tensor.clone()));
             }
-            _ => taken.bytes += bytes(&run.tensor),
+            _ => kept += bytes(&run.tensor),
         }
+        taken.bytes = taken.bytes.max(kept + counts.bytes);
         functions.keep(k, run.tensor);
+        for &tensor in &last_reads[k] {
+            kept -= functions.forget(tensor).map_or(0, |t| bytes(&t));
+        }
     }
-    taken.bytes += own;
     taken.given += taken.results.iter().map(|(_, t)| bytes(t)).sum::<u64>();
     Ok(taken)
 }

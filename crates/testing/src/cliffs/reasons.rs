@@ -89,8 +89,9 @@ fn stored(operand: &Operand) -> f64 {
 
 /// Whether a transformation changes what order entries have.
 fn moves(pair: &Pair) -> bool {
-    use Transformation::{Double, Reformat, SliceWhole, SplitStatement};
-    matches!(pair.transformation, Double | Reformat | SliceWhole | SplitStatement)
+    use Transformation::{Double, Reformat, SliceWhole, SplitReduction, SplitStatement};
+    let those = [Double, Reformat, SliceWhole, SplitReduction, SplitStatement];
+    those.contains(&pair.transformation)
 }
 
 fn slower(pair: &Pair) -> &Taken {

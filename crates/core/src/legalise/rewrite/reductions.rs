@@ -9,6 +9,7 @@
 //!
 //! Under a schedule none of that happens: its commands name the loops of the statement.
 
+use crate::legalise::rewrite::factorize::independent;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
@@ -51,7 +52,8 @@ fn disjoint(vars: &[IndexVar], others: &[IndexVar]) -> bool {
     !vars.iter().any(|v| others.contains(v))
 }
 
-/// A reduction, with terms that need fewer loops than all of them apart. Differences stay: the sums of both
+/// A reduction, with terms that need fewer loops than all of them apart, or that are products whose factors have
+/// loops of their own. Differences stay: the sums of both
 /// sides may be large where the differences are small.
 fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
     let reduce = |body| Expr::Reduce { op, vars: vars.clone(), body: Box::new(body) };
@@ -61,9 +63,11 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
         let mut loops = [term.free_vars(), vars.clone()].concat();
         loops.sort();
         loops.dedup();
+        let is_alone = op == ReduceOp::Add && is_separable(term, &vars);
         match groups.iter_mut().find(|(others, _)| *others == loops) {
-            Some((_, sum)) => *sum = join(sum.clone(), term.clone()),
-            None => groups.push((loops, term.clone())),
+            Some((_, sum)) if !is_alone => *sum = join(sum.clone(), term.clone()),
+            // Nothing joins a group of no loops: variables are reduced over.
+            _ => groups.push((if is_alone { vec![] } else { loops }, term.clone())),
         }
     }
     match groups.len() {
@@ -73,6 +77,14 @@ fn apart(op: ReduceOp, vars: Vec<IndexVar>, body: Expr) -> Expr {
             sums.reduce(join).expect("there is a term")
         }
     }
+}
+
+/// Whether sums over a product are of factors that share none, so that each is computed by loops of its own.
+fn is_separable(term: &Expr, vars: &[IndexVar]) -> bool {
+    let factors: Vec<Vec<IndexVar>> =
+        terms(term, BinaryOp::Mul).into_iter().map(Expr::free_vars).collect();
+    let factors: Vec<&[IndexVar]> = factors.iter().map(Vec::as_slice).collect();
+    independent(&factors, vars).len() > 1
 }
 
 fn terms(e: &Expr, op: BinaryOp) -> Vec<&Expr> {
@@ -106,6 +118,14 @@ mod tests {
             "y(i) = min(min(j, min(A(i,j), A(i,j))), min(j, b(j)))",
         );
         check("y(i) = sum(j, A(i,j) + B(j,i) + 1)", "y(i) = sum(j, A(i,j) + B(j,i)) + sum(j, 1)");
+    }
+
+    #[test]
+    fn products_whose_sums_separate_are_summed_apart() {
+        check(
+            "s = sum(i, j, A(i,j) + x(i) * y(j))",
+            "s = sum(i, j, A(i,j)) + sum(i, j, x(i) * y(j))",
+        );
     }
 
     #[test]
