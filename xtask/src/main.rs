@@ -42,9 +42,11 @@ fn main() -> ExitCode {
             &rest,
             None,
         ),
-        Some("cliffs") => {
-            cargo(&["run", "--release", "-p", "tamis-testing", "--bin", "cliffs", "--"], &rest, None)
-        }
+        Some("cliffs") => cargo(
+            &["run", "--release", "-p", "tamis-testing", "--bin", "cliffs", "--"],
+            &rest,
+            None,
+        ),
         _ => {
             println!("{HELP}");
             return ExitCode::from(2);
@@ -92,7 +94,17 @@ fn ci() -> bool {
         }),
         ("cliffs", || {
             cargo(
-                &["run", "--quiet", "--profile", PROFILE, "-p", "tamis-testing", "--bin", "cliffs", "--"],
+                &[
+                    "run",
+                    "--quiet",
+                    "--profile",
+                    PROFILE,
+                    "-p",
+                    "tamis-testing",
+                    "--bin",
+                    "cliffs",
+                    "--",
+                ],
                 &["--count", "2000"],
                 None,
             )

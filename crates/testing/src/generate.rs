@@ -30,7 +30,8 @@ pub fn large(random: &mut Random) -> Case {
     let mut g = Generator::new(random, &formats::format);
     g.enlarge();
     let statements = if g.random.one_in(6) { 2 } else { 1 };
-    let texts: Vec<String> = ["R", "S"][..statements].iter().map(|name| g.statement(name)).collect();
+    let texts: Vec<String> =
+        ["R", "S"][..statements].iter().map(|name| g.statement(name)).collect();
     g.finish(texts.join("; "))
 }
 
@@ -162,7 +163,8 @@ impl<'r> Generator<'r> {
         for &v in &self.vars {
             self.sizes.insert(v, least + self.random.below(more) as u64);
         }
-        self.types = vec![if self.flavour == Flavour::Logic { DataType::Bool } else { DataType::F64 }];
+        self.types =
+            vec![if self.flavour == Flavour::Logic { DataType::Bool } else { DataType::F64 }];
         (self.least, self.slices) = (MANY_ENTRIES, false);
         self.divides = self.flavour == Flavour::Arithmetic && self.random.one_in(4);
     }

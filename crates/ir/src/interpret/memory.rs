@@ -249,7 +249,8 @@ impl Memory {
 
     /// Bytes of the arrays that are gone when the function ends: they only grow.
     pub(super) fn own_bytes(&self, function: &Function) -> u64 {
-        let arrays = function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| decl.role.is_own());
+        let arrays =
+            function.arrays.iter().zip(&self.arrays).filter(|(decl, _)| decl.role.is_own());
         arrays.map(|(decl, buffer)| (buffer.len() * decl.elem.size()) as u64).sum()
     }
 

@@ -32,9 +32,7 @@ fn uses(e: &Expr, var: IndexVar) -> bool {
 /// Operands of commutative operators change sides, each or not.
 pub fn commuted(program: &Program, random: &mut Random) -> Option<Program> {
     Some(upwards(program, &mut |e| match e {
-        Expr::Binary(op, a, b) if op.is_commutative() && random.one_in(2) => {
-            Expr::Binary(op, b, a)
-        }
+        Expr::Binary(op, a, b) if op.is_commutative() && random.one_in(2) => Expr::Binary(op, b, a),
         e => e,
     }))
 }
@@ -72,16 +70,8 @@ fn collect<'e>(e: &'e Expr, op: BinaryOp, found: &mut Vec<&'e Expr>) {
 }
 
 /// What distributes over what.
-const DISTRIBUTIVE: [(BinaryOp, BinaryOp); 8] = [
-    (Mul, Add),
-    (Mul, Sub),
-    (Add, Min),
-    (Add, Max),
-    (And, Or),
-    (Or, And),
-    (Min, Max),
-    (Max, Min),
-];
+const DISTRIBUTIVE: [(BinaryOp, BinaryOp); 8] =
+    [(Mul, Add), (Mul, Sub), (Add, Min), (Add, Max), (And, Or), (Or, And), (Min, Max), (Max, Min)];
 
 /// One product of a sum becomes a sum of products.
 pub fn distributed(program: &Program, random: &mut Random) -> Option<Program> {

@@ -192,7 +192,8 @@ impl Pair {
         match cliff {
             Cliff::Bytes => far(|taken| taken.bytes, MOST),
             Cliff::Steps => {
-                far(|taken| taken.steps, MOST) || doubles && far(|taken| taken.iterations, MOST_DOUBLED)
+                far(|taken| taken.steps, MOST)
+                    || doubles && far(|taken| taken.iterations, MOST_DOUBLED)
             }
         }
     }

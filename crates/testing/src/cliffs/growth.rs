@@ -31,13 +31,29 @@ pub struct Family {
     pub squares: Option<&'static str>,
 }
 
-const LEFT: &str = "at each level of a sum one operand may be left, and is walked by loops over all levels below";
+const LEFT: &str =
+    "at each level of a sum one operand may be left, and is walked by loops over all levels below";
 
 /// All of them.
 pub const FAMILIES: &[Family] = &[
-    Family { name: "sparse terms", most: MOST, program: |n| joined(n, " + ", "csr"), squares: None },
-    Family { name: "dense terms", most: MOST, program: |n| joined(n, " + ", "dense"), squares: None },
-    Family { name: "sparse factors", most: MOST, program: |n| joined(n, " * ", "csr"), squares: None },
+    Family {
+        name: "sparse terms",
+        most: MOST,
+        program: |n| joined(n, " + ", "csr"),
+        squares: None,
+    },
+    Family {
+        name: "dense terms",
+        most: MOST,
+        program: |n| joined(n, " + ", "dense"),
+        squares: None,
+    },
+    Family {
+        name: "sparse factors",
+        most: MOST,
+        program: |n| joined(n, " * ", "csr"),
+        squares: None,
+    },
     Family { name: "minima", most: MOST, program: minima, squares: None },
     Family { name: "contracted factors", most: MOST, program: chain, squares: None },
     Family { name: "modes of a product", most: 32, program: |n| modes(n, " * "), squares: None },

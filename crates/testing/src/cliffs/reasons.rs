@@ -3,13 +3,18 @@
 use super::comparison::{Cliff, Pair, Taken};
 use super::transformation::Transformation;
 use crate::case::{Case, Operand};
+use tamis_core::format;
 use tamis_core::notation::{self, Expr};
-use tamis_ir::algebra::BinaryOp;
+use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::ids::IndexVar;
 
 /// Steps to find, read, move and write an entry, but for those of sorting.
 const EACH: f64 = 12.0;
 /// Bytes of an entry with its coordinates, and of the buffer that it is sorted in.
 const EACH_BYTES: f64 = 64.0;
+
+/// From so many operands that list coordinates on, merges have many cases.
+const MANY_LISTS: usize = 3;
 
 /// A reason, as narrow as it can be.
 #[derive(Debug)]
@@ -53,13 +58,49 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
-        why: "sums and minima of terms are taken of the terms apart; distributed over a maximum or the like \
-              they are no terms, and all of their loops are around each other",
+        why: "a product with a sum is computed as it is written: multiplied out, terms may need fewer loops \
+              each, or repeat a factor for each term",
         entries: |pair| match pair.transformation {
-            Transformation::Distribute if has_choice(&pair.case) => {
-                pair.case.dims.values().map(|&d| d as f64).product()
+            Transformation::Distribute => elements(&pair.case),
+            _ => 0.0,
+        },
+    },
+    Reason {
+        why: "a sum of differences stays one sum, since the sums of both sides may be large where the \
+              differences are small",
+        entries: |pair| match pair.transformation {
+            Transformation::AddNegative | Transformation::SplitReduction
+                if subtracts(&pair.case) =>
+            {
+                elements(&pair.case)
             }
             _ => 0.0,
+        },
+    },
+    Reason {
+        why: "a factor without the variable of a sum is taken out of it only where all operands are stored \
+              by plain levels, of whole modes",
+        entries: |pair| match pair.transformation {
+            Transformation::Reformat | Transformation::SliceWhole | Transformation::Double
+                if has_factor(&pair.case) && (!is_plain(&pair.case) || !is_plain(&pair.other)) =>
+            {
+                elements(&pair.case)
+            }
+            _ => 0.0,
+        },
+    },
+    Reason {
+        why: "of operands whose merge has many cases some meet in temporaries, and which depends on how they \
+              are joined",
+        entries: |pair| {
+            use Transformation::{
+                AddNegative, Commute, NestReductions, Reassociate, SplitStatement,
+            };
+            let joins = [AddNegative, Commute, NestReductions, Reassociate, SplitStatement];
+            match joins.contains(&pair.transformation) && listing(&pair.case) >= MANY_LISTS {
+                true => elements(&pair.case),
+                false => 0.0,
+            }
         },
     },
 ];
@@ -107,17 +148,67 @@ fn has_diagonal(case: &Case, name: &str) -> bool {
     of_name.any(|a| (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k])))
 }
 
-/// Whether a minimum, maximum or the like is reduced.
-fn has_choice(case: &Case) -> bool {
+/// How many combinations of all variables there are.
+fn elements(case: &Case) -> f64 {
+    case.dims.values().map(|&d| d as f64).product()
+}
+
+/// Whether a difference is summed.
+fn subtracts(case: &Case) -> bool {
+    any(case, &|e| match e {
+        Expr::Reduce { op: ReduceOp::Add, body, .. } => {
+            let mut found = false;
+            body.walk(&mut |e| found |= matches!(e, Expr::Binary(BinaryOp::Sub, ..)));
+            found
+        }
+        _ => false,
+    })
+}
+
+/// Whether a product is summed that has a factor without a variable of the sum.
+fn has_factor(case: &Case) -> bool {
+    fn lacks(e: &Expr, vars: &[IndexVar]) -> bool {
+        match e {
+            Expr::Binary(BinaryOp::Mul, a, b) => lacks(a, vars) || lacks(b, vars),
+            e => !e.free_vars().iter().any(|v| vars.contains(v)),
+        }
+    }
+    any(case, &|e| match e {
+        Expr::Reduce { op: ReduceOp::Add, vars, body } => {
+            matches!(**body, Expr::Binary(BinaryOp::Mul, ..)) && lacks(body, vars)
+        }
+        _ => false,
+    })
+}
+
+/// Whether an expression of a case is of a kind.
+fn any(case: &Case, is: &dyn Fn(&Expr) -> bool) -> bool {
     let Ok(program) = notation::parse(&case.text) else { return false };
     let mut found = false;
     for statement in &program.statements {
-        statement.value.walk(&mut |e| {
-            use BinaryOp::{And, Max, Min, Or};
-            let Expr::Reduce { body, .. } = e else { return };
-            let chooses = |e: &Expr| matches!(e, Expr::Binary(Min | Max | And | Or, ..));
-            body.walk(&mut |e| found |= chooses(e));
-        });
+        statement.value.walk(&mut |e| found |= is(e));
     }
     found
+}
+
+/// Whether all operands have dense or compressed levels of modes, and are used whole.
+fn is_plain(case: &Case) -> bool {
+    let is_basic = |o: &Operand| {
+        format::parse(&o.format, Some(o.dims.len())).is_ok_and(|spec| spec.format.is_basic())
+    };
+    case.operands.iter().all(is_basic)
+        && !any(case, &|e| matches!(e, Expr::Access(access) if access.is_sliced()))
+}
+
+/// How many uses of operands there are that list coordinates.
+fn listing(case: &Case) -> usize {
+    let Ok(program) = notation::parse(&case.text) else { return 0 };
+    let lists = |name: &str| {
+        case.operands.iter().filter(|o| o.name == name).any(|o| {
+            let spec = format::parse(&o.format, Some(o.dims.len()));
+            spec.is_ok_and(|spec| !spec.format.is_full())
+        })
+    };
+    let accesses = program.statements.iter().flat_map(|s| s.value.accesses());
+    accesses.filter(|a| lists(&program.tensors[a.tensor].name)).count()
 }

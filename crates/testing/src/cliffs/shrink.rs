@@ -8,7 +8,8 @@ use tamis_core::notation::{self, Expr, Program};
 pub fn shrink(start: &Pair, seed: u64) -> Pair {
     let mut best = start.clone();
     loop {
-        let smaller = candidates(&best.case).into_iter().find_map(|case| failing(&case, start, seed));
+        let smaller =
+            candidates(&best.case).into_iter().find_map(|case| failing(&case, start, seed));
         match smaller {
             Some(smaller) => best = smaller,
             None => return best,

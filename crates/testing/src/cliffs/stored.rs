@@ -88,10 +88,8 @@ pub fn permuted(mut program: Program, case: &Case, random: &mut Random) -> Optio
     if let Some(format) = new.results.get_mut(&tensor.name) {
         *format = permuted_format(format, &modes)?;
     }
-    let permute = |a: &Access| Access {
-        indices: modes.iter().map(|&m| a.indices[m]).collect(),
-        ..a.clone()
-    };
+    let permute =
+        |a: &Access| Access { indices: modes.iter().map(|&m| a.indices[m]).collect(), ..a.clone() };
     for statement in &mut program.statements {
         if statement.result.tensor == id {
             statement.result = permute(&statement.result);
@@ -162,11 +160,18 @@ pub fn doubled(program: &Program, case: &Case, random: &mut Random) -> Option<Ca
         let Some(&Some(mode)) = modes.get(&operand.name) else { continue };
         let count = operand.dims[mode];
         operand.dims[mode] = 2 * count;
-        let more: Vec<_> = operand.entries.iter().cloned().collect();
+        let more = operand.entries.clone();
         operand.entries.extend(more.into_iter().map(|(mut place, value)| {
             place[mode] += count;
             (place, value)
         }));
+    }
+    // A diagonal more may store a row more for each of its entries: that is no linear program.
+    let stored = |case: &Case| -> Option<usize> {
+        case.operands.iter().map(|o| o.tensor().ok().map(|t| t.vals().len())).sum()
+    };
+    if stored(&new)? > 2 * stored(case)? {
+        return None;
     }
     let size = new.dims.get_mut(&program.vars[var].name)?;
     *size *= 2;

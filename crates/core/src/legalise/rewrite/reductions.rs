@@ -38,7 +38,9 @@ impl Legaliser<'_> {
 fn regroup(e: Expr) -> Expr {
     match e.map_children(&mut regroup) {
         Expr::Reduce { op, mut vars, body } => match *body {
-            Expr::Reduce { op: inner, vars: more, body } if inner == op && disjoint(&vars, &more) => {
+            Expr::Reduce { op: inner, vars: more, body }
+                if inner == op && disjoint(&vars, &more) =>
+            {
                 vars.extend(more);
                 apart(op, vars, *body)
             }

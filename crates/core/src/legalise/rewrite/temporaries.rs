@@ -232,7 +232,12 @@ impl Legaliser<'_> {
     }
 
     /// Whether a factor is zero without the operands of some that list coordinates.
-    pub(in crate::legalise) fn vanishes(&self, factor: &Expr, compute: DataType, absent: &dyn Fn(&Access) -> bool) -> bool {
+    pub(in crate::legalise) fn vanishes(
+        &self,
+        factor: &Expr,
+        compute: DataType,
+        absent: &dyn Fn(&Access) -> bool,
+    ) -> bool {
         let absent = |a: &Access| !self.is_full(a) && absent(a);
         let left = self.facts(compute).expr_without(factor, &absent);
         matches!(left, Expr::Literal(c) if BinaryOp::Mul.annihilated_left(c).is_some())
