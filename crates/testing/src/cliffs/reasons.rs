@@ -58,6 +58,26 @@ pub const REASONS: &[Reason] = &[
         },
     },
     Reason {
+        why: "of loops that cost about the same those are taken that the order of the modes makes the first, \
+              and entries of one result are sorted where those of the other are gathered: n log n",
+        entries: |pair| match pair.transformation {
+            Transformation::PermuteModes => slower(pair).sorted as f64,
+            _ => 0.0,
+        },
+    },
+    Reason {
+        why: "a list is walked or searched for its diagonal in each iteration of the loops around it, which \
+              a statement of its own may have more of",
+        entries: |pair| match pair.transformation {
+            Transformation::SplitStatement
+                if pair.case.operands.iter().any(|o| has_diagonal(&pair.case, &o.name)) =>
+            {
+                elements(&pair.case)
+            }
+            _ => 0.0,
+        },
+    },
+    Reason {
         why: "a product with a sum is computed as it is written: multiplied out, terms may need fewer loops \
               each, or repeat a factor for each term",
         entries: |pair| match pair.transformation {
