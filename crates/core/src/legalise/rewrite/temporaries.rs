@@ -132,7 +132,7 @@ impl Legaliser<'_> {
                 self.parts(&value, order, (compute, two, Zeros::Added), &mut parts);
             }
             // The first of the smallest, however the operands were written.
-            let size = |part: &Part| self.turns_over(&part.vars);
+            let size = |part: &Part| self.trips_over(&part.vars);
             let Some(part) = parts.into_iter().min_by(|a, b| size(a).total_cmp(&size(b))) else {
                 break;
             };
