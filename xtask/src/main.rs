@@ -75,40 +75,8 @@ fn ci() -> bool {
             cargo(&["test", "--quiet", "--doc", "--workspace", "--profile", PROFILE], &[], None)
         }),
         ("python", || python::test(PROFILE)),
-        ("differential", || {
-            cargo(
-                &[
-                    "run",
-                    "--quiet",
-                    "--profile",
-                    PROFILE,
-                    "-p",
-                    "tamis-testing",
-                    "--bin",
-                    "differential",
-                    "--",
-                ],
-                &["--cpu", "each", "--seconds", "3"],
-                None,
-            )
-        }),
-        ("cliffs", || {
-            cargo(
-                &[
-                    "run",
-                    "--quiet",
-                    "--profile",
-                    PROFILE,
-                    "-p",
-                    "tamis-testing",
-                    "--bin",
-                    "cliffs",
-                    "--",
-                ],
-                &["--count", "2000"],
-                None,
-            )
-        }),
+        ("differential", || testing("differential", &["--cpu", "each", "--seconds", "3"])),
+        ("cliffs", || testing("cliffs", &["--count", "2000"])),
     ];
     for (name, step) in steps {
         println!("== {name}");
@@ -124,6 +92,15 @@ fn ci() -> bool {
         }
     }
     true
+}
+
+/// Runs a binary of the testing crate.
+fn testing(name: &str, rest: &[&str]) -> bool {
+    cargo(
+        &["run", "--quiet", "--profile", PROFILE, "-p", "tamis-testing", "--bin", name, "--"],
+        rest,
+        None,
+    )
 }
 
 /// All tests, by nextest where it is installed.

@@ -1,6 +1,10 @@
 //! Random valid programs: expressions, formats, mode orders and sparsity patterns, with small
 //! integer values so that every result is exact.
 
+mod large;
+
+pub use large::large;
+
 use crate::case::{Case, Operand};
 use crate::formats;
 use crate::number::Number;
@@ -13,26 +17,12 @@ use tamis::{DataType, Strictness};
 const VARS: [&str; 5] = ["i", "j", "k", "l", "m"];
 /// The most elements of tensors with large dimensions, slices aside.
 const MOST_ELEMENTS: u64 = 1 << 16;
-/// How many entries operands have in large programs, if they have more than twice as many elements.
-const MANY_ENTRIES: u64 = 100;
-/// How many they have at most, about.
-const MOST_ENTRIES: u64 = 4000;
 const TENSORS: [&str; 8] = ["A", "B", "C", "D", "E", "F", "G", "H"];
 
 /// A random case. It may turn out invalid (a sum that needs to be written); those are refused by
 /// the parser and drawn again.
 pub fn case(random: &mut Random) -> Case {
     case_in(random, &formats::format)
-}
-
-/// A random case with so many coordinates and entries that what they take outweighs what any program takes.
-pub fn large(random: &mut Random) -> Case {
-    let mut g = Generator::new(random, &formats::format);
-    g.enlarge();
-    let statements = if g.random.one_in(6) { 2 } else { 1 };
-    let texts: Vec<String> =
-        ["R", "S"][..statements].iter().map(|name| g.statement(name)).collect();
-    g.finish(texts.join("; "))
 }
 
 /// A random case whose formats, for tensors of some order, are drawn from this.
@@ -106,7 +96,7 @@ impl<'r> Generator<'r> {
         }
         let wide = count <= 3 && random.one_in(40);
         if wide {
-            widen(random, &mut sizes);
+            large::widen(random, &mut sizes);
         } else if random.one_in(if count <= 3 { 6 } else { 20 }) {
             // Long enough for whole vectors and tiles, and what is left over, or nothing left over.
             let v = *random.pick(&vars);
@@ -131,10 +121,8 @@ impl<'r> Generator<'r> {
         let slices = random.one_in(3);
         let divisible = types.iter().all(|t| t.is_float() && !t.is_complex());
         let divides = flavour == Flavour::Arithmetic && divisible && random.one_in(2);
-        let strict = match divides && random.one_in(6) {
-            true => Strictness::Ieee,
-            false => Strictness::Sparse,
-        };
+        let is_strict = divides && random.one_in(6);
+        let strict = if is_strict { Strictness::Ieee } else { Strictness::Sparse };
         Generator {
             random,
             formats,
@@ -154,19 +142,6 @@ impl<'r> Generator<'r> {
             divides,
             strict,
         }
-    }
-
-    /// Large dimensions, and what a rewritten program computes alike: floats in whole tensors.
-    fn enlarge(&mut self) {
-        self.vars.truncate(4);
-        let (least, more) = [(60, 60), (60, 60), (40, 60), (20, 8), (10, 4)][self.vars.len()];
-        for &v in &self.vars {
-            self.sizes.insert(v, least + self.random.below(more) as u64);
-        }
-        self.types =
-            vec![if self.flavour == Flavour::Logic { DataType::Bool } else { DataType::F64 }];
-        (self.least, self.slices) = (MANY_ENTRIES, false);
-        self.divides = self.flavour == Flavour::Arithmetic && self.random.one_in(4);
     }
 
     fn statement(&mut self, name: &str) -> String {
@@ -452,7 +427,7 @@ impl<'r> Generator<'r> {
         let density = match self.wide {
             _ if self.least > 0 => {
                 let least = 100 * self.least.min(size / 2 + 1) / size.max(1);
-                let most = 100 * MOST_ENTRIES.min(size) / size.max(1);
+                let most = 100 * large::MOST_ENTRIES.min(size) / size.max(1);
                 least.max(*self.random.pick(&[3, 10, 30, 100])).min(most.max(1))
             }
             true => *self.random.pick(&[0, 1, 1, 3, 20, 100]),
@@ -502,19 +477,6 @@ impl<'r> Generator<'r> {
         let (results, shapes) = (self.results, self.shapes);
         let schedule = String::new();
         Case { text, operands, results, dims, shapes, schedule, strict: self.strict }
-    }
-}
-
-/// Makes one or two dimensions large, such that the loops over all of them end soon.
-fn widen(random: &mut Random, sizes: &mut BTreeMap<&'static str, u64>) {
-    let mut vars: Vec<&'static str> = sizes.keys().copied().collect();
-    random.shuffle(&mut vars);
-    sizes.insert(vars[0], 100 + random.below(2000) as u64);
-    let others = vars.iter().skip(1).filter(|_| random.one_in(2)).copied().collect::<Vec<_>>();
-    if let Some(&second) = others.first() {
-        sizes.insert(second, 1);
-        let rest = MOST_ELEMENTS / sizes.values().map(|&size| size.max(1)).product::<u64>();
-        sizes.insert(second, 1 + random.below(rest as usize) as u64);
     }
 }
 

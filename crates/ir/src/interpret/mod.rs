@@ -105,18 +105,7 @@ impl Machine<'_> {
                 self.assign(*var, value);
             }
             Stmt::Assign { var, value } => self.vars[var.index()] = self.lanes(value)?,
-            Stmt::Store { array, index, value } if self.function.type_of(value).lanes == 1 => {
-                let value = self.scalar(value)?;
-                let at = self.index(index)?;
-                self.store(*array, at, value)?;
-            }
-            Stmt::Store { array, index, value } => {
-                let values = self.lanes(value)?;
-                let at = self.index(index)?;
-                for (k, value) in values.into_iter().enumerate() {
-                    self.store(*array, at + k as i64, value)?;
-                }
-            }
+            Stmt::Store { array, index, value } => self.store_all(*array, index, value)?,
             Stmt::For { var, lo, hi, step, body } => {
                 return self.for_loop(*var, lo, hi, *step, body);
             }
@@ -216,6 +205,21 @@ impl Machine<'_> {
         self.races.leave();
         own.iter().chain([&var]).for_each(|v| self.vars[v.index()].clear());
         Ok(Flow::Next)
+    }
+
+    /// Stores the lanes of a value, one element each.
+    fn store_all(&mut self, array: Array, index: &Expr, value: &Expr) -> Result<(), Fault> {
+        if self.function.type_of(value).lanes == 1 {
+            let value = self.scalar(value)?;
+            let at = self.index(index)?;
+            return self.store(array, at, value);
+        }
+        let values = self.lanes(value)?;
+        let at = self.index(index)?;
+        for (k, value) in values.into_iter().enumerate() {
+            self.store(array, at + k as i64, value)?;
+        }
+        Ok(())
     }
 
     /// Gives a variable of one lane a value.
