@@ -76,7 +76,7 @@ fn ci() -> bool {
         }),
         ("python", || python::test(PROFILE)),
         ("differential", || testing("differential", &["--cpu", "each", "--seconds", "3"])),
-        ("cliffs", || testing("cliffs", &["--count", "2000"])),
+        ("cliffs", || testing("cliffs", &["--count", "1000"])),
     ];
     for (name, step) in steps {
         println!("== {name}");
