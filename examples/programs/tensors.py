@@ -151,7 +151,8 @@ class relation_similarity:
 
     def scipy(T):
         i, j, k = T.coords
-        slices = sp.csr_array((T.data, (j, i * np.int64(T.shape[2]) + k)), shape=(T.shape[1], T.shape[0] * T.shape[2]))
+        _, pair = np.unique(i * np.int64(T.shape[2]) + k, return_inverse=True)
+        slices = sp.csr_array((T.data, (j, pair)), shape=(T.shape[1], pair.max() + 1))
         return (slices @ slices.T).toarray()
 
 
