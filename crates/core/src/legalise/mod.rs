@@ -282,7 +282,6 @@ impl Legaliser<'_> {
                 let datatype = self.program.storage(a.tensor).datatype;
                 (datatype, datatype)
             }
-            _ if compute == DataType::Bool => (compute, compute),
             _ => (compute, self.program.accumulator(&value, compute)),
         };
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
