@@ -10,6 +10,7 @@
 
 use super::partition::Partitioner;
 use super::{Assembler, Assembly, CutBy, Output};
+use crate::cin::simplify::written;
 use crate::cin::{Relation, Scale, Stmt};
 use crate::level::Part;
 use crate::notation::Expr;
@@ -129,19 +130,15 @@ impl Partitioner<'_> {
     /// they are stored.
     fn combining_parts(self, body: &Stmt) -> Option<ReduceOp> {
         let mut ops = vec![];
-        // A sum of truth values that are copied is true if one of them is.
-        let stored = self.planner.program.storage(self.planner.kernel.result).datatype;
-        let is_bool = self.planner.facts.compute == DataType::Bool && stored == DataType::Bool;
         body.for_each_assign(&mut |lhs, op, rhs| {
             if lhs.tensor == self.planner.kernel.result {
-                let any = is_bool && matches!(rhs, Expr::Access(_));
-                let scattered = if any { ReduceOp::Or } else { ReduceOp::Add };
+                let scattered = if self.is_any(rhs) { ReduceOp::Or } else { ReduceOp::Add };
                 ops.push(op.or(self.planner.kernel.scatter.then_some(scattered)));
             }
         });
         let op = match (body, &ops[..]) {
             // What is written once is what was combined before, also of entries that come one by one.
-            (Stmt::Where { producer, .. }, _) => reduction(producer)?,
+            (Stmt::Where { producer, consumer }, _) => self.reduction(producer, consumer)?,
             (_, [first, rest @ ..]) if rest.iter().all(|op| op == first) => (*first)?,
             _ => return None,
         };
@@ -168,6 +165,36 @@ impl Partitioner<'_> {
         (whole && kept && from_identity && !matches!(op, ReduceOp::User(_))).then_some(op)
     }
 
+    /// Whether a sum of such values is stored as a truth value that is true if one of them is: they are truth
+    /// values themselves, so none is negative.
+    fn is_any(self, value: &Expr) -> bool {
+        let is_bool = |tensor| self.planner.program.storage(tensor).datatype == DataType::Bool;
+        let Expr::Access(access) = value else { return false };
+        self.planner.facts.compute == DataType::Bool
+            && is_bool(self.planner.kernel.result)
+            && is_bool(access.tensor)
+    }
+
+    /// The operator of a loop that sums up a register, for the result that it is written to.
+    fn reduction(self, producer: &Stmt, consumer: &Stmt) -> Option<ReduceOp> {
+        let register = written(producer);
+        let mut ops = vec![];
+        producer.for_each_assign(&mut |lhs, op, rhs| {
+            if lhs.tensor == register {
+                ops.push((op, self.is_any(rhs)));
+            }
+        });
+        let is_copied = matches!(
+            consumer,
+            Stmt::Assign { rhs: Expr::Access(access), .. } if access.tensor == register
+        );
+        match ops[..] {
+            [(Some(ReduceOp::Add), true)] if is_copied => Some(ReduceOp::Or),
+            [(op, _)] => op,
+            _ => None,
+        }
+    }
+
     /// What the caller has to give every element beforehand, where parts do not do it themselves.
     fn initial_elsewhere(self, var: IndexVar, cut: CutBy) -> Option<Scalar> {
         (!self.planner.fills_own_part(self.output, var, cut)).then(|| self.planner.initial())
@@ -187,19 +214,4 @@ impl Partitioner<'_> {
 /// Whether nothing is lost when a value is stored.
 fn is_register(datatype: DataType) -> bool {
     datatype.register().datatype() == datatype
-}
-
-/// The operator of a loop that sums up a register.
-fn reduction(producer: &Stmt) -> Option<ReduceOp> {
-    let register = crate::cin::simplify::written(producer);
-    let mut ops = vec![];
-    producer.for_each_assign(&mut |lhs, op, _| {
-        if lhs.tensor == register {
-            ops.push(op);
-        }
-    });
-    match ops[..] {
-        [op] => op,
-        _ => None,
-    }
 }
