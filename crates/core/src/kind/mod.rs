@@ -193,8 +193,8 @@ fn through_workspace(
     Stmt::Where { consumer, producer: Box::new(producer) }
 }
 
-/// The format of a workspace that is opened at the entries of a pattern. What comes elsewhere is not
-/// asked for, but added up all the same, unless that might fail: then the workspace knows its entries.
+/// The format of a workspace of which only the entries of a pattern are read. A dense one adds up all others
+/// too. Where these sums could overflow and fail, the workspace lists its entries, and only they are added to.
 fn workspace(kernel: &Kernel) -> Format {
     Format::in_order([if kernel.checked { LISTED } else { DENSE }])
 }

@@ -235,8 +235,8 @@ impl Lowerer<'_> {
     }
 }
 
-/// A consumer after its producer and what comes before that. With a flag that says whether anything was
-/// produced, the consumer is left out if nothing was.
+/// The code that prepares a temporary, produces it and consumes it. If there is a flag, the consumer runs only
+/// where the producer set it.
 pub(super) fn if_partial(
     any: Option<Var>,
     [before, produced]: [Vec<ir::Stmt>; 2],

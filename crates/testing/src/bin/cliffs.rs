@@ -103,7 +103,7 @@ fn print_clock() {
 /// The pairs of a seed that are valid.
 struct Found {
     seed: u64,
-    /// What is found of each; of those that differ also the pair.
+    /// A verdict for each transformation, and the pair itself if it differs.
     pairs: Vec<(Transformation, Verdict, Option<Pair>)>,
     panicked: bool,
 }

@@ -143,7 +143,7 @@ pub fn nested(program: &Program, random: &mut Random) -> Option<Program> {
     })
 }
 
-/// One part becomes a statement before those that use it.
+/// Computes a part of an expression in a statement `T` of its own, which runs first.
 pub fn split_statement(program: &Program, random: &mut Random) -> Option<Program> {
     let name = "T";
     if program.tensor(name).is_some() {
