@@ -413,15 +413,24 @@ impl Translator<'_> {
         })
     }
 
-    /// `select(a < b || a != a, a, b)` and its mirror image; lanes by mask.
+    /// `select(a < b || a != a, a, b)` and its mirror image, by a mask: of scalars too, since a branch on data that
+    /// has no pattern is mispredicted half of the time.
     fn extreme(&mut self, condition: FloatCC, a: Value, b: Value) -> Value {
+        let lanes = match self.b.func.dfg.value_type(a) {
+            types::F64 => types::F64X2,
+            types::F32 => types::F32X4,
+            _ => return self.extreme_of_lanes(condition, a, b),
+        };
+        let [a, b] = [a, b].map(|x| self.b.ins().scalar_to_vector(lanes, x));
+        let extremes = self.extreme_of_lanes(condition, a, b);
+        self.b.ins().extractlane(extremes, 0)
+    }
+
+    fn extreme_of_lanes(&mut self, condition: FloatCC, a: Value, b: Value) -> Value {
         let better = self.b.ins().fcmp(condition, a, b);
         let nan = self.b.ins().fcmp(FloatCC::Unordered, a, a);
         let first = self.b.ins().bor(better, nan);
-        if self.b.func.dfg.value_type(a).is_vector() {
-            return self.blend(first, a, b);
-        }
-        self.b.ins().select(first, a, b)
+        self.blend(first, a, b)
     }
 
     fn heaviside(&mut self, register: Register, a: Value, b: Value) -> Value {
