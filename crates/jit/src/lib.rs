@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `stmt` | control flow and stores |
 //! | `expr` | expressions |
+//! | `integer` | operators of integers |
 //! | `overflow` | tests for integer overflow |
 //! | `vector` | wide vectors as several 128-bit ones |
 //! | `wide` | loops with vectors of 256 and 512 bits, as machine code of our own |
@@ -21,6 +22,7 @@
 mod code;
 mod expr;
 mod home;
+mod integer;
 mod load_sinking;
 mod overflow;
 mod prefetch;

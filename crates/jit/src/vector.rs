@@ -1,8 +1,9 @@
 //! Vectors: Cranelift has 128-bit ones, so wider ones are several of them, narrower ones and truth
 //! values are scalars side by side, and what has no vector instruction is done lane by lane.
 
-use crate::expr::{float_condition, int_condition};
+use crate::expr::float_condition;
 use crate::home::Home;
+use crate::integer::int_condition;
 use crate::internal;
 use crate::stmt::{Translator, machine_type};
 use cranelift_codegen::ir::{Endianness, InstBuilder, MemFlagsData, Type, Value, types};
