@@ -13,14 +13,18 @@
 //! | `overflow` | tests for integer overflow |
 //! | `vector` | wide vectors as several 128-bit ones |
 //! | `wide` | loops with vectors of 256 and 512 bits, as machine code of our own |
-//! | `home` | where variables and what is known of arrays live: in registers or in memory |
+//! | `home` | where variables live: in registers or in memory |
+//! | `addresses` | which loops have the addresses of arrays in registers |
+//! | `grow` | the call that makes room, which changes no register |
 //! | `load_sinking` | which loads may move to their use |
 //! | `prefetch` | hints, which Cranelift does not have |
 //! | `support` | what compiled code calls |
 //! | `code` | executable memory |
 
+mod addresses;
 mod code;
 mod expr;
+mod grow;
 mod home;
 mod integer;
 mod load_sinking;

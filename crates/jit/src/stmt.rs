@@ -1,7 +1,8 @@
 //! Statements: control flow, stores, and calls into the support functions.
 
 use crate::Effort;
-use crate::home::{self, Home};
+use crate::addresses::Addresses;
+use crate::home::Home;
 use crate::load_sinking::Anchors;
 use crate::prefetch::Hints;
 use crate::support;
@@ -9,11 +10,11 @@ use crate::vector::Lanes;
 use crate::wide::Wide;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
-    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlotData, StackSlotKind, Type,
-    Value, types,
+    AbiParam, Block, InstBuilder, MemFlagsData, Signature, StackSlot, StackSlotData, StackSlotKind,
+    Type, Value, types,
 };
 use cranelift_codegen::isa::OwnedTargetIsa;
-use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_frontend::FunctionBuilder;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
@@ -29,13 +30,14 @@ pub(crate) struct Translator<'f> {
     pub(crate) isa: &'f OwnedTargetIsa,
     /// Per variable one machine variable, or several for vectors wider than the machine's.
     pub(crate) vars: Vec<Vec<Home>>,
-    /// Address and length of each array; `None` where they are read from its slots each time.
-    pub(crate) arrays: Vec<Option<(Variable, Variable)>>,
+    pub(crate) addresses: Addresses,
+    /// Where calls that make room leave their status.
+    pub(crate) status: Option<StackSlot>,
     pub(crate) hints: Hints,
     /// What surely changes in each iteration of the innermost loop.
     pub(crate) anchors: Anchors,
     /// What has code of our own.
-    wide: &'f Wide,
+    pub(crate) wide: &'f Wide,
     /// The byte offset of each array's slots.
     pub(crate) slots: Vec<i32>,
     /// The address of the slots.
@@ -65,11 +67,23 @@ pub(crate) fn translate(
         .iter()
         .map(|v| Lanes::of(v.ty).map(|lanes| lanes.declare(&mut b, in_memory)))
         .collect::<Result<_, _>>()?;
-    let arrays = home::of_arrays(function, &mut b, in_memory);
+    let addresses = Addresses::of(function, in_memory);
     let slots = slots(function);
     let anchors = Anchors::default();
-    let mut t =
-        Translator { function, b, isa, vars, arrays, hints, anchors, wide, slots, base, exit };
+    let mut t = Translator {
+        function,
+        b,
+        isa,
+        vars,
+        addresses,
+        status: None,
+        hints,
+        anchors,
+        wide,
+        slots,
+        base,
+        exit,
+    };
     t.prologue();
     t.block(&function.body)?;
     let ok = t.b.ins().iconst(types::I64, 0);
@@ -114,13 +128,9 @@ impl Translator<'_> {
                     self.vars[var.index()][0].set(&mut self.b, value);
                     offset += 8;
                 }
-                Param::Array(array) => {
-                    self.reload(array);
-                    offset += 16;
-                }
+                Param::Array(_) => offset += 16,
             }
         }
-        self.function.locals().for_each(|array| self.reload(array));
     }
 
     fn block(&mut self, mut stmts: &[Stmt]) -> Result<(), Diagnostic> {
@@ -265,7 +275,11 @@ impl Translator<'_> {
             }
         };
         let some = self.b.ins().icmp(IntCC::SignedLessThan, lo, hi);
-        self.b.ins().brif(some, top, &[], after, &[]);
+        let before = self.b.create_block();
+        self.b.ins().brif(some, before, &[], after, &[]);
+        self.b.switch_to_block(before);
+        let held = self.hold(None, body);
+        self.b.ins().jump(top, &[]);
         self.b.switch_to_block(top);
         let outer = self.anchors.enter(Some(var), body);
         self.block(body)?;
@@ -279,11 +293,13 @@ impl Translator<'_> {
         };
         self.b.ins().brif(more, top, &[], after, &[]);
         self.b.switch_to_block(after);
+        self.addresses.leave(held);
         Ok(())
     }
 
     fn while_loop(&mut self, cond: &ir::Expr, body: &[Stmt]) -> Result<(), Diagnostic> {
         let (top, after) = (self.b.create_block(), self.b.create_block());
+        let held = self.hold(Some(cond), body);
         self.jump_if(cond, top, after)?;
         self.b.switch_to_block(top);
         let outer = self.anchors.enter(None, body);
@@ -291,6 +307,7 @@ impl Translator<'_> {
         self.anchors = outer;
         self.jump_if(cond, top, after)?;
         self.b.switch_to_block(after);
+        self.addresses.leave(held);
         Ok(())
     }
 
@@ -336,31 +353,6 @@ impl Translator<'_> {
         self.b.ins().jump(self.exit, &[status.into()]);
         let unreachable = self.b.create_block();
         self.b.switch_to_block(unreachable);
-    }
-
-    fn reserve(&mut self, array: Array, len: &ir::Expr) -> Result<(), Diagnostic> {
-        let len = self.scalar(len)?;
-        let have = self.len(array);
-        let (grow, grown, after) =
-            (self.b.create_block(), self.b.create_block(), self.b.create_block());
-        self.b.set_cold_block(grow);
-        self.b.set_cold_block(grown);
-        // A negative length is unsigned beyond all others, and so fails in the support function.
-        let short = self.b.ins().icmp(IntCC::UnsignedGreaterThan, len, have);
-        self.b.ins().brif(short, grow, &[], after, &[]);
-        self.b.switch_to_block(grow);
-        let slot = self.b.ins().iadd_imm_s(self.base, i64::from(self.slots[array.index()]));
-        let size = self.function.arrays[array].elem.size() as i64;
-        let size = self.b.ins().iconst(types::I64, size);
-        let f = support::reserve as *const () as usize;
-        let status = self.call(f, &[slot, len, size], Some(types::I64));
-        let status = status.expect("reserve returns a status");
-        self.b.ins().brif(status, self.exit, &[status.into()], grown, &[]);
-        self.b.switch_to_block(grown);
-        self.reload(array);
-        self.b.ins().jump(after, &[]);
-        self.b.switch_to_block(after);
-        Ok(())
     }
 
     fn fill(

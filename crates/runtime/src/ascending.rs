@@ -70,6 +70,22 @@ pub(crate) fn sort<T: Coordinate>(list: &mut [T]) {
     if list.len() <= FEW {
         return list.sort_unstable();
     }
+    #[cfg(target_arch = "x86_64")]
+    if processor::allows(Level::V3) {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { sort_wide(list) };
+    }
+    sort_many(list);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,bmi1,bmi2,lzcnt")]
+fn sort_wide<T: Coordinate>(list: &mut [T]) {
+    sort_many(list);
+}
+
+#[inline(always)]
+fn sort_many<T: Coordinate>(list: &mut [T]) {
     let mut descents = 0;
     let (mut least, mut most) = (list[0], list[0]);
     for pair in list.windows(2) {
@@ -111,6 +127,7 @@ fn by_insertion<T: Coordinate>(list: &mut [T]) {
 }
 
 /// Calls `f` with so many zeros; `None` without memory for them.
+#[inline(always)]
 fn with_room<T: Coordinate, R>(len: usize, f: impl FnOnce(&mut [T]) -> R) -> Option<R> {
     let mut few = [T::ZERO; ON_STACK];
     if let Some(few) = few.get_mut(..len) {
@@ -144,8 +161,11 @@ fn by_counting<T: Coordinate>(list: &mut [T], least: T) -> bool {
 /// How many of the first keys are less than each.
 fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
     #[cfg(target_arch = "x86_64")]
-    if processor::allows(Level::V3) {
+    if processor::allows(Level::V4) {
         // SAFETY: the processor has what the function is compiled for.
+        return unsafe { counted_by_masks(keys, len, less) };
+    } else if processor::allows(Level::V3) {
+        // SAFETY: as above.
         return unsafe { counted_wide(keys, len, less) };
     }
     counted_plain(keys, len, less);
@@ -155,6 +175,29 @@ fn counted(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_
 #[target_feature(enable = "avx2")]
 fn counted_wide(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
     counted_plain(keys, len, less);
+}
+
+/// The same, a comparison and a sum for all lanes; compilers make two vectors of them, and masks into numbers.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn counted_by_masks(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNTED_UP_TO]) {
+    use std::arch::x86_64::{
+        _mm512_cmpgt_epi32_mask, _mm512_loadu_si512, _mm512_mask_add_epi32, _mm512_set1_epi32,
+        _mm512_setzero_si512, _mm512_storeu_si512,
+    };
+    let one = _mm512_set1_epi32(1);
+    let blocks = keys.chunks_exact(LANES).zip(less.chunks_exact_mut(LANES));
+    for (block, less) in blocks.take(len.div_ceil(LANES)) {
+        // SAFETY: a block has as many lanes as the vector.
+        let block = unsafe { _mm512_loadu_si512(block.as_ptr().cast()) };
+        let mut counts = _mm512_setzero_si512();
+        for &other in &keys[..len] {
+            let above = _mm512_cmpgt_epi32_mask(block, _mm512_set1_epi32(other));
+            counts = _mm512_mask_add_epi32(counts, above, counts, one);
+        }
+        // SAFETY: as above.
+        unsafe { _mm512_storeu_si512(less.as_mut_ptr().cast(), counts) };
+    }
 }
 
 #[inline(always)]
@@ -172,6 +215,7 @@ fn counted_plain(keys: &[i32; COUNTED_UP_TO], len: usize, less: &mut [i32; COUNT
 }
 
 /// Sorts a list of distinct coordinates; a list that repeats one stays as it is, and the answer is no.
+#[inline(always)]
 fn as_bits<T: Coordinate>(list: &mut [T], least: T, words: &mut [u64]) -> bool {
     let mut repeated = 0;
     for &c in list.iter() {
@@ -196,6 +240,7 @@ fn as_bits<T: Coordinate>(list: &mut [T], least: T, words: &mut [u64]) -> bool {
 }
 
 /// Sorts by digits the coordinates that differ in so many bits from the least.
+#[inline(always)]
 fn by_digits<T: Coordinate>(list: &mut [T], other: &mut [T], least: T, bits: u32) -> bool {
     let passes = bits.div_ceil(8).max(1);
     let width = bits.div_ceil(passes);
