@@ -156,17 +156,26 @@ pub(super) fn widened_beside(
             beside(index, var)?;
             Some(Expr::Load { array: *array, index: index.clone(), lanes })
         }
-        Expr::Unary(UnaryOp::Neg, a) => Some(Expr::Unary(UnaryOp::Neg, wide(a)?)),
-        Expr::Binary(op, a, b)
-            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) =>
-        {
-            float(a).then_some(())?;
+        Expr::Unary(op, a) if has_unary(*op) && float(a) => Some(Expr::Unary(*op, wide(a)?)),
+        Expr::Binary(op, a, b) if has_binary(*op) && float(a) => {
             Some(Expr::Binary(*op, wide(a)?, wide(b)?))
         }
         Expr::Convert(to, a) if to.is_float() && float(a) => Some(Expr::Convert(*to, wide(a)?)),
         Expr::Fma(a, b, c) => Some(Expr::Fma(wide(a)?, wide(b)?, wide(c)?)),
         _ => None,
     }
+}
+
+/// Whether vectors of floats have an instruction for a function, or a few.
+fn has_unary(op: UnaryOp) -> bool {
+    use UnaryOp::{Abs, Cube, Neg, Sqrt, Square};
+    matches!(op, Neg | Abs | Sqrt | Square | Cube)
+}
+
+/// Whether vectors of floats have an instruction for an operator.
+fn has_binary(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, Div, Max, Min, Mul, Sub};
+    matches!(op, Add | Sub | Mul | Div | Min | Max)
 }
 
 /// Whether every load of an expression is from arrays that nothing writes.

@@ -61,7 +61,10 @@ impl Obstacle {
                 "what it does, or how often, differs from one iteration to another"
             }
             Obstacle::Scattered => "it reads or writes elements that are not next to each other",
-            Obstacle::Operation => "vectors are of f32 or f64, and have + - * / alone",
+            Obstacle::Operation => {
+                "vectors are of f32 or f64, and have + - * /, min, max, abs, sqrt, square and cube \
+                 alone"
+            }
         }
     }
 }
@@ -402,7 +405,7 @@ mod tests {
             ("s = s + A[k] y[k] = s", Obstacle::Combined),
             ("j = j + 1 y[k] = A[k]", Obstacle::Combined),
             ("reserve l, n l[k] = k y[k] = A[k]", Obstacle::Combined),
-            ("y[k] = max(A[k], 1.0)", Obstacle::Operation),
+            ("y[k] = atan2(A[k], 1.0)", Obstacle::Operation),
             ("z[k] = 1", Obstacle::Operation),
         ] {
             let before = if expect == Obstacle::Combined { "s = 0.0 j = 0 " } else { "" };
