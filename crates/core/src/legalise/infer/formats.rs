@@ -2,17 +2,23 @@
 //!
 //! A result is sparse where the statement has nothing to do without its sparse operands. Modes
 //! that only dense operands index stay dense; the outermost level is dense too unless some operand
-//! lists its coordinates once each, so that `csr` operands give `csr` results.
+//! lists its coordinates once each, so that `csr` operands give `csr` results. A mode that nothing
+//! sparse ties to another mode, only a sum over a dense operand, is dense too: `csr` times dense is
+//! dense, whichever side is which.
 
 use crate::format::{Format, LevelSpec, Storage};
 use crate::legalise::Legaliser;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::Expr;
+use std::collections::BTreeSet;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar};
 
 /// The largest outermost level, in coordinates, that is dense without being asked for.
 const DENSE_LIMIT: u64 = 1 << 26;
+
+/// The most elements of modes that are dense because dense operands spread over them.
+const SPREAD_LIMIT: u64 = 1 << 30;
 
 impl Legaliser<'_> {
     /// The value where no sparse operand has an entry, if it is a constant.
@@ -58,11 +64,47 @@ impl Legaliser<'_> {
         {
             *first = DENSE;
         }
+        if sparse {
+            self.spread(value, vars, &mut kinds);
+        }
         let mut storage = Storage::of(Format::in_order(kinds), datatype);
         storage.fill = self.inferred_fill(value, compute, datatype);
         storage.pos = self.request.width;
         storage.crd = self.request.width;
         storage
+    }
+
+    /// Makes modes dense over which a dense operand spreads, where an array of them has a bound.
+    fn spread(&self, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelKind]) {
+        let is_spread = |&v: &IndexVar| !self.is_listed(value, v) && self.is_spread(value, vars, v);
+        let spread: Vec<bool> = vars.iter().map(is_spread).collect();
+        let dim = |v: &IndexVar| self.request.dims.get(v).copied().unwrap_or(1);
+        let is_dense = |m: usize| kinds[m] == DENSE || spread[m];
+        let dense = (0..vars.len()).filter(|&m| is_dense(m)).map(|m| dim(&vars[m]));
+        if dense.fold(1, u64::saturating_mul) <= SPREAD_LIMIT {
+            for (kind, _) in kinds.iter_mut().zip(spread).filter(|(_, spread)| *spread) {
+                *kind = DENSE;
+            }
+        }
+    }
+
+    /// Whether the sparse operands tie a variable to no other variable of the result, but to a sum
+    /// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse.
+    fn is_spread(&self, value: &Expr, vars: &[IndexVar], var: IndexVar) -> bool {
+        let (full, sparse): (Vec<_>, Vec<_>) =
+            value.accesses().into_iter().partition(|a| self.is_full(a));
+        let mut tied = BTreeSet::from([var]);
+        // Each pass over the operands ties at least the next one of a chain.
+        for _ in &sparse {
+            for a in &sparse {
+                if a.indices.iter().any(|v| tied.contains(v)) {
+                    tied.extend(a.indices.iter().copied());
+                }
+            }
+        }
+        let is_kept = |v: &IndexVar| vars.contains(v);
+        tied.iter().filter(|v| is_kept(v)).count() == 1
+            && full.iter().any(|a| a.indices.iter().any(|v| tied.contains(v) && !is_kept(v)))
     }
 
     /// Whether some sparse operand indexes a variable.
