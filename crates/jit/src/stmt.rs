@@ -231,12 +231,14 @@ impl Translator<'_> {
         for (k, value) in self.split_lanes(values).into_iter().enumerate() {
             let offset = offset + (k * elem.size()) as i32;
             let value = self.rounded_half(elem, value);
-            match (elem.is_float(), elem.size()) {
-                (_, 1) => self.b.ins().istore8(flags, value, address, offset),
-                (_, 2) => self.b.ins().istore16(flags, value, address, offset),
-                (false, 4) => self.b.ins().istore32(flags, value, address, offset),
-                _ => self.b.ins().store(flags, value, address, offset),
+            // Constants of the narrow type are part of the instruction.
+            let narrow = match (elem.is_float(), elem.size()) {
+                (_, 1) => self.b.ins().ireduce(types::I8, value),
+                (_, 2) => self.b.ins().ireduce(types::I16, value),
+                (false, 4) => self.b.ins().ireduce(types::I32, value),
+                _ => value,
             };
+            self.b.ins().store(flags, narrow, address, offset);
         }
         Ok(())
     }
