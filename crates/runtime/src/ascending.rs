@@ -86,18 +86,15 @@ fn sort_wide<T: Coordinate>(list: &mut [T]) {
 
 #[inline(always)]
 fn sort_many<T: Coordinate>(list: &mut [T]) {
-    let mut descents = 0;
-    let (mut least, mut most) = (list[0], list[0]);
-    for pair in list.windows(2) {
-        descents += usize::from(pair[0] > pair[1]);
-        (least, most) = (least.min(pair[1]), most.max(pair[1]));
-    }
-    if descents == 0 {
+    if list.is_sorted() {
         return;
     }
-    if list.len() <= NEARLY_UP_TO && descents * 4 <= list.len() {
+    let descents = || list.windows(2).filter(|pair| pair[0] > pair[1]).count();
+    if list.len() <= NEARLY_UP_TO && descents() * 4 <= list.len() {
         return by_insertion(list);
     }
+    let least = list.iter().copied().fold(list[0], T::min);
+    let most = list.iter().copied().fold(list[0], T::max);
     let span = most.above(least);
     let dense = span / DENSE <= list.len() as u64;
     let bits = 64 - span.leading_zeros();
