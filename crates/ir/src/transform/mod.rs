@@ -119,6 +119,14 @@ fn rewrite(block: Vec<Stmt>, f: &mut impl FnMut(&Stmt) -> Option<Vec<Stmt>>) -> 
     out
 }
 
+/// Calls `f` on each statement of a block and of the blocks in it.
+fn for_each(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
+    for s in block {
+        f(s);
+        s.blocks().for_each(|b| for_each(b, f));
+    }
+}
+
 /// A loop `for var in lo..hi { body }` as one of several iterations per step and one of those that are left:
 /// `several` is what so many iterations do.
 fn by_iterations(

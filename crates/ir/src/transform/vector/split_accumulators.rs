@@ -34,7 +34,8 @@ use crate::ir::{Expr, Function, Stmt, Type};
 use crate::transform::affine::{exchange, inlined, reads_inputs_only, shifted, widened};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::branchless::short_sums;
-use crate::transform::{Target, fresh, rewrite};
+use crate::transform::{Target, for_each, fresh, rewrite};
+use std::collections::BTreeMap;
 
 /// Accumulators of a sum over scattered operands.
 const WAYS: i64 = 4;
@@ -48,7 +49,15 @@ const VECTOR_BYTES: i64 = 64;
 pub(in crate::transform) fn split_accumulators(mut function: Function, target: Target) -> Function {
     let body = std::mem::take(&mut function.body);
     let mut questions = Questions::default();
-    let body = rewrite(body, &mut |s| split_loop(&mut function, &mut questions, target, s));
+    let mut loops: BTreeMap<Var, usize> = BTreeMap::new();
+    for_each(&body, &mut |s| {
+        if let Stmt::For { var, .. } = s {
+            *loops.entry(*var).or_default() += 1;
+        }
+    });
+    let several: Vec<Var> = loops.into_iter().filter(|(_, n)| *n > 1).map(|(var, _)| var).collect();
+    let body =
+        rewrite(body, &mut |s| split_loop(&mut function, &mut questions, (target, &several), s));
     Function { body: [questions.stmts, body].concat(), ..function }
 }
 
@@ -66,7 +75,7 @@ pub(in crate::transform) struct Sum {
 fn split_loop(
     function: &mut Function,
     questions: &mut Questions,
-    target: Target,
+    (target, several): (Target, &[Var]),
     s: &Stmt,
 ) -> Option<Vec<Stmt>> {
     let Stmt::For { var, lo, hi, step: 1, body } = s else { return None };
@@ -98,7 +107,8 @@ fn split_loop(
     };
     Some(match wide {
         Some(value) => {
-            function.vars[sum.var].by_lanes = false;
+            // Lanes run this loop as they were to, and are still to run another one over its variable.
+            function.vars[sum.var].by_lanes &= several.contains(&sum.var);
             sum.over_vectors(function, factor, value, lanes)
         }
         // Loops around that are to be vectorised are not to ask anything.

@@ -25,7 +25,7 @@ use crate::ir::flow::{assigned, exposes, mentions, replace};
 use crate::ir::{Expr, Function, Role, Stmt, Type};
 use crate::transform::affine::{beside, widened_beside};
 use crate::transform::vector::register_tile;
-use crate::transform::{Target, fresh, rewrite};
+use crate::transform::{Target, for_each, fresh, rewrite};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Bytes of the vectors, as in sums: backends make narrower ones of them where they have to.
@@ -69,22 +69,27 @@ impl Obstacle {
     }
 }
 
-/// The pass.
-pub(in crate::transform) fn vectorize(mut function: Function, target: Target) -> Function {
+/// The pass. Lanes run every loop over a variable that is marked, or none.
+pub(in crate::transform) fn vectorize(function: Function, target: Target) -> Function {
     if !function.vars.iter().any(|v| v.by_lanes) {
         return function;
     }
-    let body = std::mem::take(&mut function.body);
+    let mut wider = function.clone();
+    let body = std::mem::take(&mut wider.body);
+    let (mut done, mut failed) = (vec![], false);
     let body = rewrite(body, &mut |s| {
         let var = marked(&function, s)?;
-        let mut wider = function.clone();
-        let wide = widened(&mut wider, s).ok()?;
-        function = wider;
-        function.vars[var].by_lanes = false;
-        let tiled = target.vector_bytes > 0 && register_tile::is_tileable(&function, s);
-        Some(if tiled { vec![s.clone()] } else { wide })
+        let wide = widened(&mut wider, s);
+        failed |= wide.is_err();
+        done.push(var);
+        let tiled = target.vector_bytes > 0 && register_tile::is_tileable(&wider, s);
+        Some(if tiled { vec![s.clone()] } else { wide.ok()? })
     });
-    Function { body, ..function }
+    if failed {
+        return function;
+    }
+    done.into_iter().for_each(|var| wider.vars[var].by_lanes = false);
+    Function { body, ..wider }
 }
 
 /// Why a loop that lanes were to run is not run by them, if there is one.
@@ -94,7 +99,8 @@ pub fn obstacle(function: &Function) -> Option<Obstacle> {
     let mut scratch = function.clone();
     let _ = rewrite(function.body.clone(), &mut |s| {
         marked(function, s)?;
-        found = found.or(widened(&mut scratch, s).err());
+        // What was split before is in steps, and the rest of it tells why.
+        found = found.filter(|why| *why != Obstacle::Uncounted).or(widened(&mut scratch, s).err());
         None
     });
     Some(found.unwrap_or(Obstacle::Uncounted))
@@ -103,7 +109,7 @@ pub fn obstacle(function: &Function) -> Option<Obstacle> {
 /// The variable of a loop that lanes are to run.
 fn marked(function: &Function, s: &Stmt) -> Option<Var> {
     match s {
-        Stmt::For { var, step: 1, .. } => function.vars[*var].by_lanes.then_some(*var),
+        Stmt::For { var, .. } => function.vars[*var].by_lanes.then_some(*var),
         _ => None,
     }
 }
@@ -192,13 +198,6 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
     match registers.iter().map(|r| r.datatype().size()).max() {
         Some(widest) if plain => Ok((VECTOR_BYTES / widest) as u16),
         _ => Err(if lists { Obstacle::Combined } else { Obstacle::Operation }),
-    }
-}
-
-fn for_each(block: &[Stmt], f: &mut dyn FnMut(&Stmt)) {
-    for s in block {
-        f(s);
-        s.blocks().for_each(|b| for_each(b, f));
     }
 }
 
@@ -417,5 +416,22 @@ mod tests {
         let merged = read("k = 0 while k < n { y[k] = 1.0 k = k + 1 }", " by lanes");
         assert_eq!(obstacle(&merged), Some(Obstacle::Uncounted));
         assert_eq!(obstacle(&read("for k in 0..n { y[k] = y[n] }", "")), None);
+    }
+
+    #[test]
+    fn lanes_run_all_loops_over_a_variable_or_none() {
+        for (other, expect) in [
+            ("for k in 0..n { y[i64(crd[k])] = A[k] }", Obstacle::Scattered),
+            ("for k in 0..n step 4 { y[k] = A[k] }", Obstacle::Uncounted),
+        ] {
+            let function = read(&format!("for k in 0..n {{ y[k] = A[k] }} {other}"), " by lanes");
+            let after = vectorize(function.clone(), Target::SCALAR);
+            assert!(after == function, "{after}");
+            assert_eq!(obstacle(&after), Some(expect), "{after}");
+        }
+        let both = "for k in 0..n { y[k] = A[k] } for k in 0..m { y[k] = y[k] + 1.0 }";
+        let after = vectorize(read(both, " by lanes"), Target::SCALAR);
+        assert_eq!(after.to_string().matches(" step 8 ").count(), 2, "{after}");
+        assert_eq!(obstacle(&after), None);
     }
 }
