@@ -147,6 +147,9 @@ fn is_squared(cx: &Symbols<'_>, var: IndexVar) -> bool {
     derived.ancestors(inner).iter().any(|v| of_outer.contains(v))
 }
 
+/// Up to so many parts their number is a constant, which units of a GPU and unrolled loops can use.
+const FEW_PARTS: u64 = 1 << 10;
+
 impl Symbols<'_> {
     /// What a variable is a block of, or an offset in a block of, and the size of blocks.
     pub(in crate::lower) fn tile(
@@ -172,7 +175,9 @@ impl Symbols<'_> {
         match derived.relation(var) {
             Some(&Relation::Part { of: i, place, parts }) => {
                 let hi = match of(&place) {
-                    None => int(parts as i64),
+                    None if parts <= FEW_PARTS => int(parts as i64),
+                    // From the last coordinate on parts are empty.
+                    None => binary(BinaryOp::Min, self.divided(var, scope), int(parts as i64)),
                     // The parts that have this offset.
                     Some(place) => {
                         let width = self.width_of(var, scope);
@@ -247,8 +252,17 @@ impl Symbols<'_> {
     /// The width of the parts that a variable counts: the same wherever loops over what was made
     /// from the same variable are.
     fn width_of(&mut self, part: IndexVar, scope: &Scope) -> Expr {
-        let Some(&Relation::Part { of, parts, .. }) = self.program.derived.relation(part) else {
+        let Some(&Relation::Part { parts, .. }) = self.program.derived.relation(part) else {
             unreachable!("parts have a width");
+        };
+        let up = add(self.divided(part, scope), int(parts as i64 - 1));
+        binary(BinaryOp::Div, up, int(parts as i64))
+    }
+
+    /// How many coordinates or positions the parts that a variable counts have together.
+    fn divided(&mut self, part: IndexVar, scope: &Scope) -> Expr {
+        let Some(&Relation::Part { of, .. }) = self.program.derived.relation(part) else {
+            unreachable!("parts are of something");
         };
         let derived = &self.program.derived;
         let mut around = scope.around(derived, of);
@@ -257,8 +271,7 @@ impl Symbols<'_> {
             let related = || derived.ancestors(v).iter().any(|v| origins.contains(v));
             !(derived.is_scheduled(v) && related())
         });
-        let up = add(self.size(of, &around), int(parts as i64 - 1));
-        binary(BinaryOp::Div, up, int(parts as i64))
+        self.size(of, &around)
     }
 }
 
