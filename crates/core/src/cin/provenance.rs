@@ -192,6 +192,23 @@ impl Derived {
         }
     }
 
+    /// The variables that a variable was fused from, or itself.
+    pub fn unfused(&self, var: IndexVar) -> Vec<IndexVar> {
+        match self.relation(var) {
+            Some(&Relation::Fused { outer, inner }) => {
+                [self.unfused(outer), self.unfused(inner)].concat()
+            }
+            _ => vec![var],
+        }
+    }
+
+    /// The variable that several were fused to.
+    pub fn fused(&self, from: &[IndexVar]) -> Option<IndexVar> {
+        let mut fused =
+            self.relations().filter(|(_, relation)| matches!(relation, Relation::Fused { .. }));
+        fused.find(|(var, _)| self.unfused(*var) == from).map(|(var, _)| var)
+    }
+
     /// Whether a variable is another under a new name.
     pub fn is_same(&self, var: IndexVar, of: IndexVar) -> bool {
         match self.relation(var) {

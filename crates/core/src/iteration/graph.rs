@@ -11,21 +11,24 @@
 //!   i1 from i: i%32
 //!   jp from j: positions of A(i,j)
 //! ```
+//!
+//! Where a temporary is computed beforehand, the loops branch, as in the branched iteration graphs of SparseLNR
+//! (section 4.1): `A: loops i -> j -> {w: k; A: l}`.
 
-use crate::cin::{Bound, Kernel, Program, Relation, print};
+use crate::cin::simplify::written;
+use crate::cin::{Bound, Kernel, Program, Relation, Stmt, print};
 use crate::format::LevelMap;
 use crate::notation::Access;
 use std::fmt::Write;
-use tamis_ir::ids::{Id, IndexVar};
+use tamis_ir::ids::{Id, IndexVar, TensorId};
 
 /// The iteration graph of each kernel: its loops, and each tensor's path through them.
 pub fn text(program: &Program) -> String {
     let mut out = String::new();
     for kernel in &program.kernels {
-        let loops = kernel.body.loops();
-        let names: Vec<&str> = loops.iter().map(|&v| program.vars[v].as_str()).collect();
-        let _ = writeln!(out, "{}: loops {}", program.name(kernel), names.join(" -> "));
-        for path in paths(program, kernel) {
+        let loops = loops(program, kernel, &kernel.body);
+        let _ = writeln!(out, "{}: loops {loops}", program.name(kernel));
+        for path in Branches::of(program, kernel).paths(program) {
             let steps =
                 path.steps.iter().map(|(var, level)| format!("{} ({level})", program.vars[*var]));
             let steps: Vec<String> = steps.collect();
@@ -39,9 +42,62 @@ pub fn text(program: &Program) -> String {
     out
 }
 
+/// The loops of a statement, and in braces those of each tensor that it computes one after another.
+fn loops(program: &Program, kernel: &Kernel, s: &Stmt) -> String {
+    match s {
+        Stmt::Forall { var, body } => {
+            match (label(program, kernel, *var), loops(program, kernel, body)) {
+                (name, inside) if inside.is_empty() => name,
+                (name, inside) => format!("{name} -> {inside}"),
+            }
+        }
+        Stmt::Where { .. } | Stmt::Sequence(_) => {
+            let mut parts = vec![];
+            branches(s, &mut parts);
+            let parts = parts.into_iter().map(|part| (written(part), loops(program, kernel, part)));
+            let parts: Vec<(TensorId, String)> =
+                parts.filter(|(_, text)| !text.is_empty()).collect();
+            match &parts[..] {
+                [] => String::new(),
+                [(_, only)] => only.clone(),
+                several => {
+                    let of = |(t, text): &(TensorId, String)| {
+                        format!("{}: {text}", program.tensors[*t].name)
+                    };
+                    format!("{{{}}}", several.iter().map(of).collect::<Vec<_>>().join("; "))
+                }
+            }
+        }
+        Stmt::Within { body, .. } => loops(program, kernel, body),
+        Stmt::Assign { .. } => String::new(),
+    }
+}
+
+/// The statements that run one after another.
+fn branches<'s>(s: &'s Stmt, into: &mut Vec<&'s Stmt>) {
+    match s {
+        Stmt::Where { consumer, producer } => {
+            branches(producer, into);
+            branches(consumer, into);
+        }
+        Stmt::Sequence(parts) => parts.iter().for_each(|part| branches(part, into)),
+        s => into.push(s),
+    }
+}
+
+/// The name of a loop, with what runs its iterations.
+fn label(program: &Program, kernel: &Kernel, var: IndexVar) -> String {
+    let name = &program.vars[var];
+    match kernel.tags.get(&var).and_then(|tag| tag.parallel) {
+        Some((unit, _)) => format!("{name} on {}", unit.name()),
+        None => name.clone(),
+    }
+}
+
 /// The same in the language of Graphviz: a box per kernel; index variables in the order of the
 /// loops, joined by dashed edges, and per tensor a path of solid ones from its name through its
-/// levels; dotted edges go from variables to those made from them.
+/// levels; dotted edges go from variables to those made from them, and bold ones from the loops that compute a
+/// temporary to those that read it.
 ///
 /// ```text
 /// digraph iteration {
@@ -68,21 +124,38 @@ pub fn dot(program: &Program) -> String {
 
 /// The nodes and edges of one kernel.
 fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
-    let node = |var: IndexVar| format!("v{k}_{}", var.index());
-    let paths = paths(program, kernel);
-    let loops = kernel.body.loops();
+    let tree = Branches::of(program, kernel);
     let origins = provenance(program, kernel);
+    let node = |var: IndexVar| format!("v{k}_{}", var.index());
+    // Of several loops over a variable the first has its node.
+    let of_loop = |at: usize| {
+        let var = tree.loops[at].0;
+        let before = tree.loops[..at].iter().filter(|(v, _)| *v == var).count();
+        if before == 0 { node(var) } else { format!("{}_{before}", node(var)) }
+    };
+    let paths = tree.paths(program);
     let mut seen: Vec<IndexVar> = vec![];
+    for (at, (var, _)) in tree.loops.iter().enumerate() {
+        seen.push(*var);
+        let name = quoted(&label(program, kernel, *var));
+        let _ = writeln!(out, "    {} [label={name}];", of_loop(at));
+    }
     let visited = paths.iter().flat_map(|p| p.steps.iter().map(|s| s.0));
     let derived = origins.iter().flat_map(|o| o.from.iter().chain([&o.var]).copied());
-    for var in loops.iter().copied().chain(visited).chain(derived) {
+    for var in visited.chain(derived) {
         if !seen.contains(&var) {
             seen.push(var);
             let _ = writeln!(out, "    {} [label={}];", node(var), quoted(&program.vars[var]));
         }
     }
-    for pair in loops.windows(2) {
-        let _ = writeln!(out, "    {} -> {} [style=dashed];", node(pair[0]), node(pair[1]));
+    for (at, (_, around)) in tree.loops.iter().enumerate() {
+        if let Some(around) = around {
+            let _ = writeln!(out, "    {} -> {} [style=dashed];", of_loop(*around), of_loop(at));
+        }
+    }
+    for (from, to, tensor) in &tree.flows {
+        let look = format!("[label={}, style=bold]", quoted(&program.tensors[*tensor].name));
+        let _ = writeln!(out, "    {} -> {} {look};", of_loop(*from), of_loop(*to));
     }
     for Origin { var, from, how } in &origins {
         for &origin in from {
@@ -95,12 +168,98 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
         let mut from = format!("a{k}_{p}");
         let _ = writeln!(out, "    {from} [label={}, shape=plaintext];", quoted(&path.name));
         for &(var, level) in &path.steps {
-            let to = node(var);
+            let own = path.around.iter().rev().find(|at| tree.loops[**at].0 == var);
+            let to = own.map_or_else(|| node(var), |at| of_loop(*at));
             let level = quoted(level);
             let look = format!("[label={level}, color={color}]");
             let _ = writeln!(out, "    {from} -> {to} {look};");
             from = to;
         }
+    }
+}
+
+/// The loops of a kernel, which branch where temporaries are computed.
+#[derive(Default)]
+struct Branches {
+    /// Their variables, each with the loop around.
+    loops: Vec<(IndexVar, Option<usize>)>,
+    /// From the loops that compute a temporary to those that read it.
+    flows: Vec<(usize, usize, TensorId)>,
+    /// The operands, with the loops around, and the result at the end.
+    uses: Vec<(String, Access, Vec<usize>)>,
+}
+
+impl Branches {
+    fn of(program: &Program, kernel: &Kernel) -> Branches {
+        let mut found = Branches::default();
+        let mut result = None;
+        found.add(program, (&kernel.body, kernel.result), &mut vec![], &mut result);
+        found.uses.extend(result);
+        found
+    }
+
+    /// Adds the loops of a statement inside of others; the first and the last of them.
+    fn add(
+        &mut self,
+        program: &Program,
+        (s, result): (&Stmt, TensorId),
+        around: &mut Vec<usize>,
+        written_to: &mut Option<(String, Access, Vec<usize>)>,
+    ) -> Option<(usize, usize)> {
+        match s {
+            Stmt::Forall { var, body } => {
+                let own = self.loops.len();
+                self.loops.push((*var, around.last().copied()));
+                around.push(own);
+                let inside = self.add(program, (body, result), around, written_to);
+                around.pop();
+                Some((own, inside.map_or(own, |(_, last)| last)))
+            }
+            Stmt::Within { body, .. } => self.add(program, (body, result), around, written_to),
+            Stmt::Assign { lhs, rhs, .. } => {
+                for access in rhs.accesses() {
+                    let is_new = self.uses.iter().all(|(_, other, _)| other != access);
+                    if is_new && !access.indices.is_empty() {
+                        let name = print::access(program, access);
+                        self.uses.push((name, access.clone(), around.clone()));
+                    }
+                }
+                if lhs.tensor == result && !lhs.indices.is_empty() && written_to.is_none() {
+                    let name = format!("result {}", print::access(program, lhs));
+                    *written_to = Some((name, lhs.clone(), around.clone()));
+                }
+                None
+            }
+            Stmt::Where { consumer, producer } => {
+                let before = self.add(program, (producer, result), around, written_to);
+                let after = self.add(program, (consumer, result), around, written_to);
+                if let (Some((_, last)), Some((first, _))) = (before, after) {
+                    self.flows.push((last, first, written(producer)));
+                }
+                Some((before.or(after)?.0, after.or(before)?.1))
+            }
+            Stmt::Sequence(parts) => {
+                let mut all = None;
+                for part in parts {
+                    let own = self.add(program, (part, result), around, written_to);
+                    all = match (all, own) {
+                        (Some((first, _)), Some((_, last))) => Some((first, last)),
+                        (all, own) => all.or(own),
+                    };
+                }
+                all
+            }
+        }
+    }
+
+    /// The paths of the operands, and that of the result at the end.
+    fn paths(&self, program: &Program) -> Vec<Path> {
+        let path = |(name, access, around): &(String, Access, Vec<usize>)| {
+            let levels = program.levels(access).into_iter();
+            let steps = levels.map(|(l, v)| (v, l.kind.name())).collect();
+            Path { name: name.clone(), steps, around: around.clone() }
+        };
+        self.uses.iter().map(path).collect()
     }
 }
 
@@ -111,30 +270,8 @@ const COLOURS: usize = 8;
 struct Path {
     name: String,
     steps: Vec<(IndexVar, &'static str)>,
-}
-
-/// The paths of the operands of a kernel, and that of its result at the end.
-fn paths(program: &Program, kernel: &Kernel) -> Vec<Path> {
-    let path = |name: String, access: &Access| {
-        let steps = program.levels(access).into_iter().map(|(l, v)| (v, l.kind.name())).collect();
-        Path { name, steps }
-    };
-    let mut seen: Vec<&Access> = vec![];
-    let mut paths = vec![];
-    for access in kernel.body.reads() {
-        if !access.indices.is_empty() && !seen.contains(&access) {
-            seen.push(access);
-            paths.push(path(print::access(program, access), access));
-        }
-    }
-    let mut result = None;
-    kernel.body.for_each_assign(&mut |lhs, _, _| {
-        result = result.or(Some(lhs).filter(|lhs| lhs.tensor == kernel.result));
-    });
-    if let Some(result) = result.filter(|access| !access.indices.is_empty()) {
-        paths.push(path(format!("result {}", print::access(program, result)), result));
-    }
-    paths
+    /// The loops around the use.
+    around: Vec<usize>,
 }
 
 /// What a variable was made from, and how.
@@ -147,10 +284,22 @@ struct Origin {
 /// Where the derived variables of a kernel's loops come from, those made first first.
 fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
     let derived = &program.derived;
+    // Positions of fused loops were made from these.
+    let origins = |var: IndexVar| match derived.relation(var) {
+        Some(Relation::Position { of, .. }) => {
+            derived.fused(of).map_or_else(|| of.clone(), |fused| vec![fused])
+        }
+        _ => derived.origins(var),
+    };
     let mut vars: Vec<IndexVar> = vec![];
     for var in kernel.body.loops() {
-        let ancestors = derived.ancestors(var).into_iter().rev();
-        for var in ancestors.chain([var]) {
+        let mut ancestors = origins(var);
+        let mut at = 0;
+        while at < ancestors.len() {
+            ancestors.extend(origins(ancestors[at]));
+            at += 1;
+        }
+        for var in ancestors.into_iter().rev().chain([var]) {
             if !vars.contains(&var) {
                 vars.push(var);
             }
@@ -158,7 +307,7 @@ fn provenance(program: &Program, kernel: &Kernel) -> Vec<Origin> {
     }
     let origin = |var| {
         let how = derivation(program, var)?;
-        Some(Origin { var, from: derived.origins(var), how })
+        Some(Origin { var, from: origins(var), how })
     };
     vars.into_iter().filter_map(origin).collect()
 }
