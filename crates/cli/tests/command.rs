@@ -423,6 +423,11 @@ fn operands_are_explained() {
         let skewed = ["C(i,j) = A(i,j) * B(i,j)", "-g", &a, "-g", "B=30000x30000:0.01"];
         let formats = ["-f", "A=csr", "-f", "B=csr", "-f", "C=csr", "--emit", "schedule"];
         check(&[&["explain"], &skewed[..], &formats[..]].concat(), 0, expected);
+        // A command for other loops leaves that.
+        let scheduled = ["-s", "split(i, i0, i1, 8)", "--emit", "plan"];
+        let formats = &formats[..formats.len() - 2];
+        let args = [&["explain"], &skewed[..], formats, &scheduled].concat();
+        check(&args, 0, if expected.contains("gallop") { " galloping" } else { "where all" });
     };
     few_and_many("0.0001", "reorder(i, j)\nmergeby(j, gallop)\n");
     few_and_many("0.01", "1e6 steps\nreorder(i, j)\n");

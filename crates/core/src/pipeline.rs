@@ -1,12 +1,12 @@
 //! The compiler on one page.
 
 use crate::cin::verify::assert_valid as assert_valid_program;
-use crate::cin::{self, Kind};
+use crate::cin::{self, Kind, Unit};
 use crate::kind;
 use crate::legalise::{Request, legalise};
-use crate::lower::{Lowered, lower};
+use crate::lower::{Dropped, Lowered, lower};
 use crate::outline::detached;
-use crate::schedule::{Found, Schedule, not_by_lanes, schedule, schedule_on_gpu};
+use crate::schedule::{Found, Schedule, Wanted, not_carried_out, schedule, schedule_on_gpu};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;
 use tamis_ir::ir::verify::assert_valid;
@@ -53,7 +53,7 @@ pub fn compile(
         }
         functions.push(transformed(lowered, target));
     }
-    check_lanes(&program, &functions, &counted, commands)?;
+    check_carried_out(&program, &functions, &counted, commands)?;
     Ok(Compiled { program, functions, apart })
 }
 
@@ -122,9 +122,9 @@ fn scheduled(request: &Request<'_>, commands: &Schedule) -> Result<cin::Program,
     }
 }
 
-/// Refuses loops that a schedule gives to vector lanes and that were not `counted` as they were
-/// lowered, or that no pass could widen.
-fn check_lanes(
+/// Refuses what a schedule says of loops where the code does not do it: lanes of vectors run loops that were
+/// `counted` as they were lowered, and that a pass could widen.
+fn check_carried_out(
     program: &cin::Program,
     functions: &[Lowered],
     counted: &[bool],
@@ -132,13 +132,16 @@ fn check_lanes(
 ) -> Result<(), Diagnostic> {
     for ((kernel, lowered), counted) in program.kernels.iter().zip(functions).zip(counted) {
         let by_lanes = kernel.tags.iter().find(|(_, tag)| tag.is_by_lanes());
-        let Some((&var, _)) = by_lanes else { continue };
-        let found = match counted {
-            true => obstacle(&lowered.function),
-            false => Some(Obstacle::Uncounted),
-        };
-        if let Some(found) = found {
-            return Err(not_by_lanes(commands, &program.vars[var], found.reason()));
+        let by_lanes = by_lanes.and_then(|(&var, _)| {
+            let found = match counted {
+                true => obstacle(&lowered.function),
+                false => Some(Obstacle::Uncounted),
+            };
+            let (wanted, why) = (Wanted::On(Unit::CpuVector), found?.reason());
+            Some(Dropped { names: vec![program.vars[var].clone()], wanted, why })
+        });
+        for Dropped { names, wanted, why } in lowered.dropped.iter().chain(&by_lanes) {
+            not_carried_out(commands, names, *wanted, why)?;
         }
     }
     Ok(())
@@ -181,7 +184,6 @@ pub fn lowered(program: &cin::Program, kernel: &cin::Kernel) -> Lowered {
 }
 
 fn transformed(lowered: Lowered, target: Target) -> Lowered {
-    let Lowered { function, bindings, partition, host, like } = lowered;
-    let function = transform(function, target);
-    Lowered { function, bindings, partition, host, like }
+    let function = transform(lowered.function, target);
+    Lowered { function, ..lowered }
 }

@@ -1,5 +1,6 @@
 //! Comparing a case's results on a backend with the dense reference.
 
+use crate::carried_out;
 use crate::case::Case;
 use crate::functions::bits;
 use crate::kinds;
@@ -72,6 +73,11 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
         tensors.iter().map(|(n, t)| (n.clone(), Dense::of(t))).collect();
     let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let kernel = Kernel::compile(&case.text, &operands, &case.options(backend)?)?;
+    if let Some(what) =
+        carried_out::dropped(kernel.compiled()).filter(|_| !case.schedule.is_empty())
+    {
+        return Ok(Outcome::Wrong(format!("not carried out: {what}")));
+    }
     let types = result_types(&kernel);
     let mut sizes = Sizes {
         dims: case.dims.clone(),

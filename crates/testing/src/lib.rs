@@ -7,6 +7,7 @@
 //! | `case` | a program with operands |
 //! | `generate` `slices` `formats` `schedules` `random` | random programs in random formats and schedules |
 //! | `number` `presence` `reference` | the dense reference, in complex numbers |
+//! | `carried_out` | whether code does what a schedule says, by what is printed of it |
 //! | `check` `kinds` `infinite` `limits` `illegal` `shrink` | comparing, kinds of kernels, infinite values, integers near their limits and illegal schedules too, and making failures small |
 //! | `hostile` | programs that ask for much compilation, and how long that takes |
 //! | `texts` | a hash of what a program compiles to, to compare builds |
@@ -19,6 +20,7 @@
 //! | `batch` | the kernels of many programs in one call of the C compiler |
 
 pub mod batch;
+mod carried_out;
 pub mod case;
 pub mod check;
 pub mod cliffs;

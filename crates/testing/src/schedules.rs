@@ -179,9 +179,13 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
     let next = loops.get(at + 1).map(|&v| name(v));
     let operands: Vec<String> =
         kernel.body.reads().iter().map(|a| print::access(program, a)).collect();
-    Some(match random.below(14) {
+    Some(match random.below(15) {
         0 | 1 => format!("split({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(5)),
-        2 => format!("divide({var}, {var}o{n}, {var}i{n}, {})", 1 + random.below(4)),
+        2 => {
+            // Also into far more parts than there are coordinates.
+            let parts = random.pick(&[1, 2, 3, 4, 2_000_000_000]);
+            format!("divide({var}, {var}o{n}, {var}i{n}, {parts})")
+        }
         3 => {
             let mut some = loops[at..].to_vec();
             some.truncate(2 + random.below(3));
@@ -189,17 +193,7 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             let names: Vec<String> = some.into_iter().map(name).collect();
             format!("reorder({})", names.join(", "))
         }
-        4 => {
-            // A fused loop that nothing is made of is two loops again.
-            let more = match random.below(5) {
-                4 => precompute(random, program, (&format!("f{n}"), None), n)?,
-                0 => format!("split(f{n}, fo{n}, fi{n}, {})", 1 + random.below(5)),
-                1 => format!("divide(f{n}, fo{n}, fi{n}, {})", 1 + random.below(4)),
-                2 => format!("bound(f{n}, fb{n}, {}, max_exact)", random.pick(&[1, 4, 9, 16])),
-                _ => format!("parallelize(f{n}, cpu_thread, no_races)"),
-            };
-            format!("fuse({var}, {}, f{n}); {more}", next?)
-        }
+        4 => fused(random, program, (&var, &next?), n)?,
         5 if !operands.is_empty() => format!("pos({var}, p{n}, {})", random.pick(&operands)),
         6 if !operands.is_empty() => {
             let operand = random.pick(&operands);
@@ -216,9 +210,30 @@ fn command(random: &mut Random, program: &Program, n: usize) -> Option<String> {
             format!("parallelize({var}, {unit}, {})", random.pick(&races))
         }
         13 => format!("loopfuse({})", 1 + random.below(2)),
+        14 => {
+            let result = &program.tensors[kernel.result].name;
+            format!("assemble({result}, {})", random.pick(&["append", "insert"]))
+        }
         10 => format!("mergeby({var}, {})", random.pick(&["gallop", "gallop", "two_finger"])),
         _ => precompute(random, program, (&var, next.as_deref()), n)?,
     })
+}
+
+/// Two loops as one, and something made of that: alone it is two loops again.
+fn fused(
+    random: &mut Random,
+    program: &Program,
+    (var, next): (&str, &str),
+    n: usize,
+) -> Option<String> {
+    let more = match random.below(5) {
+        4 => precompute(random, program, (&format!("f{n}"), None), n)?,
+        0 => format!("split(f{n}, fo{n}, fi{n}, {})", 1 + random.below(5)),
+        1 => format!("divide(f{n}, fo{n}, fi{n}, {})", 1 + random.below(4)),
+        2 => format!("bound(f{n}, fb{n}, {}, max_exact)", random.pick(&[1, 4, 9, 16])),
+        _ => format!("parallelize(f{n}, cpu_thread, no_races)"),
+    };
+    Some(format!("fuse({var}, {next}, f{n}); {more}"))
 }
 
 /// The loops, with coordinates of the notation instead of blocks, offsets, diagonals and slots.
@@ -255,7 +270,10 @@ fn precompute(
     Some(match next.filter(|_| random.one_in(3)) {
         Some(next) => {
             let (a, b) = (own(var), own(next));
-            format!("precompute({part}, ({var}, {next}), ({a}, {b}), w{n}{kind})")
+            match random.one_in(2) {
+                true => format!("precompute({part}, ({var}, {next}), ({a}, {b}), w{n}{kind})"),
+                false => format!("precompute({part}, {{{var}, {next}}}, {{{a}, {b}}}, w{n}{kind})"),
+            }
         }
         None => format!("precompute({part}, {var}, {}, w{n}{kind})", own(var)),
     })

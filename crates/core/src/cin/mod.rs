@@ -78,6 +78,8 @@ pub struct Kernel {
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
+    /// How a schedule wants the result assembled.
+    pub assembling: Option<Assembling>,
     /// Temporaries that are factors of what is added to others, where nothing is to be added if
     /// nothing was summed.
     pub partial: Vec<TensorId>,
@@ -185,6 +187,28 @@ impl Merge {
         match self {
             Merge::TwoFinger => "two_finger",
             Merge::Gallop => "gallop",
+        }
+    }
+}
+
+/// How the entries of a result get their positions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Assembling {
+    /// Each comes behind the one before.
+    Append,
+    /// They go to positions that are there before.
+    Insert,
+}
+
+impl Assembling {
+    /// Every way.
+    pub const ALL: [Assembling; 2] = [Assembling::Append, Assembling::Insert];
+
+    /// The name in schedules.
+    pub fn name(self) -> &'static str {
+        match self {
+            Assembling::Append => "append",
+            Assembling::Insert => "insert",
         }
     }
 }

@@ -13,7 +13,8 @@ pub fn program(program: &Program) -> String {
 
 /// What the schedule wants of loops beyond their positions in the nest.
 fn tags(program: &Program, kernel: &Kernel) -> String {
-    let mut out = String::new();
+    let assembled = kernel.assembling.map(|how| format!("  assemble {}", how.name()));
+    let mut out = assembled.unwrap_or_default();
     for (&var, tag) in &kernel.tags {
         let mut words = vec![];
         words.extend(tag.parallel.map(|(unit, races)| format!("{} {}", unit.name(), races.name())));

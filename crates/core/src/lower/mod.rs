@@ -33,6 +33,7 @@
 mod binding;
 mod builder;
 mod complex;
+mod dropped;
 mod expression;
 mod gpu;
 mod intervals;
@@ -49,6 +50,7 @@ mod write;
 
 pub use crate::plan::SharedStructure;
 pub use binding::Binding;
+pub use dropped::Dropped;
 pub use gpu::fallback::GpuFallback;
 pub use signature::Lowered;
 
@@ -59,8 +61,9 @@ use gpu::{GpuContext, parallel};
 use partition::Interval;
 use scope::Scope;
 use scratch::if_partial;
+use std::collections::{BTreeMap, BTreeSet};
 use symbols::Symbols;
-use tamis_ir::ids::{TensorId, Var};
+use tamis_ir::ids::{IndexVar, TensorId, Var};
 use tamis_ir::ir::{self, Expr};
 use value::Value;
 use values::Values;
@@ -88,6 +91,8 @@ impl<'p> Lowerer<'p> {
             times: vec![],
             opened: vec![],
             interval: None,
+            counted: BTreeMap::new(),
+            uncounted: BTreeSet::new(),
         }
     }
 
@@ -100,12 +105,23 @@ impl<'p> Lowerer<'p> {
         if let (Some(why), true) = (host, sliced) {
             return Err(why);
         }
-        let body = match host {
+        let (body, serial) = match host {
             None => parallel::marked(&self.gpu.units, body),
-            Some(_) => parallel::in_order(body),
+            Some(_) => (parallel::in_order(body), vec![]),
         };
+        let on_host = host.is_some();
+        let dropped = dropped::dropped(
+            (self.program, self.kernel),
+            self.plan,
+            (&self.uncounted, on_host),
+            &serial,
+        );
         let like = self.cx.planner().like();
-        Ok(signature::finish(self.cx.values.builder, body, self.plan.parts.clone(), host, like))
+        let parts = self.plan.parts.clone();
+        Ok(Lowered {
+            dropped,
+            ..signature::finish(self.cx.values.builder, body, parts, host, like)
+        })
     }
 }
 
@@ -125,6 +141,10 @@ struct Lowerer<'p> {
     opened: Vec<TensorId>,
     /// The part of the outermost loop that the function computes, where not all of it.
     interval: Option<Interval<'p>>,
+    /// How many counted loops there are over each variable.
+    counted: BTreeMap<IndexVar, usize>,
+    /// Variables with loops that count no iterations.
+    uncounted: BTreeSet<IndexVar>,
 }
 
 /// Code, and whether it gives every element of the result a value.

@@ -3,6 +3,7 @@
 use crate::level::Part;
 use crate::lower::binding::Binding;
 use crate::lower::builder::Builder;
+use crate::lower::dropped::Dropped;
 use crate::lower::gpu::fallback::GpuFallback;
 use crate::lower::read::collapse::Known;
 use crate::plan::{NotCut, Partition, SharedStructure};
@@ -23,6 +24,8 @@ pub struct Lowered {
     pub host: Option<GpuFallback>,
     /// Where the levels of the result are those of an operand.
     pub like: Option<SharedStructure>,
+    /// What a schedule says of loops that the code does not do.
+    pub dropped: Vec<Dropped>,
 }
 
 /// The function with this body, without the declarations that nothing uses.
@@ -52,6 +55,7 @@ pub(super) fn finish(
         partition,
         host,
         like,
+        dropped: vec![],
     }
 }
 

@@ -44,7 +44,7 @@ pub(crate) use result_levels::ResultLevels;
 pub use shared_structure::SharedStructure;
 
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Program, Role, Stmt};
+use crate::cin::{self, Kernel, Program, Role, Stmt};
 use crate::iteration::lattice::Set;
 use crate::notation::{Access, Expr};
 use partition::Partitioner;
@@ -303,6 +303,12 @@ impl<'p> Planner<'p> {
         self.kernel.tags.get(&own).and_then(|tag| tag.gpu())
     }
 
+    /// Whether a schedule has threads share a loop.
+    fn is_on_threads(self, own: IndexVar) -> bool {
+        let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
+        matches!(tag, Some((cin::Unit::CpuThread, _)))
+    }
+
     /// Operands of order 0, each once.
     fn scalars(self, body: &Stmt) -> Vec<TensorId> {
         let is_register = |t| matches!(self.program.tensors[t].role, Role::Register(_));
@@ -334,19 +340,23 @@ impl Node {
 }
 
 impl Node {
-    /// The first loop of a variable.
-    pub(crate) fn loop_over(&self, own: IndexVar) -> Option<&Loop> {
-        match self {
-            Node::Loop(nest) if nest.own == own => Some(nest),
-            Node::Loop(nest) => nest.nodes().into_iter().find_map(|node| node.loop_over(own)),
-            Node::Locate(locate) => locate.present.loop_over(own),
-            Node::Where(temporary) => {
-                let producer = temporary.producer.loop_over(own);
-                producer.or_else(|| temporary.consumer.loop_over(own))
+    /// The loops of a variable, in the order in which they run.
+    pub(crate) fn loops_over(&self, own: IndexVar) -> Vec<&Loop> {
+        let within: Vec<&Node> = match self {
+            Node::Loop(nest) if nest.own == own => return vec![nest],
+            Node::Loop(nest) => {
+                let background = nest.background.iter().map(|background| &background.node);
+                nest.nodes().into_iter().chain(background).collect()
             }
-            Node::Sequence(parts) => parts.iter().find_map(|part| part.loop_over(own)),
-            Node::Assign { .. } => None,
-        }
+            Node::Locate(locate) => match &locate.absent {
+                Absent::Does(node) => vec![&locate.present, node],
+                Absent::Never | Absent::Nothing => vec![&locate.present],
+            },
+            Node::Where(temporary) => vec![&temporary.producer, &temporary.consumer],
+            Node::Sequence(parts) => parts.iter().collect(),
+            Node::Assign { .. } => vec![],
+        };
+        within.into_iter().flat_map(|node| node.loops_over(own)).collect()
     }
 }
 

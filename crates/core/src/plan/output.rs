@@ -13,7 +13,7 @@
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
 use super::{CutBy, Planner};
-use crate::cin::{Kind, Relation, Stmt, WalkOrder};
+use crate::cin::{Assembling, Kind, Relation, Stmt, WalkOrder};
 use crate::format::{Format, LevelMap};
 use crate::level::{Append, Insert};
 use crate::notation::{Access, Expr};
@@ -229,6 +229,8 @@ impl Planner<'_> {
         let last = last.unwrap_or(0);
         let inserts = (0..levels).any(|k| matches!(assembler(k), Assembler::Insert(_)));
         let mut own_loops = vars.clone();
+        // Positions are counted beforehand where no level is appended to.
+        let inserts = inserts || self.kernel.assembling == Some(Assembling::Insert);
         let in_order = match inserts {
             true => 0,
             false => {

@@ -8,8 +8,15 @@
 //!
 //! Where the caller cuts does not change what any coordinate computes. What becomes of the parts
 //! depends on the result: they write elements of their own, or are joined ([`Join`]).
+//!
+//! A schedule may have threads share a loop inside of others. Every part then runs the loops around it, and of
+//! this loop its own part, which is the same as if threads met after each iteration around: what an
+//! iteration reads is complete, or its own ([`Partitioner::is_apart`]).
 
-use super::{Driver, Duplicates, Join, Loop, Node, Output, Planner, distinct, outer_loops};
+use super::{
+    Driver, Duplicates, Join, Loop, Node, Output, Planner, Window, distinct, given, outer_loops,
+};
+use crate::cin::simplify::written;
 use crate::cin::{Root, Scale, Stmt, Unit};
 use crate::format::{LevelMap, LevelSpec};
 use crate::level::Part;
@@ -69,6 +76,8 @@ pub enum NotCut {
     Join,
     /// Integer steps may leave 64 bits: kernels test them, combining parts would not.
     Tested,
+    /// What iterations of a loop inside of others add up is read before all have added to it.
+    Incomplete,
 }
 
 impl NotCut {
@@ -84,6 +93,9 @@ impl NotCut {
             NotCut::Join => "results of parts cannot become one",
             NotCut::Tested => {
                 "integers are tested for overflow, which combining parts would not do"
+            }
+            NotCut::Incomplete => {
+                "what its iterations add up is read, or written, outside of it before all are done"
             }
         }
     }
@@ -126,16 +138,21 @@ impl<'p> Partitioner<'p> {
             (true, None) => return Err(NotCut::NoLoop),
             (true, Some(body)) => body,
         };
-        let own = self.cuttable(body).ok_or_else(|| match body.loops().is_empty() {
-            true => NotCut::NoLoop,
-            false => NotCut::Apart,
+        let inner = self.asked_inside(body);
+        let own = inner.or_else(|| self.cuttable(body)).ok_or_else(|| match body.loops()[..] {
+            [] => NotCut::NoLoop,
+            _ => NotCut::Apart,
         })?;
         let tag = self.planner.kernel.tags.get(&own).and_then(|tag| tag.parallel);
         let kept = tag.is_some_and(|(unit, _)| unit == Unit::NotParallel);
         if kept || self.planner.kernel.is_for_gpu() {
             return Err(NotCut::Commanded);
         }
-        let nest = self.root.and_then(|root| root.loop_over(own)).ok_or(NotCut::NoLoop)?;
+        let loops = self.root.map_or(vec![], |root| root.loops_over(own));
+        let nest = loops.first().ok_or(NotCut::NoLoop)?;
+        if inner.is_some() {
+            self.check_inside(own, body, &loops)?;
+        }
         let Loop { var, drivers, .. } = nest;
         let var = *var;
         let cut = self.cut_of(drivers, nest.is_universal()).ok_or(NotCut::Walk)?;
@@ -160,6 +177,54 @@ impl<'p> Partitioner<'p> {
         let meetings = self.meetings(&leads, body);
         let (summed, asked) = (self.summed_over_all(body), tag.is_some());
         Ok(Partition { cut, join, var, scale, leads, meetings, summed, asked })
+    }
+
+    /// The loop inside of others that threads are to share, if there is one.
+    fn asked_inside(self, body: &Stmt) -> Option<IndexVar> {
+        let asked = body.loops().into_iter().find(|var| self.planner.is_on_threads(*var));
+        asked.filter(|own| {
+            outermost(body, self.planner.kernel.result).is_none_or(|(v, _)| v != *own)
+        })
+    }
+
+    /// Refuses to cut loops over a variable inside of others whose parts are not parts of its coordinates, or
+    /// need each other.
+    fn check_inside(self, own: IndexVar, body: &Stmt, loops: &[&Loop]) -> Result<(), NotCut> {
+        let is_cut = |nest: &&Loop| {
+            let by = self.cut_of(&nest.drivers, nest.is_universal());
+            nest.var == own && nest.window == Window::Whole && by == Some(CutBy::Coordinates)
+        };
+        match loops.iter().all(is_cut) {
+            false => Err(NotCut::Walk),
+            true if self.is_apart(own, body, false, &mut vec![]) => Ok(()),
+            true => Err(NotCut::Incomplete),
+        }
+    }
+
+    /// Whether parts of the loops over a variable need nothing of each other: each writes the result inside of
+    /// them, and temporaries from outside at elements that tell the variable, by which they are read.
+    fn is_apart(self, own: IndexVar, s: &Stmt, inside: bool, local: &mut Vec<TensorId>) -> bool {
+        let tells = |indices: &[IndexVar]| self.planner.program.derived.follows(own, indices);
+        match s {
+            Stmt::Forall { var, body } => self.is_apart(own, body, inside || *var == own, local),
+            Stmt::Within { body, .. } => self.is_apart(own, body, inside, local),
+            Stmt::Sequence(parts) => parts.iter().all(|s| self.is_apart(own, s, inside, local)),
+            Stmt::Where { consumer, producer } => {
+                let tensor = written(producer);
+                let shares = inside || producer.loops().contains(&own);
+                let mut reads = consumer.reads().into_iter().filter(|a| a.tensor == tensor);
+                let read_apart = inside || !shares || reads.all(|access| tells(&access.indices));
+                local.extend(inside.then_some(tensor));
+                read_apart
+                    && (!shares || self.is_apart(own, producer, inside, local))
+                    && self.is_apart(own, consumer, inside, local)
+            }
+            Stmt::Assign { lhs, .. } => {
+                let is_own =
+                    lhs.tensor == self.planner.kernel.result || local.contains(&lhs.tensor);
+                inside && (is_own || tells(&lhs.indices))
+            }
+        }
     }
 
     /// The loop to cut: the outermost one, or a dense one that writes elements of its own inside of
@@ -193,7 +258,7 @@ impl<'p> Partitioner<'p> {
         let derived = &self.planner.program.derived;
         let begins_with = |var: IndexVar| {
             let mut leads = vec![];
-            for access in distinct(body) {
+            for access in given(body) {
                 let vars = self.planner.program.level_vars(access.tensor, &access.indices);
                 let begins = !vars.is_empty() && self.planner.program.slicing(&access, 0).is_none();
                 if begins && vars[0] == var {

@@ -10,7 +10,7 @@
 //! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
 //! no term, an infinite factor is not asked either, whatever the order of the loops.
 
-use crate::cin::{Program, Role, Stmt};
+use crate::cin::{self, Program, Role, Stmt, Tag};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
@@ -28,10 +28,15 @@ pub(super) fn accumulate(mut program: Program) -> Program {
         let tags = &program.kernels[k].tags;
         let units = tags.iter().filter_map(|(&var, tag)| Some((var, tag.gpu()?))).collect();
         let partial = program.kernels[k].partial.clone();
+        let on_threads = |tag: &Tag| matches!(tag.parallel, Some((cin::Unit::CpuThread, _)));
+        let is_outermost = |own: &IndexVar| matches!(&body, Stmt::Forall { var, .. } if var == own);
+        let mut shared = tags.iter().filter(|(_, tag)| on_threads(tag)).map(|(&var, _)| var);
+        let shared = shared.find(|var| !is_outermost(var));
         let mut nest = Nest {
             program: &mut program,
             compute,
             units,
+            shared,
             outer: vec![],
             again: 0,
             later: false,
@@ -50,6 +55,8 @@ struct Nest<'p> {
     compute: DataType,
     /// The loops that a GPU runs.
     units: Vec<(IndexVar, Unit)>,
+    /// The loop inside of others that threads share.
+    shared: Option<IndexVar>,
     /// The loops around.
     outer: Vec<IndexVar>,
     /// Of these, so many leading ones begin what is written anew.
@@ -120,10 +127,11 @@ impl Nest<'_> {
         }
     }
 
-    /// Whether a register may hold the sum over a loop: blocks and warps of a GPU add to memory.
+    /// Whether a register may hold the sum over a loop: blocks and warps of a GPU add to memory, and so do
+    /// threads that share a loop inside of others.
     fn sums_over(&self, var: IndexVar) -> bool {
         let unit = self.units.iter().find(|(v, _)| *v == var);
-        unit.is_none_or(|(_, unit)| *unit == Unit::Thread)
+        self.shared != Some(var) && unit.is_none_or(|(_, unit)| *unit == Unit::Thread)
     }
 
     /// Whether a loop variable does not follow from the coordinates that are written.

@@ -1,5 +1,6 @@
 //! Applying the commands of a schedule one after another, and refusing what lowering could not do.
 
+use super::assemble::assemble;
 use super::bound::bound;
 use super::command::Command;
 use super::divide::divide;
@@ -65,6 +66,7 @@ pub(super) fn apply_to(
     let Some(first) = schedule.commands.first() else { return Ok(program) };
     let source = schedule.source.as_str();
     let mut scheduler = Scheduler { program, kernel, source, at: first };
+    let chosen = std::mem::take(&mut scheduler.kernel_mut().tags);
     for placed in &schedule.commands {
         scheduler.at = placed;
         scheduler.apply(&placed.command)?;
@@ -74,6 +76,11 @@ pub(super) fn apply_to(
         check_threads(&scheduler)?;
     }
     unfused(&mut scheduler);
+    // What was chosen for loops of which the commands say nothing stays.
+    let loops = scheduler.kernel().body.loops();
+    for (var, tag) in chosen.into_iter().filter(|(var, _)| loops.contains(var)) {
+        scheduler.kernel_mut().tags.entry(var).or_insert(tag);
+    }
     gpu::check(&mut scheduler, schedule)?;
     scheduler.at = first;
     scheduler.check_operands()?;
@@ -101,6 +108,7 @@ impl Scheduler<'_> {
     fn apply(&mut self, command: &Command) -> Result<(), Diagnostic> {
         recover(self, &command.needs());
         match command {
+            Command::Assemble { tensor, how } => assemble(self, tensor, *how),
             Command::Bound { var, bounded, bound: promise } => bound(self, var, bounded, *promise),
             Command::Coord { position, var } => coord(self, position, var),
             Command::Divide { var, outer, inner, parts } => {

@@ -29,8 +29,22 @@ pub(super) fn bound(
     }
     let var = s.fresh(1, bounded)?;
     s.program.derived.relate(var, Relation::Same { of, bound: Some(bound) });
+    if let Bound::Exact(_) = bound {
+        size_workspaces(s, of, var);
+    }
+    s.merge_like(var, of);
     s.rewrite(|body| replaced(body, of, &|body| Stmt::forall(&[var], body)));
     Ok(())
+}
+
+/// Gives workspaces over a variable the size that is promised of it.
+fn size_workspaces(s: &mut Scheduler<'_>, of: IndexVar, bounded: IndexVar) {
+    let derived = &s.program.derived;
+    let is_over = |mode: &&mut IndexVar| {
+        derived.is_same(**mode, of) || derived.alias(**mode) == derived.alias(of)
+    };
+    let workspaces = s.program.tensors.iter_mut().filter(|t| t.role == Role::Workspace);
+    workspaces.flat_map(|t| t.modes.iter_mut()).filter(is_over).for_each(|mode| *mode = bounded);
 }
 
 /// Refuses dimensions that break what a schedule promised of them, or whose product is beyond

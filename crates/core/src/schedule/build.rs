@@ -5,7 +5,7 @@ use super::command::Command;
 use super::command::Kind;
 use super::list::Schedule;
 use super::parse::parse;
-use crate::cin::{Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, Bound, Merge, Races, Unit};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 impl Schedule {
@@ -20,6 +20,11 @@ impl Schedule {
         }
         *self = longer;
         Ok(self)
+    }
+
+    /// Appends `assemble(..)`.
+    pub fn assemble(&mut self, tensor: &str, how: Assembling) -> Result<&mut Schedule, Diagnostic> {
+        self.push(&Command::Assemble { tensor: tensor.to_owned(), how })
     }
 
     /// Appends `reorder(..)`.

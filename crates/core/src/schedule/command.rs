@@ -4,7 +4,7 @@
 //! split(i, i0, i1, 32); reorder(i0, j, i1)
 //! ```
 
-use crate::cin::{Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, Bound, Merge, Races, Unit};
 use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use std::fmt::{self, Display};
 
@@ -12,6 +12,13 @@ use std::fmt::{self, Display};
 /// commands name them; a name that a command makes is new.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Command {
+    /// How the entries of a result get their positions.
+    Assemble {
+        /// The result.
+        tensor: String,
+        /// How.
+        how: Assembling,
+    },
     /// A loop whose number of iterations is promised.
     Bound {
         /// The loop.
@@ -148,7 +155,8 @@ impl Kind {
 }
 
 /// How each command is written.
-pub(super) const USAGES: [(&str, &str); 12] = [
+pub(super) const USAGES: [(&str, &str); 13] = [
+    ("assemble", "assemble(C, insert), or append"),
     ("bound", "bound(k, kb, 32, max_exact), or max_constraint"),
     ("coord", "coord(p, i)"),
     ("divide", "divide(i, i0, i1, 4)"),
@@ -175,6 +183,7 @@ impl Command {
     /// The name in text.
     pub fn name(&self) -> &'static str {
         match self {
+            Command::Assemble { .. } => "assemble",
             Command::Bound { .. } => "bound",
             Command::Coord { .. } => "coord",
             Command::Divide { .. } => "divide",
@@ -194,6 +203,7 @@ impl Command {
     pub fn args(&self) -> Vec<String> {
         let own = |parts: &[&str]| parts.iter().map(|&p| p.to_owned()).collect();
         match self {
+            Command::Assemble { tensor, how } => own(&[tensor, how.name()]),
             Command::Bound { var, bounded, bound } => {
                 own(&[var, bounded, &bound.size().to_string(), bound_name(*bound)])
             }
@@ -232,7 +242,7 @@ impl Command {
             | Command::Split { var, .. }
             | Command::Unroll { var, .. } => vec![var],
             Command::Coord { position, .. } => vec![position],
-            Command::Loopfuse { .. } => vec![],
+            Command::Assemble { .. } | Command::Loopfuse { .. } => vec![],
             Command::Fuse { outer, inner, .. } => vec![outer, inner],
             Command::Reorder { vars } | Command::Precompute { vars, .. } => {
                 vars.iter().map(String::as_str).collect()
@@ -260,7 +270,8 @@ impl Command {
                 vec![outer, inner]
             }
             Command::Precompute { own, .. } => own.iter().map(String::as_str).collect(),
-            Command::Loopfuse { .. }
+            Command::Assemble { .. }
+            | Command::Loopfuse { .. }
             | Command::Mergeby { .. }
             | Command::Parallelize { .. }
             | Command::Reorder { .. }

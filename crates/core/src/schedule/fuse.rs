@@ -24,6 +24,7 @@ pub(super) fn fuse(
     for (arg, var) in [(0, outer), (1, inner)] {
         s.check_sized(arg, var)?;
         s.check_untagged(arg, var)?;
+        s.check_unsaid(arg, var, |tag| tag.merge.is_some(), "what merges")?;
         if s.program.derived.position(var).is_some() {
             let message = format!("fuse needs coordinates; {} counts positions", s.name(var));
             return Err(s.refuse(arg, message, "fuse the loops first, then pos".to_owned()));

@@ -15,8 +15,8 @@
 use super::expression;
 use super::precompute::{self, Loops, Split};
 use super::scheduler::Scheduler;
-use crate::cin::Stmt;
 use crate::cin::simplify::written;
+use crate::cin::{Stmt, print};
 use crate::notation::Expr;
 use crate::schedule::path::{Side, Way};
 use tamis_ir::diagnostic::Diagnostic;
@@ -50,18 +50,24 @@ fn apart(
         return Ok(stmt.clone());
     }
     let way = Way::down(stmt);
-    let Stmt::Assign { lhs, rhs, .. } = way.leaf else { return Err(nothing(s)) };
+    let Stmt::Assign { lhs, rhs, .. } = way.leaf else {
+        return Err(nothing(s, "what is computed is the result of several statements".to_owned()));
+    };
     let (part, rest) = match operand {
         Some(operand) => expression::without(rhs, operand).map(|part| (part, operand.clone())),
         None => expression::without_last(rhs),
     }
-    .ok_or_else(|| nothing(s))?;
+    .ok_or_else(|| nothing(s, unsplit(s, rhs, operand)))?;
     let sides = way.sides(s, &outer.all, lhs, (&part, &rest), false);
-    let has_loop = |wanted: Side| {
-        way.elements.iter().zip(&sides).any(|(e, side)| e.var().is_some() && *side == wanted)
-    };
-    if !has_loop(Side::Part) || !has_loop(Side::Rest) {
-        return Err(nothing(s));
+    for (wanted, own, others) in [(Side::Part, &part, &rest), (Side::Rest, &rest, &part)] {
+        let mut loops = way.elements.iter().zip(&sides);
+        if !loops.any(|(e, side)| e.var().is_some() && *side == wanted) {
+            let [own, others] = [own, others].map(|e| print::expr(&s.program, e));
+            return Err(nothing(
+                s,
+                format!("every loop of {own} is also one of {others}, or of the result"),
+            ));
+        }
     }
     let begin = sides.iter().take_while(|side| **side == Side::Both).count();
     let both = way.elements.iter().zip(&sides).skip(begin).filter(|(_, s)| **s == Side::Both);
@@ -107,11 +113,22 @@ fn deeper(
     })
 }
 
-fn nothing(s: &Scheduler<'_>) -> Diagnostic {
-    let message = "loopfuse finds no operand to split off: it needs loops that only the operand \
-                   has, and loops that only the others have";
+/// Why a value has no operand to split off.
+fn unsplit(s: &Scheduler<'_>, value: &Expr, operand: Option<&Expr>) -> String {
+    let value = print::expr(&s.program, value);
+    match operand {
+        Some(operand) => {
+            let operand = print::expr(&s.program, operand);
+            format!("{operand} is no operand of the outermost operator of {value}")
+        }
+        None => format!("{value} has no operands that an operator such as * or + joins"),
+    }
+}
+
+fn nothing(s: &Scheduler<'_>, why: String) -> Diagnostic {
+    let message = format!("loopfuse finds nothing to split off: {why}");
     let help = "name another operand, as in loopfuse(1, E(j,l)), or fuse fewer times".to_owned();
-    s.refuse(TIMES, message.to_owned(), help)
+    s.refuse(TIMES, message, help)
 }
 
 /// A name for a workspace.

@@ -14,6 +14,7 @@ use tamis_ir::diagnostic::Diagnostic;
 
 pub(super) fn mergeby(s: &mut Scheduler<'_>, name: &str, merge: Merge) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
+    s.check_unsaid(0, var, |tag| tag.merge.is_some(), "what merges")?;
     s.kernel_mut().tags.entry(var).or_default().merge = Some(merge);
     Ok(())
 }

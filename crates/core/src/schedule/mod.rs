@@ -14,8 +14,10 @@
 
 mod accumulate;
 mod apply;
+mod assemble;
 mod bound;
 mod build;
+mod carried_out;
 mod chosen;
 mod command;
 mod divide;
@@ -41,12 +43,12 @@ mod workspace;
 
 pub use apply::Refusal;
 pub use bound::check_dimensions;
+pub use carried_out::{Wanted, not_carried_out};
 pub use chosen::{chosen, have_same_loops};
 pub use command::{Command, Kind};
 pub use gpu::heuristics::Found;
 pub use gpu::{MOST_THREADS, WARP};
 pub use list::Schedule;
-pub use parallelize::not_by_lanes;
 pub use parse::parse;
 pub use scheduler::computing;
 

@@ -10,13 +10,10 @@
 //! the parallel loop dominates (sparse iteration space transformations, section 6.3). Workspaces
 //! inside the loop belong to an iteration each.
 
-use super::command::Command;
-use super::list::Schedule;
-use super::nest::around;
 use super::scheduler::Scheduler;
-use crate::cin::{Races, Unit};
+use crate::cin::{Races, Tag, Unit};
 use crate::notation::Access;
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
 
 pub(super) fn parallelize(
@@ -44,24 +41,19 @@ pub(super) fn parallelize(
         let message = format!("vector lanes run the loop over {} already", s.name(other));
         return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));
     }
+    s.check_unsaid(0, var, |tag| tag.parallel.is_some(), "what runs")?;
+    let on_threads = |tag: &Tag| matches!(tag.parallel, Some((Unit::CpuThread, _)));
+    if unit == Unit::CpuThread
+        && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| on_threads(tag))
+    {
+        let message = format!("threads run the loop over {} already", s.name(other));
+        return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));
+    }
     s.kernel_mut().tags.entry(var).or_default().parallel = Some((unit, races));
     Ok(())
 }
 
-/// Refuses a schedule for which vector lanes would run a loop that they cannot.
-pub fn not_by_lanes(schedule: &Schedule, name: &str, reason: &str) -> Diagnostic {
-    let wanted = |c: &Command| matches!(c, Command::Parallelize { var, unit: Unit::CpuVector, .. } if var == name);
-    let message = format!("vector lanes cannot run the loop over {name}: {reason}");
-    let help = "choose a loop over the last mode of what is stored dense, with reorder, split or \
-                precompute first, or leave cpu_vector out";
-    let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
-    match schedule.commands.iter().rev().find(|placed| wanted(&placed.command)) {
-        Some(placed) => diagnostic.at(&schedule.source, placed.args[0].clone()),
-        None => diagnostic,
-    }
-}
-
-/// Refuses threads for a loop inside of another, or beside loops of a GPU.
+/// Refuses threads and lanes beside loops of a GPU.
 pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
     let threads = |unit: Unit| matches!(unit, Unit::CpuThread | Unit::CpuVector);
     let mut units = s.kernel().tags.values().filter_map(|tag| tag.parallel);
@@ -69,19 +61,6 @@ pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
         let message = "some loops of the kernel are for a processor and some for a GPU";
         let help = "use cpu_thread and cpu_vector, or gpu_block, gpu_warp and gpu_thread";
         return Err(s.refuse(1, message.to_owned(), help.to_owned()));
-    }
-    for (&var, tag) in &s.kernel().tags {
-        let threads = matches!(tag.parallel, Some((Unit::CpuThread, _)));
-        let outer = around(&s.kernel().body, var).into_iter().flatten().next();
-        if let (true, Some(outer)) = (threads, outer) {
-            let (name, outer) = (s.name(var), s.name(outer));
-            let message = format!(
-                "threads take the iterations of the outermost loop; {name} is inside of the loop \
-                 over {outer}"
-            );
-            let help = format!("reorder({name}, {outer}) first, or parallelize {outer}");
-            return Err(s.refuse(0, message, help));
-        }
     }
     Ok(())
 }

@@ -3,13 +3,14 @@
 //! ```text
 //! schedule = command { (";" | newline) command }
 //! command  = name "(" argument { "," argument } ")"
-//! argument = name | number | "(" name { "," name } ")" | expression
+//! argument = name | number | list | expression
+//! list     = "(" [ name { "," name } ] ")" | "{" [ name { "," name } ] "}"
 //! ```
 
 use super::command::Kind;
 use super::command::{Command, USAGES, bound_name};
 use super::list::{Placed, Schedule};
-use crate::cin::{Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, Bound, Merge, Races, Unit};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
@@ -78,17 +79,21 @@ impl<'t> Call<'t> {
     fn command(&self) -> Result<Command, Diagnostic> {
         let name = &self.text[self.name.clone()];
         let counts = match name {
-            "reorder" => 2..=usize::MAX,
+            "reorder" => 1..=usize::MAX,
             "precompute" => 4..=5,
             "bound" | "divide" | "split" => 4..=4,
             "fuse" | "pos" => 3..=3,
             "parallelize" => 2..=3,
-            "coord" | "mergeby" | "unroll" => 2..=2,
+            "assemble" | "coord" | "mergeby" | "unroll" => 2..=2,
             "loopfuse" => 1..=2,
             _ => return Err(self.unknown()),
         };
         self.count(counts)?;
         Ok(match name {
+            "assemble" => Command::Assemble {
+                tensor: self.name(0)?,
+                how: self.one_of(1, &Assembling::ALL, Assembling::name)?,
+            },
             "bound" => Command::Bound {
                 var: self.name(0)?,
                 bounded: self.name(1)?,
@@ -128,10 +133,7 @@ impl<'t> Call<'t> {
                 size: self.size(3)?,
             },
             "unroll" => Command::Unroll { var: self.name(0)?, factor: self.size(1)? },
-            _ => {
-                let vars = (0..self.args.len()).map(|k| self.name(k)).collect::<Result<_, _>>()?;
-                Command::Reorder { vars }
-            }
+            _ => self.reorder()?,
         })
     }
 
@@ -175,6 +177,21 @@ impl<'t> Call<'t> {
         })
     }
 
+    /// Loops in order, or one list of them.
+    fn reorder(&self) -> Result<Command, Diagnostic> {
+        let vars = match self.args.len() {
+            1 => self.names(0)?,
+            several => (0..several).map(|k| self.name(k)).collect::<Result<_, _>>()?,
+        };
+        match vars.len() {
+            0 | 1 => {
+                let message = format!("expected at least 2 arguments, found {}", vars.len());
+                Err(self.refuse(self.span.clone(), message))
+            }
+            _ => Ok(Command::Reorder { vars }),
+        }
+    }
+
     fn fuse(&self) -> Result<Command, Diagnostic> {
         Ok(Command::Fuse { outer: self.name(0)?, inner: self.name(1)?, fused: self.name(2)? })
     }
@@ -213,11 +230,12 @@ impl<'t> Call<'t> {
         Err(self.refuse(self.span.clone(), message))
     }
 
-    /// The argument at an index: a name, or any number of them in parentheses.
+    /// The argument at an index: a name, or any number of them in parentheses or braces.
     fn names(&self, k: usize) -> Result<Vec<String>, Diagnostic> {
         let span = self.args[k].clone();
         let text = &self.text[span.clone()];
-        let inner = text.strip_prefix('(').and_then(|t| t.strip_suffix(')'));
+        let within = |(open, close)| text.strip_prefix(open).and_then(|t| t.strip_suffix(close));
+        let inner = [('(', ')'), ('{', '}')].into_iter().find_map(within);
         let Some(inner) = inner else { return Ok(vec![self.name(k)?]) };
         if inner.trim().is_empty() {
             return Ok(vec![]);
@@ -323,6 +341,15 @@ mod tests {
         check("precompute( A(i,j)*x(j), j,jw,w )", "precompute(A(i,j)*x(j), j, jw, w)");
         check("precompute(e, ( ), (), w)", "precompute(e, (), (), w)");
         check("precompute(e,(i, j),(iw,j),w,listed)", "precompute(e, (i, j), (iw, j), w, listed)");
+        check("precompute(e,{i, j},{iw,jw},w)", "precompute(e, (i, j), (iw, jw), w)");
+        check(
+            "precompute(e, {}, {}, w); reorder({i,j})",
+            "precompute(e, (), (), w); reorder(i, j)",
+        );
+        check(
+            "assemble(C,insert); assemble( C, append )",
+            "assemble(C, insert); assemble(C, append)",
+        );
         check("split(i,i0,i1,32)", "split(i, i0, i1, 32)");
         check("divide(i,i0,i1,4); fuse(i0,i1,f)", "divide(i, i0, i1, 4); fuse(i0, i1, f)");
         check("pos(f,p,A( i,j ))\ncoord(p, q)", "pos(f, p, A( i,j )); coord(p, q)");
@@ -351,11 +378,13 @@ mod tests {
             "error[syntax]: expected ; or the end of the schedule"
         );
         assert_eq!(first("reorder(i)"), "error[syntax]: expected at least 2 arguments, found 1");
+        assert_eq!(first("reorder({i})"), "error[syntax]: expected at least 2 arguments, found 1");
+        assert_eq!(first("reorder({i, j)"), "error[syntax]: expected a name, found {i, j");
         assert_eq!(first("reorder(i, 2)"), "error[syntax]: expected a name, found 2");
         assert_eq!(
             refused("reorder(j, i); flip(i)"),
             "error[syntax]: there is no command named flip\n  | reorder(j, i); flip(i)\n  |                \
-             ^^^^\n  = help: the commands are bound, coord, divide, fuse, loopfuse, mergeby, parallelize, \
+             ^^^^\n  = help: the commands are assemble, bound, coord, divide, fuse, loopfuse, mergeby, parallelize, \
              pos, precompute, reorder, split, unroll"
         );
     }

@@ -26,8 +26,7 @@ pub(super) fn pos(
 ) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
     s.check_untagged(0, var)?;
-    let mut of = vec![];
-    flatten(s, var, &mut of);
+    let of = s.program.derived.unfused(var);
     let (access, first) = operand(s, name, &of, tensor)?;
     let vars = s.program.level_vars(access.tensor, &access.indices);
     let last = first + of.len() - 1;
@@ -54,6 +53,7 @@ pub(super) fn pos(
         false => Relation::Position { of, above, access, level: last },
     };
     s.program.derived.relate(p, relation);
+    s.merge_like(p, var);
     s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[p], body)));
     Ok(())
 }
@@ -87,17 +87,6 @@ pub(super) fn follow_operands(s: &mut Scheduler<'_>) {
         .collect();
     for (var, relation) in moved {
         s.program.derived.relate(var, relation);
-    }
-}
-
-/// The variables that a variable was fused from.
-fn flatten(s: &Scheduler<'_>, var: IndexVar, into: &mut Vec<IndexVar>) {
-    match s.program.derived.relation(var) {
-        Some(&Relation::Fused { outer, inner }) => {
-            flatten(s, outer, into);
-            flatten(s, inner, into);
-        }
-        _ => into.push(var),
     }
 }
 
@@ -225,18 +214,19 @@ pub(super) fn coord(s: &mut Scheduler<'_>, name: &str, coordinate: &str) -> Resu
     let of = match s.program.derived.relation(p) {
         Some(Relation::Position { of, .. }) => match of[..] {
             [of] => Some(of),
-            _ => None,
+            _ => s.program.derived.fused(of),
         },
         Some(&Relation::Same { of, .. }) => Some(of),
         _ => None,
     };
     let Some(of) = of else {
-        let message = format!("coord needs the positions of one level; {name} does not count such");
+        let message = format!("coord needs positions that pos made; {name} counts others");
         return Err(s.refuse(0, message, "name a variable that pos made".to_owned()));
     };
     check_no_index(s, name, p, "coord")?;
     let var = s.fresh(1, coordinate)?;
     s.program.derived.relate(var, Relation::Same { of, bound: None });
+    s.merge_like(var, p);
     s.rewrite(|body| replaced(body, p, &|body| Stmt::forall(&[var], body)));
     Ok(())
 }

@@ -2,7 +2,7 @@
 
 use super::command::Command;
 use super::list::{Placed, Schedule};
-use crate::cin::{Kernel, Program, Relation, Role, Stmt};
+use crate::cin::{Kernel, Program, Relation, Role, Stmt, Tag};
 use crate::format::LevelMap;
 use crate::notation::{Access, Expr};
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -57,13 +57,36 @@ impl<'s> Scheduler<'s> {
 
     /// Refuses loops that are parallel or unrolled already.
     pub(super) fn check_untagged(&self, arg: usize, var: IndexVar) -> Result<(), Diagnostic> {
-        if !self.kernel().tags.contains_key(&var) {
+        let tag = self.kernel().tags.get(&var);
+        if tag.is_none_or(|tag| tag.parallel.is_none() && tag.unroll.is_none()) {
             return Ok(());
         }
         let name = self.name(var);
-        let message = format!("the loop over {name} is parallel, unrolled or merged already");
-        let help = "shape loops first, and parallelize, unroll or mergeby then".to_owned();
+        let message = format!("the loop over {name} is parallel or unrolled already");
+        let help = "shape loops first, and parallelize or unroll them then".to_owned();
         Err(self.refuse(arg, message, help))
+    }
+
+    /// Refuses a second command that says something of the same kind of a loop: only one of them could be carried out.
+    pub(super) fn check_unsaid(
+        &self,
+        arg: usize,
+        var: IndexVar,
+        said: impl Fn(&Tag) -> bool,
+        what: &str,
+    ) -> Result<(), Diagnostic> {
+        if !self.kernel().tags.get(&var).is_some_and(said) {
+            return Ok(());
+        }
+        let message = format!("an earlier command says {what} the loop over {}", self.name(var));
+        Err(self.refuse(arg, message, "leave one of the two commands out".to_owned()))
+    }
+
+    /// Has a loop that is made from another merge its operands in the same way.
+    pub(super) fn merge_like(&mut self, made: IndexVar, from: IndexVar) {
+        if let Some(tag) = self.kernel_mut().tags.remove(&from) {
+            self.kernel_mut().tags.insert(made, tag);
+        }
     }
 
     /// A new variable.

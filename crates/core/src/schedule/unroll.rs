@@ -15,6 +15,7 @@ const MOST: u64 = 64;
 
 pub(super) fn unroll(s: &mut Scheduler<'_>, name: &str, factor: u64) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
+    s.check_unsaid(0, var, |tag| tag.unroll.is_some(), "what unrolls")?;
     if factor > MOST {
         let message = format!("unroll writes out at most {MOST} iterations, not {factor}");
         return Err(s.refuse(1, message, "split the loop, and unroll the inner one".to_owned()));

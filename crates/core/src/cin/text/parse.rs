@@ -2,7 +2,8 @@
 
 use super::reader::Reader;
 use crate::cin::{
-    Bound, Choice, Derived, Kernel, Kind, Merge, Program, Races, Relation, Role, Tag, Tensor, Unit,
+    Assembling, Bound, Choice, Derived, Kernel, Kind, Merge, Program, Races, Relation, Role, Tag,
+    Tensor, Unit,
 };
 use crate::format::{self, LevelMap};
 use crate::notation::{Commutativity, Expr, Operator, OperatorProperties};
@@ -276,6 +277,7 @@ impl Parser {
         let words = ["scatter", "workspace", "chunked", "checked", "long_sums"];
         let [scatter, workspace, chunked, checked, long_sums] = words.map(|word| line.eat(word));
         let like = if line.eat("like") { Some(self.tensor(line)?) } else { None };
+        let assembling = Assembling::ALL.into_iter().find(|how| line.eat(how.name()));
         let partial = if line.eat("partial") { self.tensor_names(line)? } else { vec![] };
         Ok(Kernel {
             result,
@@ -290,6 +292,7 @@ impl Parser {
             checked,
             long_sums,
             tags: BTreeMap::new(),
+            assembling,
             partial,
         })
     }

@@ -204,6 +204,9 @@ impl<'p> Printer<'p> {
         if let Some(like) = kernel.like {
             out += &format!(" like {}", self.tensors[like]);
         }
+        if let Some(how) = kernel.assembling {
+            out += &format!(" {}", how.name());
+        }
         if !kernel.partial.is_empty() {
             out += &format!(" partial {}", self.tensor_names(&kernel.partial));
         }

@@ -3,12 +3,11 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
-use crate::cin::{Choice, Kernel, Kind, Stmt, Tag};
+use crate::cin::{Choice, Kernel, Kind, Stmt};
 use crate::legalise::order::Order;
 use crate::legalise::rewrite::factorize::Distributed;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr};
-use std::collections::BTreeMap;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
@@ -34,7 +33,7 @@ impl Legaliser<'_> {
         };
         let task = Task { value, ..task };
         let (result, compute) = (task.result, task.compute);
-        let mut tags = self.tags(&task, &order.vars);
+        let mut tags = self.galloping_loops(&task, &order.vars);
         let workspace = self.has_small_dimensions(&task);
         let (scatter, body, partial) = if let Some(Distributed { cost, body, partial }) = apart {
             let loops = body.loops();
@@ -54,7 +53,7 @@ impl Legaliser<'_> {
                 true => task,
                 false => self.with_bitmap_copies(task, &order.vars),
             };
-            tags = self.tags(&task, &order.vars);
+            tags = self.galloping_loops(&task, &order.vars);
             (scatter, self.loops(task, &order.vars, scatter), vec![])
         };
         let body = self.associated(body, compute);
@@ -69,6 +68,7 @@ impl Legaliser<'_> {
             choices,
             chunked: self.request.parallel,
             tags,
+            assembling: None,
             partial,
             checked: self.checked,
             long_sums: false,
@@ -90,14 +90,6 @@ impl Legaliser<'_> {
     fn scatters(&self, task: &Task) -> bool {
         let revisited = self.access_methods().is_revisited(task.value.accesses().into_iter());
         revisited || self.access_methods().is_list_driven(task)
-    }
-
-    /// How loops find coordinates, where no schedule says so.
-    fn tags(&self, task: &Task, vars: &[IndexVar]) -> BTreeMap<IndexVar, Tag> {
-        match self.request.scheduled {
-            true => BTreeMap::new(),
-            false => self.galloping_loops(task, vars),
-        }
     }
 
     /// The loops of a task in an order.

@@ -73,6 +73,10 @@ struct Contraction {
 impl Legaliser<'_> {
     /// The task with factors replaced by temporaries as long as the rule holds.
     pub(in crate::legalise) fn contracted(&mut self, mut task: Task) -> Task {
+        // Commands split the loops of all factors.
+        if self.request.apart {
+            return task;
+        }
         if let Some(value) = self.separated(&task) {
             task.value = value;
         }

@@ -12,14 +12,13 @@ pub(super) mod two_pass;
 pub(super) mod two_pass_rows;
 
 use std::collections::{BTreeMap, BTreeSet};
-use tamis_ir::ids::{TensorId, Var};
-use tamis_ir::ir;
+use tamis_ir::ids::TensorId;
 
 /// What is known of the loops that a GPU runs.
 #[derive(Default)]
 pub(super) struct GpuContext {
-    /// These loops, by their variables in code, and the units that run them.
-    pub(super) units: BTreeMap<Var, ir::Unit>,
+    /// These loops, by their variables in code: those of the plan, and the units that run them.
+    pub(super) units: parallel::Units,
     /// How many such loops there are around each workspace.
     pub(super) own_loops: BTreeMap<TensorId, usize>,
     /// Workspaces of which threads may write to elements of their own each.

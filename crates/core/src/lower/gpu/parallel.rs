@@ -33,7 +33,7 @@ impl GpuContext {
     /// Notes what runs a loop over an index variable, whose variable in code is `var`.
     pub(in crate::lower) fn on_unit(&mut self, cx: &mut Symbols<'_>, own: IndexVar, var: Var) {
         if let Some(unit) = cx.planner().unit(own) {
-            self.units.insert(var, unit);
+            self.units.insert(var, (own, unit));
         }
         let tag = cx.kernel.tags.get(&own);
         cx.values.builder.vars[var].by_lanes |= tag.is_some_and(Tag::is_by_lanes);
@@ -41,7 +41,7 @@ impl GpuContext {
 
     /// Whether blocks run a loop.
     pub(in crate::lower) fn is_on_blocks(&self, s: &Stmt) -> bool {
-        matches!(s, Stmt::For { var, .. } if self.units.get(var) == Some(&Unit::Block))
+        matches!(s, Stmt::For { var, .. } if self.units.get(var).is_some_and(|(_, unit)| *unit == Unit::Block))
     }
 
     /// Whether iterations of a loop around that a GPU runs write to the same element: the loop's
@@ -193,11 +193,18 @@ impl Values<'_> {
     }
 }
 
-/// A function's body with its parallel loops.
-pub(in crate::lower) fn marked(units: &BTreeMap<Var, Unit>, body: Vec<Stmt>) -> Vec<Stmt> {
+/// Loops by their variables in code: those of the plan, and the units that are to run them.
+pub(in crate::lower) type Units = BTreeMap<Var, (IndexVar, Unit)>;
+
+/// Loops of the plan that no unit runs though one should, and why not.
+pub(in crate::lower) type Serial = Vec<(IndexVar, &'static str)>;
+
+/// A function's body with its parallel loops, and those that are none.
+pub(in crate::lower) fn marked(units: &Units, body: Vec<Stmt>) -> (Vec<Stmt>, Serial) {
+    let mut marker = Marker { units, serial: vec![] };
     match units.is_empty() {
-        true => body,
-        false => Marker { units }.block(body, None, &[]),
+        true => (body, vec![]),
+        false => (marker.block(body, None, &[]), marker.serial),
     }
 }
 
@@ -211,14 +218,15 @@ pub(in crate::lower) fn in_order(body: Vec<Stmt>) -> Vec<Stmt> {
 }
 
 struct Marker<'u> {
-    units: &'u BTreeMap<Var, Unit>,
+    units: &'u Units,
+    serial: Serial,
 }
 
 /// What may run after a block: first statements, and whether they surely do.
 type After<'b> = (&'b [Stmt], bool);
 
 impl Marker<'_> {
-    fn block(&self, block: Vec<Stmt>, around: Option<Unit>, after: &[After<'_>]) -> Vec<Stmt> {
+    fn block(&mut self, block: Vec<Stmt>, around: Option<Unit>, after: &[After<'_>]) -> Vec<Stmt> {
         let mut out = vec![];
         for k in 0..block.len() {
             let rest = [&[(&block[k + 1..], true)], after].concat();
@@ -227,7 +235,7 @@ impl Marker<'_> {
         out
     }
 
-    fn stmt(&self, s: &Stmt, around: Option<Unit>, after: &[After<'_>]) -> Stmt {
+    fn stmt(&mut self, s: &Stmt, around: Option<Unit>, after: &[After<'_>]) -> Stmt {
         let whole = s.clone();
         let again: Vec<After<'_>> = match s {
             Stmt::For { body, .. } | Stmt::While { body, .. } => {
@@ -245,25 +253,38 @@ impl Marker<'_> {
 
     /// What runs a loop, and what its iterations combine, if it can be parallel.
     fn parallel(
-        &self,
+        &mut self,
         s: &Stmt,
         around: Option<Unit>,
         after: &[After<'_>],
     ) -> Option<(Unit, Vec<Reduction>)> {
         let Stmt::For { var, step: 1, body, .. } = s else { return None };
-        let unit = *self.units.get(var)?;
+        let &(own, unit) = self.units.get(var)?;
         let nests = match (around, unit) {
             (None, unit) => unit == Unit::Block,
             (Some(around), unit) => around < unit,
         };
-        let mut own = vec![];
-        assigned(body, &mut own);
-        own.sort();
-        own.dedup();
-        own.retain(|&v| reads_first(body, v, &mut false) || is_read(v, after));
-        let combined = own.into_iter().map(|v| reduction(body, v)).collect::<Option<Vec<_>>>()?;
-        (nests && (combined.is_empty() || unit == Unit::Thread)).then_some((unit, combined))
+        let why = match combined(body, after) {
+            _ if !nests => "the loop around it that should run on units does not",
+            None => "an iteration needs what those before it did",
+            Some(values) if !values.is_empty() && unit != Unit::Thread => {
+                "its iterations are combined into one value, which only threads do"
+            }
+            Some(values) => return Some((unit, values)),
+        };
+        self.serial.push((own, why));
+        None
     }
+}
+
+/// What the iterations of a loop combine, by reductions; `None` if they give each other something else.
+fn combined(body: &[Stmt], after: &[After<'_>]) -> Option<Vec<Reduction>> {
+    let mut own = vec![];
+    assigned(body, &mut own);
+    own.sort();
+    own.dedup();
+    own.retain(|&v| reads_first(body, v, &mut false) || is_read(v, after));
+    own.into_iter().map(|v| reduction(body, v)).collect()
 }
 
 /// Whether what may run reads a variable before it assigns it.

@@ -8,7 +8,7 @@
 
 use crate::lower::builder::Builder;
 use crate::lower::builder::advance;
-use std::collections::BTreeMap;
+use crate::lower::gpu::parallel::Units;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::Var;
 use tamis_ir::ir::Unit;
@@ -20,15 +20,15 @@ use tamis_ir::ir::{Expr, Stmt};
 /// tells which.
 pub(in crate::lower) fn by_threads(
     cx: &mut Builder,
-    units: &BTreeMap<Var, Unit>,
+    units: &Units,
     nexts: &[Var],
     block: Vec<Stmt>,
 ) -> Vec<Stmt> {
     let mut out = vec![];
     for s in block {
         let s = s.map_children(&mut |e| e, &mut |b| by_threads(cx, units, nexts, b));
-        let on_threads =
-            matches!(&s, Stmt::For { var, .. } if units.get(var) == Some(&Unit::Thread));
+        let is_thread = |var: &Var| units.get(var).is_some_and(|(_, unit)| *unit == Unit::Thread);
+        let on_threads = matches!(&s, Stmt::For { var, .. } if is_thread(var));
         let taken =
             nexts.iter().filter(|_| on_threads).find_map(|&next| numbered_turns(cx, &s, next));
         out.extend(taken.unwrap_or_else(|| vec![s]));

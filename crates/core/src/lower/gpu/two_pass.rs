@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         phases.numbers = numbers.as_ref();
         let loops = |phase| phases.of(nest, phase).ok_or(GpuFallback::Rows);
         let [counting, filling] = [loops(Phase::Count)?, loops(Phase::Fill)?];
-        if !has_parallel(&super::parallel::marked(&self.gpu.units, filling.clone())) {
+        if !has_parallel(&super::parallel::marked(&self.gpu.units, filling.clone()).0) {
             return Err(GpuFallback::InOrder);
         }
         let bounding = match slice {

@@ -25,6 +25,22 @@ use tamis_ir::ir::{Expr, Stmt};
 
 impl LoopEmitter<'_> {
     pub(in crate::lower) fn merge(&self, lowerer: &mut Lowerer<'_>) -> Code {
+        let own = self.plan.own;
+        let counted = |lowerer: &Lowerer<'_>| lowerer.counted.get(&own).copied().unwrap_or(0);
+        let before = counted(lowerer);
+        let code = self.merged(lowerer);
+        let loops = match (self.plan.merge, &self.plan.body) {
+            (Merge::Nothing, _) => 0,
+            (Merge::Points, Body::Cases(points)) => points.len(),
+            _ => 1,
+        };
+        if counted(lowerer) < before + loops && !code.stmts.is_empty() {
+            lowerer.uncounted.insert(own);
+        }
+        code
+    }
+
+    fn merged(&self, lowerer: &mut Lowerer<'_>) -> Code {
         let uncovered = |stmts| Code { stmts, covers: false };
         match (self.plan.merge, &self.plan.body) {
             (Merge::Nothing, _) => Code::nothing(),

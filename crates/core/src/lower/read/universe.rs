@@ -2,7 +2,6 @@
 
 use super::forall::{Iterator, LoopEmitter};
 use crate::lower::builder::Builder;
-use crate::lower::read::unroll::unrolled;
 use crate::lower::{Code, Lowerer};
 use std::collections::BTreeMap;
 use tamis_ir::ids::Var;
@@ -36,13 +35,12 @@ impl LoopEmitter<'_> {
         for it in self.members(every) {
             body.push(it.advanced_if(&mut lowerer.cx, flags[&it.number]));
         }
-        lowerer.gpu.on_unit(&mut lowerer.cx, self.plan.own, self.index);
-        let every_coordinate = Stmt::For { var: self.index, lo, hi, step: 1, body };
         match self.whole_block(&mut lowerer.cx) {
             Some((size, rest)) if !lowerer.kernel.tags.contains_key(&self.plan.own) => {
+                let every_coordinate = Stmt::For { var: self.index, lo, hi, step: 1, body };
                 stmts.push(crate::lower::read::peel_blocks::peeled(every_coordinate, size, rest));
             }
-            _ => stmts.extend(unrolled(&mut lowerer.cx, self.plan.own, every_coordinate)),
+            _ => stmts.extend(lowerer.counted_loop(self.plan.own, self.index, (lo, hi), body)),
         }
         Code { stmts, covers: cases.covers && !lowerer.cx.planner().leaves_gaps(self.plan) }
     }

@@ -1,18 +1,34 @@
-//! Unrolled loops: several consecutive iterations.
+//! Counted loops, which units of a GPU run, and of which several consecutive iterations are unrolled.
 //!
 //! ```text
 //! unroll(j, 2)          for j in 0..n - n mod 2 step 2   s = .. j ..;  s = .. j + 1 ..
 //!                       for j in n - n mod 2..n          s = .. j ..
 //! ```
 
+use crate::lower::Lowerer;
 use crate::lower::symbols::Symbols;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::ids::{IndexVar, Var};
 use tamis_ir::ir::build::{add, assign, binary, int, sub};
 use tamis_ir::ir::{Expr, Stmt};
 
+impl Lowerer<'_> {
+    /// A loop of the plan over `own` that counts `var`, as the schedule has it.
+    pub(in crate::lower) fn counted_loop(
+        &mut self,
+        own: IndexVar,
+        var: Var,
+        (lo, hi): (Expr, Expr),
+        body: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        *self.counted.entry(own).or_default() += 1;
+        self.gpu.on_unit(&mut self.cx, own, var);
+        unrolled(&mut self.cx, own, Stmt::For { var, lo, hi, step: 1, body })
+    }
+}
+
 /// A counted loop over a variable, unrolled if the schedule says so.
-pub(in crate::lower) fn unrolled(cx: &mut Symbols<'_>, var: IndexVar, s: Stmt) -> Vec<Stmt> {
+fn unrolled(cx: &mut Symbols<'_>, var: IndexVar, s: Stmt) -> Vec<Stmt> {
     let tag = cx.kernel.tags.get(&var);
     let factor = tag.filter(|tag| tag.gpu().is_none()).and_then(|tag| tag.unroll);
     let (Some(factor), Stmt::For { var, lo, hi, step: 1, body }) = (factor, &s) else {

@@ -3,7 +3,6 @@
 use super::forall::{Iterator, LoopEmitter};
 use crate::iteration::lattice::Set;
 use crate::level::Bounds;
-use crate::lower::read::unroll::unrolled;
 use crate::lower::{Code, Lowerer};
 use crate::plan::Case;
 use tamis_ir::algebra::BinaryOp;
@@ -72,12 +71,7 @@ impl LoopEmitter<'_> {
         let Bounds { lo, hi } = range;
         let first = lowerer.cx.temp_of(p, "_first");
         let Some(passed) = it.kind.pos_passed(&it.arrays, Expr::Var(first)) else {
-            lowerer.gpu.on_unit(&mut lowerer.cx, self.plan.own, p);
-            return unrolled(
-                &mut lowerer.cx,
-                self.plan.own,
-                Stmt::For { var: p, lo, hi, step: 1, body },
-            );
+            return lowerer.counted_loop(self.plan.own, p, (lo, hi), body);
         };
         let end = it.end(&mut lowerer.cx);
         let next = add(Expr::Var(first), int(passed.positions));

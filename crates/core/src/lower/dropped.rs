@@ -1,0 +1,125 @@
+//! What a schedule says of loops that the code of a kernel does not do.
+//!
+//! ```text
+//! unroll(j, 4)            C(i,j) = A(i,j) * B(i,j), csr      two operands are merged: nothing is counted
+//! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is looked at
+//! ```
+//!
+//! Most of it is known only once there is code, and so it is found here, and refused by whom the
+//! schedule is from: [`crate::pipeline`].
+
+use super::gpu::parallel::Serial;
+use crate::cin::{Assembling, Kernel, Merge, Program, Tag, Unit};
+use crate::plan::{self, Advance, Loop, NotCut, Output, Plan, Rest};
+use crate::schedule::Wanted;
+use std::collections::BTreeSet;
+use tamis_ir::ids::IndexVar;
+
+/// Something that a schedule says of a loop, or of the result, and the code does not do.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dropped {
+    /// The variable of the loop, and those that it was made from; or the result.
+    pub names: Vec<String>,
+    /// What it says.
+    pub wanted: Wanted,
+    /// Why not, in words.
+    pub why: &'static str,
+}
+
+const UNCOUNTED: &str = "it merges or searches what operands store, and counts no iterations";
+
+/// What is dropped of a kernel with these loops: some that count no iterations, and, where the kernel is
+/// not the host's, some that no unit of a GPU runs.
+pub(super) fn dropped(
+    (program, kernel): (&Program, &Kernel),
+    plan: &Plan,
+    (uncounted, on_host): (&BTreeSet<IndexVar>, bool),
+    serial: &Serial,
+) -> Vec<Dropped> {
+    let mut found: Vec<Dropped> = vec![];
+    let names = |var: IndexVar| {
+        let all = std::iter::once(var).chain(program.derived.ancestors(var));
+        all.map(|v| program.vars[v].clone()).collect::<Vec<_>>()
+    };
+    for &(var, why) in serial {
+        let unit = kernel.tags[&var].parallel.map(|(unit, _)| unit);
+        let wanted = unit.map(Wanted::On);
+        found.extend(wanted.map(|wanted| Dropped { names: names(var), wanted, why }));
+    }
+    if let (Some(how), Some(why)) = (kernel.assembling, assembled_else(kernel, plan)) {
+        let names = vec![program.tensors[kernel.result].name.clone()];
+        found.push(Dropped { names, wanted: Wanted::Assembled(how), why });
+    }
+    for (&var, tag) in &kernel.tags {
+        let counts = !uncounted.contains(&var);
+        let mut add = |wanted, why| found.push(Dropped { names: names(var), wanted, why });
+        if !counts && tag.unroll.is_some() {
+            add(Wanted::Unrolled, UNCOUNTED);
+        }
+        match tag.parallel {
+            Some((unit @ Unit::Gpu(_), _)) if !counts && !on_host => {
+                add(Wanted::On(unit), UNCOUNTED)
+            }
+            Some((unit @ Unit::CpuThread, _)) => {
+                let why = whole((program, kernel), plan);
+                why.into_iter().for_each(|why| add(Wanted::On(unit), why.reason()));
+            }
+            _ => {}
+        }
+        let why = unsearched(plan, var, tag);
+        why.into_iter().for_each(|why| add(Wanted::Gallop, why));
+    }
+    found
+}
+
+/// How a result is assembled otherwise than a schedule wants it.
+fn assembled_else(kernel: &Kernel, plan: &Plan) -> Option<&'static str> {
+    const PLACED: &str = "its entries have positions before they are written";
+    let rest = match &plan.output {
+        Output::Assemble(assembly) => assembly.rest,
+        Output::InPlace | Output::Insert | Output::SharedStructure => {
+            return (kernel.assembling == Some(Assembling::Append)).then_some(PLACED);
+        }
+    };
+    match (kernel.assembling?, rest) {
+        (Assembling::Append, Rest::CoordinateBuffer) => {
+            Some("its entries come in another order, and are listed and sorted")
+        }
+        (Assembling::Append, Rest::CountThenFill) => Some(PLACED),
+        (Assembling::Append, Rest::Block | Rest::Accumulator | Rest::PositionAccumulator)
+        | (Assembling::Insert, Rest::CountThenFill) => None,
+        (Assembling::Insert, Rest::CoordinateBuffer) => {
+            Some("its entries come several times, or cannot be counted, and are listed and sorted")
+        }
+        (Assembling::Insert, Rest::Accumulator | Rest::PositionAccumulator) => {
+            Some("its entries are gathered, and appended from there")
+        }
+        (Assembling::Insert, Rest::Block) => Some("its entries are appended"),
+    }
+}
+
+/// Why threads do not share the iterations of a loop, where they were asked to. A kernel that runs on one
+/// thread is asked as if it did not: a schedule is refused everywhere or nowhere.
+fn whole((program, kernel): (&Program, &Kernel), plan: &Plan) -> Option<NotCut> {
+    match &plan.parts {
+        Ok(partition) if partition.asked => None,
+        Ok(_) => Some(NotCut::Apart),
+        Err(NotCut::NotAsked) if !kernel.chunked => {
+            let kernel = Kernel { chunked: true, ..kernel.clone() };
+            whole((program, &kernel), &plan::plan(program, &kernel))
+        }
+        Err(why) => Some(*why),
+    }
+}
+
+/// Why no loop over a variable searches an operand, where one should.
+fn unsearched(plan: &Plan, var: IndexVar, tag: &Tag) -> Option<&'static str> {
+    let (Some(Merge::Gallop), Some(root)) = (tag.merge, &plan.root) else { return None };
+    let loops = root.loops_over(var);
+    let searches = |nest: &&Loop| nest.drivers.iter().any(|d| d.advance == Advance::Gallop);
+    match loops.iter().map(|nest| nest.drivers.len()).max().unwrap_or(0) {
+        _ if loops.iter().any(searches) => None,
+        0 | 1 => Some("it does not merge what several operands store"),
+        _ => Some("it looks at every coordinate of each operand that it merges"),
+    }
+}

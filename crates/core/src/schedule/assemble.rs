@@ -1,0 +1,31 @@
+//! `assemble(C, append)`, `assemble(C, insert)`: how the entries of a result get their positions.
+//!
+//! ```text
+//! append    each entry behind the one before        loops in the order in which C is stored, or gathered rows
+//! insert    at positions that are there before      C has all, or those of each row are counted beforehand
+//! ```
+//!
+//! What the loops cannot do is refused once the plan is known ([`super::not_carried_out`]).
+
+use super::scheduler::Scheduler;
+use crate::cin::Assembling;
+use tamis_ir::diagnostic::Diagnostic;
+
+pub(super) fn assemble(
+    s: &mut Scheduler<'_>,
+    name: &str,
+    how: Assembling,
+) -> Result<(), Diagnostic> {
+    let own = s.own_name(name).to_owned();
+    let result = &s.program.tensors[s.kernel().result].name;
+    if *result != own {
+        let message = format!("the loops that the schedule is for compute {result}, not {name}");
+        return Err(s.refuse(0, message, format!("name {result}")));
+    }
+    if s.kernel().assembling.is_some() {
+        let message = format!("an earlier command says how {name} is assembled");
+        return Err(s.refuse(0, message, "leave one of the two commands out".to_owned()));
+    }
+    s.kernel_mut().assembling = Some(how);
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Refusals of what a schedule says of a loop where its code turns out not to do it.
+//!
+//! ```text
+//! unroll(j, 4)      C(i,j) = A(i,j) * B(i,j), csr      refused: the loop over j merges two operands
+//! ```
+
+use super::command::Command;
+use super::list::Schedule;
+use crate::cin::{Assembling, Merge, Unit};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+
+/// Something that a schedule says of a loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Iterations are unrolled.
+    Unrolled,
+    /// A unit runs the iterations.
+    On(Unit),
+    /// Operands are searched.
+    Gallop,
+    /// The result is assembled so.
+    Assembled(Assembling),
+}
+
+/// Refuses a schedule for what it wants of a loop, if it does: the loop has the first of these names, and was
+/// made from those of the others.
+pub fn not_carried_out(
+    schedule: &Schedule,
+    names: &[String],
+    wanted: Wanted,
+    why: &str,
+) -> Result<(), Diagnostic> {
+    let own = |c: &Command| {
+        wanted.is_of(c) && c.needs().iter().all(|name| names.iter().any(|own| own == name))
+    };
+    let Some(placed) = schedule.commands.iter().rev().find(|placed| own(&placed.command)) else {
+        return Ok(());
+    };
+    let (message, help) = wanted.refused(&names[0], why);
+    let diagnostic = Diagnostic::new(Code::UnsupportedSchedule, message).help(help);
+    Err(diagnostic.at(&schedule.source, placed.args[0].clone()))
+}
+
+impl Wanted {
+    fn is_of(self, command: &Command) -> bool {
+        match (self, command) {
+            (Wanted::On(own), Command::Parallelize { unit, .. }) => own == *unit,
+            (Wanted::Assembled(own), Command::Assemble { how, .. }) => own == *how,
+            (Wanted::Gallop, Command::Mergeby { merge, .. }) => *merge == Merge::Gallop,
+            (wanted, Command::Unroll { .. }) => wanted == Wanted::Unrolled,
+            _ => false,
+        }
+    }
+
+    /// What cannot be done, and what to do instead.
+    fn refused(self, name: &str, why: &str) -> (String, &'static str) {
+        match self {
+            Wanted::Unrolled => (
+                format!("the loop over {name} cannot be unrolled: {why}"),
+                "unroll a loop over a dimension or over the entries of one operand, or leave unroll out",
+            ),
+            Wanted::Gallop => (
+                format!("nothing is searched in the loop over {name}: {why}"),
+                "name a loop over coordinates that several operands have to have, or leave gallop out",
+            ),
+            Wanted::Assembled(how) => (
+                format!("{name} is not assembled by {}: {why}", how.name()),
+                match how {
+                    Assembling::Append => {
+                        "run the loops in the order in which it is stored, or choose insert, or leave \
+                         assemble out"
+                    }
+                    Assembling::Insert => {
+                        "choose loops that come to each entry once, as over the entries of one operand, or \
+                         append, or leave assemble out"
+                    }
+                },
+            ),
+            Wanted::On(Unit::CpuVector) => (
+                format!("vector lanes cannot run the loop over {name}: {why}"),
+                "choose a loop over the last mode of what is stored dense, with reorder, split or \
+                 precompute first, or leave cpu_vector out",
+            ),
+            Wanted::On(unit) => {
+                let message = format!("{} cannot run the loop over {name}: {why}", unit.name());
+                let help = match unit {
+                    Unit::Gpu(_) => {
+                        "choose a loop over coordinates of the result, or over the positions of one \
+                         operand, or leave this one to run in order"
+                    }
+                    _ => "choose another loop or another format, or leave cpu_thread out",
+                };
+                (message, help)
+            }
+        }
+    }
+}
