@@ -273,11 +273,14 @@ impl Legaliser<'_> {
 
     /// Whether a workspace for each row of a sparse result holds its sums, until the row is appended.
     fn gathers_rows(&self, task: &Task, order: &Order) -> bool {
-        let levels = self.program.storage(task.result).format.levels();
+        let format = &self.program.storage(task.result).format;
+        let levels = format.levels();
         let lists = levels.last().is_some_and(|l| !l.kind.properties().full);
         let revisits = self.access_methods().is_revisited(task.value.accesses().into_iter());
         let gathered = self.written(task, &order.vars) == OutputOrder::Gathered;
+        // What has a position for each element is added to where it is.
         lists
+            && !format.is_placed()
             && gathered
             && !revisits
             && levels.iter().filter(|l| !l.kind.properties().full).count() == 1
