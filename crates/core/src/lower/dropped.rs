@@ -85,16 +85,16 @@ fn assembled_else(kernel: &Kernel, plan: &Plan) -> Option<&'static str> {
         (Assembling::Append, Rest::CoordinateBuffer) => {
             Some("its entries come in another order, and are listed and sorted")
         }
-        (Assembling::Append, Rest::CountThenFill) => Some(PLACED),
-        (Assembling::Append, Rest::Block | Rest::Accumulator | Rest::PositionAccumulator)
-        | (Assembling::Insert, Rest::CountThenFill) => None,
+        (Assembling::Append, rest) if rest.is_in_two_passes() => Some(PLACED),
+        (Assembling::Insert, rest) if rest.is_in_two_passes() => None,
+        (Assembling::Append, _) => None,
         (Assembling::Insert, Rest::CoordinateBuffer) => {
             Some("its entries come several times, or cannot be counted, and are listed and sorted")
         }
         (Assembling::Insert, Rest::Accumulator | Rest::PositionAccumulator) => {
             Some("its entries are gathered, and appended from there")
         }
-        (Assembling::Insert, Rest::Block) => Some("its entries are appended"),
+        (Assembling::Insert, _) => Some("its entries are appended"),
     }
 }
 

@@ -31,6 +31,7 @@ mod read;
 mod result_levels;
 mod shared_structure;
 pub mod verify;
+mod visits;
 mod window;
 
 pub use combine::Join;
@@ -42,6 +43,7 @@ pub use partition::{CutBy, Meeting, NotCut, Partition};
 pub use print::print;
 pub(crate) use result_levels::ResultLevels;
 pub use shared_structure::SharedStructure;
+pub(crate) use visits::Visits;
 
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Kernel, Program, Role, Stmt};

@@ -5,6 +5,7 @@
 //! C(i,j) csr, loops i, j     both levels in order: each entry is appended
 //! C(i,j) csr, loops i, k, j  one level in order; the rest of a row in an accumulator
 //! C(i,j) csc, loops i, j     counted for each column, then filled
+//! C(i,j) ell, loops i, j     counted for each row, then inserted
 //! C(i,j) coo, loops i, k, j  a coordinate buffer, sorted
 //! ```
 //!
@@ -12,9 +13,10 @@
 //! variables are the outermost loops, each visited in ascending order. The levels below are gathered
 //! (sparse tensor algebra with workspaces, sections 3 and 5; the thesis, chapter 6).
 
+use super::visits::{Arrival, Visits, arrival, in_two_passes, is_placed};
 use super::{CutBy, Planner};
 use crate::cin::{Assembling, Kind, Relation, Stmt, WalkOrder};
-use crate::format::{Format, LevelMap};
+use crate::format::{Format, LevelMap, LevelSpec};
 use crate::level::{Append, Insert};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::ReduceOp;
@@ -60,6 +62,18 @@ pub enum Rest {
     PositionAccumulator,
     /// Counts of the last level's coordinates for each position above, and their prefix sums.
     CountThenFill,
+    /// The same, and then the coordinates below each position are sorted.
+    CountFillSort,
+    /// Counts of the last level's coordinates for each position above, of which the most give slots or a hash map
+    /// their width, before coordinates are inserted.
+    CountThenInsert,
+}
+
+impl Rest {
+    /// Whether the loops run twice, and only count entries at first.
+    pub(crate) fn is_in_two_passes(self) -> bool {
+        matches!(self, Rest::CountThenFill | Rest::CountFillSort | Rest::CountThenInsert)
+    }
 }
 
 /// How one level of a result gets its coordinates.
@@ -130,9 +144,16 @@ pub(crate) enum OutputOrder {
 }
 
 impl OutputOrder {
-    /// In which order loops come to a result of this format whose levels have these variables.
-    pub(crate) fn of(loops: &[IndexVar], format: &Format, vars: &[IndexVar]) -> OutputOrder {
-        let agree = loops.iter().zip(vars).take_while(|(a, b)| a == b).count();
+    /// In which order loops, of which some come to their coordinates in order, come to a result of this format
+    /// whose levels have these variables.
+    pub(crate) fn of(
+        visits: Visits<'_>,
+        format: &Format,
+        vars: &[IndexVar],
+        ascends: &dyn Fn(IndexVar) -> bool,
+    ) -> OutputOrder {
+        let agree = visits.loops.iter().zip(vars).take_while(|(a, b)| a == b && ascends(**a));
+        let agree = agree.count();
         let full = |k: &usize| format.levels()[*k].kind.properties().full;
         let Some(last) = (0..vars.len()).rfind(|k| !full(k)) else { return OutputOrder::InOrder };
         if format.is_placed() {
@@ -140,25 +161,25 @@ impl OutputOrder {
         }
         let inserts = |k| matches!(Assembler::of(format, k), Assembler::Insert(_));
         let in_order = if (0..vars.len()).any(inserts) { 0 } else { agree };
-        let visits = Visits {
-            each_once: || loops.len() == vars.len(),
-            are_added: false,
-            fit_workspace: true,
-        };
+        let arrival =
+            |above: &[usize], last: &[usize]| arrival(visits, vars, (above, last), ascends);
+        let visits = Arrivals { arrival, are_added: false, fit_workspace: true };
         match assembly(format, in_order, visits).1 {
             Rest::Block => OutputOrder::InOrder,
-            Rest::Accumulator | Rest::PositionAccumulator | Rest::CountThenFill => {
-                OutputOrder::Gathered
-            }
+            Rest::Accumulator
+            | Rest::PositionAccumulator
+            | Rest::CountThenFill
+            | Rest::CountFillSort
+            | Rest::CountThenInsert => OutputOrder::Gathered,
             Rest::CoordinateBuffer => OutputOrder::Listed,
         }
     }
 }
 
 /// How loops come to the elements of a result.
-struct Visits<F> {
-    /// Whether they come once to each, and to its last coordinate in order.
-    each_once: F,
+struct Arrivals<F> {
+    /// In which order entries come for some levels above and the last ones, if they come once each.
+    arrival: F,
     /// Whether entries of the same coordinate come one by one.
     are_added: bool,
     /// Whether an array over any level fits memory.
@@ -167,44 +188,33 @@ struct Visits<F> {
 
 /// How many leading levels of a format are written in order, and how the others are written, where the loops visit
 /// so many levels in order.
-fn assembly<F: Fn() -> bool>(format: &Format, in_order: usize, visits: Visits<F>) -> (usize, Rest) {
+fn assembly<F: Fn(&[usize], &[usize]) -> Option<Arrival>>(
+    format: &Format,
+    in_order: usize,
+    visits: Arrivals<F>,
+) -> (usize, Rest) {
     let levels = format.levels().len();
     let assembler = |k| Assembler::of(format, k);
-    let is_placed = |k: usize| matches!(assembler(k), Assembler::Place);
-    let last = (0..levels).rposition(|k| !is_placed(k)).unwrap_or(0);
+    let last = (0..levels).rposition(|k| !matches!(assembler(k), Assembler::Place)).unwrap_or(0);
     if in_order > last {
         return (last + 1, Rest::Block);
     }
     // A chain is written as a whole.
     let first = format.chain_head(in_order);
-    let is_slot = |k: usize| matches!(format.levels()[k].map, LevelMap::Slot(_));
-    let places = |mut range: std::ops::Range<usize>| range.all(|k| is_placed(k) && !is_slot(k));
-    let list = |k: usize| {
-        let appends = matches!(assembler(k), Assembler::Append(_));
-        appends && format.chain_head(k) == k && !format.chain_goes_on(k)
-    };
-    let counts = |k: usize| match assembler(k) {
-        Assembler::Append(append) => append.count().is_some(),
-        Assembler::Place | Assembler::Insert(_) => false,
-    };
-    let last = levels - 1;
-    let rest = match visits.fit_workspace {
-        false => Rest::CoordinateBuffer,
-        true if list(first) && first == last => Rest::Accumulator,
-        true if list(first) && places(first + 1..levels) && !visits.are_added => {
-            Rest::PositionAccumulator
-        }
-        true if first == 0
-            && list(last)
-            && counts(last)
-            && places(0..last)
-            && (visits.each_once)() =>
-        {
-            Rest::CountThenFill
-        }
-        true => Rest::CoordinateBuffer,
-    };
-    (first, rest)
+    if !visits.fit_workspace {
+        return (first, Rest::CoordinateBuffer);
+    }
+    let appends = matches!(assembler(first), Assembler::Append(_));
+    let is_list = appends && !format.chain_goes_on(first);
+    if is_list && first + 1 == levels {
+        return (first, Rest::Accumulator);
+    }
+    let mut below = first + 1..levels;
+    if is_list && below.all(|k| is_placed(format, k)) && !visits.are_added {
+        return (first, Rest::PositionAccumulator);
+    }
+    let in_two_passes = (first == 0).then(|| in_two_passes(format, &visits.arrival)).flatten();
+    (first, in_two_passes.unwrap_or(Rest::CoordinateBuffer))
 }
 
 impl Planner<'_> {
@@ -245,8 +255,8 @@ impl Planner<'_> {
             true => in_order.min(last),
             false => in_order,
         };
-        let visits = Visits {
-            each_once: || self.visits_once(),
+        let visits = Arrivals {
+            arrival: |above: &[usize], last: &[usize]| self.arrival(above, last),
             are_added: self.kernel.scatter && !self.kernel.accumulates(),
             fit_workspace: self.kernel.workspace,
         };
@@ -254,14 +264,26 @@ impl Planner<'_> {
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })
     }
 
-    /// Whether the loops visit every coordinate of the result once, and its last one in order among those
-    /// that agree in the others, so that they can be counted.
-    fn visits_once(self) -> bool {
-        let vars = self.result_vars();
+    /// In which order the loops come to the last of these levels, if they come once to each entry of the result.
+    fn arrival(self, above: &[usize], last: &[usize]) -> Option<Arrival> {
+        let operands = distinct(&self.kernel.body);
+        let apart = |a: &Access| self.program.storage(a.tensor).format.has_duplicates();
+        if self.kernel.accumulates() || self.kernel.scatter && operands.iter().any(apart) {
+            return None;
+        }
         let loops = outer_loops(&self.kernel.body);
-        let same = loops.len() == vars.len() && vars.iter().all(|v| loops.contains(v));
-        let ordered = loops.iter().all(|&v| !self.is_unordered(v));
-        same && ordered && !self.kernel.accumulates() && !self.kernel.scatter
+        let visits = Visits { derived: &self.program.derived, loops: &loops };
+        let found = arrival(visits, &self.result_vars(), (above, last), &|v| !self.is_unordered(v));
+        // What comes to a coordinate of a list again has others below it in between.
+        let again = |(level, v): (LevelSpec, IndexVar)| {
+            let p = level.kind.properties();
+            loops.contains(&v) && !p.unique && !p.ordered
+        };
+        let is_again = operands.iter().any(|a| self.program.levels(a).into_iter().any(again));
+        let found = found.map(|found| if is_again { Arrival::Unordered } else { found });
+        // The parts of a complex element lie side by side, and are not moved together by a sort.
+        let is_complex = self.program.storage(self.kernel.result).datatype.is_complex();
+        found.filter(|found| *found == Arrival::Ascending || !is_complex)
     }
 
     /// If the outermost loops visit a variable in ascending order together (one over positions of its coordinates,

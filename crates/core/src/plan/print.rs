@@ -65,12 +65,14 @@ pub(super) const OUTPUTS: [(&str, Output); 3] = [
 
 impl Rest {
     /// Every way.
-    pub const ALL: [Rest; 5] = [
+    pub const ALL: [Rest; 7] = [
         Rest::Block,
         Rest::CoordinateBuffer,
         Rest::PositionAccumulator,
         Rest::Accumulator,
         Rest::CountThenFill,
+        Rest::CountFillSort,
+        Rest::CountThenInsert,
     ];
 
     /// The name in plans.
@@ -81,6 +83,8 @@ impl Rest {
             Rest::Accumulator => "accumulator",
             Rest::PositionAccumulator => "accumulator of positions",
             Rest::CountThenFill => "count then fill",
+            Rest::CountFillSort => "count, fill and sort",
+            Rest::CountThenInsert => "count then insert",
         }
     }
 }

@@ -69,6 +69,12 @@ impl Legaliser<'_> {
         vars
     }
 
+    /// The loops over the outermost blocks of a result, the offsets in them, and the variables of the notation.
+    pub(in crate::legalise) fn block_basis(&self, task: &Task) -> Vec<IndexVar> {
+        let levels = self.program.level_vars(task.result, &task.vars);
+        self.basis_of(self.outer_blocks(task, &levels), &self.plain_basis(task))
+    }
+
     /// The outermost levels of a result up to the first that is sparse, and the offsets in their
     /// blocks: loops over these write one row of blocks after another.
     fn outer_blocks(&self, task: &Task, vars: &[IndexVar]) -> Vec<IndexVar> {

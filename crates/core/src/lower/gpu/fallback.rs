@@ -79,7 +79,9 @@ pub(in crate::lower) fn host(
         Output::Assemble(Assembly { rest: Rest::CoordinateBuffer, .. }) => {
             Some(GpuFallback::Listed)
         }
-        Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => Some(GpuFallback::Counted),
+        Output::Assemble(Assembly { rest, .. }) if rest.is_in_two_passes() => {
+            Some(GpuFallback::Counted)
+        }
         Output::Assemble(_) if gpu.tentative => Some(GpuFallback::Tentative),
         Output::Assemble(_) => Some(gpu.unphased.unwrap_or(GpuFallback::Rows)),
     }

@@ -1,26 +1,29 @@
-//! Results whose last level is counted before it is written, in two passes over the same loops.
+//! Results whose last level, or chain of levels, is counted before it is written, in two passes over the same loops.
 //!
 //! ```text
 //! csc from csr       for .. count of j;  sums of counts;  for .. next slot of j = value
+//! csr from csb       the same for i, and for each i  sort its slots by j
 //! ```
 
 use super::Pass;
+use crate::level::LevelArrays;
 use crate::lower::scope::Scope;
 use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
 use crate::lower::{Code, Lowerer};
-use crate::plan::Node;
-use tamis_ir::ir::build::{int, mul};
+use crate::plan::{Node, Rest};
+use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, for_loop, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Lowerer<'_> {
     /// All levels by counting the last one.
-    pub(in crate::lower) fn counted(&mut self, body: &Node, scope: Scope) -> Code {
+    pub(in crate::lower) fn counted(&mut self, rest: Rest, body: &Node, scope: Scope) -> Code {
         let arrays = self.cx.result();
-        let last = arrays.levels.len() - 1;
-        let level = arrays.levels[last].clone();
-        let count = self.cx.levels().count_of(last);
-        let sizes = arrays.levels[..last].iter().map(|l| l.size.clone());
+        let head = head(&self.cx);
+        let level = arrays.levels[head].clone();
+        let count = self.cx.levels().count_of(head);
+        let sizes = arrays.levels[..head].iter().map(|l| l.size.clone());
         let parents = sizes.fold(int(1), mul);
         self.writing.pass = Pass::Look;
         let look = self.node(body, scope.clone());
@@ -30,12 +33,34 @@ impl Lowerer<'_> {
         let mut stmts = count.count_init(&level, parents.clone());
         stmts.extend(look.stmts);
         let fits = level.pos.map_or(vec![], |pos| self.cx.check_position(pos, Expr::Var(total)));
-        stmts.extend(count.count_sums(&level, parents, p, total, fits));
-        stmts.push(level.reserve_coordinates(Expr::Var(total)));
+        stmts.extend(count.count_sums(&level, parents.clone(), p, total, fits));
+        let room = |l: &LevelArrays| l.reserve_coordinates(Expr::Var(total));
+        stmts.extend(arrays.levels[head..].iter().map(room));
         stmts.extend(arrays.vals.reserve(&Expr::Var(total)));
         stmts.extend(fill.stmts);
+        if rest == Rest::CountFillSort {
+            stmts.push(sorted_below(&mut self.cx, head, parents, p));
+        }
         Code { stmts, covers: false }
     }
+}
+
+/// The first level of the chain that the last one belongs to.
+fn head(cx: &Symbols<'_>) -> usize {
+    cx.levels().head(cx.levels().len() - 1)
+}
+
+/// Sorts the coordinates below each position of the level before.
+fn sorted_below(cx: &mut Symbols<'_>, head: usize, parents: Expr, p: Var) -> ir::Stmt {
+    let arrays = cx.result();
+    let bounds = cx.levels().kind(head).pos_bounds(&arrays.levels[head], Expr::Var(p));
+    let bounds = bounds.expect("a level whose entries are counted has positions");
+    let crd = |l: &LevelArrays| l.crd.expect("levels in a chain have coordinates").array;
+    let keys = arrays.levels[head..].iter().map(crd).collect();
+    let carried = arrays.vals.arrays();
+    let several = lt(add(bounds.lo.clone(), int(1)), bounds.hi.clone());
+    let sort = ir::Stmt::Sort { keys, carried, lo: bounds.lo, hi: bounds.hi };
+    for_loop(p, int(0), parents, vec![when(several, vec![sort])])
 }
 
 /// Counts a coordinate, or writes it and its value to the next position of its parent.
@@ -47,13 +72,13 @@ pub(in crate::lower) fn by_count(
 ) -> Vec<ir::Stmt> {
     let arrays = cx.result();
     let vars = cx.result_vars();
-    let last = arrays.levels.len() - 1;
-    let level = &arrays.levels[last];
+    let head = head(cx);
+    let level = &arrays.levels[head];
     let levels = cx.levels();
-    let count = levels.count_of(last);
+    let count = levels.count_of(head);
     let mut stmts = vec![];
     let mut parent = int(0);
-    for (k, var) in vars.iter().enumerate().take(last) {
+    for (k, var) in vars.iter().enumerate().take(head) {
         let coordinate = scope.coordinate(cx, *var, &mut stmts);
         let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
         let located =
@@ -64,11 +89,15 @@ pub(in crate::lower) fn by_count(
         stmts.extend(count.count_coord(level, parent));
         return stmts;
     }
-    let coordinate = scope.coordinate(cx, vars[last], &mut stmts);
-    let coordinate = Expr::Var(coordinate.expect("all modes of a result are bound"));
     let place = cx.temp("place");
+    let mut coordinates = vec![];
+    for &var in &vars[head..] {
+        let coordinate = scope.coordinate(cx, var, &mut stmts);
+        coordinates.push(Expr::Var(coordinate.expect("all modes of a result are bound")));
+    }
     stmts.extend(count.count_next(level, parent, place));
-    stmts.push(level.set_coordinate(Expr::Var(place), coordinate));
+    let tail = arrays.levels[head..].iter().zip(coordinates);
+    stmts.extend(tail.map(|(level, c)| level.set_coordinate(Expr::Var(place), c)));
     stmts.extend(cx.write(Expr::Var(place), None, value));
     stmts
 }

@@ -21,7 +21,10 @@ impl Lowerer<'_> {
         match (rest, body) {
             (Rest::Accumulator, Some(body)) => self.accumulated(first, parent, body, scope),
             (Rest::PositionAccumulator, Some(body)) => self.ranked(first, parent, body, scope),
-            (Rest::CountThenFill, Some(body)) => self.counted(body, scope),
+            (Rest::CountThenFill | Rest::CountFillSort, Some(body)) => {
+                self.counted(rest, body, scope)
+            }
+            (Rest::CountThenInsert, Some(body)) => self.inserted(body, scope),
             (_, body) => self.listed_and_sorted(first, parent, body, scope),
         }
     }

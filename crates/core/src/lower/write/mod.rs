@@ -4,6 +4,7 @@ pub(super) mod accumulator;
 pub(super) mod append;
 pub(super) mod coo_buffer;
 pub(super) mod count_then_fill;
+pub(super) mod count_then_insert;
 pub(super) mod gather;
 pub(super) mod output;
 pub(super) mod pack_buffer;
@@ -13,7 +14,7 @@ use super::gpu::hash_accumulator::RowHashTable;
 use accumulator::Accumulator;
 use append::LevelWriter;
 use coo_buffer::CooBuffer;
-use tamis_ir::ids::Var;
+use tamis_ir::ids::{Array, Var};
 
 /// How far a result with assembled levels is written.
 #[derive(Default)]
@@ -26,6 +27,8 @@ pub(super) struct Writing {
     pub(super) buffer: Option<CooBuffer>,
     /// The accumulator, once it is declared.
     pub(super) accumulator: Option<Accumulator>,
+    /// The counts of entries that are inserted, once they are declared.
+    pub(super) counts: Option<Array>,
     /// Of results in two passes over the same loops, the one being lowered.
     pub(super) pass: Pass,
 }

@@ -88,9 +88,12 @@ impl Lowerer<'_> {
                         _ => w.by_rank(&mut self.cx, op, value, &mut scope, pass),
                     });
                 }
-                Rest::CountThenFill => {
+                Rest::CountThenFill | Rest::CountFillSort => {
                     let pass = self.writing.pass;
                     stmts.extend(by_count(&mut self.cx, value, &mut scope, pass));
+                }
+                Rest::CountThenInsert => {
+                    stmts.extend(self.writing.by_insertion(&mut self.cx, value, &mut scope));
                 }
             },
         }
@@ -141,8 +144,8 @@ impl Lowerer<'_> {
                 self.cx.filled(arrays.vals, int(0), size, initial)
             }
             Output::Insert => self.opened_root(),
-            Output::Assemble(Assembly { in_order: 0, rest: Rest::CoordinateBuffer, .. })
-            | Output::Assemble(Assembly { rest: Rest::CountThenFill, .. }) => vec![],
+            Output::Assemble(Assembly { in_order: 0, rest: Rest::CoordinateBuffer, .. }) => vec![],
+            Output::Assemble(Assembly { rest, .. }) if rest.is_in_two_passes() => vec![],
             Output::Assemble(_) => {
                 let mut stmts = self.opened_root();
                 if self.plan.output.gathered_from().is_none() {
@@ -156,7 +159,8 @@ impl Lowerer<'_> {
     /// What runs after the loops.
     pub(in crate::lower) fn after_result(&mut self) -> Vec<ir::Stmt> {
         match self.plan.output.rest() {
-            None | Some(Rest::CountThenFill) => vec![],
+            None => vec![],
+            Some(rest) if rest.is_in_two_passes() => vec![],
             Some(_) => {
                 let own = self.own_rows();
                 self.writing.levels.finalize_levels(&mut self.cx, own)

@@ -202,7 +202,7 @@ pub(in crate::lower) fn widths_of_nothing(cx: &mut Symbols<'_>) -> Vec<ir::Stmt>
 }
 
 /// Sets the width of a level from the answer.
-fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec<ir::Stmt> {
+pub(in crate::lower) fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec<ir::Stmt> {
     let mut stmts = vec![];
     let mut width = most;
     if let Assembler::Insert(insert) = cx.levels().assembler(k) {
@@ -221,7 +221,7 @@ fn width(cx: &mut Symbols<'_>, k: usize, most: Expr) -> Vec<ir::Stmt> {
 impl LevelWriter {
     /// The position of coordinates of the levels `k..=last` below a parent, and what has to be
     /// done there after everything below.
-    fn entered(
+    pub(in crate::lower) fn entered(
         &mut self,
         cx: &mut Symbols<'_>,
         k: usize,
