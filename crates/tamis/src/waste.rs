@@ -8,7 +8,7 @@
 
 use crate::footprint;
 use tamis_core::cin::{Kernel, Program, Stmt};
-use tamis_core::format::{self, Format, LevelMap, Storage};
+use tamis_core::format::{self, Format, LevelMap, LevelSpec, Storage};
 use tamis_core::level::{COMPRESSED, DENSE};
 use tamis_core::notation::Expr;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -66,7 +66,7 @@ fn is_possible(dims: &[u64], entries: usize, storage: &Storage) -> bool {
     let headers = storage.format.headers(dims, &|_| entries);
     let places = levels.iter().zip(headers).map(|(level, header)| match level.map.spreads() {
         true => header.size.min(entries),
-        false => header.size,
+        false => own(level, header.size),
     });
     places.fold(8, u64::saturating_mul) > LARGE
 }
@@ -130,9 +130,14 @@ fn most(list: &Coordinates, storage: &Storage) -> u64 {
             }
             seen.iter().filter(|&&seen| seen).count() as u64
         }
-        _ => header.size,
+        _ => own(level, header.size),
     });
     places.fold(8, u64::saturating_mul)
+}
+
+/// The most positions of a level below each position above.
+fn own(level: &LevelSpec, size: u64) -> u64 {
+    if level.kind.properties().branchless { 1 } else { size }
 }
 
 /// The most entries at one coordinate of a mode.
