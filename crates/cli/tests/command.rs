@@ -430,7 +430,7 @@ fn operands_are_explained() {
         check(&args, 0, if expected.contains("gallop") { " galloping" } else { "where all" });
     };
     few_and_many("0.0001", "reorder(i, j)\nmergeby(j, gallop)\n");
-    few_and_many("0.01", "1e6 steps\nreorder(i, j)\n");
+    few_and_many("0.01", "3e7 steps\nreorder(i, j)\n");
 }
 
 #[test]

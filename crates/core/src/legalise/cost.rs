@@ -21,18 +21,23 @@ pub(super) const DIMENSION: f64 = 1000.0;
 pub(super) const FAN_OUT: f64 = 16.0;
 /// Diagonals of a matrix that is stored by them.
 const DIAGONALS: f64 = 8.0;
-/// A binary search.
-const SEARCH: f64 = 15.0;
+/// A step of a binary search.
+const SEARCH: f64 = 3.0;
 /// A look into a hash map.
 const HASH: f64 = 4.0;
 /// Adding an entry to a dense workspace.
 const GATHER: f64 = 8.0;
-/// The same, and copying what was gathered.
+/// Adding an entry to its row, and sorting that.
+const SORT: f64 = 16.0;
+/// Adding an entry to a dense workspace, and copying what was gathered.
 const ELSEWHERE: f64 = 12.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
-/// Copying an entry of an operand into another order.
-const CONVERT: f64 = 40.0;
+/// Copying an entry of an operand into another order: by counting or gathering rows, which may then be sorted, or
+/// by a list.
+const CONVERT: f64 = 8.0;
+const CONVERT_AND_SORT: f64 = 20.0;
+const CONVERT_BY_LIST: f64 = 40.0;
 /// Copying an element of a dense tensor into another order.
 const TRANSPOSE: f64 = 6.0;
 /// Touching a dense operand across its innermost level.
@@ -169,7 +174,10 @@ impl Estimate<'_> {
                         self.cost += match kind.locates() {
                             true if p.full || p.ordered => 0.0,
                             true => HASH * self.trips,
-                            false => SEARCH * self.trips,
+                            false => {
+                                let among = self.fan_out(access, *k, var).max(2.0);
+                                SEARCH * among.log2() * self.trips
+                            }
                         };
                         self.reached[at].1 += 1;
                     }
@@ -203,6 +211,7 @@ impl Estimate<'_> {
             * match written {
                 OutputOrder::InOrder => 0.0,
                 OutputOrder::Gathered => GATHER,
+                OutputOrder::Sorted => SORT,
                 _ if legaliser.gathered_elsewhere(task, vars, written).is_some() => ELSEWHERE,
                 OutputOrder::Listed => STAGE,
             };
@@ -254,21 +263,27 @@ impl Estimate<'_> {
 
     fn conversions(&self) -> f64 {
         let entries = |access: &Access| -> f64 {
-            let vars = self.operands.legaliser.level_vars(access);
-            let levels = self.operands.legaliser.program.storage(access.tensor).format.levels();
-            let per_level =
-                levels.iter().zip(vars).enumerate().map(|(k, (level, var))| {
-                    match level.kind.properties().full {
-                        true => self.dimension(var),
-                        false => self.fan_out(access, k, var),
-                    }
-                });
-            let guess: f64 = per_level.product();
-            let known = self.operands.legaliser.known_entries(access);
-            known.map_or(guess, |known| guess.min(known as f64))
+            if let Some(known) = self.operands.legaliser.known_entries(access) {
+                return known as f64;
+            }
+            let levels = self.operands.legaliser.program.levels(access).into_iter().enumerate();
+            let per_level = levels.map(|(k, (level, var))| match level.kind.properties().full {
+                true => self.dimension(var),
+                false => self.fan_out(access, k, var),
+            });
+            per_level.product()
         };
-        let cost = |f: &Format| if transpose::is_dense(f) { TRANSPOSE } else { CONVERT };
-        self.operands.converted.iter().map(|(a, _, format)| cost(format) * entries(a)).sum()
+        let cost = |(access, vars, format): &(Access, Vec<IndexVar>, Format)| {
+            if transpose::is_dense(format) {
+                return TRANSPOSE;
+            }
+            match self.operands.legaliser.copied(access, vars, format) {
+                OutputOrder::InOrder | OutputOrder::Gathered => CONVERT,
+                OutputOrder::Sorted => CONVERT_AND_SORT,
+                OutputOrder::Listed => CONVERT_BY_LIST,
+            }
+        };
+        self.operands.converted.iter().map(|copy| cost(copy) * entries(&copy.0)).sum()
     }
 
     /// The variable of a level of an access, and the level's format.
@@ -345,16 +360,38 @@ impl Estimate<'_> {
     /// How many coordinates an operand lists below a position: few diagonals, if it stores these whole.
     fn fan_out(&self, access: &Access, level: usize, var: IndexVar) -> f64 {
         let dimension = self.dimension(var);
+        let kind = |k: usize| self.level(access, k).map(|(_, kind)| kind);
+        let (here, above) = (kind(level), level.checked_sub(1).and_then(kind));
+        let is_alone = above.is_some_and(|kind| kind.properties().unique);
+        if is_alone && here.is_some_and(|kind| kind.properties().branchless) {
+            return 1.0;
+        }
+        // Every position of a mask is looked at.
+        if here == Some(BITMAP) {
+            return dimension;
+        }
+        if let Some(known) = self.known_fan_out(access, level) {
+            return known;
+        }
         let below = self.level(access, level + 1);
         let whole = below.is_none_or(|(_, kind)| kind.properties().full);
         match self.operands.legaliser.program.derived.map(var) {
             Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
             Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
-            // Every position of a mask is looked at.
-            _ if self.level(access, level).is_some_and(|(_, kind)| kind == BITMAP) => dimension,
             _ if level == 0 => dimension.powf(0.8),
             _ => FAN_OUT.min(dimension),
         }
+    }
+}
+
+impl Estimate<'_> {
+    /// How many coordinates an operand lists below a position, if its entries are known.
+    fn known_fan_out(&self, access: &Access, level: usize) -> Option<f64> {
+        let levels: Vec<(LevelKind, IndexVar)> =
+            (0..).map_while(|k| self.level(access, k).map(|(var, kind)| (kind, var))).collect();
+        let positions = self.operands.legaliser.positions_of(access, &levels)?;
+        let above = level.checked_sub(1).map_or(Some(1.0), |k| positions.get(k).copied())?;
+        Some(positions.get(level)? / above.max(1e-9))
     }
 }
 

@@ -13,7 +13,7 @@
 //! a copy of it, take less of time and of memory, and run in parts where the list does not.
 
 use super::{Legaliser, Task};
-use crate::format::{Format, LevelSpec};
+use crate::format::{Format, LevelMap, LevelSpec};
 use crate::level::{COMPRESSED, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
@@ -37,6 +37,25 @@ impl Legaliser<'_> {
         let format = &self.program.storage(task.result).format;
         let visits = Visits { derived: &self.program.derived, loops };
         OutputOrder::of(visits, format, &levels, ascends)
+    }
+
+    /// How a copy of an operand with levels of these variables is written.
+    pub(super) fn copied(
+        &self,
+        access: &Access,
+        vars: &[IndexVar],
+        format: &Format,
+    ) -> OutputOrder {
+        let source = &self.program.storage(access.tensor).format;
+        let has_slots = source.levels().iter().any(|l| matches!(l.map, LevelMap::Slot(_)));
+        let loops = self.level_vars(access);
+        let visits = Visits { derived: &self.program.derived, loops: &loops };
+        match OutputOrder::of(visits, format, vars, &|v| !self.is_unordered(access, v)) {
+            // Loops over rows are around those over their slots.
+            _ if has_slots => OutputOrder::Gathered,
+            _ if source.has_duplicates() => OutputOrder::Listed,
+            order => order,
+        }
     }
 
     /// Whether a loop comes to its coordinates in order, however it walks these operands.

@@ -139,6 +139,8 @@ pub(crate) enum OutputOrder {
     InOrder,
     /// In another order, in which coordinates are accumulated, counted or inserted.
     Gathered,
+    /// The same, and then each row is sorted.
+    Sorted,
     /// In another order: values are listed and sorted.
     Listed,
 }
@@ -169,8 +171,8 @@ impl OutputOrder {
             Rest::Accumulator
             | Rest::PositionAccumulator
             | Rest::CountThenFill
-            | Rest::CountFillSort
             | Rest::CountThenInsert => OutputOrder::Gathered,
+            Rest::CountFillSort => OutputOrder::Sorted,
             Rest::CoordinateBuffer => OutputOrder::Listed,
         }
     }

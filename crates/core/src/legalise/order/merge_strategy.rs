@@ -5,8 +5,9 @@
 //! ```
 
 use crate::cin::{Merge, Role, Tag};
-use crate::format::LevelSpec;
+use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::{Legaliser, Task};
+use crate::level::LevelKind;
 use crate::notation::Access;
 use std::collections::BTreeMap;
 use tamis_ir::ids::IndexVar;
@@ -52,18 +53,63 @@ impl Legaliser<'_> {
         &self,
         access: &Access,
     ) -> Option<Vec<(LevelSpec, IndexVar, f64)>> {
+        let levels = self.program.levels(access);
+        let kinds: Vec<(LevelKind, IndexVar)> = levels.iter().map(|(l, v)| (l.kind, *v)).collect();
+        let positions = self.positions_of(access, &kinds)?;
+        Some(levels.into_iter().zip(positions).map(|((level, v), n)| (level, v, n)).collect())
+    }
+
+    /// About how many positions levels of these kinds and variables have that store the entries of an operand, if
+    /// these are known.
+    pub(in crate::legalise) fn positions_of(
+        &self,
+        access: &Access,
+        levels: &[(LevelKind, IndexVar)],
+    ) -> Option<Vec<f64>> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
-        let entries = *self.request.entries.get(&id)? as f64;
-        let mut positions = 1.0;
-        let mut levels = vec![];
-        for (level, var) in self.program.levels(access) {
-            let cells = positions * *self.request.dims.get(&var)? as f64;
-            positions = match level.kind.properties().full {
-                true => cells,
-                false => cells * -(-entries / cells).exp_m1(),
-            };
-            levels.push((level, var, positions));
+        let values = *self.request.entries.get(&id)? as f64;
+        let is_slot = |v: IndexVar| self.program.derived.slots(v).is_some();
+        let mut sizes = vec![];
+        for &(kind, var) in levels {
+            let has_size =
+                !is_slot(var) && !(kind.properties().full && kind.properties().branchless);
+            sizes.push(if has_size { self.size(var)? } else { 1.0 });
         }
-        Some(levels)
+        let full = |k: &usize| levels[*k].0.properties().full;
+        if let Some(slots) = levels.iter().position(|&(_, v)| is_slot(v)) {
+            let rows: f64 = (0..levels.len()).filter(full).map(|k| sizes[k]).product();
+            sizes[slots] = (values / rows).max(1.0);
+        }
+        let mut positions: Vec<f64> = vec![];
+        for (k, (kind, _)) in levels.iter().enumerate() {
+            let above = positions.last().copied().unwrap_or(1.0);
+            let cells: f64 = above * sizes[k];
+            let below: f64 = (k + 1..levels.len()).filter(full).map(|l| sizes[l]).product();
+            let entries = values / below;
+            let p = kind.properties();
+            let in_list = k > 0 && !levels[k - 1].0.properties().unique;
+            positions.push(match () {
+                () if p.full => cells,
+                () if p.branchless && !in_list => above,
+                () if !p.unique && !p.ordered => entries,
+                () => cells * -(-entries / cells).exp_m1(),
+            });
+        }
+        Some(positions)
+    }
+
+    /// How many coordinates a variable has, if that is known.
+    fn size(&self, var: IndexVar) -> Option<f64> {
+        let of = |v: IndexVar| {
+            let known = self.request.dims.get(&self.program.derived.alias(v));
+            known.map(|&d| d as f64)
+        };
+        Some(match self.program.derived.map(var) {
+            None | Some(LevelMap::Mode(_)) => of(var)?,
+            Some(LevelMap::Div(v, size)) => (of(v)? / size as f64).ceil().max(1.0),
+            Some(LevelMap::Mod(_, size)) => size as f64,
+            Some(LevelMap::Diff { plus, minus }) => of(plus)? + of(minus)?,
+            Some(LevelMap::Slot(_)) => return None,
+        })
     }
 }

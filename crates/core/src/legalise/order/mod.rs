@@ -11,6 +11,7 @@ pub(super) mod association;
 pub(super) mod basis;
 pub(super) mod loops;
 pub(super) mod merge_strategy;
+mod unlisted;
 
 use super::cost::{Estimate, Operands};
 use super::{Legaliser, Task};
@@ -192,7 +193,9 @@ impl Legaliser<'_> {
         }
         let against = those(&|way| way != AccessMethod::Direct);
         let searched = against.len() - needed.len();
-        let unlisted = accesses.iter().filter(|a| self.is_unlisted(a, &vars, task));
+        let unlisted = accesses
+            .iter()
+            .filter(|a| self.is_unlisted(a, &vars, task) || self.is_alone_beside(a, task));
         let mut listed = against.clone();
         listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
         let more = listed.len() > against.len();
@@ -213,32 +216,6 @@ impl Legaliser<'_> {
             variants.extend(more);
         }
         variants
-    }
-
-    /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
-    /// entries are unordered, and either something is done elsewhere too, or another operand has to
-    /// be walked beside it, or the loops come to the level before those above it; or it lists
-    /// diagonals, and something is done elsewhere.
-    fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
-        let levels = self.program.levels(access);
-        let mut latest = 0;
-        let mut is_against = false;
-        let unlisted = levels.iter().filter(|(level, var)| {
-            let (p, depth) = (level.kind.properties(), self.depth(*var, loops));
-            let hashed = level.kind.locates() && !p.ordered;
-            is_against |= hashed && depth < latest;
-            latest = latest.max(depth);
-            let diagonals = matches!(level.map, LevelMap::Diff { .. });
-            hashed || diagonals && !self.access_methods().decides(access, task)
-        });
-        let free = !self.request.scheduled && !task.is_copy();
-        let decides = |a: &Access| self.access_methods().decides(a, task);
-        let walked = |a: &Access| {
-            let levels = self.program.storage(a.tensor).format.levels();
-            levels.iter().any(|level| !level.kind.locates()) && !decides(a)
-        };
-        let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
-        unlisted.count() > 0 && free && (is_against || !is_alone())
     }
 
     /// Whether no loop of an order walks a level of an operand, which is not computed either.

@@ -76,6 +76,6 @@ impl Legaliser<'_> {
     }
 }
 
-fn has_reduction(e: &Expr) -> bool {
+pub(super) fn has_reduction(e: &Expr) -> bool {
     matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(has_reduction)
 }
