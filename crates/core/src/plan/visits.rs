@@ -107,12 +107,12 @@ pub(super) fn arrival(
     })
 }
 
+/// In which order entries come for levels above and the last ones, if they come once each.
+type Arrivals<'f> = &'f dyn Fn(&[usize], &[usize]) -> Option<Arrival>;
+
 /// How a format takes entries in two passes over the loops, of which the first counts them; `arrival` says how they
 /// come for levels above and the last ones, if they come once each.
-pub(super) fn in_two_passes(
-    format: &Format,
-    arrival: &dyn Fn(&[usize], &[usize]) -> Option<Arrival>,
-) -> Option<Rest> {
+pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Rest> {
     let levels = format.levels();
     let last = levels.len().checked_sub(1)?;
     let head = format.chain_head(last);

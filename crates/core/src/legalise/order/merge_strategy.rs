@@ -71,9 +71,9 @@ impl Legaliser<'_> {
         let is_slot = |v: IndexVar| self.program.derived.slots(v).is_some();
         let mut sizes = vec![];
         for &(kind, var) in levels {
-            let has_size =
-                !is_slot(var) && !(kind.properties().full && kind.properties().branchless);
-            sizes.push(if has_size { self.size(var)? } else { 1.0 });
+            let p = kind.properties();
+            let is_one = is_slot(var) || p.full && p.branchless;
+            sizes.push(if is_one { 1.0 } else { self.size(var)? });
         }
         let full = |k: &usize| levels[*k].0.properties().full;
         if let Some(slots) = levels.iter().position(|&(_, v)| is_slot(v)) {

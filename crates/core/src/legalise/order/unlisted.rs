@@ -23,8 +23,8 @@ impl Legaliser<'_> {
         let others = distinct(&task.value);
         let met = |(level, var): (LevelSpec, IndexVar)| {
             let p = level.kind.properties();
-            let alone = !level.kind.locates() && !(p.ordered && p.compact);
-            alone && others.iter().any(|a| a != access && lists(a, var))
+            let merges = level.kind.locates() || p.ordered && p.compact;
+            !merges && others.iter().any(|a| a != access && lists(a, var))
         };
         !self.request.scheduled && self.program.levels(access).into_iter().any(met)
     }

@@ -5,5 +5,6 @@ pub(super) mod factorize;
 pub(super) mod nary_sum;
 pub(super) mod plain_factors;
 pub(super) mod reductions;
+mod row_pairs;
 pub(super) mod row_workspaces;
 pub(super) mod temporaries;

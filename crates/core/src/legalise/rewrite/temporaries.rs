@@ -5,7 +5,6 @@
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
 //! that is better assembled elsewhere first, see [`crate::legalise::written`].
 
-use super::row_workspaces::has_reduction;
 use crate::cin::Role;
 use crate::format::Format;
 use crate::legalise::order::Order;
@@ -74,50 +73,6 @@ impl Legaliser<'_> {
         let value = self.narrow(task.value, &order, task.compute);
         let value = self.merged_in_pairs(value, &order, task.compute);
         Task { value, ..task }
-    }
-
-    /// A value of rows in which some operands meet and others join, with two at a time in a temporary: a merge of
-    /// two has no unpredictable branch for each coordinate, one of more has several. Sums of rows stay, since their
-    /// temporaries would be as large as they are.
-    fn merged_in_pairs(&mut self, value: Expr, order: &[IndexVar], compute: DataType) -> Expr {
-        let mut value = value;
-        while self.mixes_rows(&value, compute) {
-            let Some(pair) = self.pair(&value).cloned() else { break };
-            let free = pair.free_vars();
-            let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
-            let temporary = self.temporary("t", None, vars, pair.clone(), compute);
-            value = replaced(value, &pair, &temporary);
-        }
-        value
-    }
-
-    /// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop.
-    fn mixes_rows(&self, value: &Expr, compute: DataType) -> bool {
-        let accesses = value.accesses();
-        let listing: Vec<&&Access> = accesses.iter().filter(|a| !self.is_full(a)).collect();
-        let is_row = |a: &&&Access| {
-            let format = &self.program.storage(a.tensor).format;
-            let full = format.levels().iter().filter(|l| l.kind.properties().full).count();
-            let same = self.level_vars(a) == self.level_vars(listing[0]);
-            format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
-        };
-        let count = listing.len() as u32;
-        let points = self.points(value, compute);
-        !self.request.scheduled
-            && (3..usize::BITS).contains(&count)
-            && listing.iter().all(is_row)
-            && !has_reduction(value)
-            && 1 < points
-            && points < (1 << count) - 1
-    }
-
-    /// The first of the largest parts with two operands that list coordinates.
-    fn pair<'e>(&self, e: &'e Expr) -> Option<&'e Expr> {
-        match self.listing(e) {
-            2 => Some(e),
-            0 | 1 => None,
-            _ => e.children().into_iter().find_map(|child| self.pair(child)),
-        }
     }
 
     /// The variables of a result in the order in which its levels come to them.
@@ -234,7 +189,7 @@ impl Legaliser<'_> {
     }
 
     /// How many operands of a value list coordinates.
-    fn listing(&self, value: &Expr) -> usize {
+    pub(super) fn listing(&self, value: &Expr) -> usize {
         let lists = |a: &&Access| !self.is_full(a);
         value.accesses().into_iter().filter(lists).count()
     }
@@ -242,7 +197,7 @@ impl Legaliser<'_> {
     /// A measure of the cases of a value's merges over all its loops: what annihilates meets, all
     /// else joins. An operand counts once per sparse level, since each level's cases hold all
     /// cases of the next.
-    fn points(&self, e: &Expr, compute: DataType) -> usize {
+    pub(super) fn points(&self, e: &Expr, compute: DataType) -> usize {
         let join = |n: usize, m: usize| n.saturating_add(1).saturating_mul(m.saturating_add(1)) - 1;
         match e {
             Expr::Access(a) => {
@@ -361,7 +316,7 @@ impl Legaliser<'_> {
 }
 
 /// A value with the first use of a part replaced.
-fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
+pub(super) fn replaced(e: Expr, part: &Expr, by: &Expr) -> Expr {
     fn go(e: Expr, part: &Expr, by: &Expr, done: &mut bool) -> Expr {
         if !*done && e == *part {
             *done = true;

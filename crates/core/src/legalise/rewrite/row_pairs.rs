@@ -1,0 +1,109 @@
+//! Rows of several operands of which some meet and others join are merged two at a time.
+//!
+//! ```text
+//! A(i,j) = B(i,j) * C(i,j) + D(i,j)        B, C, D: csr
+//!
+//! forall(i, forall(j, t(i,j) = B(i,j) * C(i,j)))
+//! forall(i, forall(j, A(i,j) = t(i,j) + D(i,j)))
+//! ```
+//!
+//! The cost rule: a merge of two operands has no unpredictable branch for each coordinate, one of more has several
+//! and took 1.2 to 2.5 times as long. What an operand with far fewer entries decides is not worth computing whole. Sums of
+//! rows stay, since their temporaries would be as large as they are.
+
+use super::row_workspaces::has_reduction;
+use super::temporaries::replaced;
+use crate::cin::Role;
+use crate::legalise::Legaliser;
+use crate::notation::{Access, Expr};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
+
+/// A part that is merged apart walks at most so many times the entries of an operand that decides where it is needed.
+const FEW_DECIDED: u64 = 4;
+
+impl Legaliser<'_> {
+    /// A value of rows in which some operands meet and others join, with two at a time in a temporary.
+    pub(super) fn merged_in_pairs(
+        &mut self,
+        value: Expr,
+        order: &[IndexVar],
+        compute: DataType,
+    ) -> Expr {
+        let mut value = value;
+        while self.mixes_rows(&value, compute) {
+            let mut path = vec![];
+            self.path_to_pair(&value, &mut path);
+            // Where two operands are not worth it, perhaps the term is that another decides.
+            let within = path.into_iter().skip(1).rev();
+            let mut parts = within.filter(|part| self.is_worth_all(part, &value, compute));
+            let Some(pair) = parts.next().cloned() else { break };
+            let free = pair.free_vars();
+            let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
+            let temporary = self.temporary("t", None, vars, pair.clone(), compute);
+            value = replaced(value, &pair, &temporary);
+        }
+        value
+    }
+
+    /// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop.
+    fn mixes_rows(&self, value: &Expr, compute: DataType) -> bool {
+        let accesses = value.accesses();
+        let listing: Vec<&&Access> = accesses.iter().filter(|a| !self.is_full(a)).collect();
+        let is_row = |a: &&&Access| {
+            let format = &self.program.storage(a.tensor).format;
+            let full = format.levels().iter().filter(|l| l.kind.properties().full).count();
+            let same = self.level_vars(a) == self.level_vars(listing[0]);
+            format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
+        };
+        let count = listing.len() as u32;
+        let points = self.points(value, compute);
+        !self.request.scheduled
+            && (3..usize::BITS).contains(&count)
+            && listing.iter().all(is_row)
+            && !has_reduction(value)
+            && 1 < points
+            && points < (1 << count) - 1
+    }
+
+    /// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
+    fn is_worth_all(&self, part: &Expr, value: &Expr, compute: DataType) -> bool {
+        let own = part.accesses();
+        let entries = |a: &Access| match self.program.tensors[a.tensor].role {
+            Role::Input(_) => self.known_entries(a),
+            _ => None,
+        };
+        let walked: Option<u64> = own.iter().map(|a| entries(a)).sum();
+        let mut around = Some(value).filter(|e| *e != part);
+        while let Some(e) = around {
+            let accesses = e.accesses();
+            let decides = |a: &&&Access| {
+                !own.contains(a) && self.vanishes(e, compute, &|operand| operand == **a)
+            };
+            let is_few = |a: &&Access| match (walked, entries(a)) {
+                (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
+                _ => true,
+            };
+            if accesses.iter().filter(decides).any(is_few) {
+                return false;
+            }
+            let inside = e.children().into_iter().filter(|child| *child != part);
+            let holds = |e: &&Expr| own.iter().all(|a| e.accesses().contains(a));
+            around = inside.into_iter().find(holds);
+        }
+        true
+    }
+
+    /// From a value down to the first of its largest parts with two operands that list coordinates.
+    fn path_to_pair<'e>(&self, e: &'e Expr, path: &mut Vec<&'e Expr>) {
+        path.push(e);
+        if self.listing(e) <= 2 {
+            return;
+        }
+        let many = |child: &&Expr| self.listing(child) >= 2;
+        match e.children().into_iter().find(many) {
+            Some(child) => self.path_to_pair(child, path),
+            None => path.clear(),
+        }
+    }
+}
