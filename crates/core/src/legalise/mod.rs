@@ -282,6 +282,8 @@ impl Legaliser<'_> {
                 let datatype = self.program.storage(a.tensor).datatype;
                 (datatype, datatype)
             }
+            // `any` and `all` of truth values are truth values, also while more come.
+            value if compute == DataType::Bool && is_reduced(value) => (compute, compute),
             _ => (compute, self.program.accumulator(&value, compute)),
         };
         let mut storage = self.inferred_storage(&value, &vars, compute, datatype);

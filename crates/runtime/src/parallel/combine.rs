@@ -76,11 +76,29 @@ pub(super) fn combine<T: Element>(all: &mut [T], more: &[T], op: ReduceOp) {
             each(all, more, |a: f64, b| a + b)
                 || each(all, more, |a: f32, b| a + b)
                 || each(all, more, either)
+                || each(all, more, i64::wrapping_add)
+                || each(all, more, u64::wrapping_add)
         }
-        ReduceOp::Min => each(all, more, |a: f64, b| if a < b || a.is_nan() { a } else { b }),
-        ReduceOp::Max => each(all, more, |a: f64, b| if a > b || a.is_nan() { a } else { b }),
-        ReduceOp::Or => each(all, more, either),
-        ReduceOp::And => each(all, more, |a: Truth, b| Truth::from(a.byte() & b.byte() != 0)),
+        ReduceOp::Min => {
+            each(all, more, |a: f64, b| if a < b || a.is_nan() { a } else { b })
+                || each(all, more, <i64 as Ord>::min)
+                || each(all, more, <u64 as Ord>::min)
+        }
+        ReduceOp::Max => {
+            each(all, more, |a: f64, b| if a > b || a.is_nan() { a } else { b })
+                || each(all, more, <i64 as Ord>::max)
+                || each(all, more, <u64 as Ord>::max)
+        }
+        ReduceOp::Or => {
+            each(all, more, either)
+                || each(all, more, |a: i64, b| i64::from(a | b != 0))
+                || each(all, more, |a: u64, b| u64::from(a | b != 0))
+        }
+        ReduceOp::And => {
+            each(all, more, |a: Truth, b| Truth::from(a.byte() & b.byte() != 0))
+                || each(all, more, |a: i64, b| i64::from(a != 0 && b != 0))
+                || each(all, more, |a: u64, b| u64::from(a != 0 && b != 0))
+        }
         ReduceOp::Mul | ReduceOp::User(_) => false,
     };
     if !is_done {
@@ -152,5 +170,7 @@ mod tests {
         check(&[0.0_f32, -0.0, 1.5, f32::NAN]);
         check(&[Truth::from(false), Truth::from(true)]);
         check(&[0_i32, 1, -7]);
+        check(&[0_i64, 1, -7, 6, i64::MAX, i64::MIN]);
+        check(&[0_u64, 1, 6, u64::MAX]);
     }
 }

@@ -32,10 +32,10 @@ pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
             let least = call.grain.max(width(call, partition) / CLEARED);
             work.saturating_mul(met(call, partition)) / least.max(1)
         }
-        // Each part has a result of its own, which has to be written and read again.
+        // Each part has a result of its own, which has to be written and read again, by one thread.
         Join::Combine(_) => {
             let size = call.full_size().unwrap_or(usize::MAX) as u64;
-            (work / call.grain.max(1)).min(work / size.max(1))
+            work / call.grain.max(size.saturating_mul(COMBINED)).max(1)
         }
         // Entries are sorted once more, by one thread.
         Join::Pack { .. }
@@ -163,6 +163,9 @@ pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
     let lead = Lead::down_to(tensor, level);
     (lead.row(begin), lead.row(end - 1) + 1)
 }
+
+/// An element of a part's result costs as much to clear and to combine as so many are to compute.
+const COMBINED: u64 = 4;
 
 /// Listing and packing entries costs so many times what computing them costs.
 const PACKED: u64 = 4;

@@ -27,6 +27,7 @@ use overlap::Rows;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use tamis_core::plan::{Join, Partition};
+use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::Status;
@@ -99,6 +100,12 @@ fn by_threads(
 fn runs_whole(call: &Call<'_>, partition: &Partition) -> bool {
     match partition.join {
         Join::Shared { .. } => true,
+        // Where it is the same in which order elements are combined.
+        Join::Combine(op) => match op {
+            ReduceOp::Or | ReduceOp::And => true,
+            ReduceOp::Min | ReduceOp::Max => call.target.storage.datatype.integers().is_some(),
+            ReduceOp::Add | ReduceOp::Mul | ReduceOp::User(_) => false,
+        },
         // A result that is far larger than the operands grows in parts that stay in cache.
         Join::Concatenate => cut::met(call, partition) == 1,
         // Where no list is in the order of its making, there is one way to store these entries, but
