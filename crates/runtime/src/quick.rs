@@ -6,6 +6,8 @@
 //! pos 0 2 2 4      crd 1 7 | 0 3        one descent in crd, at the only boundary of segments: ordered
 //! ```
 //!
+//! Short segments are marked first where they begin, so that one pass over coordinates tells.
+//!
 //! What it does not vouch for is looked at again by what can tell the reason.
 
 use crate::memory::{Buffer, Element};
@@ -14,6 +16,7 @@ use crate::pack::is_list;
 use crate::processor::{self, Level};
 use crate::tensor::LevelData;
 use rayon::prelude::*;
+use std::ops::{BitAnd, BitOr};
 use tamis_core::format::{Format, LevelMap};
 use tamis_core::level::{Header, Part};
 use tamis_ir::datatype::DataType;
@@ -115,11 +118,18 @@ pub(crate) const LARGE: usize = 1 << 18;
 /// A number of an array of positions or coordinates.
 trait Index: Element + Ord + Into<i64> {
     /// The same bits without a sign.
-    type Distance: Ord + Copy + Default;
+    type Distance: Ord
+        + Copy
+        + Default
+        + BitAnd<Output = Self::Distance>
+        + BitOr<Output = Self::Distance>
+        + From<bool>;
     /// The nearest number of the type.
     fn nearest(x: i64) -> Self;
     /// How far a number lies above another; further than all others if it lies below.
     fn above(self, least: Self) -> Self::Distance;
+    /// How far a number lies after a lesser one, or the same.
+    fn after(self, first: Self) -> usize;
     /// One more if something holds.
     fn counted(self, holds: bool) -> Self;
 }
@@ -133,6 +143,9 @@ macro_rules! index {
             }
             fn above(self, least: $t) -> $distance {
                 self.wrapping_sub(least) as $distance
+            }
+            fn after(self, first: $t) -> usize {
+                self.wrapping_sub(first) as $distance as usize
             }
             fn counted(self, holds: bool) -> $t {
                 self + <$t>::from(holds)
@@ -198,9 +211,40 @@ fn segments_hold_plain<P: Index, C: Index>(
         return false;
     }
     let (begin, end) = (first as usize, last as usize);
+    if end - begin <= MARKED {
+        return marked_hold(ends, &crd[begin..end], range, descends);
+    }
     let neighbours = &crd[begin.saturating_sub(1)..end];
     // SAFETY: the ends ascend within the array.
     scanned(neighbours, range, &descends) == Some(unsafe { between(ends, crd, descends) })
+}
+
+/// So many coordinates of segments that are looked at together are few: segments are marked where they begin.
+const MARKED: usize = 16 * ROWS;
+
+/// Whether coordinates lie in their range, and descend nowhere but between segments, of which these are the
+/// ends: these ascend from the first coordinate to behind the last, of which there are few.
+#[inline(always)]
+fn marked_hold<P: Index, C: Index>(
+    ends: &[P],
+    crd: &[C],
+    range: Range,
+    descends: impl Fn(C, C) -> bool,
+) -> bool {
+    let (Some((_, begins)), false) = (ends.split_last(), crd.is_empty()) else { return true };
+    let mut marks = [0u8; MARKED + 1];
+    for &begin in begins {
+        // Some other thread may write the array meanwhile: no more than a wrong answer comes of it here.
+        marks[begin.after(ends[0]).min(MARKED)] = 1;
+    }
+    let least = C::nearest(range.least);
+    let (mut furthest, mut descents) = (crd[crd.len() - 1].above(least), C::Distance::default());
+    for ((&a, &b), &mark) in crd.iter().zip(&crd[1..]).zip(&marks[1..]) {
+        furthest = furthest.max(a.above(least));
+        descents = descents | C::Distance::from(descends(a, b) & (mark == 0));
+    }
+    let is_inside = range.least <= range.last && furthest <= C::nearest(range.last).above(least);
+    is_inside && descents == C::Distance::default()
 }
 
 /// How many neighbours descend of which a segment begins with the second.
@@ -241,23 +285,6 @@ unsafe fn between<P: Index, C: Index>(
     }
     // Which segments are empty is unpredictable: branchless.
     ends.windows(2).map(|w| descends_at(w[0]) & u64::from(w[0] < w[1])).sum()
-}
-
-/// Whether all coordinates lie in the range.
-fn lie_inside<C: Index>(crd: &[C], range: Range) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    if processor::allows(Level::V3) {
-        // SAFETY: the processor has what the function is compiled for.
-        return unsafe { lie_inside_wide(crd, range) };
-    }
-    scanned(crd, range, |_, _| false).is_some()
-}
-
-/// The same with instructions that compare several numbers at once.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn lie_inside_wide<C: Index>(crd: &[C], range: Range) -> bool {
-    scanned(crd, range, |_, _| false).is_some()
 }
 
 /// How many neighbours descend, if all coordinates lie in the range.
@@ -303,30 +330,96 @@ fn list(headers: &[Header], levels: &[LevelData]) -> Option<u64> {
 }
 
 fn list_of<C: Index>(headers: &[Header], crds: &[&Buffer], unique: bool) -> Option<()> {
-    let slices = crds.iter().map(|crd| crd.as_slice::<C>()).collect::<Option<Vec<&[C]>>>()?;
-    let inside = headers
-        .iter()
-        .zip(&slices)
-        .all(|(header, crd)| Range::of(header).is_some_and(|range| lie_inside(crd, range)));
-    let ordered = headers.iter().filter(|h| h.properties.ordered).count();
-    let in_order = match ordered {
-        0 => !unique,
-        n if n == headers.len() => (1..slices[0].len()).all(|at| {
-            let order = slices.iter().map(|crd| crd[at - 1].cmp(&crd[at]));
-            match order.fold(std::cmp::Ordering::Equal, std::cmp::Ordering::then) {
-                std::cmp::Ordering::Less => true,
-                std::cmp::Ordering::Equal => !unique,
-                std::cmp::Ordering::Greater => false,
-            }
-        }),
-        _ => false,
+    let crds = crds.iter().map(|crd| crd.as_slice::<C>()).collect::<Option<Vec<&[C]>>>()?;
+    let ranges = headers.iter().map(Range::of).collect::<Option<Vec<Range>>>()?;
+    let neighbours = match headers.iter().filter(|h| h.properties.ordered).count() {
+        0 if unique => return None,
+        0 => Neighbours::Any,
+        n if n < headers.len() => return None,
+        _ if unique => Neighbours::Ascend,
+        _ => Neighbours::DoNotDescend,
     };
-    (inside && in_order).then_some(())
+    let len = crds.first()?.len();
+    let part = |k: usize| k * PART..len.min((k + 1) * PART + 1);
+    let holds = |k: usize| {
+        let part: Vec<&[C]> = crds.iter().map(|crd| &crd[part(k)]).collect();
+        entries_hold(&part, &ranges, neighbours)
+    };
+    let parts = len.div_ceil(PART);
+    let all = match len >= LARGE {
+        true => (0..parts).into_par_iter().all(holds),
+        false => (0..parts).all(holds),
+    };
+    all.then_some(())
+}
+
+/// What is promised of the coordinates of an entry and the next one, outermost first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Neighbours {
+    Any,
+    Ascend,
+    DoNotDescend,
+}
+
+/// Entries of a list that one thread looks at, and those that are looked at together, while they are in the first
+/// cache.
+const PART: usize = 1 << 14;
+const ENTRIES: usize = 512;
+
+/// Whether the coordinates of entries lie in their ranges and keep a promise.
+fn entries_hold<C: Index>(crds: &[&[C]], ranges: &[Range], neighbours: Neighbours) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    if processor::allows(Level::V3) {
+        // SAFETY: the processor has what the function is compiled for.
+        return unsafe { entries_hold_wide(crds, ranges, neighbours) };
+    }
+    entries_hold_plain(crds, ranges, neighbours)
+}
+
+/// The same with instructions that compare several numbers at once.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn entries_hold_wide<C: Index>(crds: &[&[C]], ranges: &[Range], neighbours: Neighbours) -> bool {
+    entries_hold_plain(crds, ranges, neighbours)
+}
+
+#[inline(always)]
+fn entries_hold_plain<C: Index>(crds: &[&[C]], ranges: &[Range], neighbours: Neighbours) -> bool {
+    let len = crds.first().map_or(0, |crd| crd.len());
+    for at in (0..len).step_by(ENTRIES) {
+        // The next entry is that of the next block, too.
+        let end = len.min(at + ENTRIES + 1);
+        let mut holds = [C::Distance::from(neighbours != Neighbours::Ascend); ENTRIES];
+        for (crd, &range) in crds.iter().zip(ranges).rev() {
+            let block = &crd[at..end];
+            if scanned(block, range, |_, _| false).is_none() {
+                return false;
+            }
+            if neighbours == Neighbours::Any {
+                continue;
+            }
+            // An outer coordinate decides, where both are the same an inner one does.
+            for ((&a, &b), holds) in block.iter().zip(&block[1..]).zip(&mut holds) {
+                *holds = C::Distance::from(a < b) | (C::Distance::from(a == b) & *holds);
+            }
+        }
+        let mut all = C::Distance::from(true);
+        for &holds in &holds[..end - at - 1] {
+            all = all & holds;
+        }
+        if neighbours != Neighbours::Any && all != C::Distance::from(true) {
+            return false;
+        }
+    }
+    true
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::tensor::Tensor;
+    use crate::memory::Buffer;
+    use crate::tensor::{LevelData, Tensor};
+    use tamis_core::format;
+    use tamis_ir::datatype::{DataType, IndexWidth};
 
     /// Small matrices by rows, of which many break a promise: positions that descend or go beyond,
     /// coordinates outside, descending or twice.
@@ -367,5 +460,53 @@ mod tests {
             valid += u32::from(holds);
         }
         assert!((4000..16_000).contains(&valid), "{valid}");
+    }
+    /// Lists of three coordinates, longer than what is looked at together, of which many break a promise at one
+    /// entry: outside of the dimension, descending, or there twice.
+    #[test]
+    fn lists_hold_where_they_plainly_do() {
+        let mut state = 3u64;
+        let mut random = |n: u64| {
+            state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (state >> 33) % n
+        };
+        let mut valid = 0;
+        for round in 0..400 {
+            let len = [1, 2, 511, 512, 513, 1025, (1 << 14) + 1][round % 7];
+            let mut entries: Vec<[i32; 3]> =
+                (0..len).map(|n| [n / 40, n / 4 % 10, 2 * (n % 4)]).collect();
+            let at = random(len as u64) as usize;
+            match random(4) {
+                0 => entries[at][random(3) as usize] = if random(2) == 0 { -1 } else { len + 10 },
+                1 => entries[at] = entries[random(len as u64) as usize],
+                2 => entries[at][2] += 1,
+                _ => {}
+            }
+            let dims = [len as u64 / 40 + 1, 10, 8];
+            let inside =
+                entries.iter().all(|e| e.iter().zip(dims).all(|(&c, d)| 0 <= c && (c as u64) < d));
+            for (name, ordered) in [
+                ("coo", entries.is_sorted_by(|a, b| a < b)),
+                ("coo(nonunique)", entries.is_sorted()),
+                ("coo(nonordered, nonunique)", true),
+            ] {
+                let of = |k: usize| entries.iter().map(|e| e[k]).collect::<Vec<i32>>();
+                let mut levels: Vec<LevelData> = (0..3)
+                    .map(|k| LevelData {
+                        crd: Some(Buffer::from_vec(of(k))),
+                        ..LevelData::default()
+                    })
+                    .collect();
+                levels[0].pos = Some(Buffer::from_vec(vec![0, len]));
+                let format = format::parse(name, Some(3)).and_then(|f| f.resolve(DataType::F64));
+                let mut storage = format.unwrap_or_else(|d| panic!("{d}"));
+                (storage.pos, storage.crd) = (IndexWidth::I32, IndexWidth::I32);
+                let vals = Buffer::from_vec(vec![1.0; len as usize]);
+                let made = Tensor::try_from_parts(dims.to_vec(), storage, levels, vals);
+                assert_eq!(made.is_ok(), inside && ordered, "{name} {len} {at}");
+                valid += u32::from(made.is_ok());
+            }
+        }
+        assert!((500..1150).contains(&valid), "{valid}");
     }
 }
