@@ -5,6 +5,7 @@
 //! multiply-add on cached data; they only have to rank orders.
 
 use super::{Legaliser, Task};
+use crate::cin::Role;
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose;
@@ -48,10 +49,14 @@ const STREAMS: f64 = 64.0;
 /// A contiguous dense iteration, which vectorises, relative to one that does not.
 pub(crate) const CONTIGUOUS: f64 = 0.3;
 
-/// Adding to an element of a result that left the caches meanwhile.
+/// Adding to an element of a result that left the caches meanwhile, and the nearest ones.
 const REVISIT: f64 = 0.3;
-/// Elements of results that stay in caches.
+const REVISIT_NEAR: f64 = 0.1;
+/// Elements of results that stay in caches, and in the nearest ones.
 const CACHED: f64 = 4e6;
+const CACHED_NEAR: f64 = (1 << 16) as f64;
+/// Walking an entry once more that left the nearest caches meanwhile.
+const REREAD: f64 = 0.3;
 
 /// A task with some operands imagined in another order.
 pub(super) struct Operands<'l> {
@@ -94,7 +99,7 @@ impl Estimate<'_> {
         }
         estimate.inner_reductions(body);
         estimate.leaf(vars, universal);
-        estimate.cost + estimate.revisits(vars) + estimate.conversions()
+        estimate.cost + estimate.revisits(vars) + estimate.rereads(vars) + estimate.conversions()
     }
 
     /// One loop; says whether it visits every coordinate.
@@ -258,7 +263,26 @@ impl Estimate<'_> {
             legaliser.request.dims.get(&legaliser.program.derived.alias(*v)).map(|&d| d as f64)
         };
         let elements: f64 = inside.filter_map(known).product();
-        if elements > CACHED { REVISIT * self.trips } else { 0.0 }
+        match elements {
+            _ if elements > CACHED => REVISIT * self.trips,
+            _ if elements > CACHED_NEAR => REVISIT_NEAR * self.trips,
+            _ => 0.0,
+        }
+    }
+
+    /// What it costs to walk operands once for each iteration of the outermost loop, which they have not.
+    fn rereads(&self, vars: &[IndexVar]) -> f64 {
+        let Operands { legaliser, task, .. } = self.operands;
+        let Some(&outer) = vars.first() else { return 0.0 };
+        let operands = distinct(&task.value).into_iter().filter(|a| {
+            !legaliser.is_full(a) && !a.indices.iter().any(|v| legaliser.follows(outer, &[*v]))
+        });
+        let entries = operands.filter_map(|a| match legaliser.program.tensors[a.tensor].role {
+            Role::Input(id) => legaliser.request.entries.get(&id).map(|&entries| entries as f64),
+            _ => None,
+        });
+        let entries: f64 = entries.filter(|&entries| entries > CACHED_NEAR).sum();
+        REREAD * (self.dimension(outer) * entries).min(self.trips)
     }
 
     fn conversions(&self) -> f64 {
