@@ -9,6 +9,7 @@
 
 pub(super) mod association;
 pub(super) mod basis;
+mod convert;
 pub(super) mod loops;
 pub(super) mod merge_strategy;
 mod unlisted;
@@ -273,28 +274,6 @@ impl Legaliser<'_> {
             }
         }
         edges
-    }
-
-    /// Replaces operands by copies whose levels are in loop order.
-    pub(super) fn convert(&mut self, value: Expr, order: &Order, task: &Task) -> Expr {
-        order.converted.iter().fold(value, |value, access| {
-            let vars = self.copy_order(access, &order.vars);
-            let is_dense = is_dense(&self.program.storage(access.tensor).format);
-            let how = if is_dense { "transposed" } else { "sorted" };
-            let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
-            let source = self.with_distinct_indices(access);
-            let repeats = source.indices != access.indices;
-            // The copy of a diagonal is one of the whole tensor.
-            let vars = if repeats { source.indices.clone() } else { vars };
-            let format = self.copy_format(&source, &vars);
-            let operand = Expr::Access(source);
-            let mut copy = self.temporary(&name, Some(format), vars, operand, task.compute);
-            if let (true, Expr::Access(copy)) = (repeats, &mut copy) {
-                copy.indices = access.indices.clone();
-            }
-            self.declare_uses(&copy);
-            replace(value, access, &copy)
-        })
     }
 
     /// How a copy of an operand with levels in the order of these variables is stored: with an

@@ -1,0 +1,67 @@
+//! Operands replaced by copies whose levels are in the order of the loops.
+//!
+//! ```text
+//! C(i,j) = B(i,j) * X(n,i) * X(n,j)      X_transposed(i,n) = X(n,i)
+//!                                        C(i,j) = B(i,j) * X_transposed(i,n) * X_transposed(j,n)
+//! ```
+
+use super::{Order, replace};
+use crate::format::Format;
+use crate::legalise::copies::transpose::is_dense;
+use crate::legalise::{Legaliser, Task};
+use crate::notation::{Access, Expr};
+use tamis_ir::ids::TensorId;
+
+impl Legaliser<'_> {
+    /// Replaces operands by copies whose levels are in loop order.
+    pub(in crate::legalise) fn convert(&mut self, value: Expr, order: &Order, task: &Task) -> Expr {
+        let mut copies: Vec<Copied> = vec![];
+        order.converted.iter().fold(value, |value, access| {
+            let vars = self.copy_order(access, &order.vars);
+            let is_dense = is_dense(&self.program.storage(access.tensor).format);
+            let how = if is_dense { "transposed" } else { "sorted" };
+            let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
+            let source = self.with_distinct_indices(access);
+            let repeats = source.indices != access.indices;
+            // The copy of a diagonal is one of the whole tensor.
+            let vars = if repeats { source.indices.clone() } else { vars };
+            let format = self.copy_format(&source, &vars);
+            let modes =
+                vars.iter().map(|v| source.indices.iter().position(|own| own == v)).collect();
+            let made = Copied { of: access.tensor, modes, format, copy: access.tensor };
+            let known = copies.iter().find(|other| !repeats && made.is_like(other));
+            let mut copy = match known {
+                Some(known) => Expr::Access(Access::of(known.copy, vars)),
+                None => {
+                    let (format, operand) = (Some(made.format.clone()), Expr::Access(source));
+                    self.temporary(&name, format, vars, operand, task.compute)
+                }
+            };
+            if let Expr::Access(copy) = &mut copy {
+                copies.push(Copied { copy: copy.tensor, ..made });
+                if repeats {
+                    copy.indices = access.indices.clone();
+                }
+            }
+            self.declare_uses(&copy);
+            replace(value, access, &copy)
+        })
+    }
+}
+
+/// A copy of a tensor for loops in some order, which other uses of the tensor share.
+struct Copied {
+    of: TensorId,
+    /// The modes of the tensor that the levels of the copy are.
+    modes: Vec<Option<usize>>,
+    format: Format,
+    copy: TensorId,
+}
+
+impl Copied {
+    /// Whether another copy is the same.
+    fn is_like(&self, other: &Copied) -> bool {
+        let is_whole = self.modes.iter().all(Option::is_some);
+        is_whole && (self.of, &self.modes, &self.format) == (other.of, &other.modes, &other.format)
+    }
+}
