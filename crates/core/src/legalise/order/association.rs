@@ -77,7 +77,7 @@ impl Legaliser<'_> {
 }
 
 /// The factors of a product and of the numerators in it, and its divisors.
-fn flatten<'e>(e: &'e Expr, into: &mut Vec<(BinaryOp, &'e Expr)>) {
+pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<(BinaryOp, &'e Expr)>) {
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => {
             flatten(a, into);

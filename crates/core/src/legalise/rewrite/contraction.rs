@@ -22,6 +22,14 @@
 //!                                                  A(i,l) = t(i,j) * E(j,l)
 //! ```
 //!
+//! Full factors are summed beforehand where the entries of a sparse one are known to be so many that this takes
+//! fewer steps.
+//!
+//! ```text
+//! Z(i,o) = A(i,j) * X(j,f) * W(f,o)          t(j,o) = X(j,f) * W(f,o)         16 columns of W instead of 64 of X
+//!                                            Z(i,o) = A(i,j) * t(j,o)
+//! ```
+//!
 //! Products in which more sums share factors than are looked at together
 //! ([`crate::legalise::rewrite::factorize`]) have some summed beforehand even if no factor is sparse.
 //!
@@ -39,6 +47,7 @@
 
 use crate::cin::Kernel;
 use crate::format::Format;
+use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
 use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
@@ -53,6 +62,9 @@ const CACHE: f64 = (4 << 20) as f64;
 
 /// Elements of a temporary with a mask: it has a position for those that are empty reductions, too.
 const MOST_MASKED: f64 = (1 << 26) as f64;
+
+/// How much cheaper it has to be to sum full factors beforehand.
+const WORTH: f64 = 0.75;
 
 /// Factors to multiply beforehand.
 struct Contraction {
@@ -225,11 +237,32 @@ impl Legaliser<'_> {
             && (before.len() > 1 || long)
             && !after.is_empty();
         let trips = self.trips_over(&inner);
-        let worth = fewer && (listed || long) && !is_sampled;
+        let pays = || self.pays_dense((&before, &after), (&within, &kept));
+        let worth = fewer && !is_sampled && (listed || long || pays());
         let is_whole = before.iter().all(|a| self.is_full(a));
         let listing = before.iter().filter(|a| !self.is_full(a)).count();
         let summed = within;
         worth.then_some(Contraction { factors: chosen, summed, kept, trips, listing, is_whole })
+    }
+
+    /// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
+    fn pays_dense(
+        &self,
+        (before, after): (&[&Access], &[&Access]),
+        (summed, kept): (&[IndexVar], &[IndexVar]),
+    ) -> bool {
+        let sparse = after.iter().find(|a| !self.is_full(a));
+        let known = sparse.and_then(|a| Some((a, self.known_entries(a)? as f64)));
+        let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| self.is_full(a)))
+        else {
+            return false;
+        };
+        let apart = |vars: &[IndexVar]| self.trips_over(&without(vars, &sparse.indices));
+        let inner = variables(before);
+        let first = CONTIGUOUS * self.trips_over(&inner) + entries * apart(kept);
+        let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
+        let last = entries * apart(summed) + CONTIGUOUS * self.trips_over(&left);
+        !self.request.scheduled && first < WORTH * last
     }
 
     /// Whether a sum shares factors with more sums than are looked at together.

@@ -8,3 +8,4 @@ pub(super) mod reductions;
 mod row_pairs;
 pub(super) mod row_workspaces;
 pub(super) mod temporaries;
+pub(super) mod vectors;

@@ -228,7 +228,7 @@ fn factors_of<'e>(e: &'e Expr, into: &mut Vec<Factor<'e>>) {
 }
 
 /// Whether a value has functions or quotients.
-fn takes_long(e: &Expr) -> bool {
+pub(super) fn takes_long(e: &Expr) -> bool {
     match e {
         Expr::Unary(op, _) if *op != UnaryOp::Neg => true,
         Expr::UserUnary(..) | Expr::Binary(BinaryOp::Div | BinaryOp::Pow, ..) => true,

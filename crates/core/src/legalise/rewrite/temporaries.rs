@@ -45,6 +45,7 @@ impl Legaliser<'_> {
     /// The task with the parts worth computing beforehand replaced by temporaries.
     pub(in crate::legalise) fn split(&mut self, task: Task) -> Task {
         let task = self.repeated(task);
+        let task = self.with_vectors(task);
         let task = self.contracted(task);
         let compute = task.compute;
         let order = self.storage_order(&task);

@@ -1,0 +1,92 @@
+//! Vectors over one variable are multiplied beforehand, where the entries of a sparse operand would repeat that.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j) / d(j)                 t(j) = x(j) / d(j)
+//!                                             y(i) = A(i,j) * t(j)
+//!
+//! T(i,j) = A(i,j) / s(i) * log(n / d(j))      t(j) = log(n / d(j))
+//!                                             T(i,j) = A(i,j) / s(i) * t(j)
+//! ```
+//!
+//! Vectors over the variable of the operand's outermost level are left to its loop ([`crate::legalise::order`]).
+//! Divisors stay divisors: what has no numerator of its own stays.
+
+use crate::cin::Role;
+use crate::legalise::order::association::flatten;
+use crate::legalise::rewrite::plain_factors::takes_long;
+use crate::legalise::{Legaliser, Task};
+use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, Strictness};
+use tamis_ir::datatype::DataType;
+use tamis_ir::ids::IndexVar;
+
+/// So many times as many entries as elements are worth a vector.
+const WORTH: f64 = 2.0;
+
+impl Legaliser<'_> {
+    /// The task with temporaries for the products of vectors that its entries would repeat.
+    pub(in crate::legalise) fn with_vectors(&mut self, task: Task) -> Task {
+        let is_real = task.compute.is_float() && !task.compute.is_complex();
+        if self.request.scheduled || !is_real {
+            return task;
+        }
+        let value = self.vectors_apart(task.value, task.compute);
+        Task { value, ..task }
+    }
+
+    fn vectors_apart(&mut self, e: Expr, compute: DataType) -> Expr {
+        let mut factors = vec![];
+        flatten(&e, &mut factors);
+        let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
+        let is_kept = divides && self.request.strictness == Strictness::Ieee;
+        let var = if is_kept { None } else { self.repeated_var(&factors) };
+        let Some(var) = var else {
+            return e.map_children(&mut |child| self.vectors_apart(child, compute));
+        };
+        let owned = factors.into_iter().map(|(op, factor)| (op, factor.clone()));
+        let (own, mut others): (Vec<_>, Vec<_>) =
+            owned.partition(|(_, factor)| self.is_vector(factor, var));
+        let temporary = self.temporary("t", None, vec![var], product(own), compute);
+        others.push((BinaryOp::Mul, temporary));
+        self.vectors_apart(product(others), compute)
+    }
+
+    /// The variable of vectors that are worth multiplying beforehand.
+    fn repeated_var(&self, factors: &[(BinaryOp, &Expr)]) -> Option<IndexVar> {
+        let listed = factors.iter().find_map(|(_, factor)| match factor {
+            Expr::Access(access) if !self.is_full(access) => Some(access),
+            _ => None,
+        })?;
+        let inner = self.level_vars(listed).into_iter().skip(1);
+        let entries = self.entries_of(listed)?;
+        inner.into_iter().find(|&var| {
+            let own = || factors.iter().filter(|(_, factor)| self.is_vector(factor, var));
+            let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
+            numerators.peek().is_some()
+                && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(factor)))
+                && WORTH * self.dimension_of(var) < entries
+        })
+    }
+
+    fn entries_of(&self, access: &Access) -> Option<f64> {
+        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
+        self.request.entries.get(&id).map(|&entries| entries as f64)
+    }
+
+    /// Whether a value is a vector over a variable, of elements that are all stored.
+    fn is_vector(&self, value: &Expr, var: IndexVar) -> bool {
+        let mut reduces = false;
+        value.walk(&mut |e| reduces |= matches!(e, Expr::Reduce { .. }));
+        let plain = |a: &Access| self.is_full(a) && a.slices.is_empty();
+        value.free_vars() == [var] && !reduces && value.accesses().into_iter().all(plain)
+    }
+}
+
+/// The product of factors, and divided by others, the first numerator first.
+fn product(mut factors: Vec<(BinaryOp, Expr)>) -> Expr {
+    if let Some(first) = factors.iter().position(|(op, _)| *op == BinaryOp::Mul) {
+        factors[..=first].rotate_right(1);
+    }
+    let join = |(_, left), (op, right)| (op, Expr::Binary(op, Box::new(left), Box::new(right)));
+    factors.into_iter().reduce(join).expect("a product has factors").1
+}
