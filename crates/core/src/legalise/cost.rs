@@ -34,10 +34,8 @@ const SORT: f64 = 16.0;
 const ELSEWHERE: f64 = 12.0;
 /// Adding an entry to a list and sorting it.
 const STAGE: f64 = 25.0;
-/// Copying an entry of an operand into another order: by counting or gathering rows, which may then be sorted, or
-/// by a list.
+/// Copying an entry of an operand into another order: by counting or gathering rows, or by a list.
 const CONVERT: f64 = 8.0;
-const CONVERT_AND_SORT: f64 = 20.0;
 const CONVERT_BY_LIST: f64 = 40.0;
 /// Copying an element of a dense tensor into another order.
 const TRANSPOSE: f64 = 6.0;
@@ -302,8 +300,7 @@ impl Estimate<'_> {
                 return TRANSPOSE;
             }
             match self.operands.legaliser.copied(access, vars, format) {
-                OutputOrder::InOrder | OutputOrder::Gathered => CONVERT,
-                OutputOrder::Sorted => CONVERT_AND_SORT,
+                OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Sorted => CONVERT,
                 OutputOrder::Listed => CONVERT_BY_LIST,
             }
         };
