@@ -1,6 +1,6 @@
 //! The level format keeps its promises, and stores what it should.
 
-use tamis::{Coordinates, DataType, Duplicates, Kernel, Options, Values};
+use tamis::{Coordinates, DataType, Duplicates, Kernel, Options, Parts, Values};
 use tamis_example_banded::{Banded, install};
 use tamis_testing::conformance::conformance;
 
@@ -32,5 +32,28 @@ fn a_band_matrix_times_a_vector() -> Result<(), tamis::Diagnostic> {
     let (_, y) = kernel.run(&operands)?.remove(0);
     assert_eq!(y.get(&[0]).as_f64(), 3020.0);
     assert_eq!(y.get(&[2]).as_f64(), 45.0);
+    Ok(())
+}
+
+/// Every part writes each second coordinate of a row; its band stores the others too, with padding.
+#[test]
+fn parts_may_have_entries_in_the_bands_of_others() -> Result<(), tamis::Diagnostic> {
+    install();
+    let b = tamis::Tensor::dense(&[], vec![2.0])?;
+    let operands = [("b", &b)];
+    for format in ["(i, j) -> (i: hashed, j: banded)", "(i, j) -> (i: dense, j: banded)"] {
+        let options = Options {
+            results: [("R".into(), tamis::format::parse(format, Some(2))?)].into(),
+            dims: [("i".into(), 4), ("j".into(), 8)].into(),
+            schedule: tamis::schedule::parse("split(j, j0, j1, 2); reorder(j1, j0, i)")?,
+            parts: Parts::OfElements(2),
+            ..Options::default()
+        };
+        let kernel = Kernel::compile("R(i,j) = b", &operands, &options)?;
+        let (_, r) = kernel.run(&operands)?.remove(0);
+        for at in 0..32u64 {
+            assert_eq!(r.get(&[at / 8, at % 8]).as_f64(), 2.0, "{format} {at}");
+        }
+    }
     Ok(())
 }

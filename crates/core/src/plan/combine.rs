@@ -12,7 +12,7 @@ use super::partition::Partitioner;
 use super::{Assembler, Assembly, CutBy, Output};
 use crate::cin::simplify::written;
 use crate::cin::{Relation, Scale, Stmt};
-use crate::level::Part;
+use crate::level::{Part, Query};
 use crate::notation::Expr;
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::{DataType, Scalar};
@@ -97,12 +97,16 @@ impl Partitioner<'_> {
         }
     }
 
-    /// Packing: several parts may store padding where another has an entry.
+    /// Packing: several parts may store padding where another has an entry, in blocks and in spans.
     fn packing(self, op: Option<ReduceOp>) -> Join {
-        let levels =
-            self.planner.program.storage(self.planner.kernel.result).format.levels().iter();
-        let mut below = levels.skip_while(|l| l.kind.properties().full);
-        let blocks = below.any(|l| l.kind.properties().full);
+        let format = &self.planner.program.storage(self.planner.kernel.result).format;
+        let full = |k: usize| format.levels()[k].kind.properties().full;
+        let spans = |k: usize| match Assembler::of(format, k) {
+            Assembler::Insert(insert) => insert.insert_query() == Query::Span,
+            Assembler::Place | Assembler::Append(_) => false,
+        };
+        let mut below = (0..format.levels().len()).skip_while(|k| full(*k));
+        let blocks = below.any(|k| full(k) || spans(k));
         Join::Pack { op, around: blocks.then(|| self.planner.initial()) }
     }
 
