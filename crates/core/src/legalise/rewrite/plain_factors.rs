@@ -145,7 +145,9 @@ impl Legaliser<'_> {
             let is_full = value.accesses().iter().all(|a| self.is_full(a));
             let vars = value.accesses().iter().find_map(|a| {
                 let vars = value.free_vars();
-                (vars.len() == a.indices.len()).then(|| self.order_of(a))
+                let same =
+                    vars.len() == a.indices.len() && vars.iter().all(|v| a.indices.contains(v));
+                same.then(|| self.order_of(a))
             });
             let vars = is_full.then_some(vars).flatten()?;
             plain.push(self.temporary("t", None, vars, value.clone(), task.compute));
