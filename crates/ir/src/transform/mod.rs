@@ -21,7 +21,7 @@ use branchless::merge::branchless_merges;
 use loops::defer_overflow::defer_overflow;
 use loops::fuse_init::fuse_init;
 use loops::guard_empty::guard_empty;
-use loops::hoist_loads::hoist_loads;
+use loops::hoist_invariants::hoist_invariants;
 use loops::position_loops::position_loops;
 use loops::reserve_once::reserve_once;
 use loops::sink_flags::sink_flags;
@@ -94,7 +94,7 @@ pub const PASSES: [(&str, Pass); 22] = [
     ("unroll-and-jam", unroll_and_jam),
     ("unroll-twice", unroll_twice),
     ("simplify", |f, _| simplify(f)),
-    ("hoist-loads", hoist_loads),
+    ("hoist-invariants", hoist_invariants),
 ];
 
 /// Runs all passes.

@@ -3,7 +3,7 @@
 pub(super) mod defer_overflow;
 pub(super) mod fuse_init;
 pub(super) mod guard_empty;
-pub(super) mod hoist_loads;
+pub(super) mod hoist_invariants;
 pub(super) mod position_loops;
 pub(super) mod reserve_once;
 pub(super) mod sink_flags;

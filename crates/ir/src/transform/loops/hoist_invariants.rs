@@ -1,4 +1,5 @@
-//! Loads that are the same in every iteration of an innermost loop happen once before it.
+//! Loads, roots, quotients and functions that are the same in every iteration of an innermost loop are computed once
+//! before it.
 //!
 //! ```text
 //! for p in pos[j]..pos[j + 1] { i = crd[p]; y[i] = fma(A_vals[p], x_vals[j], y[i]) }
@@ -12,9 +13,9 @@
 //!
 //! A loop that does not run loads nothing, as before: its indices may lie outside. Only where the
 //! target asks for it: compilers that optimise do the same, and people read the loop better as it
-//! was. Arithmetic is left to every backend. Loops that append to arrays gain nothing measurable.
+//! was. The same holds for roots, quotients and calls of functions; other arithmetic is left to every backend.
 
-use crate::algebra::BinaryOp;
+use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::{Array, Var};
 use crate::ir::build::{assign, lt, when};
 use crate::ir::flow::{assigned, mentions};
@@ -23,7 +24,7 @@ use crate::transform::affine::exchange;
 use crate::transform::{Target, fresh};
 
 /// The pass.
-pub(in crate::transform) fn hoist_loads(mut function: Function, target: Target) -> Function {
+pub(in crate::transform) fn hoist_invariants(mut function: Function, target: Target) -> Function {
     if !target.hoists {
         return function;
     }
@@ -85,9 +86,14 @@ impl Hoist<'_> {
         let mut before = vec![];
         while let Some(load) = loads.pop() {
             let ty = self.function.type_of(&load);
-            let Expr::Load { array, .. } = load else { continue };
-            let name = self.function.arrays[array].name.clone();
-            let name = name.strip_suffix('s').map_or(format!("{name}_here"), str::to_owned);
+            let name = match &load {
+                Expr::Load { array, .. } => {
+                    let name = &self.function.arrays[*array].name;
+                    name.strip_suffix('s').map_or(format!("{name}_here"), str::to_owned)
+                }
+                Expr::Unary(op, _) => format!("{}_here", op.name()),
+                _ => "quotient_here".to_owned(),
+            };
             let var = fresh(self.function, &name, ty);
             l.body = exchanged(l.body, &load, &Expr::Var(var));
             loads = loads.into_iter().map(|l| exchange(l, &load, &Expr::Var(var))).collect();
@@ -115,7 +121,7 @@ impl Hoist<'_> {
         Expr::Var(named)
     }
 
-    /// The loads that every iteration does and that are the same in all of them; those within
+    /// What every iteration loads or computes at length and that is the same in all of them; those within
     /// others last.
     fn invariant(&self, l: &Loop) -> Vec<Expr> {
         let (mut vars, mut arrays) = (vec![l.var], vec![]);
@@ -123,7 +129,7 @@ impl Hoist<'_> {
         written(&l.body, &mut arrays);
         let mut found = vec![];
         l.body.iter().flat_map(Stmt::exprs).for_each(|e| {
-            collect(e, &vars, &arrays, &mut found);
+            collect(self.function, e, (&vars, &arrays), &mut found);
         });
         found.retain(|e| self.function.type_of(e).lanes == 1);
         found.reverse();
@@ -132,9 +138,14 @@ impl Hoist<'_> {
     }
 }
 
-/// Adds the outermost loads that are surely evaluated and depend on none of the variables and
+/// Adds the outermost loads and long operations that are surely evaluated and depend on none of the variables and
 /// arrays.
-fn collect(e: &Expr, vars: &[Var], arrays: &[Array], found: &mut Vec<Expr>) {
+fn collect(
+    function: &Function,
+    e: &Expr,
+    changed @ (vars, arrays): (&[Var], &[Array]),
+    found: &mut Vec<Expr>,
+) {
     let mut fixed = true;
     e.walk(&mut |e| match e {
         Expr::Var(v) => fixed &= !vars.contains(v),
@@ -142,13 +153,30 @@ fn collect(e: &Expr, vars: &[Var], arrays: &[Array], found: &mut Vec<Expr>) {
         _ => {}
     });
     match e {
-        Expr::Load { .. } if fixed => {
+        _ if fixed && is_long(function, e) => {
             if !found.contains(e) {
                 found.push(e.clone());
             }
         }
-        Expr::AndThen(a, _) => collect(a, vars, arrays, found),
-        _ => e.for_each_child(&mut |child| collect(child, vars, arrays, found)),
+        Expr::AndThen(a, _) => collect(function, a, changed, found),
+        _ => e.for_each_child(&mut |child| collect(function, child, changed, found)),
+    }
+}
+
+/// Whether an expression is a load, or an operation that takes as long as several others.
+fn is_long(function: &Function, e: &Expr) -> bool {
+    use UnaryOp::{Abs, Cube, Neg, Not, Square};
+    let is_float = |e: &Expr| function.type_of(e).register.is_float();
+    let is_plain = |e: &Expr| matches!(e, Expr::Const(_));
+    match e {
+        Expr::Load { .. } => true,
+        Expr::Unary(op, a) => {
+            !matches!(op, Abs | Cube | Neg | Not | Square) && is_float(a) && !is_plain(a)
+        }
+        Expr::Binary(BinaryOp::Div | BinaryOp::Pow | BinaryOp::Atan2 | BinaryOp::Mod, a, b) => {
+            is_float(a) && !(is_plain(a) && is_plain(b))
+        }
+        _ => false,
     }
 }
 
@@ -206,7 +234,7 @@ mod tests {
         let head = format!("{HEAD}  var i, j: i64\n  var s: f64\n  var c: bool\n");
         let function = parse(&format!("{head}{body}\n}}\n")).unwrap_or_else(|d| panic!("{d}"));
         verify(&function).unwrap_or_else(|d| panic!("{d}"));
-        let text = hoist_loads(function, TARGET).to_string();
+        let text = hoist_invariants(function, TARGET).to_string();
         let lines = text.lines().skip(1).filter(|l| !l.starts_with("  var"));
         let lines: Vec<&str> = lines.map(|l| l.strip_prefix("  ").unwrap_or(l)).collect();
         assert_eq!(lines[..lines.len() - 1].join("\n"), expect);
@@ -233,6 +261,20 @@ mod tests {
             "for i in 0..n {\n  if A[0] < 1.0 && A[1] < 2.0 {\n    y[i] = A[1] * A[0]\n  }\n}",
             "if 0 < n {\n  A_here = A[0]\n  for i in 0..n {\n    \
              if A_here < 1.0 && A[1] < 2.0 {\n      y[i] = A[1] * A_here\n    }\n  }\n}",
+        );
+    }
+
+    #[test]
+    fn long_operations_that_stay_the_same_move_out() {
+        check(
+            "for i in 0..n {\n  y[i] = A[i] / exp(A[n] / 2.0) + 3.0 * A[n]\n}",
+            "if 0 < n {\n  A_here = A[n]\n  exp_here = exp(A_here / 2.0)\n  for i in 0..n {\n    \
+             y[i] = A[i] / exp_here + 3.0 * A_here\n  }\n}",
+        );
+        check(
+            "for i in 0..n {\n  y[i] = A[i] * (A[0] / A[1])\n}",
+            "if 0 < n {\n  quotient_here = A[0] / A[1]\n  for i in 0..n {\n    \
+             y[i] = A[i] * quotient_here\n  }\n}",
         );
     }
 
@@ -266,6 +308,6 @@ mod tests {
 
     #[test]
     fn random_functions_stay_the_same() {
-        random::check(hoist_loads, TARGET, 3000);
+        random::check(hoist_invariants, TARGET, 3000);
     }
 }
