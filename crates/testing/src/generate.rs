@@ -1,6 +1,7 @@
 //! Random valid programs: expressions, formats, mode orders and sparsity patterns, with small
 //! integer values so that every result is exact.
 
+mod again;
 mod large;
 
 pub use large::large;
@@ -376,6 +377,12 @@ impl<'r> Generator<'r> {
             if !again || (self.fits(&vars, v) && self.random.one_in(4)) {
                 vars.push(v);
             }
+        }
+        if self.slices
+            && self.random.one_in(4)
+            && let Some(again) = self.sliced_again(&vars)
+        {
+            return again;
         }
         let (text, dims) = self.indices(&vars);
         let known = self.operands.iter().position(|o| o.dims == dims);

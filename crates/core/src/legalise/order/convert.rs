@@ -9,8 +9,9 @@ use super::{Order, replace};
 use crate::format::Format;
 use crate::legalise::copies::transpose::is_dense;
 use crate::legalise::{Legaliser, Task};
-use crate::notation::{Access, Expr};
-use tamis_ir::ids::TensorId;
+use crate::notation::{Access, Expr, Slicing};
+use std::collections::BTreeMap;
+use tamis_ir::ids::{Mode, TensorId};
 
 impl Legaliser<'_> {
     /// Replaces operands by copies whose levels are in loop order.
@@ -28,7 +29,8 @@ impl Legaliser<'_> {
             let format = self.copy_format(&source, &vars);
             let modes =
                 vars.iter().map(|v| source.indices.iter().position(|own| own == v)).collect();
-            let made = Copied { of: access.tensor, modes, format, copy: access.tensor };
+            let slices = source.slices.clone();
+            let made = Copied { of: access.tensor, slices, modes, format, copy: access.tensor };
             let known = copies.iter().find(|other| !repeats && made.is_like(other));
             let mut copy = match known {
                 Some(known) => Expr::Access(Access::of(known.copy, vars)),
@@ -52,6 +54,8 @@ impl Legaliser<'_> {
 /// A copy of a tensor for loops in some order, which other uses of the tensor share.
 struct Copied {
     of: TensorId,
+    /// The part of the tensor that is copied.
+    slices: BTreeMap<Mode, Slicing>,
     /// The modes of the tensor that the levels of the copy are.
     modes: Vec<Option<usize>>,
     format: Format,
@@ -61,7 +65,8 @@ struct Copied {
 impl Copied {
     /// Whether another copy is the same.
     fn is_like(&self, other: &Copied) -> bool {
-        let is_whole = self.modes.iter().all(Option::is_some);
-        is_whole && (self.of, &self.modes, &self.format) == (other.of, &other.modes, &other.format)
+        let has_all_modes = self.modes.iter().all(Option::is_some);
+        let is_of_same = self.of == other.of && self.slices == other.slices;
+        has_all_modes && is_of_same && (&self.modes, &self.format) == (&other.modes, &other.format)
     }
 }

@@ -1,0 +1,23 @@
+//! Other uses of operands that a program has already.
+
+use super::{Generator, access};
+use crate::slices::slice;
+
+impl Generator<'_> {
+    /// An operand that the program has, through slices of its modes, if one is large enough.
+    pub(super) fn sliced_again(&mut self, vars: &[&'static str]) -> Option<String> {
+        let counts: Vec<u64> = vars.iter().map(|v| self.sizes[v]).collect();
+        let fits = |dims: &[u64]| {
+            dims.len() == counts.len() && dims.iter().zip(&counts).all(|(dim, count)| dim >= count)
+        };
+        let operand = self.operands.iter().find(|o| fits(&o.dims) && !counts.is_empty())?;
+        let (name, dims) = (operand.name.clone(), operand.dims.clone());
+        let mut texts = vec![];
+        for ((v, count), dim) in vars.iter().zip(counts).zip(dims) {
+            let is_whole = dim == count && self.random.one_in(2);
+            let part = if is_whole { String::new() } else { slice(self.random, count, dim) };
+            texts.push(format!("{v}{part}"));
+        }
+        Some(access(&name, &texts.join(",")))
+    }
+}
