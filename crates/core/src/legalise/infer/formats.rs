@@ -9,7 +9,7 @@
 use crate::format::{Format, LevelSpec, Storage};
 use crate::legalise::Legaliser;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
-use crate::notation::Expr;
+use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar};
@@ -23,7 +23,7 @@ const SPREAD_LIMIT: u64 = 1 << 30;
 impl Legaliser<'_> {
     /// The value where no sparse operand has an entry, if it is a constant.
     fn constant_background(&self, value: &Expr, compute: DataType) -> Option<Scalar> {
-        let absent = |a: &crate::notation::Access| !self.is_full(a);
+        let absent = |a: &Access| !self.is_full(a);
         match self.facts(compute).expr_without(value, &absent) {
             Expr::Literal(c) => Some(c),
             _ => None,
@@ -89,7 +89,7 @@ impl Legaliser<'_> {
     }
 
     /// Whether the sparse operands tie a variable to no other variable of the result, but to a sum
-    /// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse.
+    /// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse, with entries at many `j`.
     fn is_spread(&self, value: &Expr, vars: &[IndexVar], var: IndexVar) -> bool {
         let (full, sparse): (Vec<_>, Vec<_>) =
             value.accesses().into_iter().partition(|a| self.is_full(a));
@@ -103,7 +103,12 @@ impl Legaliser<'_> {
             }
         }
         let is_kept = |v: &IndexVar| vars.contains(v);
-        tied.iter().filter(|v| is_kept(v)).count() == 1
+        // Of fewer entries than that, most coordinates have none.
+        let half = self.request.dims.get(&var).map_or(0, |dim| dim / 2);
+        let owns = |a: &&Access| a.indices.contains(&var);
+        let known = sparse.iter().copied().filter(owns).filter_map(|a| self.known_entries(a));
+        known.min().is_none_or(|entries| entries >= half)
+            && tied.iter().filter(|v| is_kept(v)).count() == 1
             && full.iter().any(|a| a.indices.iter().any(|v| tied.contains(v) && !is_kept(v)))
     }
 
@@ -131,7 +136,7 @@ impl Legaliser<'_> {
         })
     }
 
-    pub(in crate::legalise) fn is_full(&self, access: &crate::notation::Access) -> bool {
+    pub(in crate::legalise) fn is_full(&self, access: &Access) -> bool {
         self.program.storage(access.tensor).format.is_full()
     }
 }
