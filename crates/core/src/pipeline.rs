@@ -6,7 +6,7 @@ use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Dropped, Lowered, lower};
 use crate::outline::detached;
-use crate::schedule::{Found, Schedule, Wanted, not_carried_out, schedule, schedule_on_gpu};
+use crate::schedule::{Found, Schedule, Wanted, refuse_dropped, schedule, schedule_on_gpu};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::flow::size as size_of;
 use tamis_ir::ir::verify::assert_valid;
@@ -141,13 +141,14 @@ fn check_carried_out(
             Some(Dropped { names: vec![program.vars[var].clone()], wanted, why })
         });
         for Dropped { names, wanted, why } in lowered.dropped.iter().chain(&by_lanes) {
-            not_carried_out(commands, names, *wanted, why)?;
+            refuse_dropped(commands, names, *wanted, why)?;
         }
     }
     Ok(())
 }
 
-/// A program of fused kernels with kernels of another kind.
+/// A program of fused kernels with kernels of another kind. These carry a schedule out where they can: what was
+/// refused for the fused ones was refused already.
 pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
     if kind == Kind::Fused {
         return compiled.clone();

@@ -41,7 +41,7 @@ impl Addresses {
         Addresses { held: vec![None; holds.len()], holds }
     }
 
-    /// After a loop, the addresses that were held before it.
+    /// Ends a loop: the addresses that were held before it are held again.
     pub(crate) fn leave(&mut self, before: Vec<Option<Variable>>) {
         self.held = before;
     }
@@ -57,7 +57,7 @@ fn growing(block: &[Stmt]) -> Vec<Array> {
 }
 
 impl Translator<'_> {
-    /// Takes the addresses that a loop uses from their slots; gives those that were held before it.
+    /// Loads the addresses that a loop uses from their slots. Returns what was held before, for [`Addresses::leave`].
     pub(crate) fn hold(&mut self, cond: Option<&Expr>, body: &[Stmt]) -> Vec<Option<Variable>> {
         let before = self.addresses.held.clone();
         for array in self.wanted(cond, body) {

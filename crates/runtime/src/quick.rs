@@ -234,7 +234,7 @@ fn marked_hold<P: Index, C: Index>(
     let (Some((_, begins)), false) = (ends.split_last(), crd.is_empty()) else { return true };
     let mut marks = [0u8; MARKED + 1];
     for &begin in begins {
-        // Some other thread may write the array meanwhile: no more than a wrong answer comes of it here.
+        // They ascend to the last one; the bound spares a test.
         marks[begin.after(ends[0]).min(MARKED)] = 1;
     }
     let least = C::nearest(range.least);
@@ -361,9 +361,9 @@ enum Neighbours {
     DoNotDescend,
 }
 
-/// Entries of a list that one thread looks at, and those that are looked at together, while they are in the first
-/// cache.
+/// Entries of a list that one thread checks.
 const PART: usize = 1 << 14;
+/// Entries of one pass over all columns: they fit the first cache.
 const ENTRIES: usize = 512;
 
 /// Whether the coordinates of entries lie in their ranges and keep a promise.

@@ -58,7 +58,7 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
     let plan = plan::print(program, kernel, &plan);
     let wrong: &[&str] = match kernel.assembling {
         Some(Assembling::Append) => {
-            &["in place", "inserted", "coordinate buffer", "count then fill"]
+            &["in place", "inserted", "coordinate buffer", "count then", "count, fill and sort"]
         }
         Some(Assembling::Insert) => &["appended", "accumulator", "coordinate buffer"],
         None => &[],

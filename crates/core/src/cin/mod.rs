@@ -141,6 +141,11 @@ impl Tag {
         }
     }
 
+    /// Whether threads are to share the iterations.
+    pub fn is_on_threads(&self) -> bool {
+        matches!(self.parallel, Some((Unit::CpuThread, _)))
+    }
+
     /// Whether lanes of vectors are to run the iterations.
     pub fn is_by_lanes(&self) -> bool {
         matches!(self.parallel, Some((Unit::CpuVector, _)))

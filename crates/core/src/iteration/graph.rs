@@ -96,8 +96,8 @@ fn label(program: &Program, kernel: &Kernel, var: IndexVar) -> String {
 
 /// The same in the language of Graphviz: a box per kernel; index variables in the order of the
 /// loops, joined by dashed edges, and per tensor a path of solid ones from its name through its
-/// levels; dotted edges go from variables to those made from them, and bold ones from the loops that compute a
-/// temporary to those that read it.
+/// levels; dotted edges go from variables to variables made from them, and bold edges from the loop that computes a
+/// temporary to the loop that reads it.
 ///
 /// ```text
 /// digraph iteration {
@@ -183,7 +183,7 @@ fn cluster(program: &Program, kernel: &Kernel, k: usize, out: &mut String) {
 struct Branches {
     /// Their variables, each with the loop around.
     loops: Vec<(IndexVar, Option<usize>)>,
-    /// From the loops that compute a temporary to those that read it.
+    /// For each temporary, the loop that computes it and the loop that reads it.
     flows: Vec<(usize, usize, TensorId)>,
     /// The operands, with the loops around, and the result at the end.
     uses: Vec<(String, Access, Vec<usize>)>,

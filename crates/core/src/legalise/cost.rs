@@ -5,7 +5,6 @@
 //! multiply-add on cached data; they only have to rank orders.
 
 use super::{Legaliser, Task};
-use crate::cin::Role;
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
 use crate::legalise::copies::transpose;
@@ -275,11 +274,9 @@ impl Estimate<'_> {
         let operands = distinct(&task.value).into_iter().filter(|a| {
             !legaliser.is_full(a) && !a.indices.iter().any(|v| legaliser.follows(outer, &[*v]))
         });
-        let entries = operands.filter_map(|a| match legaliser.program.tensors[a.tensor].role {
-            Role::Input(id) => legaliser.request.entries.get(&id).map(|&entries| entries as f64),
-            _ => None,
-        });
-        let entries: f64 = entries.filter(|&entries| entries > CACHED_NEAR).sum();
+        let entries = operands.filter_map(|a| legaliser.input_entries(&a));
+        let entries: f64 =
+            entries.map(|entries| entries as f64).filter(|&entries| entries > CACHED_NEAR).sum();
         REREAD * (self.dimension(outer) * entries).min(self.trips)
     }
 

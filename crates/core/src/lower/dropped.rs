@@ -5,8 +5,8 @@
 //! mergeby(j, gallop)      C(i,j) = A(i,j) + B(i,j), csr      each coordinate of both is looked at
 //! ```
 //!
-//! Most of it is known only once there is code, and so it is found here, and refused by whom the
-//! schedule is from: [`crate::pipeline`].
+//! Most of it is known only once there is code, and so it is found here; [`crate::pipeline`] refuses it if a command of
+//! the user said it.
 
 use super::gpu::parallel::Serial;
 use crate::cin::{Assembling, Kernel, Merge, Program, Tag, Unit};
@@ -18,7 +18,7 @@ use tamis_ir::ids::IndexVar;
 /// Something that a schedule says of a loop, or of the result, and the code does not do.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dropped {
-    /// The variable of the loop, and those that it was made from; or the result.
+    /// The loop's variable and the variables it was derived from, or the name of the result.
     pub names: Vec<String>,
     /// What it says.
     pub wanted: Wanted,

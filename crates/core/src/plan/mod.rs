@@ -43,7 +43,7 @@ pub use partition::{CutBy, Meeting, NotCut, Partition};
 pub use print::print;
 pub(crate) use result_levels::ResultLevels;
 pub use shared_structure::SharedStructure;
-pub(crate) use visits::Visits;
+pub(crate) use visits::{Visits, is_placed};
 
 use crate::cin::simplify::Facts;
 use crate::cin::{self, Kernel, Program, Role, Stmt};
@@ -307,8 +307,7 @@ impl<'p> Planner<'p> {
 
     /// Whether a schedule has threads share a loop.
     fn is_on_threads(self, own: IndexVar) -> bool {
-        let tag = self.kernel.tags.get(&own).and_then(|tag| tag.parallel);
-        matches!(tag, Some((cin::Unit::CpuThread, _)))
+        self.kernel.tags.get(&own).is_some_and(cin::Tag::is_on_threads)
     }
 
     /// Operands of order 0, each once.

@@ -137,11 +137,12 @@ pub(super) fn in_two_passes(format: &Format, arrival: Arrivals<'_>) -> Option<Re
         && others.eq((wide < last).then_some(wide))
         && is_slot == (wide < last);
     let arrival = fits.then(|| arrival(&above, &[last])).flatten()?;
+    // Slots, and positions of hash maps, keep the order in which their coordinates come.
     (arrival == Arrival::Ascending).then_some(Rest::CountThenInsert)
 }
 
 /// Whether a level has a position for every coordinate, which is not a slot.
-pub(super) fn is_placed(format: &Format, k: usize) -> bool {
+pub(crate) fn is_placed(format: &Format, k: usize) -> bool {
     let is_slot = matches!(format.levels()[k].map, LevelMap::Slot(_));
     matches!(Assembler::of(format, k), Assembler::Place) && !is_slot
 }

@@ -10,7 +10,7 @@
 //! loops do not change are multiplied with the sum, if these visit every coordinate: where there is
 //! no term, an infinite factor is not asked either, whatever the order of the loops.
 
-use crate::cin::{self, Program, Role, Stmt, Tag};
+use crate::cin::{Program, Role, Stmt};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::datatype::DataType;
@@ -28,9 +28,8 @@ pub(super) fn accumulate(mut program: Program) -> Program {
         let tags = &program.kernels[k].tags;
         let units = tags.iter().filter_map(|(&var, tag)| Some((var, tag.gpu()?))).collect();
         let partial = program.kernels[k].partial.clone();
-        let on_threads = |tag: &Tag| matches!(tag.parallel, Some((cin::Unit::CpuThread, _)));
         let is_outermost = |own: &IndexVar| matches!(&body, Stmt::Forall { var, .. } if var == own);
-        let mut shared = tags.iter().filter(|(_, tag)| on_threads(tag)).map(|(&var, _)| var);
+        let mut shared = tags.iter().filter(|(_, tag)| tag.is_on_threads()).map(|(&var, _)| var);
         let shared = shared.find(|var| !is_outermost(var));
         let mut nest = Nest {
             program: &mut program,

@@ -5,7 +5,7 @@
 //! insert    at positions that are there before      C has all, or those of each row are counted beforehand
 //! ```
 //!
-//! What the loops cannot do is refused once the plan is known ([`super::not_carried_out`]).
+//! What the loops cannot do is refused once the plan is known ([`super::refuse_dropped`]).
 
 use super::scheduler::Scheduler;
 use crate::cin::Assembling;

@@ -32,7 +32,7 @@ pub(super) fn bound(
     if let Bound::Exact(_) = bound {
         size_workspaces(s, of, var);
     }
-    s.merge_like(var, of);
+    s.move_tag(var, of);
     s.rewrite(|body| replaced(body, of, &|body| Stmt::forall(&[var], body)));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Refusals of what a schedule says of a loop where its code turns out not to do it.
+//! Refusals of schedule commands that the generated code does not carry out.
 //!
 //! ```text
 //! unroll(j, 4)      C(i,j) = A(i,j) * B(i,j), csr      refused: the loop over j merges two operands
@@ -24,7 +24,7 @@ pub enum Wanted {
 
 /// Refuses a schedule for what it wants of a loop, if it does: the loop has the first of these names, and was
 /// made from those of the others.
-pub fn not_carried_out(
+pub fn refuse_dropped(
     schedule: &Schedule,
     names: &[String],
     wanted: Wanted,

@@ -24,7 +24,7 @@ pub(super) fn divide(
     let place = s.fresh(2, inner)?;
     s.program.derived.relate(part, Relation::Part { of, place, parts });
     s.program.derived.relate(place, Relation::Place { of, part });
-    s.merge_like(place, of);
+    s.move_tag(place, of);
     s.rewrite(|body| replaced(body, of, &|body| Stmt::forall(&[part, place], body)));
     Ok(())
 }

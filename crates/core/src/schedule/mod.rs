@@ -43,7 +43,7 @@ mod workspace;
 
 pub use apply::Refusal;
 pub use bound::check_dimensions;
-pub use carried_out::{Wanted, not_carried_out};
+pub use carried_out::{Wanted, refuse_dropped};
 pub use chosen::{chosen, have_same_loops};
 pub use command::{Command, Kind};
 pub use gpu::heuristics::Found;

@@ -11,7 +11,7 @@
 //! inside the loop belong to an iteration each.
 
 use super::scheduler::Scheduler;
-use crate::cin::{Races, Tag, Unit};
+use crate::cin::{Races, Unit};
 use crate::notation::Access;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
@@ -42,9 +42,8 @@ pub(super) fn parallelize(
         return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));
     }
     s.check_unsaid(0, var, |tag| tag.parallel.is_some(), "what runs")?;
-    let on_threads = |tag: &Tag| matches!(tag.parallel, Some((Unit::CpuThread, _)));
     if unit == Unit::CpuThread
-        && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| on_threads(tag))
+        && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| tag.is_on_threads())
     {
         let message = format!("threads run the loop over {} already", s.name(other));
         return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));

@@ -53,7 +53,7 @@ pub(super) fn pos(
         false => Relation::Position { of, above, access, level: last },
     };
     s.program.derived.relate(p, relation);
-    s.merge_like(p, var);
+    s.move_tag(p, var);
     s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[p], body)));
     Ok(())
 }
@@ -226,7 +226,7 @@ pub(super) fn coord(s: &mut Scheduler<'_>, name: &str, coordinate: &str) -> Resu
     check_no_index(s, name, p, "coord")?;
     let var = s.fresh(1, coordinate)?;
     s.program.derived.relate(var, Relation::Same { of, bound: None });
-    s.merge_like(var, p);
+    s.move_tag(var, p);
     s.rewrite(|body| replaced(body, p, &|body| Stmt::forall(&[var], body)));
     Ok(())
 }

@@ -82,8 +82,9 @@ impl<'s> Scheduler<'s> {
         Err(self.refuse(arg, message, "leave one of the two commands out".to_owned()))
     }
 
-    /// Has a loop that is made from another merge its operands in the same way.
-    pub(super) fn merge_like(&mut self, made: IndexVar, from: IndexVar) {
+    /// Gives a loop what was said of the loop that it is made from: how it merges, since nothing else may be said
+    /// before ([`Self::check_untagged`]).
+    pub(super) fn move_tag(&mut self, made: IndexVar, from: IndexVar) {
         if let Some(tag) = self.kernel_mut().tags.remove(&from) {
             self.kernel_mut().tags.insert(made, tag);
         }

@@ -22,7 +22,7 @@ pub(super) fn split(
     s.check_fresh_pair(outer, inner)?;
     let (derived, names) = (&mut s.program.derived, &mut s.program.vars);
     let (outer, inner) = derived.blocks(var, size, (outer, inner), names);
-    s.merge_like(inner, var);
+    s.move_tag(inner, var);
     s.rewrite(|body| replaced(body, var, &|body| Stmt::forall(&[outer, inner], body)));
     Ok(())
 }

@@ -4,7 +4,7 @@
 //! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
 //! ```
 
-use crate::cin::{Merge, Role, Tag};
+use crate::cin::{Merge, Tag};
 use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::{Legaliser, Task};
 use crate::level::LevelKind;
@@ -66,8 +66,7 @@ impl Legaliser<'_> {
         access: &Access,
         levels: &[(LevelKind, IndexVar)],
     ) -> Option<Vec<f64>> {
-        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
-        let values = *self.request.entries.get(&id)? as f64;
+        let values = self.input_entries(access)? as f64;
         let is_slot = |v: IndexVar| self.program.derived.slots(v).is_some();
         let mut sizes = vec![];
         for &(kind, var) in levels {
@@ -92,6 +91,7 @@ impl Legaliser<'_> {
                 () if p.full => cells,
                 () if p.branchless && !in_list => above,
                 () if !p.unique && !p.ordered => entries,
+                () if cells == 0.0 => 0.0,
                 () => cells * -(-entries / cells).exp_m1(),
             });
         }

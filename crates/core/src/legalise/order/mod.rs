@@ -308,8 +308,16 @@ impl Legaliser<'_> {
     /// many as that with most.
     pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
         match self.program.tensors[access.tensor].role {
-            Role::Input(id) => self.request.entries.get(&id).copied(),
+            Role::Input(_) => self.input_entries(access),
             _ => self.request.entries.values().max().copied(),
+        }
+    }
+
+    /// How many entries an operand of the program has, if that is known.
+    pub(super) fn input_entries(&self, access: &Access) -> Option<u64> {
+        match self.program.tensors[access.tensor].role {
+            Role::Input(id) => self.request.entries.get(&id).copied(),
+            _ => None,
         }
     }
 

@@ -13,7 +13,6 @@
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
-use crate::cin::Role;
 use crate::legalise::Legaliser;
 use crate::notation::{Access, Expr};
 use tamis_ir::datatype::DataType;
@@ -69,10 +68,7 @@ impl Legaliser<'_> {
     /// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
     fn is_worth_all(&self, part: &Expr, value: &Expr, compute: DataType) -> bool {
         let own = part.accesses();
-        let entries = |a: &Access| match self.program.tensors[a.tensor].role {
-            Role::Input(_) => self.known_entries(a),
-            _ => None,
-        };
+        let entries = |a: &Access| self.input_entries(a);
         let walked: Option<u64> = own.iter().map(|a| entries(a)).sum();
         let mut around = Some(value).filter(|e| *e != part);
         while let Some(e) = around {

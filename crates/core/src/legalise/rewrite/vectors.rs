@@ -11,9 +11,9 @@
 //! Vectors over the variable of the operand's outermost level are left to its loop ([`crate::legalise::order`]).
 //! Divisors stay divisors: what has no numerator of its own stays.
 
-use crate::cin::Role;
 use crate::legalise::order::association::flatten;
 use crate::legalise::rewrite::plain_factors::takes_long;
+use crate::legalise::rewrite::row_workspaces::has_reduction;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, Strictness};
@@ -58,7 +58,7 @@ impl Legaliser<'_> {
             _ => None,
         })?;
         let inner = self.level_vars(listed).into_iter().skip(1);
-        let entries = self.entries_of(listed)?;
+        let entries = self.input_entries(listed)? as f64;
         inner.into_iter().find(|&var| {
             let own = || factors.iter().filter(|(_, factor)| self.is_vector(factor, var));
             let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
@@ -68,17 +68,12 @@ impl Legaliser<'_> {
         })
     }
 
-    fn entries_of(&self, access: &Access) -> Option<f64> {
-        let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
-        self.request.entries.get(&id).map(|&entries| entries as f64)
-    }
-
     /// Whether a value is a vector over a variable, of elements that are all stored.
     fn is_vector(&self, value: &Expr, var: IndexVar) -> bool {
-        let mut reduces = false;
-        value.walk(&mut |e| reduces |= matches!(e, Expr::Reduce { .. }));
         let plain = |a: &Access| self.is_full(a) && a.slices.is_empty();
-        value.free_vars() == [var] && !reduces && value.accesses().into_iter().all(plain)
+        value.free_vars() == [var]
+            && !has_reduction(value)
+            && value.accesses().into_iter().all(plain)
     }
 }
 

@@ -199,7 +199,7 @@ pub(in crate::lower) type Units = BTreeMap<Var, (IndexVar, Unit)>;
 /// Loops of the plan that no unit runs though one should, and why not.
 pub(in crate::lower) type Serial = Vec<(IndexVar, &'static str)>;
 
-/// A function's body with its parallel loops, and those that are none.
+/// A function's body in which units run loops, and the loops that run in order though a unit should run them.
 pub(in crate::lower) fn marked(units: &Units, body: Vec<Stmt>) -> (Vec<Stmt>, Serial) {
     let mut marker = Marker { units, serial: vec![] };
     match units.is_empty() {

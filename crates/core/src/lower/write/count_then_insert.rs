@@ -15,7 +15,7 @@ use crate::lower::symbols::Symbols;
 use crate::lower::value::Value;
 use crate::lower::write::Pass;
 use crate::lower::{Code, Lowerer};
-use crate::plan::{Assembler, Node};
+use crate::plan::{Node, is_placed};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
@@ -110,10 +110,8 @@ fn distances(
 
 /// The levels that have a position for every coordinate: entries are counted for each combination of these.
 fn grouping(cx: &Symbols<'_>) -> Vec<usize> {
-    let levels = cx.levels();
-    let placed =
-        |k: &usize| !levels.is_slot(*k) && matches!(levels.assembler(*k), Assembler::Place);
-    (0..levels.len()).filter(placed).collect()
+    let format = &cx.program.storage(cx.kernel.result).format;
+    (0..format.levels().len()).filter(|k| is_placed(format, *k)).collect()
 }
 
 /// One more entry of a group; how many there were before.

@@ -13,7 +13,7 @@
 //!
 //! A loop that does not run loads nothing, as before: its indices may lie outside. Only where the
 //! target asks for it: compilers that optimise do the same, and people read the loop better as it
-//! was. The same holds for roots, quotients and calls of functions; other arithmetic is left to every backend.
+//! was. Arithmetic that takes no longer than a load stays in the loop, and is left to every backend.
 
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::ids::{Array, Var};
@@ -92,7 +92,9 @@ impl Hoist<'_> {
                     name.strip_suffix('s').map_or(format!("{name}_here"), str::to_owned)
                 }
                 Expr::Unary(op, _) => format!("{}_here", op.name()),
-                _ => "quotient_here".to_owned(),
+                Expr::Binary(BinaryOp::Div, ..) => "quotient_here".to_owned(),
+                Expr::Binary(op, ..) => format!("{}_here", op.name()),
+                _ => continue,
             };
             let var = fresh(self.function, &name, ty);
             l.body = exchanged(l.body, &load, &Expr::Var(var));

@@ -242,8 +242,8 @@ impl Sum {
         is_cheap
     }
 
-    /// Adds what is left of a long sum from `mid` on, less than so many entries, of which the last one stands for
-    /// those that are not there.
+    /// Adds the last entries of a long sum, from `mid` on, of which there are less than `ways`. Loads beyond the
+    /// end are of the last entry.
     fn left(&self, function: &mut Function, (mid, end): (Var, Var), ways: i64) -> Vec<Stmt> {
         let name = function.vars[self.var].name.clone();
         let last = binary(BinaryOp::Sub, Expr::Var(end), int(1));
