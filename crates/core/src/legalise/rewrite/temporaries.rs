@@ -12,8 +12,8 @@ use crate::legalise::{Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
-use tamis_ir::algebra::{BinaryOp, ZeroRule};
-use tamis_ir::datatype::DataType;
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp, ZeroRule};
+use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar};
 
 /// The largest measure of one merge: all combinations of four operands of one sparse level. More
@@ -291,8 +291,30 @@ impl Legaliser<'_> {
     /// Whether elements of the result hold what its value is summed in.
     pub(in crate::legalise) fn holds_sums(&self, task: &Task) -> bool {
         let datatype = self.program.storage(task.result).datatype;
-        let is_logical = [datatype, task.compute] == [DataType::Bool; 2];
+        // Of truth values, a partial result tells what has come so far where nothing that comes can take it back.
+        let tells = match &task.value {
+            Expr::Reduce { op: ReduceOp::Or | ReduceOp::And | ReduceOp::Mul, .. } => true,
+            Expr::Reduce { op: ReduceOp::Add, body, .. } => self.is_nonnegative(body),
+            Expr::Reduce { .. } => false,
+            _ => true,
+        };
+        let is_logical = [datatype, task.compute] == [DataType::Bool; 2] && tells;
         is_logical || datatype == self.program.accumulator(&task.value, task.compute)
+    }
+
+    /// Whether an expression of truth values and coordinates is never less than 0.
+    fn is_nonnegative(&self, e: &Expr) -> bool {
+        use BinaryOp::{Add, Max, Min, Mul};
+        match e {
+            Expr::Index(_) | Expr::Unary(UnaryOp::Not | UnaryOp::Abs, _) => true,
+            Expr::Access(access) => self.program.storage(access.tensor).datatype == DataType::Bool,
+            Expr::Literal(c) => matches!(c, Scalar::Bool(_) | Scalar::I64(0..) | Scalar::U64(_)),
+            Expr::Binary(op, ..) if op.is_logical() => true,
+            Expr::Binary(Add | Mul | Min | Max, a, b) => {
+                self.is_nonnegative(a) && self.is_nonnegative(b)
+            }
+            _ => false,
+        }
     }
 
     /// Whether the cheapest loops have all reductions innermost, so that a register holds the sum.
