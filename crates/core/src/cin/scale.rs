@@ -10,6 +10,7 @@
 
 use super::{Derived, Relation};
 use crate::format::LevelMap;
+use crate::format::open::Arithmetic;
 use tamis_ir::ids::{IndexVar, TensorId};
 
 /// What the iterations of a loop count.
@@ -100,8 +101,8 @@ impl Scale {
         !self.steps.iter().any(|s| matches!(s, Step::Places(_) | Step::PlacesOfParts(_)))
     }
 
-    /// How many iterations there are for so many coordinates or positions.
-    pub fn count(&self, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+    /// How many iterations there are for so many coordinates or positions: a number, or code.
+    pub fn count<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
         self.steps.iter().fold(of, |of, step| step.count(of, dimension))
     }
 
@@ -125,13 +126,12 @@ impl Scale {
 }
 
 impl Step {
-    fn count(&self, of: u64, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+    fn count<A: Arithmetic>(&self, of: A, dimension: &dyn Fn(IndexVar) -> A) -> A {
+        let constant = |n: u64| A::constant(n as i64);
         match self {
-            Step::Blocks(size) => of.div_ceil(*size),
-            Step::Parts(parts) => *parts,
-            Step::Places(size) => *size,
-            Step::PlacesOfParts(parts) => of.div_ceil(*parts),
-            Step::Fused(inner) => of.saturating_mul(size(inner, dimension)),
+            Step::Blocks(n) | Step::PlacesOfParts(n) => of.plus(constant(*n - 1)).over(*n),
+            Step::Parts(n) | Step::Places(n) => constant(*n),
+            Step::Fused(inner) => of.by(size(inner, dimension)),
         }
     }
 
@@ -155,7 +155,7 @@ impl Step {
 }
 
 /// How many coordinates a variable has that is fused with another.
-fn size(inner: &Scale, dimension: &dyn Fn(IndexVar) -> u64) -> u64 {
+fn size<A: Arithmetic>(inner: &Scale, dimension: &dyn Fn(IndexVar) -> A) -> A {
     match inner.root {
         Root::Coordinates(var) => inner.count(dimension(var), dimension),
         Root::Positions(..) | Root::Level(..) => unreachable!("only coordinates are fused"),

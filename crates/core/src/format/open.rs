@@ -20,12 +20,41 @@ pub trait Arithmetic: Clone {
     fn minus(self, other: Self) -> Self;
     /// `self * factor`
     fn times(self, factor: u64) -> Self;
+    /// `self * other`
+    fn by(self, other: Self) -> Self;
     /// `self / divisor` for numbers from 0 on, rounded down.
     fn over(self, divisor: u64) -> Self;
     /// The lesser.
     fn least(self, other: Self) -> Self;
     /// The greater.
     fn greatest(self, other: Self) -> Self;
+}
+
+impl Arithmetic for u64 {
+    fn constant(x: i64) -> u64 {
+        x as u64
+    }
+    fn plus(self, other: u64) -> u64 {
+        self.saturating_add(other)
+    }
+    fn minus(self, other: u64) -> u64 {
+        self.saturating_sub(other)
+    }
+    fn times(self, factor: u64) -> u64 {
+        self.saturating_mul(factor)
+    }
+    fn by(self, other: u64) -> u64 {
+        self.saturating_mul(other)
+    }
+    fn over(self, divisor: u64) -> u64 {
+        self / divisor
+    }
+    fn least(self, other: u64) -> u64 {
+        self.min(other)
+    }
+    fn greatest(self, other: u64) -> u64 {
+        self.max(other)
+    }
 }
 
 impl Arithmetic for i64 {
@@ -40,6 +69,9 @@ impl Arithmetic for i64 {
     }
     fn times(self, factor: u64) -> i64 {
         self.saturating_mul(i64::try_from(factor).unwrap_or(i64::MAX))
+    }
+    fn by(self, other: i64) -> i64 {
+        self.saturating_mul(other)
     }
     fn over(self, divisor: u64) -> i64 {
         self / i64::try_from(divisor).unwrap_or(i64::MAX)
@@ -64,6 +96,9 @@ impl Arithmetic for Expr {
     }
     fn times(self, factor: u64) -> Expr {
         mul(self, int(factor as i64))
+    }
+    fn by(self, other: Expr) -> Expr {
+        mul(self, other)
     }
     fn over(self, divisor: u64) -> Expr {
         div(self, int(divisor as i64))

@@ -10,6 +10,7 @@
 //! The conventions are Python's: the end is exclusive, bounds may be left out, and bounds beyond
 //! the dimension mean the dimension. The members of a set have to exist.
 
+use crate::format::open::Arithmetic;
 use std::fmt::{self, Display};
 
 /// Some coordinates of a mode, in the order in which an index variable counts them.
@@ -43,21 +44,38 @@ impl Slice {
     /// How many coordinates it has in a mode of this dimension; an error is a member of a set
     /// that the mode lacks.
     pub fn len(&self, dimension: u64) -> Result<u64, u64> {
-        match self {
-            Slice::Set(members) => match members.last() {
-                Some(&last) if last >= dimension => Err(last),
-                _ => Ok(members.len() as u64),
-            },
-            Slice::Range { end, step, .. } => {
-                let (first, d) = (self.first(dimension), i128::from(dimension));
-                let distance = match *step > 0 {
-                    true => end.map_or(d, |e| d.min(e.into())) - first,
-                    false => first - end.map_or(-1, |e| i128::from(e).min(d - 1)),
-                };
-                let step = i128::from(step.unsigned_abs());
-                Ok(if distance > 0 { ((distance + step - 1) / step) as u64 } else { 0 })
-            }
+        match self.largest_member() {
+            Some(member) if member >= dimension => Err(member),
+            _ => Ok(self.count(bound(dimension)) as u64),
         }
+    }
+
+    /// The last member of a set, which a mode must have.
+    pub fn largest_member(&self) -> Option<u64> {
+        match self {
+            Slice::Set(members) => members.last().copied(),
+            Slice::Range { .. } => None,
+        }
+    }
+
+    /// How many coordinates it has in a mode of this dimension, which has the members of a set: a number, or code.
+    pub fn count<A: Arithmetic>(&self, dimension: A) -> A {
+        let constant = |x: u64| A::constant(bound(x));
+        let (start, end, step) = match self {
+            Slice::Set(members) => return constant(members.len() as u64),
+            Slice::Range { start, end, step } => (start, end, step),
+        };
+        let clipped = |x: &u64, most: A| constant(*x).least(most);
+        let distance = if *step > 0 {
+            let end = end.as_ref().map_or(dimension.clone(), |e| clipped(e, dimension.clone()));
+            end.minus(start.as_ref().map_or(A::constant(0), |s| clipped(s, dimension)))
+        } else {
+            let last = dimension.minus(A::constant(1));
+            let first = start.as_ref().map_or(last.clone(), |s| clipped(s, last.clone()));
+            first.minus(end.as_ref().map_or(A::constant(-1), |e| clipped(e, last)))
+        };
+        let step = bound(step.unsigned_abs());
+        distance.greatest(A::constant(0)).plus(A::constant(step - 1)).over(step as u64)
     }
 
     /// The coordinate that the variable's value `k` names.
@@ -88,6 +106,11 @@ impl Slice {
             Slice::Set(ref members) => members.first().copied().unwrap_or(0).into(),
         }
     }
+}
+
+/// A number as code can compute with it: dimensions are less.
+fn bound(x: u64) -> i64 {
+    x.min(1 << 62) as i64
 }
 
 impl Slicing {

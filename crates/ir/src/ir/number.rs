@@ -22,7 +22,7 @@ pub fn number(function: Function) -> Function {
     }
     let (vars, new_vars) = ordered(vars, first_vars, &used.vars);
     let (arrays, new_arrays) = ordered(arrays, first_arrays, &used.arrays);
-    let map = Map { vars: new_vars, arrays: new_arrays };
+    let map = Renamed { vars: new_vars, arrays: new_arrays };
     let params = params
         .into_iter()
         .map(|param| match param {
@@ -82,12 +82,21 @@ fn ordered<I: Id, T: Clone>(
     (kept, ids)
 }
 
-struct Map {
-    vars: Vec<Option<Var>>,
-    arrays: Vec<Option<Array>>,
+/// The new ids of variables and arrays, by the old ones; what statements use has one.
+pub struct Renamed {
+    /// Of variables.
+    pub vars: Vec<Option<Var>>,
+    /// Of arrays.
+    pub arrays: Vec<Option<Array>>,
 }
 
-impl Map {
+impl Renamed {
+    /// No new ids yet for what a function declares.
+    pub fn none(function: &Function) -> Renamed {
+        let (vars, arrays) = (function.vars.len(), function.arrays.len());
+        Renamed { vars: vec![None; vars], arrays: vec![None; arrays] }
+    }
+
     fn var(&self, v: Var) -> Var {
         self.vars[v.index()].expect("used variables are kept")
     }
@@ -96,7 +105,11 @@ impl Map {
         self.arrays[a.index()].expect("used arrays are kept")
     }
 
-    fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
+    /// Statements by the new ids.
+    ///
+    /// # Panics
+    /// If something that they use has none.
+    pub fn block(&self, block: Vec<Stmt>) -> Vec<Stmt> {
         block.into_iter().map(|s| self.stmt(s)).collect()
     }
 
