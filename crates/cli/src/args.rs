@@ -31,6 +31,8 @@ pub enum Command {
     Run(RunArgs),
     /// Show what the compiler makes of an expression
     Explain(ExplainArgs),
+    /// Write an expression's kernels as a library that needs no Tamis
+    Build(BuildArgs),
     /// Convert between file formats
     Convert(ConvertArgs),
     /// Describe a tensor file and the formats that suit it
@@ -141,6 +143,32 @@ pub struct ExplainArgs {
     /// compute (values at entries that are known)
     #[arg(long, value_name = "KIND", default_value = "fused")]
     pub kind: String,
+}
+
+/// Write an expression's kernels as a library that needs no Tamis: operands in these formats, of any dimensions
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tamis build 'y(i) = A(i,j) * x(j)' -f A=csr -o spmv
+  tamis build 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr -o src/spgemm
+  tamis build 'C(i,j) = A(i,k) * B(k,j)' -f A=csr -f B=csr -f C=csr --emit rust -o src/spgemm
+
+C: compile NAME.c with -O3 -march=native -fwrapv -ffp-contract=off, and link with -lm. Rust: `mod NAME;`.
+A -d fixes a dimension for good; one that neither -d nor an operand fixes becomes a parameter.")]
+pub struct BuildArgs {
+    /// Statements in index notation, separated by `;`
+    pub expression: String,
+    /// What is known of tensors
+    #[command(flatten)]
+    pub tensors: TensorArgs,
+    /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
+    #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
+    pub schedule: String,
+    /// c-library (NAME.h and NAME.c) or rust (NAME.rs)
+    #[arg(long, value_name = "LANGUAGE", default_value = "c-library")]
+    pub emit: String,
+    /// The name of the library, with the folder it goes to; without it compute_ and the result's name
+    #[arg(short = 'o', long = "output", value_name = "[FOLDER/]NAME")]
+    pub output: Option<PathBuf>,
 }
 
 /// Convert between file formats

@@ -1,11 +1,13 @@
 //! `tamis explain`: the stages of compilation as text.
 
-use crate::args::ExplainArgs;
+use crate::args::{ExplainArgs, TensorArgs};
 use crate::failure::{Failure, invalid};
 use crate::inputs;
+use std::collections::BTreeMap;
 use std::io::Write;
 use tamis::explain::{Explanation, Stage};
-use tamis::{KernelKind, Options};
+use tamis::notation::Program;
+use tamis::{FormatSpec, KernelKind, Options, Schedule};
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -14,7 +16,6 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let (texts, forms): (Vec<String>, Vec<String>) =
         args.tensors.formats.iter().cloned().partition(|text| text.contains('='));
     let formats = inputs::formats(&program, &texts)?;
-    let dtype = inputs::datatype(&args.tensors)?;
     let mut stages = vec![];
     for name in &args.emit {
         stages.push(Stage::parse(name).ok_or_else(|| {
@@ -34,18 +35,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             &format!("use one of {}", known.join(", ")),
         )
     })?;
-    let known = inputs::storages(&program, &args.tensors, &formats, dtype)?;
-    let options = Options {
-        datatype: dtype,
-        dims: known.dimensions.vars,
-        shapes: known.dimensions.tensors,
-        schedule,
-        strict: inputs::strictness(&args.tensors),
-        ..Options::default()
-    };
-    let explanation = Explanation::of(&program, &known.formats, &options)?;
-    let explanation = explanation.of_earlier(&known.earlier)?;
-    let explanation = explanation.of_entries(&known.entries).of_longest(&known.longest);
+    let explanation = explanation(&program, &args.tensors, &formats, schedule)?;
     let explanation = explanation.of_kind(kind);
     if is_dot(&forms, &stages)? {
         write!(out, "{}", explanation.graphviz()?)?;
@@ -63,6 +53,28 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         write!(out, "{}", explanation.stage(stage)?)?;
     }
     Ok(())
+}
+
+/// A program with what the command line says of its tensors and loops.
+pub fn explanation<'p>(
+    program: &'p Program,
+    tensors: &TensorArgs,
+    formats: &BTreeMap<String, FormatSpec>,
+    schedule: Schedule,
+) -> Result<Explanation<'p>, Failure> {
+    let dtype = inputs::datatype(tensors)?;
+    let known = inputs::storages(program, tensors, formats, dtype)?;
+    let options = Options {
+        datatype: dtype,
+        dims: known.dimensions.vars,
+        shapes: known.dimensions.tensors,
+        schedule,
+        strict: inputs::strictness(tensors),
+        ..Options::default()
+    };
+    let explanation = Explanation::of(program, &known.formats, &options)?;
+    let explanation = explanation.of_earlier(&known.earlier)?;
+    Ok(explanation.of_entries(&known.entries).of_longest(&known.longest))
 }
 
 /// All stages, of C, CUDA and machine code only how long they are.

@@ -6,7 +6,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `args` | the command line |
-//! | `run` `explain` `convert` `info` `formats` | the commands |
+//! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `inputs` `dimensions` `generate` | operands from files and generators |
 //! | `recommend` | formats by what is measured, with their bytes |
 //! | `progress` | what takes long, on the last line of a terminal |
@@ -14,6 +14,7 @@
 //! | `json` | what `--json` prints |
 
 mod args;
+mod build;
 mod convert;
 mod dimensions;
 mod explain;
@@ -59,6 +60,7 @@ fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
         Command::Run(args) => run::run(&args, out),
         Command::Explain(args) => explain::explain(&args, out),
+        Command::Build(args) => build::build(&args, out),
         Command::Convert(args) => convert::convert(&args, out),
         Command::Info(args) => info::info(&args, out),
         Command::Formats => formats::formats(out),

@@ -30,3 +30,5 @@ pub mod steps;
 pub mod lower;
 
 pub mod pipeline;
+
+pub mod standalone;

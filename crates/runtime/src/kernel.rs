@@ -443,6 +443,11 @@ pub fn failed(status: Status, target: &cin::Tensor) -> Diagnostic {
             ),
         )
         .help("choose a format for any number of entries, such as csr or coo"),
+        Status::Dimensions => Diagnostic::new(
+            Code::DimensionMismatch,
+            format!("operands of {name} disagree on a dimension"),
+        )
+        .help("give operands of equal dimension"),
         Status::OutOfMemory | Status::Ok => budget::refusal(name, None, budget::SMALLER_RESULT),
     }
 }

@@ -18,6 +18,7 @@ use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
 use tamis_core::plan;
 use tamis_core::schedule::{self, Found, Schedule};
+use tamis_core::standalone::Given;
 use tamis_core::steps;
 use tamis_ir::backend::{c, cuda};
 use tamis_ir::datatype::{DataType, IndexWidth};
@@ -90,11 +91,15 @@ impl Stage {
 
 /// A program and how its tensors are stored.
 pub struct Explanation<'p> {
-    request: Request<'p>,
-    schedule: Schedule,
+    pub(crate) request: Request<'p>,
+    pub(crate) schedule: Schedule,
     kind: Kind,
     /// The level that C is for, if not the one in use.
-    level: Option<Level>,
+    pub(crate) level: Option<Level>,
+    /// The formats by name, as they were asked for.
+    pub(crate) formats: BTreeMap<String, FormatSpec>,
+    /// The dimensions that the options give.
+    pub(crate) given: Given,
     /// The dimensions of index variables and tensors, as far as known.
     known: dims::Known,
     /// How many values operands store, as far as known.
@@ -155,7 +160,8 @@ impl<'p> Explanation<'p> {
         };
         let stored = BTreeMap::new();
         let (kind, level) = (Kind::Fused, None);
-        Ok(Explanation { request, schedule, kind, level, known, stored })
+        let (formats, given) = (formats.clone(), given(program, options)?);
+        Ok(Explanation { request, schedule, kind, level, formats, given, known, stored })
     }
 
     /// The same with results, by name, that have a value before, stored so.
@@ -361,10 +367,17 @@ pub fn on_host(functions: &[Lowered]) -> Vec<String> {
 
 /// The dimensions of index variables, as far as the options tell them.
 fn known_dims(program: &Program, options: &Options) -> Result<dims::Known, Diagnostic> {
+    let Given { vars, tensors } = given(program, options)?;
+    dims::known(program, tensors, &vars)
+}
+
+/// The dimensions that the options give.
+fn given(program: &Program, options: &Options) -> Result<Given, Diagnostic> {
     let of_var = |(name, &size): (&String, &u64)| Ok((variable(program, name)?, size));
-    let given = options.dims.iter().map(of_var).collect::<Result<_, Diagnostic>>()?;
     let of_tensor =
         |(name, dims): (&String, &Vec<u64>)| Ok((operand(program, name)?, dims.clone()));
-    let shapes = options.shapes.iter().map(of_tensor).collect::<Result<_, Diagnostic>>()?;
-    dims::known(program, shapes, &given)
+    Ok(Given {
+        vars: options.dims.iter().map(of_var).collect::<Result<_, Diagnostic>>()?,
+        tensors: options.shapes.iter().map(of_tensor).collect::<Result<_, Diagnostic>>()?,
+    })
 }

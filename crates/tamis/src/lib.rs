@@ -32,6 +32,7 @@
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
 //! | `explain` | stages as text |
+//! | `library` | programs as libraries in C or Rust that need no Tamis |
 //! | `tune` | the fastest of several schedules, timed and remembered |
 
 mod backend;
@@ -43,6 +44,7 @@ pub mod explain;
 mod footprint;
 pub mod gpu;
 mod kernel;
+mod library;
 mod on_device;
 mod operand;
 mod scattered;
@@ -55,6 +57,7 @@ pub use backend::Backend;
 pub use convert::{ToFormat, pack, usual_format};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
+pub use library::{Language, SourceFile};
 pub use scattered::is_writable;
 pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};

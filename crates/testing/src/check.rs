@@ -6,10 +6,11 @@ use crate::functions::bits;
 use crate::kinds;
 use crate::number::Number;
 use crate::reference::{self, Dense, Sizes};
+use crate::standalone;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
-use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Tensor};
+use tamis::{Backend, Code, DataType, Diagnostic, Kernel, Options, Parts, Tensor};
 use tamis_core::cin::Role;
 use tamis_core::notation::{Expr, Program};
 use tamis_ir::algebra::ReduceOp;
@@ -61,6 +62,16 @@ pub(crate) fn refused_schedule(case: &Case, d: &Diagnostic) -> bool {
 }
 
 fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
+    let outcome = attempt_kernels(case, backend)?;
+    if (&outcome, backend) == (&Outcome::Right, Backend::Interpreter)
+        && let Some(what) = differs_as_one_function(case)?
+    {
+        return Ok(Outcome::Wrong(format!("as one function: {what}")));
+    }
+    Ok(outcome)
+}
+
+fn attempt_kernels(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     let program = tamis::notation::parse(&case.text)?;
     // A variable used only as a value reads as a scalar that has no value.
     let results = program.results();
@@ -116,6 +127,16 @@ fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     }
     let kinds = on_threads(3, || kinds::check(&kernel, &operands, &results, &expected))?;
     Ok(kinds.map_or(Outcome::Right, Outcome::Wrong))
+}
+
+/// What is wrong with the program as one function, if something is. It runs as a whole, since parts may store an
+/// unordered result in another order.
+fn differs_as_one_function(case: &Case) -> Result<Option<String>, Diagnostic> {
+    let tensors = case.tensors()?;
+    let operands: Vec<(&str, &Tensor)> = tensors.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let whole = Options { parts: Parts::Whole, ..case.options(Backend::Interpreter)? };
+    let kernel = Kernel::compile(&case.text, &operands, &whole)?;
+    standalone::difference(&kernel, &operands, &kernel.run(&operands)?)
 }
 
 /// Whether values are too large, or not numbers, for the types that compute them.

@@ -12,6 +12,7 @@
 //! | `hostile` | programs that ask for much compilation, and how long that takes |
 //! | `texts` | a hash of what a program compiles to, to compare builds |
 //! | `coverage` | how many random programs run in parts, or on a GPU, and why others do not |
+//! | `standalone` `libraries` | programs as one function, and as libraries, against their kernels |
 //! | `stand_in` | a library that stands for NVIDIA's driver and compiler, on the emulated GPU |
 //! | `cliffs` | equivalent programs, and whether one takes far more steps or memory |
 //! | `conformance` | the suite that any level format, of this project or not, has to pass |
@@ -34,6 +35,7 @@ pub mod hostile;
 pub mod illegal;
 pub mod infinite;
 pub mod kinds;
+pub mod libraries;
 pub mod limits;
 pub mod number;
 pub mod presence;
@@ -43,4 +45,5 @@ pub mod schedules;
 pub mod shrink;
 mod slices;
 pub mod stand_in;
+pub mod standalone;
 pub mod texts;

@@ -2,3 +2,4 @@
 
 pub mod c;
 pub mod cuda;
+pub mod rust;

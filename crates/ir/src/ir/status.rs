@@ -1,7 +1,7 @@
 //! How calls end: `fail integer_overflow`.
 
 /// How a call ended.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(i64)]
 pub enum Status {
     /// Done.
@@ -14,16 +14,20 @@ pub enum Status {
     PositionOverflow = 3,
     /// A level has room for one coordinate per parent, and the result has none or several.
     CannotHold = 4,
+    /// Operands disagree on a dimension, or one is too large for what is stored; of functions that find dimensions
+    /// out by themselves.
+    Dimensions = 5,
 }
 
 impl Status {
     /// Every status.
-    pub const ALL: [Status; 5] = [
+    pub const ALL: [Status; 6] = [
         Status::Ok,
         Status::OutOfMemory,
         Status::IntegerOverflow,
         Status::PositionOverflow,
         Status::CannotHold,
+        Status::Dimensions,
     ];
     /// The name in printed text.
     pub fn name(self) -> &'static str {
@@ -33,6 +37,7 @@ impl Status {
             Status::IntegerOverflow => "integer_overflow",
             Status::PositionOverflow => "position_overflow",
             Status::CannotHold => "cannot_hold",
+            Status::Dimensions => "dimensions",
         }
     }
 }

@@ -32,10 +32,14 @@
 //!
 //! `differential --texts N [--seed N]` runs none of so many programs, but prints a hash of the code that each
 //! compiles to: two builds of the compiler that are meant to generate the same code print the same lines.
+//!
+//! `differential --libraries N [--seed N]` builds so many programs as libraries in C and in Rust with the compilers
+//! `cc`, `c++` and `rustc`, runs them, and compares what they print with the interpreter.
 
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tamis::processor::{self, Level};
+use tamis::temporary::Temporary;
 use tamis::{Backend, Diagnostic};
 use tamis_testing::case::Case;
 use tamis_testing::check::{Outcome, check};
@@ -44,7 +48,7 @@ use tamis_testing::illegal::Draws;
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::shrink::shrink;
-use tamis_testing::{batch, filetest, generate, hostile, infinite, limits, texts};
+use tamis_testing::{batch, filetest, generate, hostile, infinite, libraries, limits, texts};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -62,6 +66,7 @@ fn main() -> ExitCode {
             "--illegal" => report = Some((print_refused, number())),
             "--hostile" => report = Some((print_hostile, number())),
             "--texts" => report = Some((print_texts, number())),
+            "--libraries" => report = Some((print_libraries, number())),
             "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
             "--cpu" if value == "each" => levels = Level::supported().collect(),
@@ -223,6 +228,25 @@ fn with_values(kind: &str, case: Case, random: &mut Random) -> (Case, Check) {
 
 /// Prints what is told of so many programs from a seed on.
 type Print = fn(u64, u64) -> ExitCode;
+
+/// Builds so many programs as libraries in C and in Rust, and prints those that are wrong.
+fn print_libraries(seed: u64, count: u64) -> ExitCode {
+    const AT_ONCE: u64 = 40;
+    let folder = Temporary::folder(&std::env::temp_dir()).expect("there is room for a folder");
+    let mut wrong = 0;
+    for batch in 0..count.div_ceil(AT_ONCE) {
+        let samples = libraries::drawn(&mut random(seed + batch), AT_ONCE as usize);
+        for (language, found) in [
+            ("C", libraries::wrong_in_c(&samples, folder.path())),
+            ("Rust", libraries::wrong_in_rust(&samples, folder.path())),
+        ] {
+            wrong += found.len();
+            found.iter().for_each(|what| println!("seed {}: in {language}: {what}", seed + batch));
+        }
+    }
+    println!("{} programs as libraries, {wrong} wrong", count.div_ceil(AT_ONCE) * AT_ONCE);
+    if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
 
 /// Prints how many programs run in parts.
 fn print_shares(seed: u64, count: u64) -> ExitCode {

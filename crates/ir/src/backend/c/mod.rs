@@ -21,7 +21,7 @@ pub(in crate::backend) mod types;
 mod uses;
 
 use super::cuda::Place;
-use crate::datatype::Register;
+use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::{Function, Param, Role};
 use std::fmt::Write;
@@ -31,9 +31,35 @@ use types::{element, type_name};
 pub fn emit(functions: &[&Function]) -> String {
     let mut body = String::new();
     for (function, name) in functions.iter().zip(names::functions(functions)) {
-        body.push_str(&Writer::new(function, name).function());
+        let writer = Writer::new(function, name);
+        let entry = writer.entry();
+        body.push_str(&writer.function());
+        body.push_str(&entry);
     }
     prelude::before(&body, None) + &body
+}
+
+/// A function that only its file knows, without an entry point.
+pub fn emit_static(function: &Function) -> String {
+    let names = names::functions(&[function]);
+    let name = names.into_iter().next().expect("one function has one name");
+    let body = format!("static {}", Writer::new(function, name).function());
+    prelude::before(&body, None) + &body
+}
+
+/// What [`emit_static`] calls a function.
+pub fn static_name(function: &Function) -> String {
+    names::functions(&[function]).concat()
+}
+
+/// A name as an identifier of C that no keyword or header owns.
+pub fn identifier(name: &str) -> String {
+    names::escape(name)
+}
+
+/// The type of an array's elements.
+pub fn element_type(elem: DataType) -> &'static str {
+    element(elem)
 }
 
 /// The names of the functions' entry points in their file.
@@ -88,7 +114,6 @@ impl<'f> Writer<'f> {
             out.push_str("  tamis_streamed();\n");
         }
         out.push_str(if self.fails { "  return status;\n}\n" } else { "  return 0;\n}\n" });
-        out.push_str(&self.entry());
         out
     }
 

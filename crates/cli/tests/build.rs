@@ -1,0 +1,47 @@
+//! `tamis build` as a user meets it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use tamis::temporary::Temporary;
+
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+
+/// Requires an exit status and a text in what is printed.
+fn check(folder: &Path, args: &[&str], status: i32, expected: &str) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+    let output = command.arg("build").args(args).current_dir(folder).output();
+    let output = output.expect("the command starts");
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    let text = String::from_utf8_lossy(&text);
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {text}");
+    assert!(text.contains(expected), "{args:?}: {text}");
+}
+
+fn read(path: PathBuf) -> String {
+    std::fs::read_to_string(path).expect("the file is there")
+}
+
+#[test]
+fn libraries_are_written() {
+    let folder = Temporary::folder(&std::env::temp_dir()).expect("there is room for a folder");
+    let folder = folder.path();
+    check(folder, &[SPMV, "-f", "A=csr", "-o", "spmv"], 0, "written to spmv.c");
+    let call = "int spmv(const spmv_A *A, const spmv_x *x, spmv_y *y);";
+    assert!(read(folder.join("spmv.h")).contains(call));
+    check(folder, &[SPMV, "-f", "A=csr", "--emit", "rust"], 0, "written to compute_y.rs");
+    assert!(read(folder.join("compute_y.rs")).contains("pub fn compute_y("));
+    check(folder, &["A(i,j) = 1", "-d", "j=4", "-o", "ones"], 0, "ones.h");
+    assert!(read(folder.join("ones.h")).contains("int ones(int64_t i_size, ones_A *A);"));
+}
+
+#[test]
+fn what_cannot_be_a_library_is_refused() {
+    let folder = Temporary::folder(&std::env::temp_dir()).expect("there is room for a folder");
+    let check = |args: &[&str], status, expected| check(folder.path(), args, status, expected);
+    check(&[SPMV, "--emit", "java"], 2, "use one of c-library, rust");
+    check(&[SPMV, "-o", "1st"], 2, "`1st` is no name for a library");
+    check(&[SPMV, "-o", "no/such/folder/spmv"], 1, "error[file-not-writable]");
+    check(&["R(i[0:4]) = x(i)"], 2, "give its dimensions: -d R=SIZE");
+    let scattered = "C=(i, j) -> (i: hashed, j: compressed)";
+    check(&["C(i,j) = A(i,j)", "-f", scattered], 2, "packed in two steps");
+}

@@ -1,0 +1,133 @@
+//! The dimensions of index variables as code: from those of operands, which must agree.
+
+use super::merge::Merger;
+use super::{Given, unknown};
+use crate::cin::{self, Role, Root, Scale};
+use crate::notation::{Access, Program};
+use std::collections::BTreeMap;
+use tamis_ir::algebra::BinaryOp;
+use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
+use tamis_ir::ir::build::{binary, int, when};
+use tamis_ir::ir::{Expr, Status, Stmt};
+
+/// What is known of dimensions.
+pub(super) struct Dims {
+    /// Of index variables, those of the notation first.
+    vars: IdVec<IndexVar, Option<Expr>>,
+    /// Of tensors of the notation.
+    tensors: BTreeMap<TensorId, Vec<Expr>>,
+}
+
+impl Dims {
+    /// The dimensions of a program. Its operands have theirs as parameters, as have index variables that nothing
+    /// else fixes.
+    pub(super) fn of(
+        program: &Program,
+        given: &Given,
+        merger: &mut Merger<'_>,
+    ) -> Result<Dims, Diagnostic> {
+        let constant = |d: u64| int(d as i64);
+        let mut tensors = BTreeMap::new();
+        for (&id, dims) in &given.tensors {
+            tensors.insert(id, dims.iter().map(|&d| constant(d)).collect());
+        }
+        for (source, dims) in merger.operand_dims() {
+            tensors.insert(source, dims);
+        }
+        let mut vars: IdVec<IndexVar, Option<Expr>> = program.vars.iter().map(|_| None).collect();
+        for (&var, &dimension) in &given.vars {
+            vars[var] = Some(constant(dimension));
+        }
+        let free = Dims { vars: vars.clone(), tensors: tensors.clone() }.free(program);
+        for var in free {
+            vars[var] = Some(merger.size(&program.vars[var].name));
+        }
+        let mut dims = Dims { vars, tensors };
+        let mut checks = vec![];
+        dims.learn_all(program, &mut checks);
+        let is_unknown = |a: &&Access| !dims.tensors.contains_key(&a.tensor);
+        if let Some(result) = program.statements.iter().map(|s| &s.result).find(is_unknown) {
+            return Err(unknown(program, result));
+        }
+        merger.body.extend(checks);
+        Ok(dims)
+    }
+
+    /// The index variables that nothing fixes.
+    fn free(mut self, program: &Program) -> Vec<IndexVar> {
+        self.learn_all(program, &mut vec![]);
+        let named = |var: &IndexVar| !program.vars[*var].name.is_empty();
+        let free = self.vars.enumerate().filter(|(_, d)| d.is_none()).map(|(var, _)| var);
+        free.filter(named).collect()
+    }
+
+    fn learn_all(&mut self, program: &Program, checks: &mut Vec<Stmt>) {
+        for statement in &program.statements {
+            for access in statement.value.accesses() {
+                self.learn(access, checks);
+            }
+            let result = &statement.result;
+            self.learn(result, checks);
+            let dims: Option<Vec<Expr>> =
+                result.indices.iter().map(|&v| self.vars[v].clone()).collect();
+            if let (Some(dims), false) = (dims, result.is_sliced()) {
+                self.tensors.entry(result.tensor).or_insert(dims);
+            }
+        }
+    }
+
+    /// What a use of a tensor says of its variables.
+    fn learn(&mut self, access: &Access, checks: &mut Vec<Stmt>) {
+        let Some(dims) = self.tensors.get(&access.tensor).cloned() else { return };
+        let refuse = |cond: Expr| when(cond, vec![Stmt::Fail(Status::Dimensions)]);
+        for (mode, (&var, mut dimension)) in access.indices.iter().zip(dims).enumerate() {
+            if let Some(slicing) = access.slicing(mode) {
+                if let Some(member) = slicing.slice().largest_member() {
+                    let beyond = binary(BinaryOp::Le, dimension.clone(), int(member as i64));
+                    checks.push(refuse(beyond));
+                }
+                dimension = slicing.slice().count(dimension);
+            }
+            match &self.vars[var] {
+                Some(known) if *known == dimension => {}
+                Some(known) => {
+                    checks.push(refuse(binary(BinaryOp::Ne, known.clone(), dimension)));
+                }
+                None => self.vars[var] = Some(dimension),
+            }
+        }
+    }
+
+    /// The dimension of a variable of the compiled program: the compiler's own have that of another, of a mode, or
+    /// of the loop of a schedule.
+    pub(super) fn of_var(&self, program: &cin::Program, var: IndexVar) -> Expr {
+        if let Some(Some(known)) = self.vars.get(var) {
+            return known.clone();
+        }
+        if self.vars.get(var).is_some() {
+            return int(0);
+        }
+        let alias = program.derived.alias(var);
+        match program.derived.mode(var) {
+            Some((tensor, mode)) => self.tensors[&tensor][mode.index()].clone(),
+            None if alias != var => self.of_var(program, alias),
+            None => self.of_scheduled(program, var),
+        }
+    }
+
+    /// The dimension of a variable that a schedule made, if it is one of a temporary.
+    fn of_scheduled(&self, program: &cin::Program, var: IndexVar) -> Expr {
+        let stored = |t: &cin::Tensor| t.role == Role::Temporary && t.modes.contains(&var);
+        let scale = Scale::of(&program.derived, var);
+        match scale.filter(|_| program.tensors.iter().any(stored)) {
+            Some(scale) => match scale.root {
+                Root::Coordinates(of) if of != var => {
+                    scale.count(self.of_var(program, of), &|v| self.of_var(program, v))
+                }
+                _ => int(0),
+            },
+            None => int(0),
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! A compiled program as one function that needs nothing else: kernels one after another, with temporaries as arrays
+//! of its own.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      fn compute_y(A_dim1, A_dim2, A2_pos[], A2_crd[], A_vals[], x_dim1, x_vals[],
+//!                                        y_sizes[], y_vals[])
+//! ```
+//!
+//! The function finds out the dimensions of index variables from those of operands, refuses operands that disagree,
+//! allocates results whose size follows from dimensions, and says how long the arrays of results are. Callers need
+//! neither the runtime nor the compiler: [`c`] and [`rust`] write it as a library.
+
+pub mod c;
+mod dims;
+mod lengths;
+mod merge;
+pub mod rust;
+
+use crate::cin::{self, Role};
+use crate::format::Storage;
+use crate::level::Part;
+use crate::notation;
+use crate::pipeline::Compiled;
+use dims::Dims;
+use lengths::parts;
+use merge::Merger;
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IndexVar, Level, Mode, TensorId};
+use tamis_ir::ir::{Function, Status, Stmt};
+
+/// A program as one function.
+#[derive(Clone, Debug)]
+pub struct Standalone {
+    /// The program in index notation.
+    pub source: String,
+    /// The code.
+    pub function: Function,
+    /// What each parameter of the function stands for.
+    pub parameters: Vec<Parameter>,
+    /// The operands.
+    pub operands: Vec<Signature>,
+    /// The results.
+    pub results: Vec<Signature>,
+    /// The names of index variables whose dimension the caller says.
+    pub sizes: Vec<String>,
+}
+
+impl Standalone {
+    /// How a call may end, other than well.
+    pub fn failures(&self) -> BTreeSet<Status> {
+        let mut found = BTreeSet::new();
+        failures(&self.function.body, &mut found);
+        found
+    }
+}
+
+fn failures(block: &[Stmt], found: &mut BTreeSet<Status>) {
+    for s in block {
+        match s {
+            Stmt::Fail(status) => found.extend([*status]),
+            Stmt::Reserve { .. } | Stmt::Sort { .. } => found.extend([Status::OutOfMemory]),
+            _ => {}
+        }
+        s.blocks().for_each(|block| failures(block, found));
+    }
+}
+
+/// What a parameter of the function stands for. Operands, results and sizes are counted as in [`Standalone`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Parameter {
+    /// A dimension of an operand.
+    Dimension(usize, Mode),
+    /// The dimension of an index variable.
+    Size(usize),
+    /// An array of an operand.
+    Operand(usize, Piece),
+    /// An array of a result.
+    Result(usize, Piece),
+    /// Where the function writes the dimensions of a result, then how long its arrays are.
+    Sizes(usize),
+}
+
+/// An array of a tensor.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Piece {
+    /// One of a level.
+    Level(Level, Part),
+    /// The values.
+    Vals,
+}
+
+impl Piece {
+    /// What it is called: `pos2`, `crd2`, `vals`.
+    pub fn name(self) -> String {
+        match self {
+            Piece::Level(level, part) => format!("{}{}", part.name(), level.index() + 1),
+            Piece::Vals => "vals".to_owned(),
+        }
+    }
+
+    /// The type of its elements; complex values are two each.
+    pub fn elem(self, storage: &Storage) -> DataType {
+        match self {
+            Piece::Level(_, Part::Pos) => storage.pos.datatype(),
+            Piece::Level(_, Part::Crd) => storage.crd.datatype(),
+            Piece::Level(_, Part::Width) => DataType::I64,
+            Piece::Level(_, Part::Mask) => DataType::Bool,
+            Piece::Vals => storage.datatype.part(),
+        }
+    }
+}
+
+/// A tensor that the function takes or gives.
+#[derive(Clone, Debug)]
+pub struct Signature {
+    /// The name in the notation; of an operand that is a result too, with `_before` behind it.
+    pub name: String,
+    /// How it is stored.
+    pub storage: Storage,
+    /// Its arrays, levels first.
+    pub arrays: Vec<Piece>,
+    /// The tensor.
+    id: TensorId,
+}
+
+impl Signature {
+    fn of(id: TensorId, tensor: &cin::Tensor, name: String) -> Signature {
+        let arrays = pieces(&tensor.storage);
+        Signature { name, storage: tensor.storage.clone(), arrays, id }
+    }
+
+    /// The number of modes.
+    pub fn order(&self) -> usize {
+        self.storage.format.order()
+    }
+
+    /// How many numbers a value is.
+    pub fn parts(&self) -> usize {
+        parts(&self.storage) as usize
+    }
+}
+
+/// The arrays of a storage.
+fn pieces(storage: &Storage) -> Vec<Piece> {
+    let format = &storage.format;
+    let mut all = vec![];
+    for (k, level) in format.levels().iter().enumerate() {
+        // A chain that alternates its coordinates has one array, that of its first level.
+        let own = format.interleaved(k).is_none_or(|(head, _)| head == k);
+        let has = |part: &Part| level.has(*part) && (own || *part != Part::Crd);
+        all.extend(Part::ALL.into_iter().filter(has).map(|p| Piece::Level(Level::new(k), p)));
+    }
+    all.push(Piece::Vals);
+    all
+}
+
+/// What fixes dimensions beside operands.
+#[derive(Clone, Debug, Default)]
+pub struct Given {
+    /// The dimensions of index variables.
+    pub vars: BTreeMap<IndexVar, u64>,
+    /// The dimensions of results of which slices are written.
+    pub tensors: BTreeMap<TensorId, Vec<u64>>,
+}
+
+/// The kernels of a program as one function `compute_NAME`.
+///
+/// # Errors
+///
+/// If nothing fixes the dimensions of a result.
+pub fn standalone(
+    name: &str,
+    program: &notation::Program,
+    compiled: &Compiled,
+    given: &Given,
+) -> Result<Standalone, Diagnostic> {
+    let tensors = &compiled.program.tensors;
+    let mut results: Vec<Signature> = vec![];
+    for kernel in &compiled.program.kernels {
+        let Role::Result(source) = tensors[kernel.result].role else { continue };
+        let name = program.tensors[source].name.clone();
+        results.retain(|other| other.name != name);
+        results.push(Signature::of(kernel.result, &tensors[kernel.result], name));
+    }
+    let mut operands = vec![];
+    for (id, tensor) in tensors.enumerate() {
+        let Role::Input(source) = tensor.role else { continue };
+        let mut name = program.tensors[source].name.clone();
+        if results.iter().any(|result| result.name == name) {
+            name.push_str("_before");
+        }
+        operands.push(Signature::of(id, tensor, name));
+    }
+    let mut merger = Merger::new(format!("compute_{name}"), compiled, operands, results);
+    let dims = Dims::of(program, given, &mut merger)?;
+    merger.run(dims);
+    Ok(merger.finished(program.source.clone()))
+}
+
+/// The diagnostic for a result whose dimensions nothing fixes.
+fn unknown(program: &notation::Program, result: &notation::Access) -> Diagnostic {
+    let name = &program.tensors[result.tensor].name;
+    let sizes = vec!["SIZE"; result.indices.len()].join("x");
+    let message = format!("nothing fixes the dimensions of {name}, of which a slice is written");
+    Diagnostic::new(Code::DimensionUnknown, message)
+        .at(&program.source, result.span.clone())
+        .help(format!("give its dimensions: -d {name}={sizes}"))
+}
