@@ -108,8 +108,7 @@ class laplacian:
         return dict(A=half + half.T)
 
     def tamis(A):
-        D = sp.diags_array(tamis.einsum("ij->i", A))
-        return tamis.evaluate("L(i,j) = D(i,j) - A(i,j)", D=D, A=A)
+        return tamis.evaluate("D(i,i) = A(i,j); L(i,j) = D(i,j) - A(i,j)", A=A)
 
     def scipy(A):
         return sp.diags_array(A.sum(axis=1), format="csr") - A

@@ -54,7 +54,10 @@ pub fn check(case: &Case, backend: Backend) -> Outcome {
 fn attempt(case: &Case, backend: Backend) -> Result<Outcome, Diagnostic> {
     let program = notation::make_explicit(&notation::parse(&case.text)?)?;
     let [statement] = &program.statements[..] else { return Ok(Outcome::Invalid) };
-    if statement.accumulate.is_some() || statement.result.is_sliced() || !is_exact(&statement.value)
+    if statement.accumulate.is_some()
+        || statement.result.is_sliced()
+        || statement.result.is_diagonal()
+        || !is_exact(&statement.value)
     {
         return Ok(Outcome::Invalid);
     }

@@ -147,9 +147,14 @@ impl State<'_> {
         for at in 0..counts.iter().product() {
             let mut rest = at;
             let mut env: BTreeMap<IndexVar, u64> = BTreeMap::new();
+            let mut is_written = true;
             for (&v, &count) in access.indices.iter().zip(&counts).rev() {
-                env.insert(v, rest % count);
+                // A variable of several modes means their diagonal.
+                is_written &= env.insert(v, rest % count).is_none_or(|other| other == rest % count);
                 rest /= count;
+            }
+            if !is_written {
+                continue;
             }
             let Value { number, presence } = self.value(&statement.value, &mut env);
             let at = result.place(&place(access, &result, &env));

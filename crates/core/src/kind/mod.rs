@@ -124,6 +124,9 @@ fn gathered(
     let Some((&last, above)) = vars.split_last().filter(|_| plain && once) else {
         return body;
     };
+    if above.contains(&last) {
+        return body;
+    }
     let mut gather = |s: &Stmt| {
         let again = first_loop(s).is_some_and(|var| var != last);
         let combines = assignments(s, kernel.result).iter().all(|(op, _)| op.is_some());

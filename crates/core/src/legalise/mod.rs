@@ -127,6 +127,7 @@ impl Legaliser<'_> {
         statement: &notation::Statement,
     ) -> Result<(), Diagnostic> {
         let id = statement.result.tensor;
+        self.check_diagonal(source, statement)?;
         let value = self.with_previous(source, statement)?;
         let spec = self.request.results.get(&id);
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
@@ -150,6 +151,10 @@ impl Legaliser<'_> {
         let given = if is_real { types::value_type(&self.program, &value, stored) } else { stored };
         let datatype = wanted.unwrap_or(given);
         complex::check_result(source, statement, given, datatype)?;
+        let value = match statement.result.is_diagonal() {
+            true => self.for_diagonal(value, &vars, compute),
+            false => value,
+        };
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
         let filled = |inferred| fill.map_or(inferred, |fill| fill.stored(datatype));
@@ -175,6 +180,39 @@ impl Legaliser<'_> {
         self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
+    }
+
+    /// What is written to a diagonal: a temporary over its variables, each once, but for short values.
+    fn for_diagonal(&mut self, value: Expr, vars: &[IndexVar], compute: DataType) -> Expr {
+        let is_short =
+            !rewrite::row_workspaces::has_reduction(&value) && value.accesses().len() <= 2;
+        if is_short {
+            return value;
+        }
+        let mut once = vec![];
+        vars.iter().for_each(|var| {
+            if !once.contains(var) {
+                once.push(*var)
+            }
+        });
+        self.temporary("t", None, once, value, compute)
+    }
+
+    /// Refuses a diagonal of a tensor that has a value, whose other elements would be gone.
+    fn check_diagonal(
+        &self,
+        source: &notation::Program,
+        statement: &notation::Statement,
+    ) -> Result<(), Diagnostic> {
+        let result = &statement.result;
+        if !result.is_diagonal() || !self.current.contains_key(&result.tensor) {
+            return Ok(());
+        }
+        let name = &source.tensors[result.tensor].name;
+        let message = format!("{name} has a value, of which only a diagonal is written");
+        Err(Diagnostic::new(Code::ResultVariable, message)
+            .at(&source.source, result.span.clone())
+            .help("write the diagonal of a new tensor D, as D(i,i) = ..., then B(i,j) = A(i,j) + D(i,j)"))
     }
 
     /// The right side with the tensors' present values, and the result's own for `op=`.

@@ -1,6 +1,6 @@
 //! Rules that the grammar does not express, each with its advice.
 //!
-//! The left side names each variable once; a reduction names none that is bound already; a tensor
+//! The left side names a variable once where it writes slices; a reduction names none that is bound already; a tensor
 //! is overwritten once, before anything reads it; a user operator is an expression over its own
 //! parameters, and reduces only where order does not matter.
 
@@ -14,19 +14,18 @@ use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IndexVar};
 
-/// The left side names each variable once.
+/// The left side names each variable once where it writes slices. Otherwise `A(i,i)` is a diagonal.
 pub(super) fn result_variables(
     source: &str,
     indices: impl Iterator<Item = Range<usize>>,
+    is_sliced: bool,
 ) -> Result<(), Diagnostic> {
     let mut seen = vec![];
     for span in indices {
         let name = &source[span.clone()];
-        if seen.contains(&name) {
-            let message = format!("the left side names {name} twice");
-            let help = format!(
-                "use two variables; a diagonal is written A({name},j) = ({name} == j) * ..."
-            );
+        if is_sliced && seen.contains(&name) {
+            let message = format!("the left side names {name} twice, and a slice");
+            let help = "write the diagonal of a tensor without slices, then add that to slices";
             return Err(Diagnostic::new(Code::ResultVariable, message).at(source, span).help(help));
         }
         seen.push(name);

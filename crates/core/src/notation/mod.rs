@@ -143,6 +143,12 @@ impl Access {
         self.slices.values().any(|slicing| !slicing.slice().is_whole())
     }
 
+    /// Whether a variable indexes several modes: a diagonal.
+    pub fn is_diagonal(&self) -> bool {
+        let repeats = |(k, var)| self.indices[..k].contains(var);
+        self.indices.iter().enumerate().any(repeats)
+    }
+
     /// The same use, without the slices that are whole modes.
     pub fn without_whole_slices(mut self) -> Access {
         self.slices.retain(|_, slicing| !slicing.slice().is_whole());

@@ -135,7 +135,7 @@ impl<'t> Resolver<'t> {
         };
         if let Node::Call { args, .. } = &raw.node {
             let names = args.iter().filter_map(|arg| index(arg).map(|(name, _)| name));
-            check::result_variables(self.text, names)?;
+            check::result_variables(self.text, names, access.is_sliced())?;
         }
         Ok(access)
     }

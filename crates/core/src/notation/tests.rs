@@ -334,12 +334,13 @@ fn one_order_per_tensor() {
 }
 
 #[test]
-fn the_left_side_names_a_variable_once() {
+fn the_left_side_may_be_a_diagonal_without_slices() {
     refused(
-        "A(i,i) = b(i)",
-        "error[result-variable]: the left side names i twice\n  | A(i,i) = b(i)\n  |     ^\n  = help: \
-         use two variables; a diagonal is written A(i,j) = (i == j) * ...",
+        "A(i,i[2:4]) = b(i)",
+        "error[result-variable]: the left side names i twice, and a slice\n  | A(i,i[2:4]) = b(i)\n  |     \
+         ^\n  = help: write the diagonal of a tensor without slices, then add that to slices",
     );
+    check("A(i,i) = b(i)", "A(i,i) = b(i)");
     check("A(i,j) = b(i)", "A(i,j) = b(i)");
 }
 

@@ -329,7 +329,8 @@ impl<'p> Partitioner<'p> {
     /// A level that stores a variable.
     fn level_over(self, var: IndexVar, body: &Stmt) -> Option<Root> {
         let reads = distinct(body);
-        let of_read = reads.iter().find_map(|access| {
+        let outer = |access: &&Access| !self.planner.program.is_local(access.tensor);
+        let of_read = reads.iter().filter(outer).find_map(|access| {
             let vars = self.planner.program.level_vars(access.tensor, &access.indices);
             let whole = |k: &usize| self.planner.program.slicing(access, *k).is_none();
             let level = vars.iter().position(|&v| v == var).filter(whole)?;

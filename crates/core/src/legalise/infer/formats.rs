@@ -53,10 +53,14 @@ impl Legaliser<'_> {
         datatype: DataType,
     ) -> Storage {
         let sparse = self.constant_background(value, compute).is_some();
-        let mut kinds: Vec<LevelKind> = vars
-            .iter()
-            .map(|&v| if sparse && self.is_constrained(value, v) { COMPRESSED } else { DENSE })
-            .collect();
+        // Beside a diagonal nothing is stored.
+        let repeats = |k: usize, v: IndexVar| vars[..k].contains(&v);
+        let constrains = |v: IndexVar| sparse && self.is_constrained(value, v);
+        let kind = |(k, &v): (usize, &IndexVar)| match repeats(k, v) || constrains(v) {
+            true => COMPRESSED,
+            false => DENSE,
+        };
+        let mut kinds: Vec<LevelKind> = vars.iter().enumerate().map(kind).collect();
         if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
             && !self.is_listed(value, var)
             && (self.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)

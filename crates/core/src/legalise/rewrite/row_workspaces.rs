@@ -76,6 +76,6 @@ impl Legaliser<'_> {
     }
 }
 
-pub(super) fn has_reduction(e: &Expr) -> bool {
+pub(in crate::legalise) fn has_reduction(e: &Expr) -> bool {
     matches!(e, Expr::Reduce { .. }) || e.children().into_iter().any(has_reduction)
 }

@@ -97,7 +97,8 @@ impl Lowerer<'_> {
                 }
             },
         }
-        Code { stmts, covers: added.is_none() }
+        // Beside a diagonal are elements that no loop comes to.
+        Code { stmts, covers: added.is_none() && !lhs.is_diagonal() }
     }
 
     /// The position of an element of a result whose levels are known: at those of an operand, or of a pattern.
