@@ -12,6 +12,7 @@ const HELP: &str = "cargo xtask COMMAND
   python               build the Python package and run its tests
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
+  bench --calls        what calls cost: a small one, and a solver beside the same by hand
   bench --formats      formats against each other, one beside csr: --only TABLE,... [FILE.mtx ...]
   gpu [ARGS]           check kernels on a GPU against the processor, and time them: --quick
   differential [ARGS]  random programs: --seconds N, --count N, --seed N, --backend NAME
@@ -31,6 +32,11 @@ fn main() -> ExitCode {
             &["test", "--profile", PROFILE, "-p", "tamis-testing", "--test", "filetests"],
             &[],
             Some("BLESS"),
+        ),
+        Some("bench") if rest.first() == Some(&"--calls") => cargo(
+            &["run", "--release", "-p", "tamis-testing", "--bin", "calls", "--"],
+            &rest[1..],
+            None,
         ),
         Some("bench") if rest.first() == Some(&"--formats") => cargo(
             &["run", "--release", "-p", "tamis-testing", "--bin", "formats", "--"],

@@ -377,6 +377,7 @@ impl Tensor {
         } else {
             self.checked(py)?.get(&coordinate)
         };
+        let value = value.map_err(|d| raised(py, &d))?;
         result::number(py, crate::scalar::of_type(value, self.tensor.storage().datatype))
     }
 

@@ -3,6 +3,7 @@
 use crate::budget::{self, Reservation};
 use crate::memory::{Buffer, Element, Truth};
 use rayon::prelude::*;
+use std::any::Any;
 use std::collections::HashMap;
 use tamis_core::format::{Format, LevelMap};
 use tamis_ir::datatype::{DataType, Scalar};
@@ -209,6 +210,32 @@ impl Values {
         taken!(buffer.datatype(), copy(buffer), bytes(copy(buffer)))
     }
 
+    /// The vector, if it is of this type.
+    ///
+    /// # Errors
+    /// The values themselves, where they are of another type.
+    ///
+    /// ```
+    /// use tamis_runtime::Values;
+    /// assert_eq!(Values::from(vec![1.0, 2.0]).into_vec::<f64>(), Ok(vec![1.0, 2.0]));
+    /// assert!(Values::from(vec![1.0, 2.0]).into_vec::<f32>().is_err());
+    /// ```
+    pub fn into_vec<T: Element>(self) -> Result<Vec<T>, Values> {
+        macro_rules! of_type {
+            ($($v:ident),*) => {
+                match self {
+                    $(Values::$v(all) => same(all).map_err(Values::$v),)*
+                    Values::Bool(all) if T::DATATYPE == DataType::Bool => {
+                        let truths: Vec<Truth> = all.into_iter().map(Truth::of_byte).collect();
+                        same(truths).map_err(|truths| Values::Bool(bytes(truths)))
+                    }
+                    other => Err(other),
+                }
+            };
+        }
+        of_type!(I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128)
+    }
+
     /// None yet of this type.
     pub(crate) fn none(datatype: DataType) -> Values {
         taken!(datatype, vec![], vec![])
@@ -332,6 +359,23 @@ impl Values {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+impl<T: Element> From<Vec<T>> for Values {
+    fn from(vals: Vec<T>) -> Values {
+        fn take<T: Element, V: Element>(vals: &mut Vec<T>) -> Vec<V> {
+            same(std::mem::take(vals)).unwrap_or_default()
+        }
+        let vals = &mut { vals };
+        taken!(T::DATATYPE, take(vals), bytes(take(vals)))
+    }
+}
+
+/// A vector as one of another type, if that is the same.
+fn same<T: 'static, V: 'static>(vector: Vec<T>) -> Result<Vec<V>, Vec<T>> {
+    let mut vector = Some(vector);
+    let found = (&mut vector as &mut dyn Any).downcast_mut::<Option<Vec<V>>>();
+    found.and_then(Option::take).ok_or_else(|| vector.unwrap_or_default())
 }
 
 fn bytes(truths: Vec<Truth>) -> Vec<u8> {

@@ -9,6 +9,8 @@ use crate::pack::Duplicates;
 use crate::parallel;
 use crate::pattern::with_values;
 use crate::tensor::{LevelData, Tensor, views};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use tamis_core::cin;
 use tamis_core::format::{Format, LevelMap, Storage};
 use tamis_core::level::{Header, Part};
@@ -53,23 +55,28 @@ pub struct Call<'c> {
     pub executable: &'c dyn Executable,
     /// The tensors that were given or computed before, by id; of the result, the pattern that a
     /// kernel follows.
-    pub values: &'c [Option<Tensor>],
+    pub values: &'c [Option<Cow<'c, Tensor>>],
     /// The dimension of each index variable.
     pub dims: &'c IdVec<IndexVar, u64>,
     /// Packs entries in any format.
     pub pack: Pack,
     /// So many stored elements are worth a part of their own, where the kernel has parts.
     pub grain: u64,
+    /// Whether the kernel follows the levels of its result, which the values hold.
+    pub follows: bool,
     /// Whether parts are computed even if their entries have to be sorted once more.
     pub packs: bool,
 }
 
+/// Slots of the calling convention: those of usual kernels take no allocation.
+type Slots = SmallVec<[u64; 32]>;
+
 /// The values of a function's parameters and local arrays, as they are passed; arrays in it that
 /// nobody has taken over are freed with it.
 pub(crate) struct Frame {
-    pub(crate) slots: Vec<u64>,
+    pub(crate) slots: Slots,
     /// Where owned arrays are.
-    owned: Vec<usize>,
+    owned: SmallVec<[usize; 8]>,
     /// Where the parts begin and end.
     interval: Option<(usize, usize)>,
     /// From where on local arrays are.
@@ -95,7 +102,7 @@ fn free(slot: &mut u64) {
 }
 
 /// Local arrays that no frame has at present.
-pub(crate) struct Locals(Vec<u64>);
+pub(crate) struct Locals(Slots);
 
 impl Drop for Locals {
     fn drop(&mut self) {
@@ -107,7 +114,7 @@ impl Frame {
     /// Takes the local arrays out: results wait for others, what they were computed in does not.
     pub(crate) fn take_locals(&mut self) -> Locals {
         let slots = &mut self.slots[self.locals..];
-        let taken = Locals(slots.to_vec());
+        let taken = Locals(Slots::from_slice(slots));
         slots.fill(0);
         taken
     }
@@ -115,6 +122,12 @@ impl Frame {
     /// Gives a frame whose local arrays were taken out others of the same kernel.
     pub(crate) fn give_locals(&mut self, mut locals: Locals) {
         self.slots[self.locals..].swap_with_slice(&mut locals.0);
+    }
+
+    /// Slots of one more array.
+    fn push(&mut self, address: u64, len: usize) {
+        self.slots.push(address);
+        self.slots.push(len as u64);
     }
 
     /// Sets the part to compute.
@@ -126,10 +139,9 @@ impl Frame {
 }
 
 impl Call<'_> {
-    /// Runs the kernel.
+    /// Runs the kernel. [`check_extents`] accepts the dimensions.
     pub fn run(&self) -> Result<Tensor, Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
-        check_extents(self.target, self.dims)?;
         match &self.lowered.partition {
             Ok(chunks) => parallel::run(self, chunks),
             Err(_) => self.whole(),
@@ -161,7 +173,7 @@ impl Call<'_> {
 
     /// The tensor with the levels of the result, if they are known.
     fn pattern(&self) -> Option<&Tensor> {
-        self.values[self.id.index()].as_ref()
+        self.values[self.id.index()].as_deref()
     }
 
     /// How many elements a result has of which each has a position.
@@ -176,8 +188,8 @@ impl Call<'_> {
     }
 
     /// The levels that the result shares with an operand.
-    fn levels_like(&self, like: SharedStructure) -> &[LevelData] {
-        let operand = self.values[like.operand.index()].as_ref();
+    pub(crate) fn levels_like(&self, like: SharedStructure) -> &[LevelData] {
+        let operand = self.values[like.operand.index()].as_deref();
         &operand.expect("operands are computed first").levels()[..like.levels]
     }
 
@@ -190,8 +202,8 @@ impl Call<'_> {
     /// Slots for the whole kernel. An output is written to `shared`, or to memory of its own.
     pub(crate) fn frame(&self, shared: Option<*mut u8>) -> Result<Frame, Diagnostic> {
         let function = &self.lowered.function;
-        let slots = Vec::with_capacity(2 * function.params.len() + 8);
-        let mut frame = Frame { slots, owned: vec![], interval: None, locals: 0, lent: None };
+        let (slots, owned) = (Slots::new(), SmallVec::new());
+        let mut frame = Frame { slots, owned, interval: None, locals: 0, lent: None };
         let mut interval = [0; 2];
         for (param, binding) in function.params.iter().zip(&self.lowered.bindings) {
             let place = frame.slots.len();
@@ -210,7 +222,7 @@ impl Call<'_> {
         frame.locals = frame.slots.len();
         for _ in function.locals() {
             frame.owned.push(frame.slots.len());
-            frame.slots.extend([0, 0]);
+            frame.push(0, 0);
         }
         frame.set_interval(i64::MIN, i64::MAX);
         Ok(frame)
@@ -228,7 +240,7 @@ impl Call<'_> {
             ir::Role::Input => {
                 let buffer = bound(binding, self.values);
                 let len = buffer.len() * parts(buffer.datatype());
-                frame.slots.extend([buffer.address() as u64, len as u64]);
+                frame.push(buffer.address() as u64, len);
                 return Ok(());
             }
             ir::Role::Output | ir::Role::Shared => {
@@ -241,11 +253,11 @@ impl Call<'_> {
                         fresh
                     }
                 };
-                frame.slots.extend([address as u64, (size * parts(datatype)) as u64]);
+                frame.push(address as u64, size * parts(datatype));
             }
             ir::Role::Result | ir::Role::Local | ir::Role::Common => {
                 frame.owned.push(frame.slots.len());
-                frame.slots.extend([0, 0]);
+                frame.push(0, 0);
             }
         }
         Ok(())
@@ -304,6 +316,14 @@ impl Call<'_> {
             }
             _ => None,
         })
+    }
+
+    /// The level and the part of it that an array of the result is, if it is not its values.
+    pub(crate) fn level_part(&self, binding: &Binding) -> Option<(usize, Part)> {
+        match binding {
+            Binding::Level { level, part, .. } => Some((level.index(), *part)),
+            _ => None,
+        }
     }
 
     /// The diagnostic of a call that ended early.
@@ -402,8 +422,8 @@ fn truncate(levels: &mut [LevelData], format: &Format, dims: &[u64]) -> usize {
 }
 
 /// The array that an input parameter stands for.
-fn bound<'v>(binding: &Binding, values: &'v [Option<Tensor>]) -> &'v Buffer {
-    let tensor = |id: TensorId| values[id.index()].as_ref().expect("operands are computed first");
+fn bound<'v>(binding: &Binding, values: &'v [Option<Cow<'_, Tensor>>]) -> &'v Buffer {
+    let tensor = |id: TensorId| values[id.index()].as_deref().expect("operands are computed first");
     match binding {
         Binding::Level { tensor: id, level, part } => {
             let array = tensor(*id).levels()[level.index()].part(*part);

@@ -7,18 +7,22 @@
 //! | `budget` | how much memory arrays may take, and do |
 //! | `free` | how much memory the system can give |
 //! | `exhausted` | ending with a diagnostic where memory runs out |
+//! | `index` | Rust's integers as positions and coordinates |
 //! | `memory` | arrays with one owner, the page policy of large ones |
+//! | `owned` | arrays that one side owns alone |
 //! | `pages` | an allocator that asks for huge pages |
 //! | `recycle` | large arrays that were freed, kept for the next |
 //! | `extent` | how large dimensions may be |
 //! | `coordinates` | a tensor as a list |
 //! | `tensor` | validated tensors |
+//! | `view` | tensors of borrowed arrays |
 //! | `quick` | seeing at once that arrays are valid |
 //! | `ascending` | sorting the coordinates of a row |
 //! | `radix` | stable parallel radix sort |
 //! | `records` | sorting the lists of running kernels |
 //! | `pack` | lists to tensors of any format |
 //! | `kernel` | calling a function: slots, results |
+//! | `in_place` | results in arrays that the caller has |
 //! | `pattern` | values at the entries of a pattern, where no kernel finds them |
 //! | `parallel` | calling it in parts: where to cut, threads, joining results |
 //! | `interrupt` | giving up between parts |
@@ -44,11 +48,14 @@ pub mod ending;
 mod exhausted;
 mod extent;
 mod free;
+mod in_place;
+mod index;
 pub mod interpreted;
 mod interrupt;
 pub mod kernel;
 mod library;
 pub mod memory;
+mod owned;
 pub mod pack;
 mod pages;
 mod parallel;
@@ -63,10 +70,12 @@ pub mod temporary;
 pub mod tensor;
 pub mod threads;
 mod trusted;
+mod view;
 
 pub use coordinates::{Coordinates, Values};
 pub use exhausted::end_with_diagnostic;
 pub use extent::{LARGEST_DIMENSION, check_dims};
+pub use index::Index;
 pub use interrupt::Interrupt;
 pub use memory::{Buffer, Element, Truth};
 pub use pack::{Duplicates, is_list, pack};
@@ -76,4 +85,5 @@ pub use tamis_core::format::MAX_ORDER;
 pub use tamis_ir::datatype::{DataType, Scalar};
 pub use tamis_ir::diagnostic::{Code, Diagnostic};
 pub use tamis_ir::half::{Bf16, F16};
-pub use tensor::{LevelData, Tensor};
+pub use tensor::{Entries, LevelData, Tensor};
+pub use view::TensorView;

@@ -114,8 +114,8 @@ impl Truth {
     }
 }
 
-/// An array of elements of one data type. Cloning shares the memory.
-#[derive(Clone)]
+/// An array of elements of one data type. Cloning shares the memory, or copies what is borrowed for a
+/// lifetime ([`crate::TensorView`]).
 pub struct Buffer {
     address: *const u8,
     len: usize,
@@ -131,7 +131,7 @@ unsafe impl Send for Buffer {}
 unsafe impl Sync for Buffer {}
 
 /// Memory of the C library.
-struct Malloc(*mut c_void);
+pub(crate) struct Malloc(pub(crate) *mut c_void);
 
 // SAFETY: the pointer is owned by this value alone and only freed.
 unsafe impl Send for Malloc {}
@@ -231,6 +231,21 @@ impl Buffer {
     /// What keeps the memory alive.
     pub fn owner(&self) -> &Arc<dyn Any + Send + Sync> {
         &self.owner
+    }
+
+    /// The same, to look whether it is the only one.
+    pub(crate) fn owner_mut(&mut self) -> &mut Arc<dyn Any + Send + Sync> {
+        &mut self.owner
+    }
+
+    /// What keeps the memory alive, without the array.
+    pub(crate) fn into_shared_owner(self) -> Arc<dyn Any + Send + Sync> {
+        self.owner
+    }
+
+    /// The same memory, kept alive by the same owner.
+    pub(crate) fn shared(&self) -> Buffer {
+        Buffer { owner: Arc::clone(&self.owner), ..*self }
     }
 
     /// Bytes of the elements.

@@ -80,7 +80,7 @@ struct Entries {
 impl Entries {
     fn of(tensor: &Tensor) -> Entries {
         let (mut crds, mut positions) = (vec![], vec![]);
-        tensor.entries(&mut |place, p| {
+        tensor.for_each_entry(&mut |place, p| {
             crds.extend_from_slice(place);
             positions.push(p);
         });

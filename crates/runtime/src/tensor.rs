@@ -3,31 +3,51 @@
 //! A tensor that exists is valid: [`Tensor::try_from_parts`] checks every promise of the format in
 //! one pass, so kernels run without checks. Structure never changes afterwards.
 
-use crate::memory::{Buffer, Element};
+use crate::memory::Buffer;
 use std::cmp::Ordering;
-use tamis_core::format::{Format, LevelMap, LevelSpec, Storage};
-use tamis_core::level::{COMPRESSED, Crd, DENSE, Header, LevelView, Numbers, Part, RANGE};
+use tamis_core::format::{Format, LevelMap, Storage};
+use tamis_core::level::{Crd, Header, LevelView, Numbers, Part, RANGE};
 use tamis_ir::algebra::{BinaryOp, eval};
-use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
-use tamis_ir::diagnostic::Diagnostic;
+use tamis_ir::datatype::Scalar;
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, Mode};
 
+mod build;
 mod entries;
+mod parts;
 #[cfg(test)]
 mod tests;
 mod validate;
 
+pub use entries::Entries;
+
 /// A tensor in memory. Cloning shares the arrays.
-#[derive(Clone, Debug)]
+///
+/// Two are equal that have the same dimensions, are stored the same way, and have the same arrays.
+///
+/// ```
+/// use tamis_runtime::Tensor;
+/// # fn main() -> Result<(), tamis_runtime::Diagnostic> {
+/// let a = Tensor::from_triplets([2, 3], [([0, 2], 2.0), ([0, 0], 1.0), ([1, 1], 3.0)])?;
+/// assert_eq!((a.shape(), a.ndim(), a.nnz()), (&[2, 3][..], 2, 3));
+/// assert_eq!(a.get(&[0, 2])?.as_f64(), 2.0);
+/// assert_eq!(a, Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?);
+/// for (coordinate, value) in a.entries::<f64>()? {
+///     println!("{coordinate:?}: {value}");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tensor {
     dims: Vec<u64>,
     storage: Storage,
     levels: Vec<LevelData>,
-    vals: Buffer,
+    pub(crate) vals: Buffer,
 }
 
 /// The arrays of one level; which ones there are is up to the level format.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct LevelData {
     /// Where segments begin and end.
     pub pos: Option<Buffer>,
@@ -107,64 +127,19 @@ impl Tensor {
         Tensor { dims, storage, levels, vals }
     }
 
-    /// A tensor of order 0.
-    pub fn scalar<T: Element>(value: T) -> Tensor {
-        let storage = Storage::of(Format::in_order([]), T::DATATYPE);
-        Tensor { dims: vec![], storage, levels: vec![], vals: Buffer::from_vec(vec![value]) }
-    }
-
-    /// A dense tensor, last mode contiguous.
-    pub fn dense<T: Element>(dims: &[u64], vals: Vec<T>) -> Result<Tensor, Diagnostic> {
-        let format = Format::in_order(dims.iter().map(|_| DENSE));
-        let levels = dims.iter().map(|_| LevelData::default()).collect();
-        let storage = Storage::of(format, T::DATATYPE);
-        Tensor::try_from_parts(dims.to_vec(), storage, levels, Buffer::from_vec(vals))
-    }
-
-    /// A matrix by compressed rows: `pos` has a position per row and one more.
-    pub fn csr<I: Element, T: Element>(
-        dims: [u64; 2],
-        pos: Vec<I>,
-        crd: Vec<I>,
-        vals: Vec<T>,
-    ) -> Result<Tensor, Diagnostic> {
-        Tensor::compressed([0, 1], dims, pos, crd, vals)
-    }
-
-    /// A matrix by compressed columns: `pos` has a position per column and one more.
-    pub fn csc<I: Element, T: Element>(
-        dims: [u64; 2],
-        pos: Vec<I>,
-        crd: Vec<I>,
-        vals: Vec<T>,
-    ) -> Result<Tensor, Diagnostic> {
-        Tensor::compressed([1, 0], dims, pos, crd, vals)
-    }
-
-    fn compressed<I: Element, T: Element>(
-        modes: [usize; 2],
-        dims: [u64; 2],
-        pos: Vec<I>,
-        crd: Vec<I>,
-        vals: Vec<T>,
-    ) -> Result<Tensor, Diagnostic> {
-        let spec = |(m, kind)| LevelSpec::of(Mode::new(m), kind);
-        let levels = modes.into_iter().zip([DENSE, COMPRESSED]).map(spec).collect();
-        let format = Format::new(levels, 2).expect("two distinct modes");
-        let mut storage = Storage::of(format, T::DATATYPE);
-        let width = match I::DATATYPE {
-            DataType::I64 => IndexWidth::I64,
-            _ => IndexWidth::I32,
-        };
-        (storage.pos, storage.crd) = (width, width);
-        let (pos, crd) = (Some(Buffer::from_vec(pos)), Some(Buffer::from_vec(crd)));
-        let levels = vec![LevelData::default(), LevelData { pos, crd, ..LevelData::default() }];
-        Tensor::try_from_parts(dims.to_vec(), storage, levels, Buffer::from_vec(vals))
-    }
-
     /// The dimension of each mode.
     pub fn dims(&self) -> &[u64] {
         &self.dims
+    }
+
+    /// The dimension of each mode, as arrays call it.
+    pub fn shape(&self) -> &[u64] {
+        &self.dims
+    }
+
+    /// How many modes there are.
+    pub fn ndim(&self) -> usize {
+        self.dims.len()
     }
 
     /// Format, element types and fill value.
@@ -208,7 +183,7 @@ impl Tensor {
             return self.vals.len();
         }
         let mut entries = 0;
-        self.entries(&mut |_, _| entries += 1);
+        self.for_each_entry(&mut |_, _| entries += 1);
         entries
     }
 
@@ -225,20 +200,42 @@ impl Tensor {
         arrays.flatten().map(Buffer::bytes).sum::<usize>() + self.vals.bytes()
     }
 
-    /// The value at a coordinate: the stored one, the sum of several, or the fill value, which
-    /// everything outside the dimensions has too.
-    pub fn get(&self, coordinate: &[u64]) -> Scalar {
+    /// The value at a coordinate: the stored one, the sum of several, or the fill value.
+    ///
+    /// # Errors
+    /// When there is not one coordinate for each mode, or one lies outside its dimension.
+    pub fn get(&self, coordinate: &[u64]) -> Result<Scalar, Diagnostic> {
+        self.check_coordinate(coordinate)?;
         if self.storage.format.is_basic() {
-            return self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p));
+            return Ok(self.position(coordinate).map_or(self.storage.fill, |p| self.vals.get(p)));
         }
         let mut found: Option<Scalar> = None;
-        self.entries(&mut |place, p| {
+        self.for_each_entry(&mut |place, p| {
             if place == coordinate {
                 let value = self.vals.get(p as usize);
                 found = Some(found.map_or(value, |sum| eval::binary(BinaryOp::Add, sum, value)));
             }
         });
-        found.unwrap_or(self.storage.fill)
+        Ok(found.unwrap_or(self.storage.fill))
+    }
+
+    fn check_coordinate(&self, coordinate: &[u64]) -> Result<(), Diagnostic> {
+        let order = self.dims.len();
+        if coordinate.len() != order {
+            let message = format!("{coordinate:?} are {} coordinates of {order}", coordinate.len());
+            return Err(Diagnostic::new(Code::OrderMismatch, message)
+                .help("give one coordinate for each mode"));
+        }
+        match coordinate.iter().zip(&self.dims).position(|(c, d)| c >= d) {
+            None => Ok(()),
+            Some(m) => {
+                let (c, d) = (coordinate[m], self.dims[m]);
+                let message =
+                    format!("coordinate {c} is outside the dimension {d} of mode {}", m + 1);
+                Err(Diagnostic::new(Code::DimensionMismatch, message)
+                    .help("coordinates count from 0"))
+            }
+        }
     }
 
     /// The position of the value at a coordinate of a plain tensor, if it is stored.

@@ -7,15 +7,18 @@
 //! ```
 
 use crate::backend::{Backend, NARROW};
+use crate::binding::Values;
 use crate::kernel::{Options, Parts};
 use crate::on_device::Steps;
 use crate::operand::{Operand, rounded_sizes};
 use crate::tiers::{Subject, Tiers};
 use crate::waste;
+use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
 use tamis_core::cin::{self, Kind, Role};
+use tamis_core::kind;
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
 use tamis_ir::diagnostic::Diagnostic;
@@ -97,20 +100,20 @@ impl CompiledKind {
     }
 
     /// Runs the kernels one after another, given the tensors that have a value before by id, and
-    /// patterns of results in their slots. With the backend whose code ran.
+    /// patterns of results, or what results are written into, in their slots. The backend whose code ran.
     pub(crate) fn run(
         &self,
-        values: Vec<Option<Tensor>>,
+        values: &mut Values<'_, Tensor>,
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<(Vec<Option<Tensor>>, Backend), Diagnostic> {
-        self.suited(&values, dims)?.run_all(values, dims)
+    ) -> Result<Backend, Diagnostic> {
+        self.suited(values, dims)?.run_all(values, dims)
     }
 
     /// The kernels that are right for operands of these sizes: sums of very many terms need more tests
     /// for integer overflow.
     pub(crate) fn suited<T: Operand>(
         &self,
-        values: &[Option<T>],
+        values: &[Option<Cow<'_, T>>],
         dims: &IdVec<IndexVar, u64>,
     ) -> Result<&CompiledKind, Diagnostic> {
         let program = &self.compiled.program;
@@ -142,36 +145,41 @@ impl CompiledKind {
 
     fn run_all(
         &self,
-        mut values: Vec<Option<Tensor>>,
+        values: &mut Values<'_, Tensor>,
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<(Vec<Option<Tensor>>, Backend), Diagnostic> {
+    ) -> Result<Backend, Diagnostic> {
         let program = &self.compiled.program;
         values.resize(program.tensors.len(), None);
         if let Some(steps) = &self.device {
-            return Ok((steps.run(self, values, dims)?, self.backend));
+            let owned = values.drain(..).map(|value| value.map(Cow::into_owned)).collect();
+            let results = steps.run(self, owned, dims)?;
+            *values = results.into_iter().map(|value| value.map(Cow::Owned)).collect();
+            return Ok(self.backend);
         }
-        let stored = |value: &Tensor| value.stored() as u64;
+        let stored = |value: &Cow<'_, Tensor>| value.stored() as u64;
         let given: u64 = values.iter().flatten().map(stored).sum();
         let (begun, second) =
-            self.tiers.as_ref().map(|tiers| tiers.next(given, || self.subject(&values))).unzip();
+            self.tiers.as_ref().map(|tiers| tiers.next(given, || self.subject(values))).unzip();
         let start = Instant::now();
         let executables = second.flatten().unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
             let place = kernel.result.index();
-            let taken_over = match self.kind == Kind::Compute && kernel.kind == Kind::Fused {
+            let follows = self.kind == Kind::Compute && kind::follows(program, k);
+            let taken_over = match follows && kernel.kind == Kind::Fused {
                 true => values[place].take(),
                 false => None,
             };
             if !kernel.has_pattern() {
-                waste::refuse_copy(program, kernel, &|id| Ok(values[id.index()].clone()))?;
+                let value = |id: TensorId| Ok(values[id.index()].as_deref().cloned());
+                waste::refuse_copy(program, kernel, &value)?;
             }
-            let tensor = self.call(kernel.result, lowered, executable.as_ref(), &values, dims)?;
-            values[place] = Some(match taken_over {
-                Some(pattern) => at_entries(&tensor, &pattern)?,
-                None => tensor,
-            });
+            let call = self.call(kernel.result, lowered, executable.as_ref(), &[], dims);
+            Call { follows, ..call }.run_into(values)?;
+            if let (Some(pattern), Some(value)) = (taken_over, &values[place]) {
+                values[place] = Some(Cow::Owned(at_entries(value, &pattern)?));
+            }
             for temporary in &self.last_reads[k] {
                 values[temporary.index()] = None;
             }
@@ -184,19 +192,19 @@ impl CompiledKind {
             (Some(_), None) => Backend::Jit,
             (Some(_), Some(_)) => Backend::C,
         };
-        Ok((values, ran_on))
+        Ok(ran_on)
     }
 
-    /// Runs one of the kernels on the host.
-    pub(crate) fn call(
-        &self,
+    /// A call of one of the kernels on the host.
+    pub(crate) fn call<'c>(
+        &'c self,
         id: TensorId,
-        lowered: &Lowered,
-        executable: &dyn Executable,
-        values: &[Option<Tensor>],
-        dims: &IdVec<IndexVar, u64>,
-    ) -> Result<Tensor, Diagnostic> {
-        let call = Call {
+        lowered: &'c Lowered,
+        executable: &'c dyn Executable,
+        values: &'c [Option<Cow<'c, Tensor>>],
+        dims: &'c IdVec<IndexVar, u64>,
+    ) -> Call<'c> {
+        Call {
             target: &self.compiled.program.tensors[id],
             id,
             lowered,
@@ -209,9 +217,9 @@ impl CompiledKind {
                 Parts::Worthwhile => WORTHWHILE,
                 Parts::OfElements(n) => n,
             },
+            follows: false,
             packs: matches!(self.parts, Parts::OfElements(_)),
-        };
-        call.run()
+        }
     }
 
     /// What runs the kernels on a device, if one does.
@@ -225,7 +233,7 @@ impl CompiledKind {
 
     /// What the second tier is compiled from for operands like these: its functions have the parameters of the
     /// first one's.
-    fn subject(&self, values: &[Option<Tensor>]) -> Subject {
+    fn subject(&self, values: &[Option<Cow<'_, Tensor>>]) -> Subject {
         Subject {
             functions: pipeline::functions(&self.compiled.program, Backend::C.target()),
             first: self.compiled.functions.iter().map(|l| l.function.to_string()).collect(),

@@ -20,10 +20,13 @@
 //! A call returns when its kernels are started, unless it has to know how long a result is; what it
 //! computes is waited for where it is copied to the host. Several threads may call.
 
+use crate::binding::{Binding, Values};
 use crate::kernel::{Kernel, Options};
+use std::borrow::Cow;
 use tamis_core::cin::Kind;
 use tamis_core::notation;
 use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::Id;
 
 pub use tamis_cuda::memory::release;
 pub use tamis_cuda::nvrtc::look_in;
@@ -57,10 +60,9 @@ impl Kernel {
     /// has no memory or fails. What fails in a kernel that nobody waited for is told by the call that
     /// waits next.
     pub fn run_on_device(&self, operands: &[(&str, &DeviceTensor)]) -> Result<Named, Diagnostic> {
-        let (values, dims) = self.bound(operands)?;
-        let form = self.form(Kind::Fused)?.suited(&values, &dims)?;
-        let steps = form.steps().ok_or_else(elsewhere)?;
-        self.placed(steps.run_on_device(form, values, &dims)?)
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        self.on_device(Kind::Fused, values, &binding)
     }
 
     /// Computes the values that the results have at the entries of patterns: [`compute`](Kernel::compute)
@@ -74,7 +76,8 @@ impl Kernel {
         operands: &[(&str, &DeviceTensor)],
         patterns: &[(&str, &DeviceTensor)],
     ) -> Result<Named, Diagnostic> {
-        let (mut values, dims) = self.bound(operands)?;
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
         let mut owned = vec![];
         for (name, pattern) in patterns {
             owned.push(match self.is_scattered(name) {
@@ -84,14 +87,28 @@ impl Kernel {
         }
         let names = patterns.iter().map(|(name, _)| *name);
         let patterns: Vec<(&str, &DeviceTensor)> = names.zip(&owned).collect();
-        self.bind_patterns(&patterns, &mut values, &dims)?;
-        let form = self.form(Kind::Compute)?.suited(&values, &dims)?;
+        for (id, pattern, _) in self.pattern_places(&patterns, &binding.dims)? {
+            values[id.index()] = Some(Cow::Owned(pattern.clone()));
+        }
+        self.on_device(Kind::Compute, values, &binding)
+    }
+
+    /// Runs the kernels of a kind on values that are on the device.
+    fn on_device(
+        &self,
+        kind: Kind,
+        values: Values<'_, DeviceTensor>,
+        binding: &Binding,
+    ) -> Result<Named, Diagnostic> {
+        let form = self.form(kind)?.suited(&values, &binding.dims)?;
         let steps = form.steps().ok_or_else(elsewhere)?;
-        self.placed(steps.run_on_device(form, values, &dims)?)
+        let owned = values.into_iter().map(|value| value.map(Cow::into_owned)).collect();
+        let results = steps.run_on_device(form, owned, &binding.dims)?;
+        self.placed(results.into_iter().map(|value| value.map(Cow::Owned)).collect())
     }
 
     /// The results in the formats that were asked for. Those that no kernel writes go by the host.
-    fn placed(&self, values: Vec<Option<DeviceTensor>>) -> Result<Named, Diagnostic> {
+    fn placed(&self, values: Values<'_, DeviceTensor>) -> Result<Named, Diagnostic> {
         let mut results = self.named(values);
         for (name, result) in &mut results {
             if self.is_scattered(name)

@@ -1,13 +1,16 @@
 //! Kernels: a program compiled for operands of certain formats, callable any number of times.
 
 use crate::backend::Backend;
+use crate::binding::{Binding, Values, check_once};
 use crate::compiled_kind::CompiledKind;
-use crate::operand::{Operand, check_pattern, missing, operand, other_pattern, request, variable};
+use crate::operand::{Operand, check_pattern, operand, other_pattern, request, variable};
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
+use smallvec::SmallVec;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 use tamis_core::cin::{Kind, Role};
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::kind;
@@ -19,7 +22,7 @@ use tamis_ir::algebra::Strictness;
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
-use tamis_runtime::{Tensor, check_dims, processor};
+use tamis_runtime::{Tensor, processor};
 
 /// What is wanted of a compilation beyond the program and its operands.
 #[derive(Clone, Debug, Default)]
@@ -84,7 +87,10 @@ pub enum Parts {
 }
 
 /// Values by tensor, and dimensions by index variable.
-pub type Bound<T = Tensor> = (Vec<Option<T>>, IdVec<IndexVar, u64>);
+pub type Bound<'v> = (Vec<Option<Cow<'v, Tensor>>>, IdVec<IndexVar, u64>);
+
+/// Compiled tensors with their patterns, and where these are in a list.
+type PatternPlaces<'v, T> = SmallVec<[(TensorId, &'v T, usize); 4]>;
 
 /// Tensors by name.
 type Named = Vec<(String, Tensor)>;
@@ -121,8 +127,8 @@ pub struct Kernel {
     shapes: BTreeMap<TensorId, Vec<u64>>,
     /// The formats of results that no kernel writes.
     scattered: BTreeMap<String, Format>,
-    /// The operands by name, in the order of the text.
-    inputs: Vec<(String, TensorId)>,
+    /// What was found out of the operands of the last call.
+    pub(crate) binding: Mutex<Option<Arc<Binding>>>,
     /// The position in [`Backend::ALL`] of the one that ran last; beyond it before the first run.
     ran_on: AtomicUsize,
 }
@@ -164,6 +170,7 @@ impl Kernel {
         options: &Options,
     ) -> Result<Kernel, Diagnostic> {
         processor::level()?;
+        check_once(operands.iter().map(|(name, _)| *name))?;
         let mut tensors = BTreeMap::new();
         for (name, tensor) in operands {
             tensors.insert(operand(&program, name)?, *tensor);
@@ -190,7 +197,6 @@ impl Kernel {
         let request = request(&program, &tensors, &all, options)?;
         let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
         let formats = options.results.iter().map(|(name, s)| (name.clone(), s.format.clone()));
-        let inputs = tensors.keys().map(|&id| (program.tensors[id].name.clone(), id)).collect();
         Ok(Kernel {
             program,
             fused: CompiledKind::load(compiled, Kind::Fused, options)?,
@@ -199,7 +205,7 @@ impl Kernel {
             given,
             shapes,
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
-            inputs,
+            binding: Mutex::new(None),
             ran_on: AtomicUsize::new(Backend::ALL.len()),
         })
     }
@@ -224,11 +230,16 @@ impl Kernel {
     /// The operands must be stored as those that the kernel was compiled for; dimensions and
     /// contents may differ.
     pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
-        let (values, dims) = self.bind(operands)?;
-        let (values, backend) = self.fused.run(values, &dims)?;
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        self.note(self.fused.run(&mut values, &binding.dims)?);
+        self.formatted(values)
+    }
+
+    /// Remembers the backend whose code ran.
+    pub(crate) fn note(&self, backend: Backend) {
         let place = Backend::ALL.iter().position(|b| *b == backend);
         self.ran_on.store(place.unwrap_or(Backend::ALL.len()), Ordering::Relaxed);
-        self.formatted(values)
     }
 
     /// The backend whose code [`run`](Kernel::run) used last: of [`Backend::Auto`], machine code in process or
@@ -244,9 +255,10 @@ impl Kernel {
         &self,
         operands: &[(&str, &Tensor)],
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
-        let (values, dims) = self.bind(operands)?;
-        let form = self.form(Kind::Assemble)?;
-        self.formatted(form.run(values, &dims)?.0)
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        self.form(Kind::Assemble)?.run(&mut values, &binding.dims)?;
+        self.formatted(values)
     }
 
     /// Computes the values that the results have at the entries of patterns, which are tensors of
@@ -262,15 +274,31 @@ impl Kernel {
         operands: &[(&str, &Tensor)],
         patterns: &[(&str, &Tensor)],
     ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
-        let (mut values, dims) = self.bind(operands)?;
         let mut owned = vec![];
         for (name, pattern) in patterns {
             owned.push((*name, self.written(name, pattern)?));
         }
         let patterns: Vec<(&str, &Tensor)> = owned.iter().map(|(name, t)| (*name, t)).collect();
-        self.bind_patterns(&patterns, &mut values, &dims)?;
-        let form = self.form(Kind::Compute)?;
-        self.formatted(form.run(values, &dims)?.0)
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        for (id, pattern, _) in self.pattern_places(&patterns, &binding.dims)? {
+            values[id.index()] = Some(Cow::Borrowed(pattern));
+        }
+        self.form(Kind::Compute)?.run(&mut values, &binding.dims)?;
+        self.formatted(values)
+    }
+
+    /// The dimensions that the user gave, of index variables and of tensors.
+    pub(crate) fn given(&self) -> &BTreeMap<IndexVar, u64> {
+        &self.given
+    }
+
+    pub(crate) fn shapes(&self) -> &BTreeMap<TensorId, Vec<u64>> {
+        &self.shapes
+    }
+
+    pub(crate) fn fused(&self) -> &CompiledKind {
+        &self.fused
     }
 
     /// The kernels of a kind, compiled when they are needed first.
@@ -297,15 +325,16 @@ impl Kernel {
         }
     }
 
-    /// Gives the last result of each name its pattern.
-    pub(crate) fn bind_patterns<T: Operand>(
+    /// The compiled tensors whose entries patterns are, with these and where they are in the list.
+    pub(crate) fn pattern_places<'v, T: Operand>(
         &self,
-        patterns: &[(&str, &T)],
-        values: &mut [Option<T>],
+        patterns: &[(&str, &'v T)],
         dims: &IdVec<IndexVar, u64>,
-    ) -> Result<(), Diagnostic> {
+    ) -> Result<PatternPlaces<'v, T>, Diagnostic> {
+        check_once(patterns.iter().map(|(name, _)| *name))?;
         let program = &self.compiled().program;
-        let mut known = vec![];
+        let mut places = SmallVec::new();
+        let mut known: SmallVec<[&String; 4]> = SmallVec::new();
         for (k, kernel) in program.kernels.iter().enumerate() {
             let target = &program.tensors[kernel.result];
             let Role::Result(source) = target.role else { continue };
@@ -314,11 +343,13 @@ impl Kernel {
             let is_last = !program.kernels[k + 1..]
                 .iter()
                 .any(|later| program.tensors[later.result].role == target.role);
-            match patterns.iter().find(|(n, _)| n == name) {
-                Some((_, pattern)) if is_last => {
-                    check_pattern(name, *pattern, target, dims)?;
-                    let follows = kind::follows(program, k);
-                    values[kernel.result.index()] = follows.then(|| (*pattern).clone());
+            let given = patterns.iter().position(|(n, _)| n == name);
+            match given.map(|place| (place, patterns[place].1)) {
+                Some((place, pattern)) if is_last => {
+                    check_pattern(name, pattern, target, dims)?;
+                    if kind::follows(program, k) {
+                        places.push((kernel.result, pattern, place));
+                    }
                 }
                 None if kind::follows(program, k) => {
                     return Err(Diagnostic::new(
@@ -331,7 +362,7 @@ impl Kernel {
             }
         }
         match patterns.iter().find(|(name, _)| !known.iter().any(|k| k == name)) {
-            None => Ok(()),
+            None => Ok(places),
             Some((name, _)) => {
                 operand(&self.program, name)?;
                 Err(Diagnostic::new(Code::UnknownTensor, format!("{name} is not a result"))
@@ -341,21 +372,21 @@ impl Kernel {
     }
 
     /// The last result of each name, in the order of the statements that wrote them.
-    pub(crate) fn named<T>(&self, mut values: Vec<Option<T>>) -> Vec<(String, T)> {
+    pub(crate) fn named<T: Clone>(&self, mut values: Values<'_, T>) -> Vec<(String, T)> {
         let mut results: Vec<(String, T)> = vec![];
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             let Role::Result(source) = tensor.role else { continue };
             if let Some(value) = values[id.index()].take() {
                 let name = self.program.tensors[source].name.clone();
                 results.retain(|(other, _)| *other != name);
-                results.push((name, value));
+                results.push((name, value.into_owned()));
             }
         }
         results
     }
 
     /// The results in the formats that were asked for.
-    fn formatted(&self, values: Vec<Option<Tensor>>) -> Result<Named, Diagnostic> {
+    fn formatted(&self, values: Values<'_, Tensor>) -> Result<Named, Diagnostic> {
         let mut results = self.named(values);
         for (name, result) in &mut results {
             if let Some(packed) = self.scattered(name, result)? {
@@ -385,48 +416,9 @@ impl Kernel {
 
     /// The tensors of the compiled program that have a value before the first kernel runs, by id,
     /// and the dimension of each of its index variables.
-    pub fn bind(&self, operands: &[(&str, &Tensor)]) -> Result<Bound, Diagnostic> {
-        self.bound(operands)
-    }
-
-    /// Tensors on the host or on the device.
-    pub(crate) fn bound<T: Operand>(
-        &self,
-        operands: &[(&str, &T)],
-    ) -> Result<Bound<T>, Diagnostic> {
-        let mut values: Vec<Option<T>> = vec![None; self.compiled().program.tensors.len()];
-        let mut sizes = self.shapes.clone();
-        for (id, tensor) in self.compiled().program.tensors.enumerate() {
-            let Role::Input(source) = tensor.role else { continue };
-            let name = &self.program.tensors[source].name;
-            let Some((_, value)) = operands.iter().find(|(n, _)| n == name) else {
-                return Err(missing(name));
-            };
-            if value.storage() != &tensor.storage {
-                let message = format!(
-                    "{name} is stored as {}, the kernel was compiled for {}",
-                    value.storage(),
-                    tensor.storage
-                );
-                return Err(Diagnostic::new(Code::FormatProperty, message)
-                    .help("compile the kernel for the operand, or convert the operand"));
-            }
-            values[id.index()] = Some((*value).clone());
-            sizes.insert(source, value.dims().to_vec());
-        }
-        if let Some((name, _)) =
-            operands.iter().find(|(n, _)| !self.inputs.iter().any(|(input, _)| input == n))
-        {
-            operand(&self.program, name)?;
-        }
-        let known = dims::known(&self.program, sizes, &self.given)?;
-        let all = dims::all(&self.program, &known)?;
-        let all = dims::compiled(&self.compiled().program, &known, all).ok_or_else(|| {
-            Diagnostic::new(Code::Internal, "a tensor without dimensions".to_owned())
-                .help("please report it with the expression and the formats")
-        })?;
-        check_dims(&all.iter().copied().collect::<Vec<u64>>())?;
-        tamis_core::schedule::check_dimensions(&self.compiled().program, &|var| all[var])?;
-        Ok((values, all))
+    pub fn bind<'v>(&self, operands: &[(&str, &'v Tensor)]) -> Result<Bound<'v>, Diagnostic> {
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        Ok((values.into_vec(), binding.dims.clone()))
     }
 }

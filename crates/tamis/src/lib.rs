@@ -18,6 +18,8 @@
 //! | module | what it does |
 //! |---|---|
 //! | `kernel` | compile once, run often; assemble once, compute often |
+//! | `binding` | operands of a call as tensors of a kernel |
+//! | `reuse` | results in tensors that the caller has |
 //! | `operand` | what kernels are compiled and called for, on the host or on the device |
 //! | `compiled_kind` | the kernels of one kind, and running them |
 //! | `on_device` | running them on a device, where tensors stay between them |
@@ -36,6 +38,7 @@
 //! | `tune` | the fastest of several schedules, timed and remembered |
 
 mod backend;
+mod binding;
 mod cache;
 mod compiled_kind;
 mod convert;
@@ -47,6 +50,7 @@ mod kernel;
 mod library;
 mod on_device;
 mod operand;
+mod reuse;
 mod scattered;
 mod slow;
 mod tiers;
@@ -71,8 +75,8 @@ pub use tamis_ir::ids;
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
 pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{
-    Buffer, Coordinates, Duplicates, Element, Interrupt, LARGEST_DIMENSION, LevelData, Tensor,
-    Truth, Values, is_list,
+    Buffer, Coordinates, Duplicates, Element, Entries, Index, Interrupt, LARGEST_DIMENSION,
+    LevelData, Tensor, TensorView, Truth, Values, is_list,
 };
 pub use tamis_runtime::{
     HugePages, budget, end_with_diagnostic, ending, processor, size, temporary, threads,

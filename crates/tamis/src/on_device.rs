@@ -10,6 +10,7 @@
 use crate::backend::{Backend, on_units};
 use crate::compiled_kind::CompiledKind;
 use crate::waste;
+use std::borrow::Cow;
 use std::cell::OnceCell;
 use tamis_core::cin::{self, Kind, Role};
 use tamis_core::lower::{Binding, Lowered};
@@ -208,13 +209,13 @@ impl Running<'_> {
         values: &Values,
     ) -> Result<Value, Diagnostic> {
         let id = kernel.result;
-        let mut own: Vec<Option<Tensor>> = vec![None; values.len()];
+        let mut own: Vec<Option<Cow<'_, Tensor>>> = vec![None; values.len()];
         let read = kernel.body.reads().into_iter().map(|access| access.tensor);
         for used in bound(lowered).chain(read).chain([id]) {
             let value = values[used.index()].as_ref();
-            own[used.index()] = value.map(|v| v.on_host(self.stream)).transpose()?;
+            own[used.index()] = value.map(|v| v.on_host(self.stream)).transpose()?.map(Cow::Owned);
         }
-        self.form.call(id, lowered, function, &own, self.dims).map(Value::from)
+        self.form.call(id, lowered, function, &own, self.dims).run().map(Value::from)
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::kernel::{Options, Parts};
 use crate::scattered;
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use tamis_core::cin;
@@ -109,7 +110,7 @@ pub(crate) fn rounded(dimension: u64) -> u64 {
 }
 
 /// The dimensions and entries of operands as choices see them, as text.
-pub(crate) fn rounded_sizes(values: &[Option<impl Operand>]) -> String {
+pub(crate) fn rounded_sizes<T: Operand>(values: &[Option<Cow<'_, T>>]) -> String {
     let sizes = values.iter().flatten().map(|value| {
         let dims: Vec<u64> = value.dims().iter().map(|&d| rounded(d)).collect();
         format!("{dims:?} {}\n", rounded(value.stored() as u64))
@@ -177,7 +178,7 @@ mod tests {
     fn like_sizes_are_one() {
         let of = |n: usize| {
             let x = Tensor::dense(&[n as u64], vec![1.0; n]).expect("a vector");
-            rounded_sizes(&[None, Some(x)])
+            rounded_sizes::<Tensor>(&[None, Some(Cow::Owned(x))])
         };
         assert_eq!(of(5), of(8));
         assert_ne!(of(5), of(9));

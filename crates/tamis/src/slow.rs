@@ -5,6 +5,7 @@
 //! ```
 
 use crate::Kernel;
+use std::borrow::Cow;
 use tamis_core::cin::terms::Sizes;
 use tamis_core::steps;
 use tamis_ir::diagnostic::Diagnostic;
@@ -45,7 +46,7 @@ impl Kernel {
         floor: f64,
     ) -> Result<Vec<Diagnostic>, Diagnostic> {
         let (values, dims) = self.bind(operands)?;
-        let of = |value: &Tensor| value.vals().len() as u64;
+        let of = |value: &Cow<'_, Tensor>| value.vals().len() as u64;
         // Each loop has a variable of its own, and searches take fewer steps than there are values.
         let most = values.iter().flatten().fold(1.0, |n, value| n + of(value) as f64);
         if dims.iter().fold(most, |n, &d| n * d.max(1) as f64) < floor {

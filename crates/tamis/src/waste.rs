@@ -29,10 +29,10 @@ pub(crate) fn refuse_copy(
     value: &dyn Fn(TensorId) -> Result<Option<Tensor>, Diagnostic>,
 ) -> Result<(), Diagnostic> {
     let target = &program.tensors[kernel.result];
-    let Some((from, modes)) = copied(&kernel.body).filter(|_| target.storage.format.spreads())
-    else {
+    if !target.storage.format.spreads() {
         return Ok(());
-    };
+    }
+    let Some((from, modes)) = copied(&kernel.body) else { return Ok(()) };
     let Some(source) = value(from)? else { return Ok(()) };
     let dims: Vec<u64> = modes.iter().map(|&mode| source.dims()[mode]).collect();
     if !is_possible(&dims, source.vals().len(), &target.storage) {

@@ -1,6 +1,7 @@
 //! The functions that programs compile to, before and after each pass, and runs of them.
 
 use crate::case::Case;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use tamis::pipeline;
 use tamis::{Backend, Diagnostic, Kernel, Scalar, Tensor};
@@ -18,7 +19,7 @@ pub struct Functions {
     program: Program,
     compiled: Vec<Lowered>,
     /// The tensors that are known so far, by id.
-    values: Vec<Option<Tensor>>,
+    values: Vec<Option<Cow<'static, Tensor>>>,
     dims: IdVec<IndexVar, u64>,
 }
 
@@ -44,6 +45,8 @@ impl Functions {
         let program = kernel.compiled().program.clone();
         let compiled = kernel.compiled().functions.clone();
         let (values, dims) = kernel.bind(&operands)?;
+        let own = |value: Option<Cow<'_, Tensor>>| value.map(|v| Cow::Owned(v.into_owned()));
+        let values = values.into_iter().map(own).collect();
         Ok(Functions { program, compiled, values, dims })
     }
 
@@ -59,7 +62,7 @@ impl Functions {
 
     /// The tensors that are known so far.
     pub fn values(&self) -> impl Iterator<Item = &Tensor> {
-        self.values.iter().flatten()
+        self.values.iter().flatten().map(|value| &**value)
     }
 
     /// One function per kernel, as lowered.
@@ -104,6 +107,7 @@ impl Functions {
             dims: &self.dims,
             pack: tamis::pack,
             grain: u64::MAX,
+            follows: self.values[id.index()].is_some(),
             packs: false,
         };
         call.run()
@@ -111,12 +115,12 @@ impl Functions {
 
     /// Takes a tensor out that no kernel reads any more.
     pub fn forget(&mut self, tensor: TensorId) -> Option<Tensor> {
-        self.values[tensor.index()].take()
+        self.values[tensor.index()].take().map(Cow::into_owned)
     }
 
     /// Takes the result of a kernel over for those behind it.
     pub fn keep(&mut self, kernel: usize, result: Tensor) {
-        self.values[self.program.kernels[kernel].result.index()] = Some(result);
+        self.values[self.program.kernels[kernel].result.index()] = Some(Cow::Owned(result));
     }
 }
 

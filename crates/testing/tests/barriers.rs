@@ -139,6 +139,7 @@ impl Checked {
             dims: &dims,
             pack: tamis::pack,
             grain: u64::MAX,
+            follows: false,
             packs: false,
         };
         assert!(values[id.index()].is_none());

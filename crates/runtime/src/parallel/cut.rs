@@ -22,6 +22,9 @@ const PARTS_OF_THREAD: u64 = 16;
 
 /// Where parts begin, but for the first: iterations or positions, ascending.
 pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
+    if is_small(call, partition) {
+        return vec![];
+    }
     let leads = partition.leads.iter().map(|&id| Lead::of(call, id, partition));
     let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, partition));
     let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
@@ -62,11 +65,25 @@ pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
     cuts
 }
 
+/// Whether there is less work than one part is worth, as far as the values of operands tell at once.
+fn is_small(call: &Call<'_>, partition: &Partition) -> bool {
+    if matches!(partition.join, Join::Concatenate | Join::Pack { .. }) {
+        return false;
+    }
+    let least = call.grain.max(1).saturating_mul(2);
+    let is_small = |id: &TensorId| {
+        let tensor = call.values[id.index()].as_deref();
+        tensor.is_some_and(|tensor| (tensor.vals().len() as u64) < least)
+    };
+    let by_positions = matches!(partition.scale.root, Root::Positions(..));
+    !by_positions && !partition.leads.is_empty() && partition.leads.iter().all(is_small)
+}
+
 /// About how many elements of another operand each entry of the one that is cut meets, by some of its
 /// entries: those of the row that its coordinate chooses, as in products of matrices.
 pub(super) fn met(call: &Call<'_>, partition: &Partition) -> u64 {
     let averages = partition.meetings.iter().filter_map(|meeting| {
-        let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_ref());
+        let [lead, met] = [meeting.lead, meeting.met].map(|id| call.values[id.index()].as_deref());
         let lead = Lead::down_to(lead?, meeting.level);
         let met = met.filter(|tensor| !tensor.vals().is_empty())?;
         let met = Lead::down_to(met, met.levels().len() - 1);
@@ -129,7 +146,7 @@ fn root_size(call: &Call<'_>, scale: &Scale) -> u64 {
     match scale.root {
         Root::Coordinates(var) => call.dims[var],
         Root::Positions(id, level) => {
-            let tensor = call.values[id.index()].as_ref();
+            let tensor = call.values[id.index()].as_deref();
             let lead = tensor.map(|tensor| Lead::down_to(tensor, level));
             lead.map_or(0, |lead| u64::try_from(lead.work).unwrap_or(u64::MAX))
         }
@@ -139,7 +156,7 @@ fn root_size(call: &Call<'_>, scale: &Scale) -> u64 {
 
 /// The coordinates of a level of an operand or the result.
 fn level_header(call: &Call<'_>, id: TensorId, level: usize) -> Header {
-    match &call.values[id.index()] {
+    match call.values[id.index()].as_deref() {
         Some(tensor) => {
             views(&tensor.storage().format, tensor.dims(), tensor.levels())[level].header
         }
@@ -150,7 +167,7 @@ fn level_header(call: &Call<'_>, id: TensorId, level: usize) -> Header {
 /// The first row that positions of a part belong to, and the one behind the last.
 pub(super) fn rows(call: &Call<'_>, scale: &Scale, part: Part) -> (u64, u64) {
     let Root::Positions(id, level) = scale.root else { return (0, 0) };
-    let Some(tensor) = &call.values[id.index()] else { return (0, 0) };
+    let Some(tensor) = call.values[id.index()].as_deref() else { return (0, 0) };
     let size = root_size(call, scale);
     let position = |iteration: i64| match u64::try_from(iteration) {
         Ok(iteration) => scale.first(iteration, size, &|v| call.dims[v]),
@@ -217,7 +234,7 @@ impl<'t> Lead<'t> {
                 ..Lead::even(call, partition)
             };
         }
-        let tensor: Option<&'t Tensor> = call.values[id.index()].as_ref();
+        let tensor: Option<&'t Tensor> = call.values[id.index()].as_deref();
         let Some(tensor) = tensor else {
             let shape = call.shape();
             let header = call.target.storage.format.headers(&shape, &|_| 1)[0];

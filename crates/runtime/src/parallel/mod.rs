@@ -35,15 +35,29 @@ use tamis_ir::ir::Status;
 /// Runs a kernel in parts. Those that run at the same time take memory for each: where that is too little, they
 /// run one after the other.
 pub(crate) fn run(call: &Call<'_>, partition: &Partition) -> Result<Tensor, Diagnostic> {
+    on_threads(call, |threads| by_threads(call, partition, threads))
+}
+
+/// Runs parts on all threads that may, or on one where that takes too much memory.
+fn on_threads<T>(
+    call: &Call<'_>,
+    run: impl Fn(usize) -> Result<T, Diagnostic>,
+) -> Result<T, Diagnostic> {
     let threads = match call.executable.is_concurrent() {
         true => rayon::current_num_threads(),
         false => 1,
     };
-    match by_threads(call, partition, threads) {
-        Err(failure) if failure.code == Code::OutOfMemory && threads > 1 => {
-            by_threads(call, partition, 1)
-        }
+    match run(threads) {
+        Err(failure) if failure.code == Code::OutOfMemory && threads > 1 => run(1),
         done => done,
+    }
+}
+
+/// Where a kernel is cut for so many threads.
+fn cuts(call: &Call<'_>, partition: &Partition, threads: usize) -> Vec<i64> {
+    match threads == 1 && runs_whole(call, partition) {
+        true => vec![],
+        false => cut::cuts(call, partition),
     }
 }
 
@@ -53,17 +67,11 @@ fn by_threads(
     partition: &Partition,
     threads: usize,
 ) -> Result<Tensor, Diagnostic> {
-    let cuts = match threads == 1 && runs_whole(call, partition) {
-        true => vec![],
-        false => cut::cuts(call, partition),
-    };
+    let cuts = cuts(call, partition, threads);
     match partition.join {
         Join::Shared { initial } => {
             let mut frame = call.frame(None)?;
-            if let Some(initial) = initial {
-                filled(call, &frame, initial)?;
-            }
-            shared(call, (&cuts, threads), &mut frame)?;
+            shared(call, (&cuts, threads), initial, &mut frame)?;
             call.taken(&mut frame)
         }
         Join::Overlap { op, initial } => {
@@ -159,12 +167,36 @@ struct Part {
     end: i64,
 }
 
-/// Runs all parts into the result of one frame.
+/// Runs a kernel, whose result is one array of values, into this one; false where it is cut and results of
+/// parts are joined.
+pub(crate) fn in_place(
+    call: &Call<'_>,
+    partition: &Partition,
+    address: *mut u8,
+) -> Result<bool, Diagnostic> {
+    on_threads(call, |threads| {
+        let cuts = cuts(call, partition, threads);
+        let initial = match partition.join {
+            Join::Shared { initial } => initial,
+            _ if !cuts.is_empty() => return Ok(false),
+            Join::Overlap { initial, .. } => Some(initial),
+            Join::Concatenate | Join::Combine(_) | Join::Pack { .. } => None,
+        };
+        shared(call, (&cuts, threads), initial, &mut call.frame(Some(address))?)?;
+        Ok(true)
+    })
+}
+
+/// Runs all parts into the result of one frame, which has a value at first in some kernels.
 fn shared(
     call: &Call<'_>,
     (cuts, threads): (&[i64], usize),
+    initial: Option<Scalar>,
     frame: &mut Frame,
 ) -> Result<(), Diagnostic> {
+    if let Some(initial) = initial {
+        filled(call, frame, initial)?;
+    }
     if cuts.is_empty() {
         return call.enter(frame);
     }

@@ -3,8 +3,10 @@
 use super::{LevelData, Tensor, views};
 use crate::budget;
 use crate::coordinates::{Coordinates, Values};
-use crate::memory::Buffer;
+use crate::memory::{Buffer, Element};
 use crate::pack::is_list;
+use std::iter::Enumerate;
+use std::vec::IntoIter;
 use tamis_core::format::{Format, Walk};
 use tamis_core::level::LevelView;
 use tamis_ir::datatype::Scalar;
@@ -32,7 +34,7 @@ impl Tensor {
         }
         let mut crds: Vec<Vec<u64>> = vec![vec![]; self.dims.len()];
         let mut positions = vec![];
-        self.entries(&mut |place, p| {
+        self.for_each_entry(&mut |place, p| {
             for (list, &c) in crds.iter_mut().zip(place) {
                 list.push(c);
             }
@@ -44,6 +46,28 @@ impl Tensor {
         Ok(Coordinates::trusted(self.dims.clone(), crds, vals))
     }
 
+    /// The stored entries with their coordinates, in storage order; a coordinate with several is there as
+    /// often. For many entries [`Tensor::to_coordinates`] takes less time.
+    ///
+    /// # Errors
+    /// When the values are of another type than `T`, or the list of their coordinates does not fit in
+    /// memory.
+    ///
+    /// ```
+    /// use tamis_runtime::Tensor;
+    /// # fn main() -> Result<(), tamis_runtime::Diagnostic> {
+    /// let a = Tensor::eye(2, 1.0)?;
+    /// let all: Vec<(Vec<u64>, f64)> = a.entries()?.collect();
+    /// assert_eq!(all, [(vec![0, 0], 1.0), (vec![1, 1], 1.0)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn entries<T: Element>(&self) -> Result<Entries<T>, Diagnostic> {
+        let (_, crds, vals) = self.to_coordinates()?.into_parts();
+        let vals = vals.into_vec().map_err(|vals| self.other_type::<T>(vals.datatype()))?;
+        Ok(Entries { crds, vals: vals.into_iter().enumerate() })
+    }
+
     /// The first stored entries in storage order, at most `count`.
     pub fn first_entries(&self, count: usize) -> Vec<(Vec<u64>, Scalar)> {
         let mut first = vec![];
@@ -53,7 +77,7 @@ impl Tensor {
             first.extend((0..shown).map(|p| (self.coordinate(&views, p as u64), self.vals.get(p))));
             return first;
         }
-        self.entries(&mut |place, p| {
+        self.for_each_entry(&mut |place, p| {
             if first.len() < count {
                 first.push((place.to_vec(), self.vals.get(p as usize)));
             }
@@ -68,7 +92,7 @@ impl Tensor {
             return Some(vals.iter().sum());
         }
         let mut sum = 0.0;
-        self.entries(&mut |_, p| sum += vals[p as usize]);
+        self.for_each_entry(&mut |_, p| sum += vals[p as usize]);
         Some(sum)
     }
 
@@ -97,11 +121,34 @@ impl Tensor {
     }
 
     /// Calls `f` with the coordinates and the position of each stored entry, in storage order.
-    pub(crate) fn entries(&self, f: &mut dyn FnMut(&[u64], u64)) {
+    pub(crate) fn for_each_entry(&self, f: &mut dyn FnMut(&[u64], u64)) {
         let views = views(&self.storage.format, &self.dims, &self.levels);
         Walk::new(&self.storage.format, &self.dims, views).entries(f);
     }
 }
+
+/// Stored entries with their coordinates.
+#[derive(Clone, Debug)]
+pub struct Entries<T> {
+    /// Those of each mode.
+    crds: Vec<Vec<u64>>,
+    vals: Enumerate<IntoIter<T>>,
+}
+
+impl<T> Iterator for Entries<T> {
+    type Item = (Vec<u64>, T);
+
+    fn next(&mut self) -> Option<(Vec<u64>, T)> {
+        let (n, value) = self.vals.next()?;
+        Some((self.crds.iter().map(|list| list[n]).collect(), value))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.vals.size_hint()
+    }
+}
+
+impl<T> ExactSizeIterator for Entries<T> {}
 
 /// The position above whose segment holds a position.
 fn parent(pos: &Buffer, position: u64) -> u64 {

@@ -1,0 +1,76 @@
+//! The arrays of a tensor, given away or written.
+
+use super::{LevelData, Tensor};
+use crate::memory::{Buffer, Element};
+use tamis_core::format::Storage;
+use tamis_ir::datatype::DataType;
+use tamis_ir::diagnostic::{Code, Diagnostic};
+
+impl Tensor {
+    /// Dimensions, storage, the arrays of each level, and values, as [`Tensor::try_from_parts`] takes
+    /// them.
+    pub fn into_parts(self) -> (Vec<u64>, Storage, Vec<LevelData>, Buffer) {
+        (self.dims, self.storage, self.levels, self.vals)
+    }
+
+    /// The stored values as a vector, without a copy where the tensor was made of a vector and nobody
+    /// else has its values: see [`Buffer::into_vec`].
+    ///
+    /// # Errors
+    /// When they are of another type.
+    ///
+    /// ```
+    /// use tamis_runtime::Tensor;
+    /// # fn main() -> Result<(), tamis_runtime::Diagnostic> {
+    /// let x = Tensor::dense(&[2], vec![3.0, 4.0])?;
+    /// assert_eq!(x.into_vec::<f64>()?, [3.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn into_vec<T: Element>(self) -> Result<Vec<T>, Diagnostic> {
+        let datatype = self.vals.datatype();
+        if datatype != T::DATATYPE {
+            return Err(self.other_type::<T>(datatype));
+        }
+        Ok(self.vals.into_vec().unwrap_or_default())
+    }
+
+    /// The stored values.
+    ///
+    /// # Errors
+    /// When they are of another type.
+    pub fn values<T: Element>(&self) -> Result<&[T], Diagnostic> {
+        self.vals.as_slice().ok_or_else(|| self.other_type::<T>(self.vals.datatype()))
+    }
+
+    /// The stored values, to write to; those that others have too, such as clones of the tensor, are
+    /// copied first.
+    ///
+    /// # Errors
+    /// When they are of another type, or truth values.
+    ///
+    /// ```
+    /// use tamis_runtime::Tensor;
+    /// # fn main() -> Result<(), tamis_runtime::Diagnostic> {
+    /// let mut x = Tensor::zeros::<f64>(&[2])?;
+    /// x.values_mut::<f64>()?[1] = 4.0;
+    /// assert_eq!(x.values::<f64>()?, [0.0, 4.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn values_mut<T: Element>(&mut self) -> Result<&mut [T], Diagnostic> {
+        let datatype = self.vals.datatype();
+        if datatype != T::DATATYPE || datatype == DataType::Bool {
+            return Err(self.other_type::<T>(datatype));
+        }
+        if self.vals.own_address().is_none() {
+            self.vals = Buffer::from_vec(self.values::<T>()?.to_vec());
+        }
+        Ok(self.vals.as_mut_slice().unwrap_or_default())
+    }
+
+    pub(super) fn other_type<T: Element>(&self, datatype: DataType) -> Diagnostic {
+        let message = format!("the values are {datatype}, and asked for as {}", T::DATATYPE);
+        Diagnostic::new(Code::TypeMismatch, message).help("ask for values of the tensor's type")
+    }
+}

@@ -1,0 +1,172 @@
+//! Results in tensors that the caller has: loops that call a kernel allocate nothing for them.
+//!
+//! ```text
+//! run        y = a new tensor
+//! run_into   y's array is written, if y is stored and shaped as the result
+//! ```
+
+use crate::binding::{Values, check_once};
+use crate::kernel::Kernel;
+use crate::operand::operand;
+use smallvec::SmallVec;
+use std::borrow::Cow;
+use tamis_core::cin::{Kind, Role};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, TensorId};
+use tamis_runtime::Tensor;
+
+impl Kernel {
+    /// Computes results as [`run`](Kernel::run) does, into tensors that are there.
+    ///
+    /// A tensor that is stored and shaped as its result gives its memory to it: values of a dense result are
+    /// written in place, and so are those of a result with the entries of an operand, where the tensor has
+    /// these entries already; other sparse results use the memory of the tensor as far as it reaches. What
+    /// others have as well, such as clones of the tensor, is not written to: then, and where formats or
+    /// dimensions differ, the tensor is replaced. Results that are not named are computed and dropped.
+    ///
+    /// # Errors
+    /// As for [`run`](Kernel::run), and where a name is not that of a result, or is given twice. After an
+    /// error the tensors are valid and hold anything.
+    ///
+    /// ```
+    /// use tamis::{Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let a = Tensor::csr([2, 2], vec![0, 1, 2], vec![1, 0], vec![0.5, 0.5])?;
+    /// let (mut x, mut y) = (Tensor::dense(&[2], vec![4.0, 8.0])?, Tensor::zeros::<f64>(&[2])?);
+    /// let step = Kernel::compile("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)], &Options::default())?;
+    /// for _ in 0..2 {
+    ///     step.run_into(&[("A", &a), ("x", &x)], &mut [("y", &mut y)])?;
+    ///     std::mem::swap(&mut x, &mut y);
+    /// }
+    /// assert_eq!(x.values::<f64>()?, [1.0, 2.0]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn run_into(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
+        let ids = self.result_ids(results)?;
+        if self.form(Kind::Fused)?.steps().is_some() {
+            return assign(self.run(operands)?, results);
+        }
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        for (&id, (name, into)) in ids.iter().zip(&mut *results) {
+            if !self.is_scattered(name) {
+                values[id.index()] = Some(Cow::Owned(std::mem::take(*into)));
+            }
+        }
+        let done = self.fused().run(&mut values, &binding.dims);
+        for (&id, (name, into)) in ids.iter().zip(&mut *results) {
+            if let Some(value) = values[id.index()].take() {
+                **into = match self.scattered(name, &value) {
+                    Ok(Some(packed)) => packed,
+                    Ok(None) => value.into_owned(),
+                    Err(refused) => return Err(refused),
+                };
+            }
+        }
+        self.note(done?);
+        Ok(())
+    }
+
+    /// Computes values at known entries as [`compute`](Kernel::compute) does, into the tensors that have the
+    /// entries: their values are written in place, but for those that others have as well.
+    ///
+    /// # Errors
+    /// As for [`compute`](Kernel::compute). After an error the tensors are valid and hold any values.
+    ///
+    /// ```
+    /// use tamis::{Kernel, Options, Tensor};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let csr = |vals| Tensor::csr([2, 2], vec![0, 2, 3], vec![0, 1, 1], vals);
+    /// let mut options = Options::default();
+    /// options.results.insert("C".to_owned(), tamis::format::parse("csr", Some(2))?);
+    /// let a = csr(vec![1.0, 2.0, 3.0])?;
+    /// let kernel = Kernel::compile("C(i,j) = A(i,k) * A(k,j)", &[("A", &a)], &options)?;
+    /// let mut c = kernel.assemble(&[("A", &a)])?.remove(0).1;
+    /// for step in 1..4 {
+    ///     let a = csr(vec![f64::from(step), 2.0, 3.0])?;
+    ///     kernel.compute_into(&[("A", &a)], &mut [("C", &mut c)])?;
+    ///     assert_eq!(c.get(&[0, 0])?.as_f64(), f64::from(step * step));
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn compute_into(
+        &self,
+        operands: &[(&str, &Tensor)],
+        results: &mut [(&str, &mut Tensor)],
+    ) -> Result<(), Diagnostic> {
+        let ids = self.result_ids(results)?;
+        let form = self.form(Kind::Compute)?;
+        if form.steps().is_some() || results.iter().any(|(name, _)| self.is_scattered(name)) {
+            let computed = {
+                let patterns = results.iter().map(|(name, into)| (*name, &**into));
+                self.compute(operands, &patterns.collect::<Vec<(&str, &Tensor)>>())?
+            };
+            return assign(computed, results);
+        }
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        {
+            let patterns = results.iter().map(|(name, into)| (*name, &**into));
+            let patterns: SmallVec<[(&str, &Tensor); 4]> = patterns.collect();
+            self.pattern_places(&patterns, &binding.dims)?;
+        }
+        for (&id, (_, into)) in ids.iter().zip(&mut *results) {
+            values[id.index()] = Some(Cow::Owned(std::mem::take(*into)));
+        }
+        let done = form.run(&mut values, &binding.dims);
+        for (&id, (_, into)) in ids.iter().zip(&mut *results) {
+            if let Some(value) = values[id.index()].take() {
+                **into = value.into_owned();
+            }
+        }
+        done.map(drop)
+    }
+
+    /// The last compiled tensor of each result.
+    fn result_ids(
+        &self,
+        results: &[(&str, &mut Tensor)],
+    ) -> Result<SmallVec<[TensorId; 4]>, Diagnostic> {
+        check_once(results.iter().map(|(name, _)| *name))?;
+        results.iter().map(|(name, _)| self.result_id(name)).collect()
+    }
+
+    /// The compiled tensor that a result is in the end.
+    pub(crate) fn result_id(&self, name: &str) -> Result<TensorId, Diagnostic> {
+        let mut last = None;
+        for (id, tensor) in self.compiled().program.tensors.enumerate() {
+            if let Role::Result(source) = tensor.role
+                && self.program().tensors[source].name == name
+            {
+                last = Some(id);
+            }
+        }
+        match last {
+            Some(id) => Ok(id),
+            None => {
+                operand(self.program(), name)?;
+                Err(Diagnostic::new(Code::UnknownTensor, format!("{name} is not a result"))
+                    .help("name results, and give values to operands"))
+            }
+        }
+    }
+}
+
+/// Gives results to those who asked for them.
+fn assign(
+    computed: Vec<(String, Tensor)>,
+    results: &mut [(&str, &mut Tensor)],
+) -> Result<(), Diagnostic> {
+    for (name, tensor) in computed {
+        if let Some((_, into)) = results.iter_mut().find(|(n, _)| *n == name) {
+            **into = tensor;
+        }
+    }
+    Ok(())
+}

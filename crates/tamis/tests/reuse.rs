@@ -1,0 +1,142 @@
+//! Results in tensors that are there: the same values as new ones.
+
+use tamis::{Backend, Code, Kernel, Options, Tensor, TensorView, format};
+
+/// A tridiagonal matrix.
+fn matrix(n: u64, value: f64) -> Tensor {
+    let near = (0..n).flat_map(|i| (i.saturating_sub(1)..n.min(i + 2)).map(move |j| [i, j]));
+    Tensor::from_triplets([n, n], near.map(|place| (place, value))).expect("a matrix")
+}
+
+fn vector(n: u64) -> Tensor {
+    Tensor::dense(&[n], (0..n).map(|k| k as f64).collect()).expect("a vector")
+}
+
+fn options(backend: Backend, formats: &[(&str, &str)]) -> Options {
+    let mut options = Options { backend, ..Options::default() };
+    for (name, text) in formats {
+        let spec = format::parse(text, Some(2)).expect("a format");
+        options.results.insert((*name).to_owned(), spec);
+    }
+    options
+}
+
+/// Tensors of any contents, formats and dimensions, alone or shared, are replaced by the result.
+#[test]
+fn results_are_those_of_new_tensors() {
+    let programs = [
+        ("C(i,j) = A(i,j) + B(i,j)", "csr"),
+        ("C(i,j) = A(i,k) * B(k,j)", "csr"),
+        ("C(i,j) = A(i,k) * B(k,j)", "dense"),
+        ("C(i,j) = 2 * A(i,j)", "csr"),
+        ("C(i,j) = A(i,j) * B(i,k) * B(j,k)", "csr"),
+        ("C(i,j) = A(i,j) * B(i,j)", "dcsr"),
+        ("C(i,j) = A(i,j)", "coo"),
+        ("C(i,j) = A(i,j) + B(j,i)", "csc"),
+        ("C(i,j) = A(i,j)", "bcsr(2,2)"),
+        ("C(i,j) = A(i,j)", "ell"),
+        ("C(i,j) = A(i,j) + B(i,j)", "dok"),
+    ];
+    for backend in [Backend::Jit, Backend::Interpreter] {
+        for (text, format) in programs {
+            let (a, b) = (matrix(6, 2.0), matrix(6, 3.0));
+            let mut operands = vec![("A", &a), ("B", &b)];
+            operands.retain(|(name, _)| text.contains(&format!("{name}(")));
+            let options = options(backend, &[("C", format)]);
+            let kernel = Kernel::compile(text, &operands, &options).expect("a valid program");
+            let new = || kernel.run(&operands).expect("it runs").remove(0).1;
+            let expected = new();
+            let other = Tensor::zeros::<f64>(&[6, 6]).expect("room");
+            let (kept, mut shared) = (expected.clone(), expected.clone());
+            let full = Tensor::dense(&[6, 6], vec![7.0; 36]).expect("a matrix");
+            let rooms = [Tensor::default(), other, new(), matrix(6, 9.0), matrix(9, 9.0), full];
+            for mut into in rooms.into_iter().chain([matrix(2, 1.0)]) {
+                for _ in 0..3 {
+                    let done = kernel.run_into(&operands, &mut [("C", &mut into)]);
+                    done.unwrap_or_else(|d| panic!("{text} {format}: {d}"));
+                    assert_eq!(into, expected, "{text} {format} {backend:?}");
+                }
+            }
+            kernel.run_into(&operands, &mut [("C", &mut shared)]).expect("it runs");
+            assert_eq!((&kept, &shared), (&expected, &expected));
+            let mut pattern = kernel.assemble(&operands).expect("it runs").remove(0).1;
+            for _ in 0..3 {
+                let done = kernel.compute_into(&operands, &mut [("C", &mut pattern)]);
+                done.unwrap_or_else(|d| panic!("{text} {format}: {d}"));
+                assert_eq!(pattern, expected, "{text} {format} {backend:?}");
+            }
+        }
+    }
+}
+
+/// Two statements, of which the second reads the result of the first, and one result of two that is wanted.
+#[test]
+fn several_results_are_written() {
+    let (a, x) = (matrix(6, 2.0), vector(6));
+    let operands = [("A", &a), ("x", &x)];
+    let text = "y(i) = A(i,j) * x(j); z(i) = A(i,j) * y(j)";
+    let kernel = Kernel::compile(text, &operands, &Options::default()).expect("a valid program");
+    let expected = kernel.run(&operands).expect("it runs");
+    let (mut y, mut z) = (vector(6), Tensor::default());
+    kernel.run_into(&operands, &mut [("z", &mut z)]).expect("it runs");
+    assert_eq!(z, expected[1].1);
+    kernel.run_into(&operands, &mut [("z", &mut z), ("y", &mut y)]).expect("it runs");
+    assert_eq!((&y, &z), (&expected[0].1, &expected[1].1));
+}
+
+#[test]
+fn names_are_given_once_and_of_results() {
+    let (a, x) = (matrix(6, 2.0), vector(6));
+    let operands = [("A", &a), ("x", &x)];
+    let text = "y(i) = A(i,j) * x(j)";
+    let kernel = Kernel::compile(text, &operands, &Options::default()).expect("a valid program");
+    let twice = [("A", &a), ("x", &x), ("x", &x)];
+    let code = |done: Result<(), tamis::Diagnostic>| done.expect_err("it is refused").code;
+    assert_eq!(code(kernel.run(&twice).map(drop)), Code::UnusedInput);
+    let compiled = Kernel::compile(text, &twice, &Options::default());
+    assert_eq!(code(compiled.map(drop)), Code::UnusedInput);
+    let (mut y, mut z) = (vector(6), vector(6));
+    let mut into = |names: [&str; 2]| {
+        kernel.run_into(&operands, &mut [(names[0], &mut y), (names[1], &mut z)])
+    };
+    assert_eq!(code(into(["y", "y"])), Code::UnusedInput);
+    assert_eq!(code(into(["y", "x"])), Code::UnknownTensor);
+    assert_eq!(code(into(["y", "q"])), Code::UnknownTensor);
+}
+
+/// Other dimensions under the same names are other dimensions of the result.
+#[test]
+fn dimensions_are_looked_at_in_each_call() {
+    let (a, x) = (matrix(6, 2.0), vector(6));
+    let kernel =
+        Kernel::compile("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)], &Options::default());
+    let kernel = kernel.expect("a valid program");
+    let mut y = Tensor::default();
+    for n in [6, 9, 6, 4] {
+        let (a, x) = (matrix(n, 2.0), vector(n));
+        kernel.run_into(&[("A", &a), ("x", &x)], &mut [("y", &mut y)]).expect("it runs");
+        assert_eq!(y.shape(), [n]);
+        assert_eq!(kernel.run(&[("x", &x), ("A", &a)]).expect("it runs")[0].1, y);
+        let refused = kernel.run_into(&[("A", &a), ("x", &vector(n + 1))], &mut [("y", &mut y)]);
+        assert_eq!(refused.expect_err("it is refused").code, Code::DimensionMismatch);
+    }
+}
+
+/// Views are operands, and what is kept of them is a copy.
+#[test]
+fn borrowed_arrays_are_operands() {
+    let (pos, crd, x) = (vec![0usize, 2, 3], vec![0u32, 2, 1], vec![1.0, 10.0, 100.0]);
+    let mut vals = vec![1.0, 2.0, 3.0];
+    let kept = {
+        let a = TensorView::csr([2, 3], &pos, &crd, &vals).expect("a matrix");
+        let x = TensorView::dense(&[3], &x).expect("a vector");
+        let y = tamis::evaluate("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)]).expect("it runs");
+        assert_eq!(y.values::<f64>(), Ok(&[201.0, 30.0][..]));
+        let scaled = tamis::evaluate("C(i,j) = 2 * A(i,j)", &[("A", &a)]).expect("it runs");
+        (a.clone(), scaled)
+    };
+    vals.fill(0.0);
+    drop((pos, crd));
+    assert_eq!(kept.0.values::<f64>(), Ok(&[1.0, 2.0, 3.0][..]));
+    assert_eq!(kept.1.entries::<f64>().expect("floats").last(), Some((vec![1, 1], 6.0)));
+}
