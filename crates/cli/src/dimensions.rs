@@ -1,6 +1,6 @@
 //! The option `-d`: dimensions of index variables and of tensors.
 
-use crate::failure::{Failure, assignment, invalid};
+use crate::failure::{Failure, assignment, invalid, suggested};
 use std::collections::BTreeMap;
 use tamis::notation::Program;
 use tamis::{Code, Diagnostic, LARGEST_DIMENSION};
@@ -17,7 +17,8 @@ pub struct Dimensions {
 pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Failure> {
     let mut dims = Dimensions { vars: BTreeMap::new(), tensors: BTreeMap::new() };
     for text in texts {
-        let (name, sizes) = assignment("-d", text)?;
+        let var = || program.vars.iter().find(|v| !dims.vars.contains_key(&v.name));
+        let (name, sizes) = assignment("-d", text, || Some(var()?.name.clone()))?;
         match (program.var(name), program.tensor(name)) {
             (Some(_), _) => drop(dims.vars.insert(name.to_owned(), size(text, name, sizes)?)),
             (None, Some(tensor)) => {
@@ -35,8 +36,9 @@ pub fn dimensions(program: &Program, texts: &[String]) -> Result<Dimensions, Fai
             }
             (None, None) => {
                 let message = format!("the expression has no index variable named {name}");
+                let vars: Vec<&str> = program.vars.iter().map(|v| v.name.as_str()).collect();
                 return Err(Diagnostic::new(Code::UnknownVariable, message)
-                    .help("name one of its index variables, or a tensor")
+                    .help(suggested(name, &vars, "its index variables are"))
                     .into());
             }
         }

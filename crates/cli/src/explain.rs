@@ -1,7 +1,7 @@
 //! `tamis explain`: the stages of compilation as text.
 
 use crate::args::{ExplainArgs, TensorArgs};
-use crate::failure::{Failure, invalid};
+use crate::failure::{Failure, invalid, suggested};
 use crate::inputs;
 use std::collections::BTreeMap;
 use std::io::Write;
@@ -23,7 +23,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             invalid(
                 &format!("--emit {name}"),
                 "there is no such stage",
-                &format!("use one of {}", known.join(", ")),
+                &suggested(name, &known, "use one of"),
             )
         })?);
     }
@@ -32,7 +32,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         invalid(
             &format!("--kind {}", args.kind),
             "there is no such kind of kernels",
-            &format!("use one of {}", known.join(", ")),
+            &suggested(&args.kind, &known, "use one of"),
         )
     })?;
     let explanation = explanation(&program, &args.tensors, &formats, schedule)?;

@@ -75,10 +75,28 @@ pub fn invalid(option: &str, reason: &str, help: &str) -> Failure {
     Diagnostic::new(Code::InvalidOption, message).help(help).into()
 }
 
-/// The two sides of `NAME=VALUE`.
-pub fn assignment<'a>(option: &str, text: &'a str) -> Result<(&'a str, &'a str), Failure> {
+/// The two sides of `NAME=VALUE`; where no name is, the one that is likely meant is in the help.
+pub fn assignment<'a>(
+    option: &str,
+    text: &'a str,
+    meant: impl FnOnce() -> Option<String>,
+) -> Result<(&'a str, &'a str), Failure> {
     let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     parts.map(|(n, v)| (n.trim(), v.trim())).ok_or_else(|| {
-        invalid(&format!("{option} {text}"), "expected NAME=VALUE", "write it like -f A=csr")
+        let name = meant().unwrap_or_else(|| "A".to_owned());
+        let value = text.trim_matches('=');
+        invalid(
+            &format!("{option} {text}"),
+            "this names no tensor or variable, as in NAME=VALUE",
+            &format!("write {option} {name}={}", if value.is_empty() { "..." } else { value }),
+        )
     })
+}
+
+/// The name that a wrong one stands for, or all there are.
+pub fn suggested<'n>(name: &str, all: &[&'n str], what: &str) -> String {
+    match tamis::nearest(name, all.iter().copied()) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("{what} {}", all.join(", ")),
+    }
 }

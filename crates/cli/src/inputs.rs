@@ -2,10 +2,11 @@
 
 use crate::args::TensorArgs;
 use crate::dimensions::{Dimensions, dimensions, known};
-use crate::failure::{Failure, assignment, invalid};
+use crate::failure::{Failure, assignment, invalid, suggested};
 use crate::generate::{Generator, Shape};
+use crate::given::{check_all_given, next, order_of, other_order, twice};
 use crate::progress;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use tamis::notation::Program;
 use tamis::{
@@ -19,11 +20,8 @@ pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
     let Some(name) = args.dtype.as_deref() else { return Ok(None) };
     DataType::parse(name).map(Some).ok_or_else(|| {
         let known: Vec<&str> = DataType::ALL.iter().map(|t| t.name()).collect();
-        invalid(
-            &format!("--dtype {name}"),
-            "the type is unknown",
-            &format!("use one of {}", known.join(", ")),
-        )
+        let help = suggested(name, &known, "use one of");
+        invalid(&format!("--dtype {name}"), "the type is unknown", &help)
     })
 }
 
@@ -50,7 +48,7 @@ pub fn formats(
 ) -> Result<BTreeMap<String, FormatSpec>, Failure> {
     let mut specs = BTreeMap::new();
     for text in texts {
-        let (name, format) = assignment("-f", text)?;
+        let (name, format) = assignment("-f", text, || next(program, |n| specs.contains_key(n)))?;
         let order = order_of(program, name)?;
         let spec = tamis::format::parse(format, Some(order))?;
         if specs.insert(name.to_owned(), spec).is_some() {
@@ -254,9 +252,12 @@ fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>,
     let mut lists = BTreeMap::new();
     let given = dimensions(program, &args.dimensions)?;
     for text in &args.inputs {
-        let (name, file) = assignment("-i", text)?;
+        let named =
+            |option: &[String], n: &str| option.iter().any(|o| o.split('=').next() == Some(n));
+        let is_given = |n: &str| named(&args.inputs, n) || named(&args.generators, n);
+        let (name, file) = assignment("-i", text, || next(program, is_given))?;
         let order = order_of(program, name)?;
-        let list = read(name, file, order, known(program, name, order, &given))?;
+        let list = read(program, name, file, order, known(program, name, order, &given))?;
         if lists.insert(name.to_owned(), list).is_some() {
             return Err(twice("-i", name));
         }
@@ -272,7 +273,7 @@ struct Generated {
 }
 
 fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Generated, Failure> {
-    let (name, what) = assignment("-g", text)?;
+    let (name, what) = assignment("-g", text, || next(program, |n| sizes.tensors.contains_key(n)))?;
     let order = order_of(program, name)?;
     let generator = Generator::parse(&format!("-g {text}"), what)?;
     let dims = match generator.dims.clone() {
@@ -280,10 +281,8 @@ fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Genera
         None => inferred(program, name, sizes)?,
     };
     if dims.len() != order {
-        let message = format!("{name} has order {order}, -g gives {} dimensions", dims.len());
-        return Err(Diagnostic::new(Code::OrderMismatch, message)
-            .help("give one dimension per mode")
-            .into());
+        let given = format!("-g gives {} dimensions", dims.len());
+        return Err(other_order(program, name, order, given, dims.len()));
     }
     Ok(Generated { name: name.to_owned(), dims, generator })
 }
@@ -322,7 +321,13 @@ impl About<'_> {
 }
 
 /// A file, or a number for a scalar; `known` are dimensions for a file without.
-fn read(name: &str, file: &str, order: usize, known: Vec<Option<u64>>) -> Result<List, Failure> {
+fn read(
+    program: &Program,
+    name: &str,
+    file: &str,
+    order: usize,
+    known: Vec<Option<u64>>,
+) -> Result<List, Failure> {
     if order == 0
         && let Some(value) = Scalar::parse(file)
     {
@@ -347,11 +352,8 @@ fn read(name: &str, file: &str, order: usize, known: Vec<Option<u64>>) -> Result
         crds.remove(0);
     }
     if dims.len() != order {
-        let message =
-            format!("{name} has order {order}, {file} holds a tensor of order {}", dims.len());
-        return Err(Diagnostic::new(Code::OrderMismatch, message)
-            .help("use one index variable per mode of the file")
-            .into());
+        let given = format!("{file} holds a tensor of order {}", dims.len());
+        return Err(other_order(program, name, order, given, dims.len()));
     }
     let list = Coordinates::new(dims, crds, vals)?;
     Ok(match header.format {
@@ -369,7 +371,7 @@ fn sizes(
     let mut known: BTreeMap<String, Vec<u64>> =
         lists.iter().map(|(name, list)| (name.clone(), list.list.dims().to_vec())).collect();
     for text in &args.generators {
-        let (name, what) = assignment("-g", text)?;
+        let (name, what) = assignment("-g", text, || next(program, |n| known.contains_key(n)))?;
         if let Some(dims) = Generator::parse(&format!("-g {text}"), what)?.dims {
             known.insert(name.to_owned(), dims);
         }
@@ -412,49 +414,4 @@ fn inferred(program: &Program, name: &str, sizes: &Dimensions) -> Result<Vec<u64
     Err(Diagnostic::new(Code::DimensionUnknown, message)
         .help(format!("give them: -g {name}=DIMS:DENSITY, or -d VAR=SIZE"))
         .into())
-}
-
-/// Refuses operands without a value.
-fn check_all_given(program: &Program, given: &BTreeSet<&str>) -> Result<(), Failure> {
-    let mut written = BTreeSet::new();
-    for statement in &program.statements {
-        for access in statement.value.accesses() {
-            let name = &program.tensors[access.tensor].name;
-            if !given.contains(name.as_str()) && !written.contains(name) {
-                let message = format!("{name} has neither a file nor a generator");
-                return Err(Diagnostic::new(Code::MissingInput, message)
-                    .at(&program.source, access.span.clone())
-                    .help(format!("add -i {name}=FILE or -g {name}=DENSITY"))
-                    .into());
-            }
-        }
-        written.insert(program.tensors[statement.result.tensor].name.clone());
-    }
-    for &name in given {
-        let read = program.statements.iter().any(|s| {
-            s.value.accesses().iter().any(|a| program.tensors[a.tensor].name == name)
-                || ((s.accumulate.is_some() || s.result.is_sliced())
-                    && program.tensors[s.result.tensor].name == name)
-        });
-        if !read {
-            let message = format!("{name} is given a value, but the expression only writes it");
-            return Err(Diagnostic::new(Code::UnusedInput, message)
-                .help("write += to add to what is stored, or drop the option")
-                .into());
-        }
-    }
-    Ok(())
-}
-
-fn order_of(program: &Program, name: &str) -> Result<usize, Failure> {
-    program.tensor(name).map(|id| program.tensors[id].order).ok_or_else(|| {
-        let names: Vec<&str> = program.tensors.iter().map(|t| t.name.as_str()).collect();
-        Diagnostic::new(Code::UnknownTensor, format!("the expression has no tensor named {name}"))
-            .help(format!("its tensors are {}", names.join(", ")))
-            .into()
-    })
-}
-
-fn twice(option: &str, name: &str) -> Failure {
-    invalid(option, &format!("{name} is given twice"), "give each tensor one value and one format")
 }

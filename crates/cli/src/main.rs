@@ -7,7 +7,7 @@
 //! |---|---|
 //! | `args` | the command line |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
-//! | `inputs` `dimensions` `generate` | operands from files and generators |
+//! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
 //! | `recommend` | formats by what is measured, with their bytes |
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
@@ -21,6 +21,7 @@ mod explain;
 mod failure;
 mod formats;
 mod generate;
+mod given;
 mod info;
 mod inputs;
 mod json;

@@ -1,7 +1,7 @@
 //! `tamis run`: computes an expression and writes or summarises the results.
 
 use crate::args::RunArgs;
-use crate::failure::{Failure, assignment, invalid, note, tell};
+use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::{inputs, json, progress};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -278,13 +278,18 @@ fn outputs(
 ) -> Result<Vec<(String, PathBuf)>, Failure> {
     let mut outputs: Vec<(String, PathBuf)> = vec![];
     for text in &args.outputs {
-        let (name, file) = assignment("-o", text)?;
         let results = program.results();
+        let names: Vec<&str> =
+            results.iter().map(|&id| program.tensors[id].name.as_str()).collect();
+        let first = names.iter().find(|n| !outputs.iter().any(|(name, _)| name == *n));
+        let (name, file) = assignment("-o", text, || first.map(|&name| name.to_owned()))?;
         let Some(result) = program.tensor(name).filter(|id| results.contains(id)) else {
             let message = format!("the expression has no result named {name}");
-            return Err(Diagnostic::new(Code::UnknownTensor, message)
-                .help("name a result with -o")
-                .into());
+            let help = match (&names[..], tamis::nearest(name, names.iter().copied())) {
+                (&[only], _) | (_, Some(only)) => format!("write -o {only}={file}"),
+                _ => format!("its results are {}", names.join(", ")),
+            };
+            return Err(Diagnostic::new(Code::UnknownTensor, message).help(help).into());
         };
         let path = PathBuf::from(file);
         if tamis_io::FileFormat::of(&path).is_none() {
@@ -318,7 +323,7 @@ pub fn backend(name: &str) -> Result<Backend, Failure> {
     Backend::parse(name).ok_or_else(|| {
         let known: Vec<&str> = Backend::ALL.iter().map(|b| b.name()).collect();
         Diagnostic::new(Code::UnsupportedBackend, format!("there is no backend {name} here"))
-            .help(format!("use one of {}", known.join(", ")))
+            .help(suggested(name, &known, "use one of"))
             .into()
     })
 }

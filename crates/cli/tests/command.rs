@@ -1,37 +1,17 @@
 //! The command as a user meets it: exit status, diagnostics, files.
 
+mod support;
+
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::{LazyLock, mpsc};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc;
 use std::time::Duration;
+use support::{check, scratch, tamis};
 use tamis::processor::Level;
-use tamis::temporary::Temporary;
-
-fn tamis(args: &[&str]) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
-    command.args(args).current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
-    command.output().expect("the command starts")
-}
-
-/// Requires an exit status and a text in what is printed.
-fn check(args: &[&str], status: i32, expected: &str) {
-    let output = tamis(args);
-    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
-    let text = String::from_utf8_lossy(&text);
-    assert_eq!(output.status.code(), Some(status), "{args:?}: {text}");
-    assert!(text.contains(expected), "{args:?}: {text}");
-}
 
 const SPMV: &str = "y(i) = A(i,j) * x(j)";
 const MATRIX: &str = "A=data/bar.mtx.gz";
-
-fn scratch(name: &str) -> PathBuf {
-    static FOLDER: LazyLock<Temporary> = LazyLock::new(|| {
-        Temporary::folder(&std::env::temp_dir()).expect("a temporary folder can be made")
-    });
-    FOLDER.path().join(name)
-}
 
 #[test]
 fn a_product_runs_on_every_backend() {

@@ -9,7 +9,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufRead, BufReader, Write};
 use std::path::Path;
-use tamis_runtime::Coordinates;
+use tamis_runtime::{Coordinates, nearest};
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
 /// ...) or FROSTT `.tns`, each also gzipped.
@@ -28,7 +28,13 @@ pub fn read(path: &Path) -> Result<File, FileError> {
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
     let format = known_format(path)?;
     progress::begin(None);
-    let (mut plain, is_gzip) = opened(path).map_err(|error| not_readable(&error).of_file(path))?;
+    let (mut plain, is_gzip) = opened(path).map_err(|error| {
+        let told = not_readable(&error).of_file(path);
+        match error.kind() {
+            io::ErrorKind::NotFound => FileError { help: like(path).unwrap_or(told.help), ..told },
+            _ => told,
+        }
+    })?;
     if !is_gzip && is_gzip_name(path) {
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
@@ -46,6 +52,22 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path),
         FileFormat::Frostt => frostt::read_source(source, path, options),
     }
+}
+
+/// The file that a name stands for which is none: one with or without `.gz`, or spelled a little otherwise.
+fn like(path: &Path) -> Option<String> {
+    let wanted = path.file_name()?.to_str()?;
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let entries = std::fs::read_dir(folder.unwrap_or(Path::new("."))).ok()?;
+    let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut names: Vec<String> = names.filter(|n| FileFormat::of(Path::new(n)).is_some()).collect();
+    names.sort();
+    let plain = |name: &str| name.strip_suffix(".gz").unwrap_or(name).to_owned();
+    let compressed = names.iter().find(|name| plain(name) == plain(wanted));
+    let meant = compressed
+        .map(String::as_str)
+        .or_else(|| nearest(wanted, names.iter().map(String::as_str)));
+    Some(format!("did you mean {}?", path.with_file_name(meant?).display()))
 }
 
 /// A file, and whether it starts as gzip data does.

@@ -166,6 +166,40 @@ impl fmt::Display for Diagnostic {
 
 impl std::error::Error for Diagnostic {}
 
+/// The name that is most like another, if any is: what the user may have meant.
+///
+/// ```
+/// use tamis_ir::diagnostic::nearest;
+/// assert_eq!(nearest("csx", ["dense", "csr", "coo"]), Some("csr"));
+/// assert_eq!(nearest("A", ["a", "x"]), Some("a"));
+/// assert_eq!(nearest("hashed", ["dense", "csr"]), None);
+/// ```
+pub fn nearest<'n>(name: &str, names: impl IntoIterator<Item = &'n str>) -> Option<&'n str> {
+    let name = name.to_lowercase();
+    let distances = names.into_iter().map(|other| (distance(&name, &other.to_lowercase()), other));
+    let (distance, nearest) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance * 2 <= nearest.chars().count()).then_some(nearest)
+}
+
+/// How many characters have to be put in, taken out, changed, or exchanged with the next.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows: Vec<Vec<usize>> = vec![(0..=b.len()).collect()];
+    for i in 0..a.len() {
+        let mut row = vec![i + 1];
+        for j in 0..b.len() {
+            let changed = rows[i][j] + usize::from(a[i] != b[j]);
+            let mut least = changed.min(rows[i][j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j] {
+                least = least.min(rows[i - 1][j - 1] + 1);
+            }
+            row.push(least);
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
 /// The line of `source` in which `span` starts, underlined.
 fn carets(f: &mut fmt::Formatter<'_>, source: &str, span: &Range<usize>) -> fmt::Result {
     let floor = |at: usize| (0..=at.min(source.len())).rev().find(|&k| source.is_char_boundary(k));

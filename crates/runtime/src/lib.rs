@@ -83,7 +83,7 @@ pub use pages::HugePages;
 pub use parallel::longest_row;
 pub use tamis_core::format::MAX_ORDER;
 pub use tamis_ir::datatype::{DataType, Scalar};
-pub use tamis_ir::diagnostic::{Code, Diagnostic};
+pub use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tensor::{Entries, LevelData, Tensor};
 pub use view::TensorView;

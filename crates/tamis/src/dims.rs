@@ -78,15 +78,7 @@ impl<'p> Learner<'p> {
             };
             match self.known.vars[var] {
                 Some(known) if known != dimension => {
-                    let message = format!(
-                        "index {}: {} has {known}, {} has {dimension}",
-                        program.vars[var].name,
-                        self.place(self.origin[var]),
-                        self.place(Some((access, mode)))
-                    );
-                    return Err(Diagnostic::new(Code::DimensionMismatch, message)
-                        .at(&program.source, access.span.clone())
-                        .help("use different index variables, or operands of equal dimension"));
+                    return Err(self.mismatch(var, known, access, mode, dimension));
                 }
                 Some(_) => {}
                 None => {
@@ -96,6 +88,31 @@ impl<'p> Learner<'p> {
             }
         }
         Ok(())
+    }
+
+    /// Two dimensions of one variable.
+    fn mismatch(
+        &self,
+        var: IndexVar,
+        known: u64,
+        access: &Access,
+        mode: usize,
+        dimension: u64,
+    ) -> Diagnostic {
+        let (program, name) = (self.program, &self.program.vars[var].name);
+        let (before, here) = (self.place(self.origin[var]), self.place(Some((access, mode))));
+        let mut message = format!("index {name}: {before} has {known}, {here} has {dimension}");
+        let mut help = "use different index variables, or operands of equal dimension".to_owned();
+        let statement = |access: &Access| program.statement_at(&access.span);
+        if let (Some(here), Some((other, _))) = (statement(access), self.origin[var])
+            && statement(other).is_some_and(|before| before.span != here.span)
+        {
+            message.push_str("; a name is one index variable in all statements");
+            help = format!("name it otherwise: {}", program.with_own_variable(here, var));
+        }
+        Diagnostic::new(Code::DimensionMismatch, message)
+            .at(&program.source, access.span.clone())
+            .help(help)
     }
 
     /// What fixed a variable, in words.

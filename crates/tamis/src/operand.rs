@@ -8,7 +8,7 @@ use std::fmt::Display;
 use tamis_core::cin;
 use tamis_core::format::Storage;
 use tamis_core::legalise::Request;
-use tamis_core::notation::Program;
+use tamis_core::notation::{self, Program};
 use tamis_cuda::tensor::DeviceTensor;
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -145,8 +145,10 @@ pub(crate) fn other_pattern(name: &str, own: &dyn Display, wanted: &dyn Display)
 }
 
 pub(crate) fn missing(name: &str) -> Diagnostic {
-    Diagnostic::new(Code::MissingInput, format!("{name} has no value"))
-        .help(format!("give {name} a value: a file, a generator or a tensor"))
+    let help = notation::constant(name);
+    let help =
+        help.unwrap_or_else(|| format!("give {name} a value: a file, a generator or a tensor"));
+    Diagnostic::new(Code::MissingInput, format!("{name} has no value")).help(help)
 }
 
 /// The tensor of this name.

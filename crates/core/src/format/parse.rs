@@ -14,7 +14,7 @@ use super::named::{Argument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
 use crate::level::{COMPRESSED, DENSE, LISTED, LevelKind, Property, SINGLETON, registered};
 use std::ops::Range;
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 use tamis_ir::ids::{Id, Mode};
 
 /// Reads a format for a tensor of this order, or of the order that the text says.
@@ -165,9 +165,11 @@ impl<'t> Reader<'t> {
             return self.letters(word, span);
         }
         let names: Vec<&str> = NAMED.iter().map(|named| named.name).collect();
-        let help = match NamedFormat::find(&word.to_lowercase()) {
-            Some(named) => format!("write {}", named.name),
-            None => format!(
+        let meant = nearest(word, names.iter().copied());
+        let help = match (NamedFormat::find(&word.to_lowercase()), meant) {
+            (Some(named), _) => format!("write {}", named.name),
+            (None, Some(meant)) => format!("did you mean {meant}? `tamis formats` lists all"),
+            (None, None) => format!(
                 "the named formats are {}; or write the levels: (i, j) -> (i: dense, j: compressed)",
                 names.join(", ")
             ),
@@ -436,6 +438,8 @@ impl<'t> Reader<'t> {
         let (name, span) = self.name("a level format", &help)?;
         let Some(mut kind) = self.kinds.iter().copied().find(|kind| kind.name() == name) else {
             let message = format!("there is no level format named {name}");
+            let meant = nearest(&name, names).map(|meant| format!("did you mean {meant}?"));
+            let help = meant.unwrap_or(help);
             return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
         };
         if !self.eat("(") {

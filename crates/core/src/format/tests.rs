@@ -183,10 +183,8 @@ fn unknown_formats_are_refused() {
     refused(
         "csx",
         2,
-        "error[unknown-format]: there is no format named csx\n  | csx\n  | ^^^\n  = help: the named \
-         formats are dense, dense-column, sparse, hash, csr, csc, dcsr, dcsc, coo, dok, ell, dia, \
-         bcsr, csb, csf, coo-dense, bitmap; or write the levels: (i, j) -> (i: dense, j: \
-         compressed)",
+        "error[unknown-format]: there is no format named csx\n  | csx\n  | ^^^\n  = help: did you \
+         mean csr? `tamis formats` lists all",
     );
     refused(
         "CSR",

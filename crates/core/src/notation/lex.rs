@@ -3,6 +3,7 @@
 //! A newline separates statements like `;`, unless a parenthesis is open or the line goes on:
 //! it ends in an operator, or the next one starts with one.
 
+use super::foreign;
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
@@ -38,16 +39,9 @@ const SIGNS: [&str; 23] = [
     ",", "[", "]", "{", "}", ":",
 ];
 
-/// Signs of other languages, and what to write instead.
-const FOREIGN: [(char, &str); 7] = [
-    ('^', "write pow(x, y)"),
-    ('%', "write mod(x, y)"),
-    ('&', "write and(x, y)"),
-    ('|', "write or(x, y)"),
-    ('!', "write not(x), or x != y"),
-    ('\'', "a transpose is written by its indices: A(j,i)"),
-    ('@', "a product is written with indices: A(i,j) * B(j,k)"),
-];
+/// Signs of other languages that stand before or behind one operand, and what to write instead.
+const FOREIGN: [(char, &str); 3] =
+    [('!', "write not(x), or x != y"), ('~', "write not(x)"), ('\'', foreign::TRANSPOSE)];
 
 /// The tokens of a text; the last is [`Kind::End`].
 pub(super) fn lex(source: &str) -> Result<Vec<Token>, Diagnostic> {
@@ -123,7 +117,8 @@ impl Lexer<'_> {
     }
 
     fn sign(&mut self, rest: &str, first: char) -> Result<(), Diagnostic> {
-        let Some(sign) = SIGNS.into_iter().find(|sign| rest.starts_with(sign)) else {
+        let own = || SIGNS.into_iter().find(|sign| rest.starts_with(sign));
+        let Some(sign) = foreign::sign(rest).or_else(own) else {
             let help = FOREIGN.into_iter().find(|(c, _)| *c == first).map_or(
                 "expressions are made of names, numbers, ( ) , = + - * / and comparisons",
                 |(_, help)| help,
@@ -167,8 +162,17 @@ impl Lexer<'_> {
         let number = &rest[..end];
         let imaginary = rest[end..end + glued] == *"j" && number != ".";
         if glued > 0 && !imaginary || number == "." {
+            let letters = &rest[end..end + glued];
+            if number == "." && letters.starts_with(starts_name) {
+                let message = "a point belongs to a number, and this one does not";
+                return refuse(end + glued, message, foreign::TRANSPOSE);
+            }
             let message = "a number is followed by something that does not belong to it";
-            return refuse(end + glued, message, "numbers are written 2, 0.5, .5, 1e-3 or 2j");
+            let help = match letters.starts_with(starts_name) && !letters.contains('.') {
+                true => format!("write {number} * {letters}"),
+                false => "numbers are written 2, 0.5, .5, 1e-3 or 2j".to_owned(),
+            };
+            return refuse(end + glued, message, &help);
         }
         let kind = if imaginary {
             number.parse().map(Kind::Imaginary).ok()
@@ -215,7 +219,7 @@ mod tests {
 
     #[test]
     fn what_is_not_a_token_is_refused() {
-        for text in ["a = 2x", "a = 1.2.3", "a = b ^ 2", "a = .", "a = 99999999999999999999", "\0"]
+        for text in ["a = 2x", "a = 1.2.3", "a = b' + 2", "a = .", "a = 99999999999999999999", "\0"]
         {
             assert_eq!(lex(text).unwrap_err().code, Code::Syntax, "{text}");
         }

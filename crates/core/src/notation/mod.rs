@@ -8,7 +8,9 @@
 mod bracket;
 mod build;
 mod check;
+mod foreign;
 mod lex;
+mod not_an_index;
 mod parse;
 mod print;
 mod reductions;
@@ -19,6 +21,7 @@ mod tests;
 mod words;
 
 pub use build::{Builder, Function, ModeIndex, Operand, Tensor, Term, Var, build};
+pub use foreign::constant;
 pub use parse::{parse, parse_with};
 pub use print::Shown;
 pub use reductions::make_explicit;
@@ -275,6 +278,18 @@ impl Program {
     /// The index variable of this name.
     pub fn var(&self, name: &str) -> Option<IndexVar> {
         self.vars.enumerate().find(|(_, v)| v.name == name).map(|(id, _)| id)
+    }
+
+    /// The statement that a part of the source belongs to.
+    pub fn statement_at(&self, span: &Range<usize>) -> Option<&Statement> {
+        let within = |s: &&Statement| s.span.start <= span.start && span.end <= s.span.end;
+        self.statements.iter().find(within)
+    }
+
+    /// The text of a statement in which a variable has a name that the program does not use.
+    pub fn with_own_variable(&self, statement: &Statement, var: IndexVar) -> String {
+        let text = self.source.get(statement.span.clone()).unwrap_or_default();
+        foreign::renamed(text, &self.vars[var].name, &foreign::fresh(&self.source))
     }
 
     /// The tensors that statements write, in order of their first writing.

@@ -56,23 +56,28 @@ pub fn parse_with(text: &str, operators: &[Operator]) -> Result<Program, Diagnos
 }
 
 /// Gives names their meaning, statement by statement.
-struct Resolver<'t> {
-    text: &'t str,
-    program: Program,
-    tensors: HashMap<&'t str, TensorId>,
-    vars: HashMap<&'t str, IndexVar>,
+pub(super) struct Resolver<'t> {
+    pub(super) text: &'t str,
+    pub(super) program: Program,
+    pub(super) tensors: HashMap<&'t str, TensorId>,
+    pub(super) vars: HashMap<&'t str, IndexVar>,
     /// The names that are index variables in this statement.
-    indices: HashSet<&'t str>,
+    pub(super) indices: HashSet<&'t str>,
     /// The variables bound where the resolver is: by the left side and by reductions around.
-    bound: Vec<IndexVar>,
+    pub(super) bound: Vec<IndexVar>,
 }
 
 impl<'t> Resolver<'t> {
-    fn text(&self, span: &Range<usize>) -> &'t str {
+    pub(super) fn text(&self, span: &Range<usize>) -> &'t str {
         &self.text[span.clone()]
     }
 
-    fn refuse(&self, code: Code, span: &Range<usize>, message: impl Into<String>) -> Diagnostic {
+    pub(super) fn refuse(
+        &self,
+        code: Code,
+        span: &Range<usize>,
+        message: impl Into<String>,
+    ) -> Diagnostic {
         Diagnostic::new(code, message).at(self.text, span.clone())
     }
 
@@ -238,24 +243,6 @@ impl<'t> Resolver<'t> {
         self.refuse(Code::Syntax, &raw.span, message).help("write A(i[2:8],j)")
     }
 
-    /// Why an access whose index is no name is refused: likely a misspelt function, unless all
-    /// its arguments look like indices.
-    fn not_an_index(&self, name: &Range<usize>, args: &[Raw], arg: &Raw) -> Diagnostic {
-        let function = self.text(name);
-        let nearest = words::nearest(function, &self.program.operators);
-        let applied = args.iter().any(has_call) || args.iter().all(is_number);
-        if applied || (nearest.is_some() && !self.tensors.contains_key(function)) {
-            let message = format!("there is no function named {function}");
-            let help = match nearest {
-                Some(nearest) => format!("did you mean {nearest}?"),
-                None => "indices of a tensor are names: A(i,j)".to_owned(),
-            };
-            return self.refuse(Code::UnknownFunction, name, message).help(help);
-        }
-        let help = "write a name, as in A(i,j)";
-        self.refuse(Code::Syntax, &arg.span, "an index has to be a variable").help(help)
-    }
-
     fn expr(&mut self, raw: &Raw) -> Result<Expr, Diagnostic> {
         match &raw.node {
             Node::Number(scalar) => Ok(Expr::Literal(*scalar)),
@@ -372,7 +359,15 @@ impl<'t> Resolver<'t> {
         for arg in named {
             if !matches!(arg.node, Node::Name) {
                 let message = format!("{} reduces over variables", self.text(name));
-                let help = format!("write {}(j, ...)", self.text(name));
+                let (first, others) = (self.text(&args[0].span), &args[1..]);
+                let help = match others.iter().all(|arg| matches!(arg.node, Node::Name)) {
+                    true => {
+                        let vars = others.iter().map(|arg| self.text(&arg.span));
+                        let vars = vars.collect::<Vec<_>>().join(", ");
+                        format!("write {}({vars}, {first})", self.text(name))
+                    }
+                    false => format!("write {}(j, ...)", self.text(name)),
+                };
                 return Err(self.refuse(Code::Syntax, &arg.span, message).help(help));
             }
             let var = self.var(&arg.span)?;
@@ -389,15 +384,21 @@ impl<'t> Resolver<'t> {
 
     /// `sum(A(i,j))` with the variables that nothing binds: `sum(j, A(i,j))`.
     fn named_reduction(&self, name: &Range<usize>, body: &Raw) -> String {
-        let mut found = vec![];
-        self.names(body, &mut found);
-        let bound = |name: &&str| self.vars.get(name).is_some_and(|var| self.bound.contains(var));
-        found.retain(|name| self.indices.contains(name) && !bound(name));
+        let found = self.free_names(body);
         let (vars, value) = match found.is_empty() {
             true => ("j".to_owned(), "..."),
             false => (found.join(", "), self.text(&body.span)),
         };
         format!("{}({vars}, {value})", self.text(name))
+    }
+
+    /// The index variables in an expression that nothing binds.
+    pub(super) fn free_names(&self, raw: &Raw) -> Vec<&'t str> {
+        let mut found = vec![];
+        self.names(raw, &mut found);
+        let bound = |name: &&str| self.vars.get(name).is_some_and(|var| self.bound.contains(var));
+        found.retain(|name| self.indices.contains(name) && !bound(name));
+        found
     }
 
     /// The bare names in an expression, each once, in the order of the text.
@@ -426,22 +427,5 @@ fn index(raw: &Raw) -> Option<(Range<usize>, Option<&Slice>)> {
         Node::Name => Some((raw.span.clone(), None)),
         Node::Sliced { name, slice } => Some((name.clone(), Some(slice))),
         _ => None,
-    }
-}
-
-fn is_number(raw: &Raw) -> bool {
-    match &raw.node {
-        Node::Number(Scalar::F64(_)) => true,
-        Node::Group(inner) | Node::Negate(inner) => is_number(inner),
-        _ => false,
-    }
-}
-
-fn has_call(raw: &Raw) -> bool {
-    match &raw.node {
-        Node::Number(_) | Node::Name | Node::Sliced { .. } => false,
-        Node::Call { .. } => true,
-        Node::Group(inner) | Node::Negate(inner) => has_call(inner),
-        Node::Binary(_, left, right) => has_call(left) || has_call(right),
     }
 }

@@ -11,8 +11,10 @@
 //! index      = expression | name slice
 //! ```
 
+use super::foreign::{self, Meaning, Strength};
 use super::lex::{Kind, Token, lex};
 use super::slice::Slice;
+use super::words::builtin;
 use std::ops::Range;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::Scalar;
@@ -21,6 +23,9 @@ use tamis_ir::diagnostic::{Code, Diagnostic};
 /// How deep an expression may be nested, and how many operands a chain may have: everything that
 /// walks an expression recurses, and must not exhaust the stack.
 pub(super) const MAX_DEPTH: usize = 200;
+
+/// What operators there are.
+const OPERATORS: &str = "operators are + - * / == != < <= > >=; statements are separated by ;";
 
 /// How many statements a program may have.
 const MAX_STATEMENTS: usize = 1000;
@@ -135,6 +140,12 @@ impl Parser<'_> {
 
     /// The next token is not what the grammar wants.
     pub(super) fn unexpected(&self, wanted: &str, help: &str) -> Diagnostic {
+        if let Kind::Sign(sign) = self.kind()
+            && let Some((_, meaning)) = foreign::infix(sign)
+        {
+            let message = format!("{sign} has no meaning here");
+            return self.refuse(self.span(), &message, &foreign::between(meaning, "x", "y"));
+        }
         let found = match self.kind() {
             Kind::End => "the end of the text".to_owned(),
             Kind::Separator => "the end of the statement".to_owned(),
@@ -159,8 +170,9 @@ impl Parser<'_> {
                 return Err(self.unexpected("an operator or the end of the statement", help));
             }
             _ => {
-                let help = "operators are + - * / == != < <= > >=; statements are separated by ;";
-                return Err(self.unexpected("an operator or the end of the statement", help));
+                let wanted = "an operator or the end of the statement";
+                let help = self.beside(&value).unwrap_or_else(|| OPERATORS.to_owned());
+                return Err(self.unexpected(wanted, &help));
             }
         }
         let span = start..value.span.end;
@@ -185,6 +197,11 @@ impl Parser<'_> {
             }
             Kind::Sign("-=") => Err(self.unexpected("=", "write y(i) += -(...)")),
             Kind::Sign("/=") => Err(self.unexpected("=", "write y(i) *= 1 / (...)")),
+            Kind::Sign(":" | "-" | "<" | "==") => {
+                let target = self.source[..span.start].rsplit([';', '\n']).next().unwrap_or("");
+                Err(self.unexpected("=", &format!("write {} = ...", target.trim())))
+            }
+            Kind::End | Kind::Separator => Err(self.unexpected("=", "write y(i) = ...")),
             _ => Err(self.unexpected("=", "assignments are = += *= min= max= or= and=")),
         }
     }
@@ -193,14 +210,19 @@ impl Parser<'_> {
         use BinaryOp::{Eq, Ge, Gt, Le, Lt, Ne};
         const COMPARISONS: [BinaryOp; 6] = [Eq, Ne, Lt, Le, Gt, Ge];
         let left = self.sum()?;
-        let Some(op) = self.operator(&COMPARISONS) else { return Ok(left) };
+        let Some(op) = self.operator(&COMPARISONS) else {
+            self.own_operator(&left, Strength::Logic)?;
+            return Ok(left);
+        };
         self.at += 1;
         let right = self.sum()?;
         if self.operator(&COMPARISONS).is_some() {
             let help = "write and(a < b, b < c), or parentheses";
             return Err(self.refuse(self.span(), "comparisons do not chain", help));
         }
-        self.binary(op, left, right)
+        let compared = self.binary(op, left, right)?;
+        self.own_operator(&compared, Strength::Logic)?;
+        Ok(compared)
     }
 
     fn sum(&mut self) -> Result<Raw, Diagnostic> {
@@ -220,6 +242,7 @@ impl Parser<'_> {
             let right = self.factor()?;
             left = self.binary(op, left, right)?;
         }
+        self.own_operator(&left, Strength::Product)?;
         Ok(left)
     }
 
@@ -237,7 +260,64 @@ impl Parser<'_> {
             _ => Err(self.unexpected("a value", "values are numbers, A(i,j), i, or (...)")),
         };
         self.depth -= 1;
-        factor
+        let factor = factor?;
+        self.own_operator(&factor, Strength::Power)?;
+        Ok(factor)
+    }
+
+    /// Refuses an operator of another language that binds so tightly, with what to write instead.
+    fn own_operator(&mut self, left: &Raw, strength: Strength) -> Result<(), Diagnostic> {
+        let span = self.span();
+        let sign = &self.source[span.clone()];
+        let Some((_, meaning)) = foreign::infix(sign).filter(|(s, _)| *s == strength) else {
+            return Ok(());
+        };
+        self.at += 1;
+        let text = |raw: &Raw| &self.source[raw.span.clone()];
+        let left = text(left);
+        let is_transpose = strength == Strength::Power && self.source[self.span()] == *"T";
+        let right = match strength {
+            _ if is_transpose => self.named(),
+            Strength::Power => self.factor(),
+            Strength::Product => self.product(),
+            Strength::Logic => self.expression(),
+        };
+        let right = right.map_or("y", |right| &self.source[right.span]);
+        let second = |parser: &mut Self| {
+            let is_next = parser.eat(":") || parser.source[parser.span()] == *"else";
+            parser.at += usize::from(parser.kind() == Kind::Name && is_next);
+            let value = parser.expression().ok().filter(|_| is_next);
+            value.map_or("0", |value| &parser.source[value.span])
+        };
+        let help = match meaning {
+            _ if is_transpose => foreign::TRANSPOSE.to_owned(),
+            Meaning::Choice => format!("write {}", foreign::chosen(left, right, second(self))),
+            Meaning::Condition => format!("write {}", foreign::chosen(right, left, second(self))),
+            _ => foreign::between(meaning, left, right),
+        };
+        let message = match sign.starts_with(char::is_alphabetic) {
+            true => format!("{sign} does not stand between values"),
+            false => format!("{sign} has no meaning here"),
+        };
+        Err(self.refuse(span, &message, &help))
+    }
+
+    /// What to write where a value follows a value without an operator.
+    fn beside(&mut self, left: &Raw) -> Option<String> {
+        let (last, next) = (self.tokens.get(self.at.checked_sub(1)?)?, self.kind());
+        let last = &self.source[last.span.clone()];
+        if !matches!(next, Kind::Name | Kind::Integer(_) | Kind::Float(_) | Kind::Sign("(")) {
+            return None;
+        }
+        let at = self.at;
+        let right = self.factor();
+        let ends = !self.next_is("=");
+        self.at = at;
+        let right = &self.source[right.ok().filter(|_| ends)?.span];
+        Some(match builtin(last) {
+            Some(_) => format!("write {last}({right})"),
+            None => format!("write {} * {right}", &self.source[left.span.clone()]),
+        })
     }
 
     /// A minus sign belongs to a number that follows, so that every number can be written.
@@ -266,6 +346,9 @@ impl Parser<'_> {
     fn close(&mut self) -> Result<(), Diagnostic> {
         match self.eat(")") {
             true => Ok(()),
+            false if matches!(self.kind(), Kind::Name | Kind::Integer(_) | Kind::Float(_)) => {
+                Err(self.unexpected("an operator or )", OPERATORS))
+            }
             false => Err(self.unexpected("an operator or )", "a parenthesis is not closed")),
         }
     }
@@ -303,9 +386,9 @@ impl Parser<'_> {
         }
         let mut args = vec![];
         if !self.eat(")") {
-            args.push(self.expression()?);
+            args.push(self.argument(&name)?);
             while self.eat(",") {
-                args.push(self.expression()?);
+                args.push(self.argument(&name)?);
             }
             self.close()?;
         }
@@ -313,6 +396,20 @@ impl Parser<'_> {
         // Functions of many arguments become chains as long as their lists of arguments.
         let height = args.len() + args.iter().map(|a| a.height).max().unwrap_or(0) + 1;
         self.bounded(Raw { node: Node::Call { name, args }, span, height })
+    }
+
+    /// An argument of a function or an index.
+    fn argument(&mut self, name: &Range<usize>) -> Result<Raw, Diagnostic> {
+        if !self.next_is(":") {
+            return self.expression();
+        }
+        let mut rest = self.rest().iter();
+        let end = rest.find(|t| matches!(t.kind, Kind::Sign(")") | Kind::End | Kind::Separator));
+        let end = end.map_or(self.source.len(), |t| t.span.end);
+        let before = &self.source[name.start..self.span().start];
+        let after = &self.source[self.span().end..end];
+        let help = format!("write {before}{}{after}", foreign::fresh(self.source));
+        Err(self.refuse(self.span(), "an index has to be a variable", &help))
     }
 
     fn binary(&self, op: BinaryOp, left: Raw, right: Raw) -> Result<Raw, Diagnostic> {

@@ -200,8 +200,7 @@ fn syntax_is_refused_with_the_place() {
     refused(
         "y(i) = A(i,j) x(j)",
         "error[syntax]: expected an operator or the end of the statement, found x\n  | y(i) = A(i,j) \
-         x(j)\n  |               ^\n  = help: operators are + - * / == != < <= > >=; statements are \
-         separated by ;",
+         x(j)\n  |               ^\n  = help: write A(i,j) * x(j)",
     );
     refused(
         "y(i) = A[i,j]",
@@ -216,7 +215,7 @@ fn syntax_is_refused_with_the_place() {
     refused(
         "y(i) = A(i+1)",
         "error[syntax]: an index has to be a variable\n  | y(i) = A(i+1)\n  |          ^^^\n  = help: \
-         write a name, as in A(i,j)",
+         write A(i[1:])",
     );
     refused(
         "exp(i) = A(i)",

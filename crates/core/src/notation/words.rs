@@ -2,6 +2,7 @@
 
 use super::Operator;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::diagnostic;
 use tamis_ir::ids::{IdVec, UserOp};
 
 /// What a name means when it is applied to arguments.
@@ -58,22 +59,5 @@ pub(super) fn nearest<'o>(name: &str, operators: &'o IdVec<UserOp, Operator>) ->
     names.extend(UnaryOp::ALL.into_iter().skip(1).map(|op| op.name()));
     names.extend(FUNCTIONS.into_iter().map(|op| op.name()));
     names.extend(ReduceOp::ALL.into_iter().map(|op| op.name()));
-    let (distance, nearest) =
-        names.into_iter().map(|n| (distance(name, n), n)).min_by_key(|(d, _)| *d)?;
-    (distance * 2 <= nearest.chars().count()).then_some(nearest)
-}
-
-/// How many characters have to be put in, taken out or changed (Levenshtein's distance).
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, ca) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, &cb) in b.iter().enumerate() {
-            let changed = diagonal + usize::from(ca != cb);
-            diagonal = row[j + 1];
-            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
+    diagnostic::nearest(name, names)
 }

@@ -12,7 +12,7 @@ use super::command::{Command, USAGES, bound_name};
 use super::list::{Placed, Schedule};
 use crate::cin::{Assembling, Bound, Merge, Races, Unit};
 use std::ops::Range;
-use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 
 /// How many commands a schedule may have.
 const MAX_COMMANDS: usize = 100;
@@ -139,10 +139,14 @@ impl<'t> Call<'t> {
 
     fn unknown(&self) -> Diagnostic {
         let known: Vec<&str> = USAGES.iter().map(|(name, _)| *name).collect();
-        let message = format!("there is no command named {}", &self.text[self.name.clone()]);
-        Diagnostic::new(Code::Syntax, message)
+        let name = &self.text[self.name.clone()];
+        let help = match nearest(name, known.iter().copied()) {
+            Some(meant) => format!("did you mean {meant}?"),
+            None => format!("the commands are {}", known.join(", ")),
+        };
+        Diagnostic::new(Code::Syntax, format!("there is no command named {name}"))
             .at(self.text, self.name.clone())
-            .help(format!("the commands are {}", known.join(", ")))
+            .help(help)
     }
 
     /// The argument at an index, a number from 1 on.

@@ -1,0 +1,33 @@
+//! What is likely meant is told where something else is written.
+
+mod support;
+
+use support::check;
+
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+const MATRIX: &str = "A=data/bar.mtx.gz";
+
+/// What other tools and languages write is refused with the text that means it here.
+#[test]
+fn what_is_likely_meant_is_told() {
+    let matrix: &[&str] = &["-i", MATRIX, "-g", "x=dense"];
+    let told = |more: &[&str], expected: &str| {
+        check(&[&["run", SPMV], more].concat(), 2, &format!("help: {expected}\n"));
+    };
+    told(&["-i", "data/bar.mtx.gz"], "write -i A=data/bar.mtx.gz");
+    told(&["-i", MATRIX, "-g", "dense"], "write -g x=dense");
+    told(&["-f", "csr"], "write -f A=csr");
+    told(&["-d", "600"], "write -d i=600");
+    told(&[matrix, &["-o", "y.tns"]].concat(), "write -o y=y.tns");
+    told(&[matrix, &["-o", "z=y.tns"]].concat(), "write -o y=y.tns");
+    told(&["-i", "a=data/bar.mtx.gz"], "did you mean A?");
+    told(&[matrix, &["-f", "A=csx"]].concat(), "did you mean csr? `tamis formats` lists all");
+    told(&[matrix, &["--backend", "jti"]].concat(), "did you mean jit?");
+    told(&["-i", MATRIX, "-g", "x=10x10:dense"], "write one index per mode: x(i,j)");
+    check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
+    check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
+    let plus = ["run", "y(i) = x(i) + inf", "-g", "x=5:dense"];
+    check(&plus, 2, "help: write 1e999\n");
+    let transposed = ["run", "C(i,j) = transpose(A)", "-i", MATRIX];
+    check(&transposed, 2, "help: A is read as an index variable here");
+}

@@ -1,0 +1,311 @@
+//! What other languages write, and how index notation says it.
+//!
+//! ```text
+//! x(i)**2                     pow(x(i), 2)
+//! mean(j, A(i,j))             sum(j, A(i,j)) / sum(j, 1)
+//! where(x(i) > 0, x(i), 0)    (x(i) > 0) * x(i)
+//! A(i,j+1)                    A(i,j[1:])
+//! inf                         1e999
+//! ```
+//!
+//! In go texts of operands as the user wrote them, out comes the text to write instead.
+
+use super::lex::{Kind, lex};
+
+/// How tightly a foreign operator binds its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Strength {
+    /// Tighter than `*`.
+    Power,
+    /// As `*`.
+    Product,
+    /// Weaker than comparisons.
+    Logic,
+}
+
+/// Operators of other languages, longer ones before their beginnings, and what they are here.
+const INFIX: [(&str, Strength, Meaning); 21] = {
+    use Meaning::*;
+    use Strength::*;
+    [
+        ("**", Power, Function("pow")),
+        ("^", Power, Function("pow")),
+        ("pow", Product, Function("pow")),
+        ("//", Product, Floor),
+        ("%", Product, Function("mod")),
+        ("mod", Product, Function("mod")),
+        ("min", Product, Function("min")),
+        ("max", Product, Function("max")),
+        ("atan2", Product, Function("atan2")),
+        ("@", Product, Matrix),
+        ("&&", Logic, Function("and")),
+        ("&", Logic, Function("and")),
+        ("and", Logic, Function("and")),
+        ("||", Logic, Function("or")),
+        ("|", Logic, Function("or")),
+        ("or", Logic, Function("or")),
+        ("xor", Logic, Function("xor")),
+        ("?", Logic, Choice),
+        ("where", Logic, Condition),
+        ("when", Logic, Condition),
+        ("if", Logic, Condition),
+    ]
+};
+
+/// What a foreign operator means.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Meaning {
+    /// A function of both operands.
+    Function(&'static str),
+    /// The quotient, rounded down.
+    Floor,
+    /// A product of matrices.
+    Matrix,
+    /// `c ? a : b`
+    Choice,
+    /// `a if c else b`, `a where c`
+    Condition,
+}
+
+/// The signs among the foreign operators: they are tokens, so that what is around them is known.
+pub(super) fn sign(text: &str) -> Option<&'static str> {
+    let signs =
+        INFIX.iter().map(|(sign, ..)| *sign).filter(|s| !s.starts_with(char::is_alphabetic));
+    signs.into_iter().find(|sign| text.starts_with(sign))
+}
+
+/// The foreign operator of a token's text.
+pub(super) fn infix(text: &str) -> Option<(Strength, Meaning)> {
+    INFIX
+        .iter()
+        .find(|(name, ..)| *name == text)
+        .map(|(_, strength, meaning)| (*strength, *meaning))
+}
+
+/// What to write instead of an operator between two operands.
+pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
+    match meaning {
+        // -2 ** 2 is the negative of a power.
+        Meaning::Function("pow") if left.starts_with('-') => {
+            format!("write -pow({}, {right})", &left[1..])
+        }
+        Meaning::Function("pow") if right == "T" => TRANSPOSE.to_owned(),
+        Meaning::Function(name) => format!("write {name}({}, {})", bare(left), bare(right)),
+        Meaning::Floor => format!("write ({left} - mod({left}, {right})) / {right}"),
+        Meaning::Matrix => "a product is written with indices: A(i,j) * B(j,k)".to_owned(),
+        Meaning::Choice => format!("write ({left}) * {right}"),
+        Meaning::Condition => format!("write {}", chosen(right, left, "0")),
+    }
+}
+
+/// How a transpose is written.
+pub(super) const TRANSPOSE: &str = "a transpose is written by its indices: A(j,i)";
+
+/// One value where a condition holds, another elsewhere.
+pub(super) fn chosen(condition: &str, then: &str, otherwise: &str) -> String {
+    let term = |condition: String, value: &str| match value {
+        "1" => condition,
+        _ => format!("{condition} * {}", factor(value)),
+    };
+    let condition = bare(condition);
+    let first = term(format!("({condition})"), then);
+    let second = term(format!("not({condition})"), otherwise);
+    match (then, otherwise) {
+        (_, "0") => first,
+        ("0", _) => second,
+        _ => format!("{first} + {second}"),
+    }
+}
+
+/// A text without parentheses around all of it.
+fn bare(text: &str) -> &str {
+    let Some(inner) = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')) else {
+        return text;
+    };
+    let mut depth = 0_i32;
+    let goes_below = inner.chars().any(|c| {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        depth < 0
+    });
+    if goes_below { text } else { inner }
+}
+
+/// A text as a factor of a product, in parentheses where it is more than a name, number or call.
+fn factor(text: &str) -> String {
+    let Ok(tokens) = lex(text) else { return format!("({text})") };
+    let mut depth = 0_usize;
+    for token in &tokens {
+        match token.kind {
+            Kind::Sign("(" | "[") => depth += 1,
+            Kind::Sign(")" | "]") => depth = depth.saturating_sub(1),
+            Kind::Sign(_) if depth == 0 => return format!("({text})"),
+            _ => {}
+        }
+    }
+    text.to_owned()
+}
+
+/// A call of a function that is not known here.
+pub(super) struct Call<'t> {
+    /// The name of the function.
+    pub name: &'t str,
+    /// The arguments.
+    pub args: Vec<&'t str>,
+    /// The index variables that nothing binds, of all arguments or named before the last.
+    pub vars: String,
+    /// The indices of the only argument, where this is a tensor.
+    pub indices: Option<(&'t str, Vec<&'t str>)>,
+}
+
+/// What to write instead of a call.
+pub(super) fn call(call: &Call) -> Option<String> {
+    let vars = &call.vars;
+    let body = call.args.last()?;
+    let product = "a product is written with indices: y(i) = A(i,j) * x(j)";
+    let written = match (call.name, &call.args[..]) {
+        ("where" | "if" | "ifelse" | "iif" | "cond" | "select" | "choose", [c, a, b]) => {
+            chosen(c, a, b)
+        }
+        ("mean" | "avg" | "average", _) => format!("sum({vars}, {body}) / sum({vars}, 1)"),
+        ("count" | "nnz" | "count_nonzero", _) => format!("sum({vars}, {} != 0)", factor(body)),
+        ("total" | "add" | "reduce" | "reduce_sum", _) => format!("sum({vars}, {body})"),
+        ("product" | "reduce_prod", _) => format!("prod({vars}, {body})"),
+        ("norm" | "norm2", _) => format!("sqrt(sum({vars}, square({body})))"),
+        ("transpose" | "trans" | "t" | "T", [_]) => match &call.indices {
+            Some((tensor, indices)) if indices.len() == 2 => {
+                format!("{tensor}({},{})", indices[1], indices[0])
+            }
+            _ => return Some(TRANSPOSE.to_owned()),
+        },
+        ("trace" | "diag", [_]) => match &call.indices {
+            Some((tensor, indices)) if indices.len() == 2 => {
+                format!("{tensor}({0},{0})", indices[0])
+            }
+            _ => return Some("a diagonal is written by its indices: A(i,i)".to_owned()),
+        },
+        ("dot" | "matmul" | "mul" | "mm" | "inner" | "multiply", _) => {
+            return Some(product.to_owned());
+        }
+        ("relu", [x]) => format!("max({x}, 0)"),
+        ("sigmoid" | "logistic", [x]) => format!("1 / (1 + exp(-{}))", factor(x)),
+        ("sign" | "sgn" | "signum", [x]) => format!("2 * heaviside({x}, 0.5) - 1"),
+        ("floor", [x]) => format!("{} - mod({x}, 1)", factor(x)),
+        ("ceil" | "ceiling", [x]) => format!("{0} + mod(-{0}, 1)", factor(x)),
+        ("ln", [x]) => format!("log({x})"),
+        ("log2", [x]) => format!("log({x}) / log(2)"),
+        ("log1p", [x]) => format!("log(1 + {x})"),
+        ("exp2", [x]) => format!("pow(2, {x})"),
+        ("expm1", [x]) => format!("exp({x}) - 1"),
+        ("inv" | "recip" | "reciprocal", [x]) => format!("1 / {}", factor(x)),
+        ("neg" | "negative", [x]) => format!("-{}", factor(x)),
+        ("power", [x, y]) => format!("pow({x}, {y})"),
+        ("minimum" | "fmin", [x, y]) => format!("min({x}, {y})"),
+        ("maximum" | "fmax", [x, y]) => format!("max({x}, {y})"),
+        ("clip" | "clamp", [x, least, most]) => format!("min(max({x}, {least}), {most})"),
+        _ => return None,
+    };
+    Some(format!("write {written}"))
+}
+
+/// How the constant of this name is written, where one may be meant by a scalar without a value.
+pub fn constant(name: &str) -> Option<String> {
+    let number = match name {
+        "inf" | "Inf" | "INF" | "infinity" | "Infinity" | "oo" => "1e999",
+        "pi" | "PI" | "Pi" => "3.141592653589793",
+        "true" | "True" | "TRUE" => "1",
+        "false" | "False" | "FALSE" => "0",
+        _ => return None,
+    };
+    Some(format!("write {number}"))
+}
+
+/// An index variable that a text does not name yet.
+pub(super) fn fresh(source: &str) -> String {
+    let is_used = |name: &str| {
+        let mut words = source.split(|c: char| c != '_' && !c.is_alphanumeric());
+        words.any(|word| word == name)
+    };
+    let letters = ["k", "l", "m", "n", "p", "q", "r", "s", "t", "u", "v", "w"].map(str::to_owned);
+    let numbered = (2..).map(|n| format!("k{n}"));
+    letters.into_iter().chain(numbered).find(|name| !is_used(name)).unwrap_or_default()
+}
+
+/// A text in which a name is another.
+pub(super) fn renamed(text: &str, name: &str, to: &str) -> String {
+    let Ok(tokens) = lex(text) else { return text.to_owned() };
+    let mut changed = String::new();
+    let mut copied = 0;
+    for token in tokens.iter().filter(|t| t.kind == Kind::Name && &text[t.span.clone()] == name) {
+        changed.push_str(&text[copied..token.span.start]);
+        changed.push_str(to);
+        copied = token.span.end;
+    }
+    changed.push_str(&text[copied..]);
+    changed
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::notation::parse;
+
+    /// What is wrong is refused with what is right, and that can be read in its stead.
+    fn check(wrong: &str, place: &str, right: &str) {
+        let told = parse(wrong).expect_err(wrong);
+        assert_eq!(told.help, Some(format!("write {right}")), "{wrong}");
+        let mended = wrong.replace(place, right);
+        assert!(parse(&mended).is_ok(), "{mended}");
+    }
+
+    #[test]
+    fn operators_of_other_languages_are_functions() {
+        for (wrong, right) in [
+            ("x(i)**2", "pow(x(i), 2)"),
+            ("x(i)^2", "pow(x(i), 2)"),
+            ("-2^x(i)", "-pow(2, x(i))"),
+            ("x(i) % (y(i) + 1)", "mod(x(i), y(i) + 1)"),
+            ("x(i) mod 2", "mod(x(i), 2)"),
+            ("x(i) // 2", "(x(i) - mod(x(i), 2)) / 2"),
+            ("x(i) min y(i)", "min(x(i), y(i))"),
+            ("x(i) > 1 and x(i) < 2", "and(x(i) > 1, x(i) < 2)"),
+            ("(x(i) > 1) || (x(i) < 0)", "or(x(i) > 1, x(i) < 0)"),
+            ("x(i) > 0 ? x(i) : 0", "(x(i) > 0) * x(i)"),
+            ("x(i) where x(i) > 0", "(x(i) > 0) * x(i)"),
+            ("1 if x(i) > 0 else y(i) + 2", "(x(i) > 0) + not(x(i) > 0) * (y(i) + 2)"),
+            ("not x(i)", "not(x(i))"),
+            ("2 x(i)", "2 * x(i)"),
+        ] {
+            check(&format!("z(i) = {wrong}"), wrong, right);
+        }
+        check("z(i) = 3 * x(i)^2 + 1", "x(i)^2", "pow(x(i), 2)");
+        check("z(i) = exp(x(i) > 0 & y(i))", "x(i) > 0 & y(i)", "and(x(i) > 0, y(i))");
+    }
+
+    #[test]
+    fn functions_of_other_languages_are_expressions() {
+        for (wrong, right) in [
+            ("where(x(i) > 0, x(i), 0)", "(x(i) > 0) * x(i)"),
+            ("if(x(i) > 0, -1, x(i))", "(x(i) > 0) * (-1) + not(x(i) > 0) * x(i)"),
+            ("mean(j, A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
+            ("mean(A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
+            ("norm(A(i,j))", "sqrt(sum(j, square(A(i,j))))"),
+            ("count(j, A(i,j))", "sum(j, A(i,j) != 0)"),
+            ("relu(x(i))", "max(x(i), 0)"),
+            ("floor(x(i) + 1)", "(x(i) + 1) - mod(x(i) + 1, 1)"),
+            ("sum(A(i,j), j)", "sum(j, A(i,j))"),
+        ] {
+            check(&format!("z(i) = {wrong}"), wrong, right);
+        }
+        check("C(i,j) = transpose(A(i,j))", "transpose(A(i,j))", "A(j,i)");
+    }
+
+    #[test]
+    fn indices_that_are_no_variables_are_slices_or_comparisons() {
+        check("C(i,j) = A(i,j+1)", "A(i,j+1)", "A(i,j[1:])");
+        check("y(i) = A(i,2*j)", "A(i,2*j)", "A(i,j[::2])");
+        check("y(i) = A(i,3)", "A(i,3)", "A(i,k[{3}])");
+        check("y(i) = A(i,:)", "A(i,:)", "A(i,k)");
+        check("C(i,j) = A(i,j-1)", "A(i,j-1)", "sum(k, A(i,k) * (k == j-1))");
+        check("y(k+1) = x(k)", "y(k+1)", "y(k[1:])");
+        check("y(i,3) = x(i)", "y(i,3)", "y(i,k[{3}])");
+    }
+}
