@@ -53,6 +53,7 @@ pub enum Command {
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
   tamis run 'd(i,j) = min(k, A(i,k) + A(k,j))' -f 'A=csr{fill: inf}' -i A=roads.mtx
   tamis run 'a = A(i,i)' -i A=matrix.mtx.gz --time 10
+  zcat web.mtx.gz | tamis run 'B(i,j) = A(j,i)' -i A=- -o B=- --format mtx | gzip > t.mtx.gz
 
 Kernels that compute for long are compiled by the C compiler too. They are cached in the folder `tamis` of
 TAMIS_CACHE_DIR, XDG_CACHE_HOME or ~/.cache, up to TAMIS_CACHE_SIZE (256M). TAMIS_CC=off uses no compiler,
@@ -63,7 +64,7 @@ pub struct RunArgs {
     /// What is known of tensors
     #[command(flatten)]
     pub tensors: TensorArgs,
-    /// Where to write a result; without it a summary is printed
+    /// Where to write a result, - for standard output; without it a summary is printed
     #[arg(short = 'o', long = "output", value_name = "T=FILE")]
     pub outputs: Vec<String>,
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
@@ -96,10 +97,12 @@ pub struct RunArgs {
 /// What is known of tensors, and of what they do not store
 #[derive(Args)]
 pub struct TensorArgs {
-    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}
+    /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; without
+    /// a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
     #[arg(short = 'f', long = "format", value_name = "T=FORMAT")]
     pub formats: Vec<String>,
-    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz), or a number for a scalar
+    /// A tensor's file (.mtx, .rb, .tns, each may end in .gz, .npz, .bsp.npz), - for standard
+    /// input, or a number for a scalar
     #[arg(short = 'i', long = "input", value_name = "T=FILE")]
     pub inputs: Vec<String>,
     /// Random values: T=[DIMS:]DENSITY[:SEED], as in 1000x1000:0.01:7 or dense
@@ -177,15 +180,26 @@ pub struct BuildArgs {
   tamis convert matrix.rb matrix.mtx.gz
   tamis convert tensor.tns sorted.tns --to csf
   tamis convert matrix.mtx by-columns.mtx --to csc
-  tamis convert matrix.mtx blocks.mtx --to 'bcsr(4,4)'")]
+  tamis convert matrix.mtx blocks.mtx --to 'bcsr(4,4)'
+  tamis convert matrix.npz - --format mtx | head
+
+A file keeps that a Matrix Market file is symmetric, skew-symmetric, hermitian or a pattern where the
+output is Matrix Market too: one triangle is written, or no values.")]
 pub struct ConvertArgs {
-    /// The file to read
+    /// The file to read, or - for standard input
     pub input: PathBuf,
-    /// The file to write
+    /// The file to write, or - for standard output
     pub output: PathBuf,
+    /// The format of -: mtx, rb, tns, npz or bsp; that of standard input is told by its first bytes
+    /// if it is mtx, npz or bsp
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
+    /// Write both triangles of a symmetric matrix, and the ones of a pattern
+    #[arg(long)]
+    pub expand: bool,
     /// Pack the tensor in this format in between, whichever it is: entries come out in its order,
     /// duplicates are summed unless it keeps them, integers and fractions are checked to fit, and
-    /// elements that it adds (blocks, diagonals, dense) are written as zeros
+    /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
@@ -196,7 +210,13 @@ pub struct ConvertArgs {
 
 /// Describe a tensor file: what is measured of it, and the formats that suit it, best first
 #[derive(Args)]
+#[command(after_help = "Examples:
+  tamis info web.mtx.gz
+  curl -s https://example.org/web.mtx | tamis info -")]
 pub struct InfoArgs {
-    /// The file
+    /// The file, or - for standard input
     pub file: PathBuf,
+    /// The format of standard input, where its first bytes do not tell: mtx, rb, tns, npz or bsp
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<String>,
 }

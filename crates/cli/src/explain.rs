@@ -8,6 +8,7 @@ use std::io::Write;
 use tamis::explain::{Explanation, Stage};
 use tamis::notation::Program;
 use tamis::{FormatSpec, KernelKind, Options, Schedule};
+use tamis_io::FileFormat;
 
 /// Runs the command.
 pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -15,6 +16,8 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let (texts, forms): (Vec<String>, Vec<String>) =
         args.tensors.formats.iter().cloned().partition(|text| text.contains('='));
+    let forms: Vec<String> =
+        forms.into_iter().filter(|form| FileFormat::parse(form).is_none()).collect();
     let formats = inputs::formats(&program, &texts)?;
     let mut stages = vec![];
     for name in &args.emit {
@@ -104,7 +107,7 @@ fn is_dot(forms: &[String], stages: &[Stage]) -> Result<bool, Failure> {
         _ => Err(invalid(
             &option,
             "expected NAME=VALUE, or the form of the graph",
-            "write -f A=csr for a tensor; --format text or --format dot for the graph",
+            "write -f A=csr for a tensor; --format text or dot for the graph, mtx or tns for -i A=-",
         )),
     }
 }

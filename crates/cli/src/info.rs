@@ -2,8 +2,8 @@
 
 use crate::args::InfoArgs;
 use crate::failure::Failure;
-use crate::progress;
 use crate::recommend::{self, Measures};
+use crate::{inputs, progress};
 use std::io::Write;
 use tamis::{Values, budget};
 use tamis_io::ReadOptions;
@@ -11,7 +11,9 @@ use tamis_io::ReadOptions;
 /// Runs the command.
 pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     tamis::threads::set(None)?;
-    let file = progress::read(&args.file, &ReadOptions::default())?;
+    let format = inputs::file_format(args.format.as_deref())?;
+    let options = ReadOptions { format, ..ReadOptions::default() };
+    let file = progress::read(&args.file, &options)?;
     let list = &file.coordinates;
     let bytes = Measures::bytes(list);
     budget::check("what is measured of the file", bytes, "measure a part of it")?;
@@ -26,6 +28,9 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     writeln!(out, "nonzeros    {}", list.vals().len())?;
     writeln!(out, "density     {:.3e}", measures.density)?;
     writeln!(out, "stored as   {:?}, {:?}", file.header.field, file.header.symmetry)?;
+    if let Some(fill) = file.header.fill {
+        writeln!(out, "fill value  {fill}")?;
+    }
     let zeros = zeros(list.vals());
     if zeros > 0 {
         writeln!(out, "zeros       {zeros} explicit")?;

@@ -41,13 +41,29 @@ pub fn limit_memory(text: Option<&str>) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The file format that a `--format` without a tensor says: that of what goes through `-`.
+pub fn standard_format(texts: &[String]) -> Option<FileFormat> {
+    texts.iter().rev().find_map(|text| FileFormat::parse(text))
+}
+
+/// The file format of a `--format` that is no format of a tensor.
+pub fn file_format(text: Option<&str>) -> Result<Option<FileFormat>, Failure> {
+    let Some(text) = text else { return Ok(None) };
+    let known = FileFormat::NAMED.map(|(name, _)| name);
+    let help = || suggested(text, &known, "use one of");
+    let format = FileFormat::parse(text);
+    format
+        .map(Some)
+        .ok_or_else(|| invalid(&format!("--format {text}"), "this is no file format", &help()))
+}
+
 /// The formats of `-f`, by tensor.
 pub fn formats(
     program: &Program,
     texts: &[String],
 ) -> Result<BTreeMap<String, FormatSpec>, Failure> {
     let mut specs = BTreeMap::new();
-    for text in texts {
+    for text in texts.iter().filter(|text| FileFormat::parse(text).is_none()) {
         let (name, format) = assignment("-f", text, || next(program, |n| specs.contains_key(n)))?;
         let order = order_of(program, name)?;
         let spec = tamis::format::parse(format, Some(order))?;
@@ -74,7 +90,7 @@ pub fn operands(
         let given = formats.get(&name);
         let datatype = given.and_then(|s| s.datatype).or(dtype).unwrap_or(DataType::F64);
         let (entries, shape) = (generator.entries(&dims), generator.shape());
-        let about = About { dims: &dims, entries, datatype, shape };
+        let about = About { dims: &dims, entries, datatype, shape, fill: None };
         let storage = about.storage(given, dtype)?;
         // What takes long to generate is refused before; of the rest the entries tell which format
         // takes least.
@@ -86,7 +102,7 @@ pub fn operands(
             Some(tensor) => operands.insert(name.clone(), tensor).is_some(),
             None => {
                 let list = generator.fill(&name, &dims, datatype)?;
-                let list = List { datatype: list.vals().datatype(), shape, list };
+                let list = List { datatype: list.vals().datatype(), shape, list, fill: None };
                 lists.insert(name.clone(), list).is_some()
             }
         };
@@ -200,7 +216,7 @@ pub fn storages(
         let entries = generator.entries(&dims);
         known.entries.insert(name.clone(), entries);
         let datatype = DataType::F64;
-        let about = About { dims: &dims, entries, datatype, shape: generator.shape() };
+        let about = About { dims: &dims, entries, datatype, shape: generator.shape(), fill: None };
         let stored =
             if is_result(program, &name) { &mut known.earlier } else { &mut known.formats };
         stored.insert(name.clone(), spec(about.storage(formats.get(&name), dtype)?));
@@ -226,6 +242,8 @@ struct List {
     /// The type that it has where nothing else is said.
     datatype: DataType,
     shape: Shape,
+    /// The fill value that its file says.
+    fill: Option<Scalar>,
 }
 
 impl List {
@@ -234,7 +252,7 @@ impl List {
     fn of_text(list: Coordinates) -> List {
         let is_complex = list.vals().datatype().is_complex();
         let datatype = if is_complex { DataType::C128 } else { DataType::F64 };
-        List { list, datatype, shape: Shape::Sparse }
+        List { list, datatype, shape: Shape::Sparse, fill: None }
     }
 
     fn about(&self) -> About<'_> {
@@ -243,6 +261,7 @@ impl List {
             entries: self.list.vals().len() as u64,
             datatype: self.datatype,
             shape: self.shape,
+            fill: self.fill,
         }
     }
 }
@@ -251,13 +270,22 @@ impl List {
 fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>, Failure> {
     let mut lists = BTreeMap::new();
     let given = dimensions(program, &args.dimensions)?;
+    let mut standard: Option<&str> = None;
     for text in &args.inputs {
         let named =
             |option: &[String], n: &str| option.iter().any(|o| o.split('=').next() == Some(n));
         let is_given = |n: &str| named(&args.inputs, n) || named(&args.generators, n);
         let (name, file) = assignment("-i", text, || next(program, is_given))?;
         let order = order_of(program, name)?;
-        let list = read(program, name, file, order, known(program, name, order, &given))?;
+        if tamis_io::is_standard(Path::new(file))
+            && let Some(other) = standard.replace(name)
+        {
+            let reason = format!("{other} is read from standard input already");
+            return Err(invalid(&format!("-i {text}"), &reason, "read one of them from a file"));
+        }
+        let dims = known(program, name, order, &given);
+        let options = ReadOptions { dims, format: standard_format(&args.formats) };
+        let list = read(program, name, file, order, &options)?;
         if lists.insert(name.to_owned(), list).is_some() {
             return Err(twice("-i", name));
         }
@@ -293,6 +321,7 @@ struct About<'t> {
     entries: u64,
     datatype: DataType,
     shape: Shape,
+    fill: Option<Scalar>,
 }
 
 impl About<'_> {
@@ -311,6 +340,7 @@ impl About<'_> {
                 tamis::format::parse(usual, Some(order))?
             }
         };
+        let spec = FormatSpec { fill: spec.fill.or(self.fill), ..spec };
         let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
         let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
         let width = IndexWidth::for_max(largest);
@@ -320,13 +350,13 @@ impl About<'_> {
     }
 }
 
-/// A file, or a number for a scalar; `known` are dimensions for a file without.
+/// A file, or a number for a scalar.
 fn read(
     program: &Program,
     name: &str,
     file: &str,
     order: usize,
-    known: Vec<Option<u64>>,
+    options: &ReadOptions,
 ) -> Result<List, Failure> {
     if order == 0
         && let Some(value) = Scalar::parse(file)
@@ -339,8 +369,7 @@ fn read(
         };
         return Ok(List::of_text(Coordinates::new(vec![], vec![], vals)?));
     }
-    let File { coordinates: list, header } =
-        progress::read(Path::new(file), &ReadOptions { dims: known })?;
+    let File { coordinates: list, header } = progress::read(Path::new(file), options)?;
     let (mut dims, mut crds, vals) = list.into_parts();
     // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
     while dims.len() > order && dims.last() == Some(&1) {
@@ -356,10 +385,11 @@ fn read(
         return Err(other_order(program, name, order, given, dims.len()));
     }
     let list = Coordinates::new(dims, crds, vals)?;
-    Ok(match header.format {
+    let list = match header.format {
         FileFormat::Frostt => List::of_text(list),
-        _ => List { datatype: list.vals().datatype(), list, shape: Shape::Sparse },
-    })
+        _ => List { datatype: list.vals().datatype(), list, shape: Shape::Sparse, fill: None },
+    };
+    Ok(List { fill: header.fill, ..list })
 }
 
 /// Dimensions by files, explicit generators and `-d`.

@@ -54,9 +54,9 @@ pub fn read(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
 }
 
 /// Writes a file.
-pub fn write(path: &Path, list: &Coordinates) -> Result<(), FileError> {
+pub fn write(path: &Path, list: &Coordinates, options: &WriteOptions) -> Result<(), FileError> {
     let _writing = begin(format!("writing {}", short(path)), true);
-    tamis_io::write(path, list, &WriteOptions::default())
+    tamis_io::write(path, list, options)
 }
 
 /// Anything else that may take long.

@@ -11,7 +11,7 @@
 
 use crate::failure::Failure;
 use std::io::{self, Write};
-use tamis::{Coordinates, IndexWidth, Storage};
+use tamis::{Coordinates, IndexWidth, Scalar, Storage};
 
 /// Sizes of blocks that are looked at.
 const BLOCKS: [u64; 5] = [2, 3, 4, 6, 8];
@@ -184,7 +184,7 @@ struct Candidate {
 pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Result<(), Failure> {
     let mut candidates = vec![];
     for format in formats(list.dims().len()) {
-        let storage = storage(list, &format)?;
+        let storage = storage(list, &format, None)?;
         if let Some(bytes) = tamis::footprint(list, &storage) {
             let cost = bytes as f64 * weight(&format);
             candidates.push(Candidate { format, bytes, cost });
@@ -229,9 +229,10 @@ fn weight(format: &str) -> f64 {
     }
 }
 
-/// A storage of the file's values, as wide as they need.
-pub fn storage(list: &Coordinates, format: &str) -> Result<Storage, Failure> {
-    let spec = tamis::format::parse(format, Some(list.dims().len()))?;
+/// A storage of the file's values, as wide as they need, with the fill value that the file says.
+pub fn storage(list: &Coordinates, format: &str, fill: Option<Scalar>) -> Result<Storage, Failure> {
+    let mut spec = tamis::format::parse(format, Some(list.dims().len()))?;
+    spec.fill = spec.fill.or(fill);
     let mut storage = spec.resolve(list.vals().datatype())?;
     let largest = list.dims().iter().copied().max().unwrap_or(0).max(list.vals().len() as u64);
     storage.pos = spec.pos.unwrap_or(IndexWidth::for_max(largest));

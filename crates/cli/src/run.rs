@@ -7,29 +7,28 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, Tensor, Tuned};
+use tamis_io::{FileFormat, WriteOptions};
 
 /// Runs the command.
 pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    if args.json {
+        progress::hide();
+    }
     let program = tamis::notation::parse(&args.expression)?;
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let backend = backend(&args.backend)?;
     let dtype = inputs::datatype(&args.tensors)?;
     let threads = tamis::threads::set(args.threads)?;
     inputs::limit_memory(args.memory_limit.as_deref())?;
-    if args.time == 0 {
-        return Err(invalid("--time 0", "there is nothing to time", "run at least once"));
-    }
-    if args.json {
-        progress::hide();
-    }
+    check_times(args.time)?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
     let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
     let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
-    let results = formats.into_iter().filter(|(name, _)| inputs::is_result(&program, name));
+    let of_result = |(name, _): &(String, _)| inputs::is_result(&program, name);
     let mut options = Options {
-        results: results.collect(),
+        results: formats.into_iter().filter(of_result).collect(),
         datatype: dtype,
         dims: dimensions.vars,
         shapes: dimensions.tensors,
@@ -54,7 +53,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
     let (results, runs) = runs(&kernel, &operands, args.time)?;
-    write(&results, &outputs)?;
+    write(&results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let report = Report {
         compile_ms,
         runs,
@@ -65,9 +64,19 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     };
     match args.json {
         true => report.json(out, &results)?,
+        // What is written there is all that is.
+        false if outputs.iter().any(|(_, path)| tamis_io::is_standard(path)) => {}
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
+}
+
+/// Refuses to time nothing.
+fn check_times(count: usize) -> Result<(), Failure> {
+    match count {
+        0 => Err(invalid("--time 0", "there is nothing to time", "run at least once")),
+        _ => Ok(()),
+    }
 }
 
 /// What is slow about a kernel, said unless it was before or nobody wants to know.
@@ -97,10 +106,23 @@ fn compiled(
 }
 
 /// Writes results to their files.
-fn write(results: &[(String, Tensor)], outputs: &[(String, PathBuf)]) -> Result<(), Failure> {
+fn write(
+    results: &[(String, Tensor)],
+    outputs: &[(String, PathBuf)],
+    standard: Option<FileFormat>,
+) -> Result<(), Failure> {
     for (name, path) in outputs {
         let Some((_, tensor)) = results.iter().find(|(n, _)| n == name) else { continue };
-        progress::write(path, &entries(tensor)?)?;
+        let is_standard = tamis_io::is_standard(path);
+        let format = if is_standard { standard } else { FileFormat::of(path) };
+        let says_fill = format != Some(FileFormat::RutherfordBoeing);
+        let fill = Some(tensor.storage().fill).filter(|fill| !fill.is_zero() && says_fill);
+        let options = WriteOptions { format: standard, fill, ..WriteOptions::default() };
+        let list = match fill {
+            None => entries(tensor)?,
+            Some(_) => tensor.to_coordinates()?,
+        };
+        progress::write(path, &list, &options)?;
     }
     Ok(())
 }
@@ -157,8 +179,8 @@ fn show(out: &mut dyn Write, tuned: &Tuned) -> io::Result<()> {
     }
 }
 
-/// What a file holds of a tensor: the stored entries, or all of them where the fill value is not
-/// what files leave out.
+/// What a file that tells no fill value holds of a tensor: the stored entries, or all of them where
+/// that is not 0.
 fn entries(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
     if tensor.storage().fill.is_zero() {
         return tensor.to_coordinates();
@@ -292,11 +314,16 @@ fn outputs(
             return Err(Diagnostic::new(Code::UnknownTensor, message).help(help).into());
         };
         let path = PathBuf::from(file);
-        if tamis_io::FileFormat::of(&path).is_none() {
+        let is_standard = tamis_io::is_standard(&path);
+        if is_standard && args.json {
+            let reason = "--json goes to standard output, too";
+            return Err(invalid(&format!("-o {text}"), reason, "write the result to a file"));
+        }
+        if tamis_io::FileFormat::of(&path).is_none() && !is_standard {
             return Err(invalid(
                 &format!("-o {text}"),
                 "the file format is unknown",
-                "end the name in .tns, .mtx or .rb, with or without .gz",
+                "end the name in .tns, .mtx or .rb, with or without .gz, .npz or .bsp.npz",
             ));
         }
         // Spelled another way, it is the same file still.
@@ -312,7 +339,8 @@ fn outputs(
                 "give each result a file of its own",
             ));
         }
-        tamis_io::check_writable(&path, program.tensors[result].order)?;
+        let standard = inputs::standard_format(&args.tensors.formats);
+        tamis_io::check_writable(&path, program.tensors[result].order, standard)?;
         outputs.push((name.to_owned(), path));
     }
     Ok(outputs)

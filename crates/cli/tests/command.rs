@@ -3,7 +3,6 @@
 mod support;
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -293,7 +292,7 @@ fn odd_tensors_are_described() {
 }
 
 #[test]
-fn fill_values_other_than_zero_are_written_out() {
+fn fill_values_other_than_zero_are_told() {
     let path = scratch("c.tns");
     let output = format!("C={}", path.display());
     check(
@@ -302,7 +301,20 @@ fn fill_values_other_than_zero_are_written_out() {
         "written",
     );
     let text = std::fs::read_to_string(&path).expect("the file is there");
-    assert_eq!(text.lines().filter(|l| !l.starts_with('#')).count(), 20);
+    assert!(text.contains("# fill: 1.0\n"), "{text}");
+    assert_eq!(text.lines().filter(|l| !l.starts_with('#')).count(), 4);
+    let input = format!("C={}", path.display());
+    let total = |input: &str| tamis(&["run", "s = C(i,j)", "-i", input, "-f", "C=csr"]).stdout;
+    let expected = String::from_utf8(total(&input)).expect("text");
+    let sum = |text: &str| text.lines().nth(1).map(str::to_owned);
+    for name in ["c.mtx", "c.npz", "c.bsp.npz", "c.tns.gz"] {
+        let other = scratch(name);
+        let args = ["convert", &path.to_string_lossy(), &other.to_string_lossy()];
+        check(&args, 0, "4 entries");
+        let text = String::from_utf8(total(&format!("C={}", other.display()))).expect("text");
+        assert_eq!(sum(&text), sum(&expected), "{name}");
+    }
+    check(&["info", &input[2..]], 0, "fill value  1.0");
 }
 
 #[test]

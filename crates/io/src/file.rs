@@ -1,18 +1,21 @@
 //! Files by name: the format comes from the extension, compression from the content.
 
 use crate::chunks::Source;
-use crate::error::{FileError, FileErrorCode};
+use crate::counted::Counted;
+use crate::error::{FileError, FileErrorCode, Parsed};
 use crate::header::{File, FileFormat, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
-use crate::{frostt, matrix_market, progress, rutherford_boeing, save};
+use crate::{frostt, matrix_market, npz, progress, rutherford_boeing, save};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
 use std::path::Path;
 use tamis_runtime::{Coordinates, nearest};
 
 /// Reads a tensor from a file: Matrix Market `.mtx`, Rutherford-Boeing `.rb` (also `.rua`, `.psa`,
-/// ...) or FROSTT `.tns`, each also gzipped.
+/// ...) or FROSTT `.tns`, each also gzipped, SciPy's `.npz`, or binsparse `.bsp.npz`. The path `-` is
+/// standard input.
 ///
 /// # Errors
 /// When the file cannot be read, its format is unknown, or its content is not what its format
@@ -26,9 +29,12 @@ pub fn read(path: &Path) -> Result<File, FileError> {
 /// # Errors
 /// As those of [`read`].
 pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> {
-    let format = known_format(path)?;
+    let named = options.format.filter(|_| is_standard(path)).or(FileFormat::of(path));
+    if named.is_none() && !is_standard(path) {
+        return Err(unknown_format(path));
+    }
     progress::begin(None);
-    let (mut plain, is_gzip) = opened(path).map_err(|error| {
+    let (mut plain, is_gzip, told) = opened(path).map_err(|error| {
         let told = not_readable(&error).of_file(path);
         match error.kind() {
             io::ErrorKind::NotFound => FileError { help: like(path).unwrap_or(told.help), ..told },
@@ -39,18 +45,49 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         let help = "compress it with gzip, or drop .gz from its name";
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
     }
+    let format = match is_standard(path) {
+        true => told.or(named).ok_or_else(|| unknown_format(path))?,
+        false => named.ok_or_else(|| unknown_format(path))?,
+    };
     let mut gzip;
-    let source: &mut dyn Source = match is_gzip {
-        true => {
+    let source: &mut dyn Source = match (format, is_gzip) {
+        (FileFormat::Npz | FileFormat::Binsparse, _) if is_standard(path) => {
+            let bytes = all(&mut plain).map_err(|flaw| flaw.of_file(path))?;
+            return npz::read_archive(io::Cursor::new(&bytes[..]), path);
+        }
+        (FileFormat::Npz | FileFormat::Binsparse, _) => {
+            return npz::read_archive(plain.file, path);
+        }
+        (_, true) => {
             gzip = Gzip::new(plain);
             &mut gzip
         }
-        false => &mut plain,
+        (_, false) => &mut plain,
     };
-    match format {
-        FileFormat::MatrixMarket => matrix_market::read_source(source, path),
-        FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path),
-        FileFormat::Frostt => frostt::read_source(source, path, options),
+    let mut file = match format {
+        FileFormat::MatrixMarket => matrix_market::read_source(source, path)?,
+        FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path)?,
+        _ => frostt::read_source(source, path, options)?,
+    };
+    let fill = file.header.comments.iter().find_map(|line| line.strip_prefix("fill:"));
+    file.header.fill = fill.and_then(npz::scalar_of);
+    Ok(file)
+}
+
+/// Whether a path is `-`: standard input or output.
+pub fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// All bytes that come, which count against the memory limit.
+fn all(plain: &mut Plain) -> Parsed<Counted<u8>> {
+    let mut bytes = Counted::default();
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        match plain.fill(&mut chunk)? {
+            0 => return Ok(bytes),
+            count => chunk[..count].iter().try_for_each(|&byte| bytes.push(byte))?,
+        }
     }
 }
 
@@ -70,13 +107,17 @@ fn like(path: &Path) -> Option<String> {
     Some(format!("did you mean {}?", path.with_file_name(meant?).display()))
 }
 
-/// A file, and whether it starts as gzip data does.
-fn opened(path: &Path) -> io::Result<(Plain, bool)> {
-    let file = std::fs::File::open(path)?;
+/// A file, whether it starts as gzip data does, and the format that its first bytes tell.
+fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>)> {
+    let file = match is_standard(path) {
+        true => std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?),
+        false => std::fs::File::open(path)?,
+    };
     let size = file.metadata().ok().filter(|m| m.is_file() && m.len() > 0).map(|m| m.len());
     let mut file = BufReader::with_capacity(1 << 16, file);
-    let is_gzip = file.fill_buf()?.starts_with(&GZIP_MAGIC);
-    Ok((Plain { file, size }, is_gzip))
+    let first = file.fill_buf()?;
+    let (is_gzip, told) = (first.starts_with(&GZIP_MAGIC), FileFormat::of_bytes(first));
+    Ok((Plain { file, size }, is_gzip, told))
 }
 
 /// Writes a tensor to a file in the format that its name tells, gzipped if it ends in `.gz`.
@@ -90,7 +131,7 @@ pub fn write(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
-    let format = known_format(path)?;
+    let format = known_format(path, options.format)?;
     if options.layout == Layout::Array && format != FileFormat::MatrixMarket {
         let message = format!("{format} has no array layout");
         let help = "write a .mtx file, or only the stored entries";
@@ -107,14 +148,18 @@ pub fn write(
     })
 }
 
-/// Whether a tensor of an order may be written to a file: what [`write()`] would refuse, before anything is
-/// computed.
+/// Whether a tensor of an order may be written to a file, in a format where it is standard output: what
+/// [`write()`] would refuse, before anything is computed.
 ///
 /// # Errors
 /// When the file cannot be written, its format is unknown, or the format cannot hold the tensor.
-pub fn check_writable(path: &Path, order: usize) -> Result<(), FileError> {
-    let format = known_format(path)?;
-    if order > 2 && format != FileFormat::Frostt {
+pub fn check_writable(
+    path: &Path,
+    order: usize,
+    format: Option<FileFormat>,
+) -> Result<(), FileError> {
+    let format = known_format(path, format)?;
+    if order > 2 && !format.holds_tensors() {
         return Err(FileError::order(path, format, order));
     }
     save::check(path)
@@ -135,15 +180,34 @@ fn write_format(
             rutherford_boeing::write_rutherford_boeing(out, path, coordinates, options)
         }
         FileFormat::Frostt => frostt::write_frostt(out, path, coordinates, options),
+        FileFormat::Npz | FileFormat::Binsparse => {
+            npz::write_archive(format, out, path, coordinates, options)
+        }
     }
 }
 
-fn known_format(path: &Path) -> Result<FileFormat, FileError> {
-    FileFormat::of(path).ok_or_else(|| {
-        let message = "the name does not end in a known file format";
-        let help = "known are .mtx, .rb (or .rua, .rsa, .pua, ...) and .tns, each also with .gz";
-        FileError::whole(FileErrorCode::UnknownFormat, path, message, help)
-    })
+fn known_format(path: &Path, given: Option<FileFormat>) -> Result<FileFormat, FileError> {
+    let given = given.filter(|_| is_standard(path));
+    given.or(FileFormat::of(path)).ok_or_else(|| unknown_format(path))
+}
+
+fn unknown_format(path: &Path) -> FileError {
+    let whole = |message, help| FileError::whole(FileErrorCode::UnknownFormat, path, message, help);
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    match extension {
+        _ if is_standard(path) => whole(
+            "the format of what goes through - is not known",
+            "add --format mtx, rb, tns, npz or bsp",
+        ),
+        Some("h5" | "hdf5") => whole(
+            "HDF5 is read and written by Python alone, which has its library",
+            "in Python, tamis.write(\"x.bsp.npz\", tamis.read(\"x.bsp.h5\")) makes a file that is read here",
+        ),
+        _ => whole(
+            "the name does not end in a known file format",
+            "known are .mtx, .rb (or .rua, .rsa, .pua, ...) and .tns, each also with .gz, .npz, and .bsp.npz",
+        ),
+    }
 }
 
 fn is_gzip_name(path: &Path) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::path::Path;
-use tamis_runtime::Coordinates;
+use tamis_runtime::{Coordinates, Scalar};
 
 /// A file format, told by the extension of the name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -14,12 +14,48 @@ pub enum FileFormat {
     RutherfordBoeing,
     /// FROSTT: `.tns`.
     Frostt,
+    /// Archives of NumPy arrays as SciPy saves them: `.npz`.
+    Npz,
+    /// Binsparse in an archive of NumPy arrays: `.bsp.npz`.
+    Binsparse,
 }
 
 impl FileFormat {
+    /// Every format, and the name that says it where no file name does.
+    pub const NAMED: [(&'static str, FileFormat); 5] = [
+        ("mtx", FileFormat::MatrixMarket),
+        ("rb", FileFormat::RutherfordBoeing),
+        ("tns", FileFormat::Frostt),
+        ("npz", FileFormat::Npz),
+        ("bsp", FileFormat::Binsparse),
+    ];
+
+    /// The format that a name such as `mtx` says.
+    pub fn parse(name: &str) -> Option<FileFormat> {
+        FileFormat::NAMED.into_iter().find(|(known, _)| *known == name).map(|(_, format)| format)
+    }
+
+    /// The format that the first bytes of a file tell, where they do.
+    pub fn of_bytes(bytes: &[u8]) -> Option<FileFormat> {
+        match bytes {
+            [b'%', ..] => Some(FileFormat::MatrixMarket),
+            [b'P', b'K', ..] => Some(FileFormat::Npz),
+            _ => None,
+        }
+    }
+
+    /// Whether tensors of any order can be held, not only matrices.
+    pub fn holds_tensors(self) -> bool {
+        matches!(self, FileFormat::Frostt | FileFormat::Npz | FileFormat::Binsparse)
+    }
+
     /// The format of a file of this name, with or without `.gz` at its end.
     pub fn of(path: &Path) -> Option<FileFormat> {
         let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        if name.ends_with(".npz") {
+            let is_binsparse = name.ends_with(".bsp.npz");
+            return Some(if is_binsparse { FileFormat::Binsparse } else { FileFormat::Npz });
+        }
         let (_, extension) = name.strip_suffix(".gz").unwrap_or(&name).rsplit_once('.')?;
         match extension.as_bytes() {
             b"mtx" => Some(FileFormat::MatrixMarket),
@@ -39,6 +75,8 @@ impl fmt::Display for FileFormat {
             FileFormat::MatrixMarket => "Matrix Market",
             FileFormat::RutherfordBoeing => "Rutherford-Boeing",
             FileFormat::Frostt => "FROSTT",
+            FileFormat::Npz => "SciPy's npz",
+            FileFormat::Binsparse => "binsparse",
         })
     }
 }
@@ -59,9 +97,10 @@ pub enum Field {
 }
 
 /// What the entries of a file stand for beyond themselves. Reading gives the full matrix.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Symmetry {
     /// Nothing.
+    #[default]
     General,
     /// `A(j,i) = A(i,j)`
     Symmetric,
@@ -107,6 +146,9 @@ pub struct Header {
     pub stored: usize,
     /// The comments before the first entry, or the title, without their marks.
     pub comments: Vec<String>,
+    /// The value of coordinates without an entry, where the file says another than 0: a comment
+    /// `fill: inf`, or an array `fill_value`.
+    pub fill: Option<Scalar>,
 }
 
 /// A file that was read.
@@ -124,6 +166,8 @@ pub struct ReadOptions {
     /// The dimensions of a FROSTT file that has none, as far as known: others are the largest
     /// coordinates. Those in a file hold.
     pub dims: Vec<Option<u64>>,
+    /// The format of what comes through standard input, which has no name that tells.
+    pub format: Option<FileFormat>,
 }
 
 /// How to write a file.
@@ -133,4 +177,14 @@ pub struct WriteOptions {
     pub layout: Layout,
     /// Lines of comment for the head of the file.
     pub comments: Vec<String>,
+    /// The format of what goes to standard output.
+    pub format: Option<FileFormat>,
+    /// The value of coordinates without an entry, where that is not 0.
+    pub fill: Option<Scalar>,
+    /// What the entries on and below the diagonal stand for; those above are left out then. Only
+    /// Matrix Market holds it.
+    pub symmetry: Symmetry,
+    /// Which values to write: with [`Field::Pattern`] none, with others all. Only Matrix Market
+    /// holds it.
+    pub field: Option<Field>,
 }

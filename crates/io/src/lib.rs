@@ -1,4 +1,5 @@
-//! Readers and writers of sparse tensor files: Matrix Market, Rutherford-Boeing and FROSTT.
+//! Readers and writers of sparse tensor files: Matrix Market, Rutherford-Boeing, FROSTT, SciPy's
+//! archives and binsparse.
 //!
 //! Files become [`Coordinates`], a list of coordinates and values, and back. Whatever the bytes of
 //! a file, reading gives coordinates or a [`FileError`] that names the line and column; a file
@@ -25,6 +26,7 @@
 //! | `matrix_market` | `.mtx` |
 //! | `rutherford_boeing` | `.rb` and Harwell-Boeing |
 //! | `frostt` | `.tns` |
+//! | `npz` | `.npz` of SciPy and binsparse |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
 //! | `counted` | lists that count against the memory limit |
@@ -41,6 +43,7 @@ mod file;
 mod frostt;
 mod header;
 mod matrix_market;
+mod npz;
 mod number;
 mod progress;
 mod rutherford_boeing;
@@ -51,10 +54,10 @@ mod triangles;
 mod triplets;
 
 pub use error::{FileError, FileErrorCode};
-pub use file::{check_writable, read, read_with, write};
+pub use file::{check_writable, is_standard, read, read_with, write};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};
 pub use matrix_market::{read_matrix_market, write_matrix_market};
 pub use progress::{Progress, progress};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
-pub use tamis_runtime::{Bf16, Coordinates, F16, Values};
+pub use tamis_runtime::{Bf16, Coordinates, F16, Scalar, Values};

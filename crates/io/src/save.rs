@@ -1,6 +1,7 @@
 //! Writing a file as a whole: under a temporary name beside it, then renamed.
 
 use crate::error::{FileError, FileErrorCode};
+use crate::file::is_standard;
 use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -16,6 +17,11 @@ pub(crate) fn save(
     content: impl FnOnce(&mut dyn Write) -> Result<(), FileError>,
 ) -> Result<(), FileError> {
     let refused = |error| not_writable(path, &error);
+    if is_standard(path) {
+        let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+        content(&mut out)?;
+        return out.flush().map_err(refused);
+    }
     // Renaming onto a link would replace the link, not the file it names.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let before = fs::metadata(&target).ok();
@@ -69,6 +75,9 @@ impl Write for Interruptible {
 
 /// Whether a file may be created or replaced.
 pub(crate) fn check(path: &Path) -> Result<(), FileError> {
+    if is_standard(path) {
+        return Ok(());
+    }
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let refused = |error| not_writable(path, &error);
     match fs::metadata(&target) {

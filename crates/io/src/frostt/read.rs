@@ -73,6 +73,7 @@ fn read_chunks(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<File> {
         symmetry: Symmetry::General,
         stored,
         comments: preamble.comments.into_vec(),
+        fill: None,
     };
     drop(reservation);
     let coordinates = Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)?;

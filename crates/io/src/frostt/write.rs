@@ -37,6 +37,9 @@ fn write_text(
             push_integer(&mut text, dim);
         }
         text.push(b'\n');
+        if let Some(fill) = options.fill {
+            write_to(&mut text, format_args!("# fill: {fill}\n"));
+        }
         for line in options.comments.iter().flat_map(|comment| comment.lines()) {
             write_to(&mut text, format_args!("# {line}\n"));
         }

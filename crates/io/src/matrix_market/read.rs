@@ -67,6 +67,7 @@ fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
         symmetry,
         stored,
         comments: comments.into_vec(),
+        fill: None,
     };
     Ok(File { coordinates, header })
 }

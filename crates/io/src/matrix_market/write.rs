@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode};
-use crate::header::{FileFormat, Layout, WriteOptions};
+use crate::header::{Field, FileFormat, Layout, Symmetry, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::Write;
@@ -11,7 +11,7 @@ use tamis_runtime::{Coordinates, Values};
 
 /// Writes a matrix as Matrix Market text; `path` names the file in errors.
 ///
-/// The symmetry is `general`; the field is `integer` for integers and truth values,
+/// The symmetry is what the options say, usually `general`; the field is `pattern` where they say so, `integer` for integers and truth values,
 /// `unsigned-integer` if some are above 2^63 - 1, `real` or `complex` otherwise. A vector becomes a single column, an order-0 tensor a 1 by 1 matrix. In
 /// the array layout, duplicates are added and absent entries are zero.
 ///
@@ -25,16 +25,24 @@ pub fn write_matrix_market(
 ) -> Result<(), FileError> {
     let shape = Shape::of(coordinates, path)?;
     let mut text = Vec::with_capacity(CHUNK * 2);
-    let (layout, field) = (layout_name(options.layout), field_name(coordinates.vals()));
-    write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} general\n"));
+    let layout = layout_name(options.layout);
+    let kept = Kept::of(options);
+    let field = if kept.values { field_name(coordinates.vals()) } else { "pattern" };
+    let symmetry = kept.symmetry;
+    write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} {symmetry}\n"));
+    if let Some(fill) = options.fill {
+        write_to(&mut text, format_args!("% fill: {fill}\n"));
+    }
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("% {line}\n"));
     }
     write_to(&mut text, format_args!("{} {}", shape.rows, shape.columns));
     let written = match options.layout {
         Layout::Coordinate => {
-            write_to(&mut text, format_args!(" {}\n", coordinates.vals().len()));
-            write_entries(out, text, coordinates)
+            let entries = 0..coordinates.vals().len();
+            let count = entries.filter(|&n| kept.has(coordinates, n)).count();
+            write_to(&mut text, format_args!(" {count}\n"));
+            write_entries(out, text, coordinates, &kept)
         }
         Layout::Array => {
             text.push(b'\n');
@@ -42,6 +50,33 @@ pub fn write_matrix_market(
         }
     };
     written.map_err(|error| not_writable(path, &error))
+}
+
+/// What is written of a matrix.
+struct Kept {
+    symmetry: Symmetry,
+    values: bool,
+}
+
+impl Kept {
+    fn of(options: &WriteOptions) -> Kept {
+        match options.layout {
+            Layout::Array => Kept { symmetry: Symmetry::General, values: true },
+            Layout::Coordinate => {
+                Kept { symmetry: options.symmetry, values: options.field != Some(Field::Pattern) }
+            }
+        }
+    }
+
+    /// Whether an entry is written: of a symmetric matrix, one triangle is.
+    fn has(&self, coordinates: &Coordinates, entry: usize) -> bool {
+        let [rows, columns] = coordinates.crds() else { return true };
+        match self.symmetry {
+            Symmetry::General => true,
+            Symmetry::Symmetric | Symmetry::Hermitian => rows[entry] >= columns[entry],
+            Symmetry::SkewSymmetric => rows[entry] > columns[entry],
+        }
+    }
 }
 
 /// The tensor seen as a matrix.
@@ -144,13 +179,17 @@ fn write_entries(
     out: &mut dyn Write,
     mut text: Vec<u8>,
     coordinates: &Coordinates,
+    kept: &Kept,
 ) -> std::io::Result<()> {
-    for entry in 0..coordinates.vals().len() {
+    for entry in (0..coordinates.vals().len()).filter(|&n| kept.has(coordinates, n)) {
         for mode in 0..2 {
             push_integer(&mut text, coordinates.crds().get(mode).map_or(1, |crd| crd[entry] + 1));
             text.push(b' ');
         }
-        push_value(&mut text, coordinates.vals(), entry, ComplexText::TwoFields);
+        match kept.values {
+            true => push_value(&mut text, coordinates.vals(), entry, ComplexText::TwoFields),
+            false => drop(text.pop()),
+        }
         text.push(b'\n');
         flush_chunk(out, &mut text)?;
     }

@@ -70,6 +70,7 @@ fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
         symmetry: preamble.symmetry,
         stored: preamble.stored as usize,
         comments: preamble.comments,
+        fill: None,
     };
     Ok(File { coordinates, header })
 }

@@ -35,6 +35,11 @@ pub fn write_rutherford_boeing(
             return Err(FileError::order(path, format, order));
         }
     };
+    if let Some(fill) = options.fill {
+        let message = format!("Rutherford-Boeing does not tell the fill value {fill}");
+        let help = "write a .mtx, .tns or .npz file";
+        return Err(FileError::whole(FileErrorCode::Unsupported, path, message, help));
+    }
     if columns > MOST_COLUMNS {
         let message = format!("{columns} columns make a Rutherford-Boeing file too large");
         let help = "write a .mtx file, which takes no room for empty columns";

@@ -5,6 +5,7 @@ mod damage;
 mod errors;
 mod frostt;
 mod matrix_market;
+mod npz;
 mod odd;
 mod random;
 mod round_trip;

@@ -116,7 +116,7 @@ fn dimensions_may_be_given_to_files_without() {
     let folder = Folder::new();
     let check = |text: &str, dims: &[Option<u64>], expect: &str| {
         fs::write(folder.file("a.tns"), text).unwrap();
-        let options = ReadOptions { dims: dims.to_vec() };
+        let options = ReadOptions { dims: dims.to_vec(), ..ReadOptions::default() };
         let found = summary(read_with(&folder.file("a.tns"), &options));
         assert!(found.contains(expect), "{found}");
     };

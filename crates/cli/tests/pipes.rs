@@ -1,0 +1,94 @@
+//! Standard input and output as files, and what a conversion keeps.
+
+mod support;
+
+use std::io::Write;
+use std::process::{Command, Stdio};
+use support::{check, scratch, tamis};
+
+/// What the command prints, with a text on its standard input.
+fn piped(args: &[&str], input: &[u8], status: i32) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
+    command.args(args).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it starts");
+    // What is refused before it is read closes the pipe.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(status), "{args:?}: {told}");
+    String::from_utf8_lossy(&output.stdout).into_owned() + &told
+}
+
+const SYMMETRIC: &str = "%%MatrixMarket matrix coordinate real symmetric\n\
+                         % from a mesh\n3 3 3\n1 1 2\n2 1 4\n3 2 5\n";
+
+#[test]
+fn standard_input_and_output_are_files() {
+    let tns = "# dims: 2 2\n1 2 3\n";
+    let transpose = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-", "--format", "tns"];
+    assert_eq!(piped(&transpose, tns.as_bytes(), 0), "# dims: 2 2\n2 1 3\n");
+    assert_eq!(
+        piped(&["convert", "-", "-", "--format", "mtx", "--expand"], SYMMETRIC.as_bytes(), 0),
+        "%%MatrixMarket matrix coordinate real general\n% from a mesh\n\
+         3 3 5\n1 1 2\n2 1 4\n1 2 4\n3 2 5\n2 3 5\n"
+    );
+    assert!(piped(&["info", "-"], SYMMETRIC.as_bytes(), 0).contains("3 x 3"));
+    let told = piped(&["info", "-"], tns.as_bytes(), 2);
+    assert!(told.contains("help: add --format mtx, rb, tns, npz or bsp"), "{told}");
+    let told = piped(&["info", "-", "--format", "tsn"], tns.as_bytes(), 2);
+    assert!(told.contains("help: did you mean tns?"), "{told}");
+    let both = ["run", "y = A(i,j) * B(i,j)", "-i", "A=-", "-i", "B=-"];
+    assert!(
+        piped(&both, SYMMETRIC.as_bytes(), 2).contains("A is read from standard input already")
+    );
+    let json = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-", "--format", "tns", "--json"];
+    assert!(piped(&json, tns.as_bytes(), 2).contains("--json goes to standard output, too"));
+    let unknown = ["run", "B(j,i) = A(i,j)", "-i", "A=-", "-o", "B=-"];
+    assert!(piped(&unknown, SYMMETRIC.as_bytes(), 2).contains("is not known"));
+}
+
+/// Archives come through pipes, too.
+#[test]
+fn archives_are_read_from_pipes() {
+    for format in ["npz", "bsp"] {
+        let path = scratch(&format!("piped.{}", if format == "bsp" { "bsp.npz" } else { "npz" }));
+        let file = path.to_string_lossy().into_owned();
+        check(&["convert", "data/bar.mtx.gz", &file], 0, "entries written");
+        let bytes = std::fs::read(&path).expect("written");
+        let mut bytes: &[u8] = &bytes;
+        let args = ["run", "s = A(i,j)", "-i", "A=-", "--format", format];
+        let whole = piped(&args, bytes, 0);
+        assert!(whole.contains("s: a scalar"), "{whole}");
+        bytes = &bytes[..bytes.len() / 2];
+        assert!(piped(&args, bytes, 1).contains("error[file-compression]: -: "));
+    }
+}
+
+#[test]
+fn conversions_keep_symmetries_and_patterns() {
+    let from = scratch("kept.mtx");
+    let to = scratch("kept-too.mtx");
+    let args = ["convert", &from.to_string_lossy(), &to.to_string_lossy()];
+    for text in [
+        SYMMETRIC,
+        "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 4\n",
+        "%%MatrixMarket matrix coordinate complex hermitian\n2 2 2\n1 1 1 0\n2 1 4 -1\n",
+        "%%MatrixMarket matrix coordinate pattern symmetric\n3 3 2\n1 1\n3 2\n",
+        "%%MatrixMarket matrix coordinate pattern general\n3 4 2\n1 4\n3 2\n",
+        "%%MatrixMarket matrix coordinate integer general\n3 4 1\n1 4 7\n",
+    ] {
+        std::fs::write(&from, text).expect("written");
+        assert!(tamis(&args).status.success());
+        assert_eq!(std::fs::read_to_string(&to).expect("written"), text);
+        let expanded = [&args[..], &["--expand"]].concat();
+        assert!(tamis(&expanded).status.success());
+        let expanded = std::fs::read_to_string(&to).expect("written");
+        assert!(expanded.lines().next().is_some_and(|l| l.ends_with(" general")), "{expanded}");
+        assert!(!expanded.contains("pattern"), "{expanded}");
+    }
+}
+
+#[test]
+fn hdf5_is_left_to_python() {
+    check(&["info", "x.bsp.h5"], 2, "HDF5 is read and written by Python alone");
+}

@@ -1,0 +1,162 @@
+//! Archives of NumPy arrays: round trips, and damage that is told.
+
+use crate::Folder;
+use std::io::Write;
+use std::path::Path;
+use tamis_io::{Coordinates, FileFormat, Scalar, Values, WriteOptions, read, write};
+
+fn all_types() -> Vec<Values> {
+    vec![
+        Values::Bool(vec![1, 0]),
+        Values::I8(vec![-3, 2]),
+        Values::I16(vec![-300, 2]),
+        Values::I32(vec![-70000, 2]),
+        Values::I64(vec![i64::MIN, 2]),
+        Values::U8(vec![200, 2]),
+        Values::U16(vec![60000, 2]),
+        Values::U32(vec![u32::MAX, 2]),
+        Values::U64(vec![u64::MAX, 2]),
+        Values::F32(vec![0.1, f32::INFINITY]),
+        Values::F64(vec![0.1, -2e300]),
+        Values::C64(vec![[0.1, 2.0], [0.0, -1.0]]),
+        Values::C128(vec![[0.1, 2.0], [0.0, -1.0]]),
+    ]
+}
+
+/// A list of two entries, in order.
+fn list(dims: &[u64], vals: Values) -> Coordinates {
+    let crds = dims.iter().map(|&d| vec![0, d - 1]).collect();
+    Coordinates::new(dims.to_vec(), crds, vals).unwrap()
+}
+
+fn check(path: &Path, list: &Coordinates, options: &WriteOptions) {
+    write(path, list, options).unwrap();
+    let file = read(path).unwrap();
+    assert_eq!(file.coordinates, *list, "{}", path.display());
+    assert_eq!(file.header.fill, options.fill);
+    assert_eq!(Some(file.header.format), FileFormat::of(path));
+}
+
+#[test]
+fn archives_read_back() {
+    let folder = Folder::new();
+    for name in ["a.npz", "a.bsp.npz"] {
+        let path = folder.file(name);
+        for vals in all_types() {
+            check(&path, &list(&[3, 5], vals.clone()), &WriteOptions::default());
+            check(&path, &list(&[7], vals.clone()), &WriteOptions::default());
+            check(&path, &list(&[2, 3, 4, 5], vals), &WriteOptions::default());
+        }
+        let fill = WriteOptions { fill: Some(Scalar::F64(f64::INFINITY)), ..Default::default() };
+        check(&path, &list(&[3, 5], Values::F64(vec![1.0, 2.0])), &fill);
+        let none = Coordinates::new(vec![3, 0], vec![vec![], vec![]], Values::F64(vec![])).unwrap();
+        check(&path, &none, &WriteOptions::default());
+    }
+}
+
+/// Entries in any order, where rows are many.
+#[test]
+fn entries_out_of_order_are_a_list() {
+    let folder = Folder::new();
+    let vals = Values::F64(vec![1.0, 2.0, 3.0]);
+    let crds = vec![vec![4, 0, 4], vec![1, 2, 0]];
+    let unordered = Coordinates::new(vec![5, 3], crds, vals).unwrap();
+    check(&folder.file("b.npz"), &unordered, &WriteOptions::default());
+    let far = list(&[1 << 40, 3], Values::F64(vec![1.0, 2.0]));
+    check(&folder.file("b.npz"), &far, &WriteOptions::default());
+    // Binsparse has them sorted.
+    let path = folder.file("b.bsp.npz");
+    write(&path, &unordered, &WriteOptions::default()).unwrap();
+    assert_eq!(read(&path).unwrap().coordinates.crds(), [[0, 4, 4], [2, 0, 1]]);
+}
+
+/// Whatever bytes are missing or wrong, the file is refused or read, and nothing ends.
+#[test]
+fn damaged_archives_are_told() {
+    let folder = Folder::new();
+    for name in ["c.npz", "c.bsp.npz"] {
+        let path = folder.file(name);
+        let crds = vec![(0..40).collect(), (0..40).map(|k| k * k % 37).collect()];
+        let vals = Values::F64((0..40).map(f64::from).collect());
+        let tensor = Coordinates::new(vec![40, 37], crds, vals).unwrap();
+        write(&path, &tensor, &WriteOptions::default()).unwrap();
+        let whole = std::fs::read(&path).unwrap();
+        let mut refused = 0;
+        for length in 0..whole.len() {
+            std::fs::write(&path, &whole[..length]).unwrap();
+            let error = read(&path).expect_err("an archive ends with its directory");
+            assert!(!error.message.is_empty() && !error.help.is_empty());
+        }
+        for at in 0..whole.len() {
+            for flipped in [0x01, 0x80, 0xff] {
+                let mut bytes = whole.clone();
+                bytes[at] ^= flipped;
+                std::fs::write(&path, &bytes).unwrap();
+                refused += usize::from(read(&path).is_err());
+            }
+        }
+        assert!(refused > whole.len(), "{refused} of {}", 3 * whole.len());
+    }
+}
+
+/// What an array claims beyond what it has takes no memory.
+#[test]
+fn claims_are_not_believed() {
+    let folder = Folder::new();
+    let path = folder.file("d.npz");
+    let array = |descr: &str, shape: &str, bytes: &[u8]| {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = (header.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat()
+    };
+    let mut refused = |shape: &str, claimed: &str| {
+        let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
+        let mut add = |name: &str, bytes: Vec<u8>| {
+            zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
+            zip.write_all(&bytes).unwrap();
+        };
+        let two = [2_i64, 2].map(i64::to_le_bytes).concat();
+        add("format.npy", array("|S3", "()", b"coo"));
+        add("shape.npy", array("<i8", shape, &two));
+        for name in ["row.npy", "col.npy", "data.npy"] {
+            add(name, array("<i8", claimed, &[0; 16]));
+        }
+        zip.finish().unwrap();
+        read(&path).map(drop).map_err(|error| error.message)
+    };
+    assert_eq!(refused("(2,)", "(2,)"), Ok(()));
+    for (shape, claimed) in [
+        ("(2,)", "(1152921504606846976,)"),
+        ("(2,)", "(4294967296, 4294967296)"),
+        ("(2,)", "(99999999999999999999999,)"),
+        ("(2,)", "(3,)"),
+        ("(1152921504606846976,)", "(2,)"),
+        ("(2,)", "(-1,)"),
+    ] {
+        assert!(refused(shape, claimed).is_err(), "{shape} {claimed}");
+    }
+    let told = read(Path::new("d.bsp.h5")).unwrap_err();
+    assert!(told.help.contains("Python"), "{told}");
+}
+
+/// Archives that SciPy made (`tests/data/make.py`).
+#[test]
+fn archives_of_scipy_are_read() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let wanted = [([0, 0], 1.0), ([0, 3], 2.0), ([2, 1], 3.0), ([3, 1], 4.5), ([5, 2], -5.0)];
+    for name in ["csr", "csc", "coo", "dia", "bsr", "nd", "matrix"] {
+        let list = read(&folder.join(format!("{name}.npz"))).unwrap().coordinates;
+        let order = list.dims().len();
+        assert_eq!(list.dims(), if order == 2 { &[6, 4][..] } else { &[2, 3, 4] }, "{name}");
+        let entry = |n: usize| {
+            let crd: Vec<u64> = list.crds().iter().map(|crd| crd[n]).collect();
+            let row = if order == 2 { crd[0] } else { crd[0] * 3 + crd[1] };
+            ([row, crd[order - 1]], list.vals().as_f64(n))
+        };
+        let mut found: Vec<_> = (0..list.vals().len()).map(entry).collect();
+        found.retain(|(_, value)| *value != 0.0);
+        found.sort_by_key(|(crd, _)| *crd);
+        assert_eq!(found, wanted, "{name}");
+    }
+}
