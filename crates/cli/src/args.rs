@@ -38,12 +38,23 @@ pub enum Command {
     /// Describe a tensor file and the formats that suit it
     Info(InfoArgs),
     /// List the level formats and named formats
-    Formats,
+    Formats(FormatsArgs),
     /// Print a completion script for a shell
     Completions {
         /// The shell
         shell: clap_complete::Shell,
     },
+}
+
+/// List the level formats, the named formats and the element types
+#[derive(Args)]
+#[command(after_help = "Examples:
+  tamis formats
+  tamis formats --json | jq -r '.formats[].name'")]
+pub struct FormatsArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Compute an expression
@@ -146,6 +157,9 @@ pub struct ExplainArgs {
     /// compute (values at entries that are known)
     #[arg(long, value_name = "KIND", default_value = "fused")]
     pub kind: String,
+    /// Print one JSON object: the text of each stage
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Write an expression's kernels as a library that needs no Tamis: operands in these formats, of any dimensions
@@ -219,4 +233,7 @@ pub struct InfoArgs {
     /// The format of standard input, where its first bytes do not tell: mtx, rb, tns, npz or bsp
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<String>,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
 }

@@ -2,7 +2,8 @@
 
 use crate::args::{ExplainArgs, TensorArgs};
 use crate::failure::{Failure, invalid, suggested};
-use crate::inputs;
+use crate::{inputs, json};
+use serde_json::{Map, json};
 use std::collections::BTreeMap;
 use std::io::Write;
 use tamis::explain::{Explanation, Stage};
@@ -16,8 +17,8 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let schedule = tamis::schedule::parse(&args.schedule)?;
     let (texts, forms): (Vec<String>, Vec<String>) =
         args.tensors.formats.iter().cloned().partition(|text| text.contains('='));
-    let forms: Vec<String> =
-        forms.into_iter().filter(|form| FileFormat::parse(form).is_none()).collect();
+    let is_form = |form: &String| FileFormat::parse(form).is_none();
+    let forms: Vec<String> = forms.into_iter().filter(is_form).collect();
     let formats = inputs::formats(&program, &texts)?;
     let mut stages = vec![];
     for name in &args.emit {
@@ -40,9 +41,11 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     })?;
     let explanation = explanation(&program, &args.tensors, &formats, schedule)?;
     let explanation = explanation.of_kind(kind);
+    if args.json {
+        return as_json(&explanation, &stages, out);
+    }
     if is_dot(&forms, &stages)? {
-        write!(out, "{}", explanation.graphviz()?)?;
-        return Ok(());
+        return Ok(write!(out, "{}", explanation.graphviz()?)?);
     }
     if let [stage] = stages[..] {
         write!(out, "{}", explanation.stage(stage)?)?;
@@ -94,6 +97,24 @@ fn all(explanation: &Explanation, out: &mut dyn Write) -> Result<(), Failure> {
         write!(out, "---- {name}\n{text}")?;
     }
     Ok(())
+}
+
+/// The text of each stage; of those that no machine here has, without any.
+fn as_json(
+    explanation: &Explanation,
+    stages: &[Stage],
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let stages = if stages.is_empty() { &Stage::ALL } else { stages };
+    let mut texts = Map::new();
+    for stage in stages {
+        let text = match (stage, explanation.stage(*stage)) {
+            (Stage::C | Stage::Cuda | Stage::Asm, text) => json!(text.ok()),
+            (_, text) => json!(text?),
+        };
+        texts.insert(stage.name().to_owned(), text);
+    }
+    Ok(json::print(out, json!({"stages": texts}))?)
 }
 
 /// Whether the graph is wanted in the language of Graphviz: a `--format` that names no tensor.

@@ -20,16 +20,19 @@ impl Failure {
     /// Prints the failure and gives the exit status.
     pub fn report(&self) -> ExitCode {
         match self {
-            Failure::Diagnostic(d) => {
-                tell(d);
-                ExitCode::from(if d.code.kind() == Kind::Request { 2 } else { 1 })
-            }
-            Failure::File(e) => {
-                tell(e);
-                let request = e.code == FileErrorCode::UnknownFormat;
-                ExitCode::from(if request { 2 } else { 1 })
-            }
+            Failure::Diagnostic(d) => tell(d),
+            Failure::File(e) => tell(e),
         }
+        self.status()
+    }
+
+    /// The exit status.
+    pub fn status(&self) -> ExitCode {
+        let is_request = match self {
+            Failure::Diagnostic(d) => d.code.kind() == Kind::Request,
+            Failure::File(e) => e.code == FileErrorCode::UnknownFormat,
+        };
+        ExitCode::from(if is_request { 2 } else { 1 })
     }
 }
 

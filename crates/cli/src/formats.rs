@@ -1,12 +1,18 @@
 //! `tamis formats`: what tensors may be stored as, from the code.
 
+use crate::args::FormatsArgs;
 use crate::failure::Failure;
+use crate::json;
+use serde_json::json;
 use std::io::Write;
 use tamis::format::NAMED;
 use tamis::level::{LevelKind, registered};
 
 /// Lists the named formats and the level formats.
-pub fn formats(out: &mut dyn Write) -> Result<(), Failure> {
+pub fn formats(args: &FormatsArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    if args.json {
+        return as_json(out);
+    }
     writeln!(out, "Named formats")?;
     for named in &NAMED {
         let order = named.order().map_or_else(|| "any".to_owned(), |n| n.to_string());
@@ -40,6 +46,25 @@ pub fn formats(out: &mut dyn Write) -> Result<(), Failure> {
     )?;
     writeln!(out, "Element types: {}", tamis::DataType::ALL.map(|t| t.name()).join(", "))?;
     Ok(())
+}
+
+fn as_json(out: &mut dyn Write) -> Result<(), Failure> {
+    let named = NAMED.iter().map(|named| {
+        let format = named.order().and_then(|n| named.for_order(n));
+        json!({"name": named.name, "arguments": named.usage, "order": named.order(),
+               "summary": named.summary, "levels": format.map(|format| format.to_string())})
+    });
+    let levels = registered().into_iter().map(|kind| {
+        json!({"name": kind.name(), "summary": kind.summary(),
+               "properties": properties(kind), "capabilities": capabilities(kind)})
+    });
+    let object = json!({
+        "formats": named.collect::<Vec<_>>(),
+        "level_formats": levels.collect::<Vec<_>>(),
+        "types": tamis::DataType::ALL.map(|t| t.name()),
+        "file_formats": tamis_io::FileFormat::NAMED.map(|(name, _)| name),
+    });
+    Ok(json::print(out, object)?)
 }
 
 fn level(level: &tamis::format::LevelSpec) -> String {

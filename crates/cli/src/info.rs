@@ -3,7 +3,8 @@
 use crate::args::InfoArgs;
 use crate::failure::Failure;
 use crate::recommend::{self, Measures};
-use crate::{inputs, progress};
+use crate::{inputs, json, progress};
+use serde_json::json;
 use std::io::Write;
 use tamis::{Values, budget};
 use tamis_io::ReadOptions;
@@ -18,6 +19,26 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let bytes = Measures::bytes(list);
     budget::check("what is measured of the file", bytes, "measure a part of it")?;
     let measures = Measures::of(list);
+    if args.json {
+        let formats = recommend::candidates(list)?;
+        let formats: Vec<_> = formats
+            .iter()
+            .map(|c| json!({"format": c.format, "bytes": c.bytes, "why": measures.reason(&c.format)}))
+            .collect();
+        let object = json!({
+            "file": args.file.to_string_lossy(),
+            "file_format": file.header.format.to_string(),
+            "dims": list.dims(),
+            "nnz": list.vals().len(),
+            "zeros": zeros(list.vals()),
+            "density": measures.density,
+            "type": list.vals().datatype().name(),
+            "symmetry": file.header.symmetry.to_string(),
+            "fill": file.header.fill.map(json::scalar),
+            "formats": formats,
+        });
+        return Ok(json::print(out, object)?);
+    }
     let dims: Vec<String> = list.dims().iter().map(u64::to_string).collect();
     writeln!(out, "order       {}", list.dims().len())?;
     writeln!(

@@ -1,38 +1,76 @@
-//! Text of JSON.
+//! What `--json` prints; `docs/guide/json.md` has the keys.
 //!
 //! ```text
-//! x("i")      "x(\"i\")"
+//! inf      "inf"
+//! 1+2j     [1.0, 2.0]
 //! ```
 
-/// A string.
-pub fn string(text: &str) -> String {
-    let escaped = |c: char| match c {
-        '"' | '\\' => format!("\\{c}"),
-        c if c.is_control() => format!("\\u{:04x}", u32::from(c)),
-        c => c.to_string(),
+use crate::failure::Failure;
+use serde_json::{Value, json};
+use std::io::{self, Write};
+use tamis::{Diagnostic, Place, Scalar, Tensor};
+use tamis_io::FileError;
+
+/// Prints an object with the version of Tamis, on a line.
+pub fn print(out: &mut dyn Write, mut object: Value) -> io::Result<()> {
+    object["version"] = json!(env!("CARGO_PKG_VERSION"));
+    writeln!(out, "{object}")
+}
+
+/// A number; one that JSON does not have as its text, a complex one as its parts.
+pub fn scalar(value: Scalar) -> Value {
+    let real = |x: f64| match x.is_finite() {
+        true => json!(x),
+        false => json!(x.to_string()),
     };
-    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
-}
-
-/// A list of items.
-pub fn list(items: impl IntoIterator<Item = String>) -> String {
-    format!("[{}]", items.into_iter().collect::<Vec<_>>().join(", "))
-}
-
-/// An object of fields.
-pub fn object(fields: &[(&str, String)]) -> String {
-    let fields = fields.iter().map(|(name, value)| format!("{}: {value}", string(name)));
-    format!("{{{}}}", fields.collect::<Vec<_>>().join(", "))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn strings_are_escaped() {
-        assert_eq!(string("a \"b\" \\ c"), r#""a \"b\" \\ c""#);
-        assert_eq!(string("one\ntwo\u{85}\u{1b}"), r#""one\u000atwo\u0085\u001b""#);
-        assert_eq!(string("\u{e9} \u{1f600}"), "\"\u{e9} \u{1f600}\"");
+    match value {
+        Scalar::Bool(x) => json!(x),
+        Scalar::I64(x) => json!(x),
+        Scalar::U64(x) => json!(x),
+        Scalar::C64([re, im]) => json!([real(re.into()), real(im.into())]),
+        Scalar::C128([re, im]) => json!([real(re), real(im)]),
+        x => real(x.as_f64()),
     }
+}
+
+/// What a tensor is; a scalar has its value.
+pub fn tensor(name: &str, tensor: &Tensor) -> Value {
+    let storage = tensor.storage();
+    let first = tensor.first_entries(1).first().map(|(_, value)| *value);
+    json!({
+        "name": name,
+        "dims": tensor.dims(),
+        "format": storage.format.to_string(),
+        "type": storage.datatype.name(),
+        "fill": scalar(storage.fill),
+        "nnz": tensor.nnz(),
+        "bytes": tensor.bytes(),
+        "value": first.filter(|_| tensor.dims().is_empty()).map(scalar),
+    })
+}
+
+/// A failure.
+pub fn failure(failure: &Failure) -> Value {
+    match failure {
+        Failure::Diagnostic(d) => diagnostic(d),
+        Failure::File(e) => file_error(e),
+    }
+}
+
+/// A refusal or a warning.
+pub fn diagnostic(d: &Diagnostic) -> Value {
+    let place = d.place.as_ref().map(|place| match place {
+        Place::Text { source, span } => {
+            json!({"text": source, "start": span.start, "end": span.end})
+        }
+        Place::File { path, line, column } => {
+            json!({"file": path, "line": line, "column": column})
+        }
+    });
+    json!({"code": d.code.name(), "message": d.message, "help": d.help, "place": place})
+}
+
+fn file_error(e: &FileError) -> Value {
+    let place = json!({"file": e.path.to_string_lossy(), "line": e.line, "column": e.column});
+    json!({"code": e.code.name(), "message": e.message, "help": e.help, "place": place})
 }

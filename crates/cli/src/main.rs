@@ -42,10 +42,21 @@ static ALLOCATOR: tamis::HugePages = tamis::HugePages;
 fn main() -> ExitCode {
     tamis::ending::on_signals();
     tamis::end_with_diagnostic();
-    let command = Cli::parse().command;
+    let wants_json = std::env::args_os().any(|argument| argument == "--json");
+    let command = match Cli::try_parse() {
+        Ok(cli) => cli.command,
+        Err(error) if wants_json && error.use_stderr() => return refused(&error),
+        Err(error) => error.exit(),
+    };
     let mut out = BufWriter::new(std::io::stdout().lock());
     let level = tamis::processor::level().map_err(Failure::from);
     let done = level.and_then(|_| act(command, &mut out)).and_then(|()| Ok(out.flush()?));
+    if let (Err(failure), true) = (&done, wants_json) {
+        // Where nobody can read that, the exit status has to do.
+        let told = json::print(&mut out, serde_json::json!({"error": json::failure(failure)}));
+        let _ = told.and_then(|()| out.flush());
+        return failure.status();
+    }
     drop(out);
     if let Some(reason) = tamis::cache_refusal() {
         failure::note(&format!("without a cache of compiled kernels: {reason}"));
@@ -56,6 +67,16 @@ fn main() -> ExitCode {
     }
 }
 
+/// A command line that is wrong, as JSON.
+fn refused(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
+    let help = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let error = serde_json::json!({"code": "invalid-option", "message": message, "help": help, "place": null});
+    let _ = json::print(&mut std::io::stdout(), serde_json::json!({"error": error}));
+    ExitCode::from(2)
+}
+
 /// Does what the command line asks for; what it prints goes to `out`.
 fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
@@ -64,7 +85,7 @@ fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Build(args) => build::build(&args, out),
         Command::Convert(args) => convert::convert(&args, out),
         Command::Info(args) => info::info(&args, out),
-        Command::Formats => formats::formats(out),
+        Command::Formats(args) => formats::formats(&args, out),
         Command::Completions { shell } => {
             let mut script = vec![];
             clap_complete::generate(shell, &mut Cli::command(), "tamis", &mut script);

@@ -87,7 +87,7 @@ impl Measures {
     }
 
     /// Why a format suits, or does not.
-    fn reason(&self, format: &str) -> String {
+    pub fn reason(&self, format: &str) -> String {
         let rows = |mode: &Mode, name: &str| {
             format!("{:.1} entries in a {name}, {} at most", mode.mean, mode.most)
         };
@@ -173,15 +173,17 @@ fn share(entries: usize, places: f64) -> f64 {
 }
 
 /// A format with what it costs.
-struct Candidate {
-    format: String,
-    bytes: u64,
+pub struct Candidate {
+    /// Its name.
+    pub format: String,
+    /// What it takes.
+    pub bytes: u64,
     /// The bytes, weighed by what reading them costs.
     cost: f64,
 }
 
-/// Prints the formats for a list, best first.
-pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Result<(), Failure> {
+/// The formats for a list, best first; none where they cannot be compared.
+pub fn candidates(list: &Coordinates) -> Result<Vec<Candidate>, Failure> {
     let mut candidates = vec![];
     for format in formats(list.dims().len()) {
         let storage = storage(list, &format, None)?;
@@ -190,12 +192,18 @@ pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Re
             candidates.push(Candidate { format, bytes, cost });
         }
     }
+    candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    Ok(candidates)
+}
+
+/// Prints the formats for a list, best first.
+pub fn print(list: &Coordinates, measures: &Measures, out: &mut dyn Write) -> Result<(), Failure> {
+    let candidates = candidates(list)?;
     if candidates.is_empty() {
         writeln!(out)?;
         writeln!(out, "formats are not compared: a coordinate takes more than 128 bits")?;
         return Ok(());
     }
-    candidates.sort_by(|a, b| a.cost.total_cmp(&b.cost));
     let usual = candidates.iter().find(|c| ["csr", "csf", "sparse"].contains(&c.format.as_str()));
     let usual = usual.map(|c| (c.format.clone(), c.bytes.max(1) as f64));
     let (name, bytes) = usual.unwrap_or_else(|| ("dense".to_owned(), 8.0));

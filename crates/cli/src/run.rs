@@ -3,6 +3,7 @@
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
 use crate::{inputs, json, progress};
+use serde_json::json;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -23,8 +24,10 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     check_times(args.time)?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
+    let start = Instant::now();
     let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
     let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    let operand_seconds = start.elapsed().as_secs_f64();
     let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
     let of_result = |(name, _): &(String, _)| inputs::is_result(&program, name);
     let mut options = Options {
@@ -54,17 +57,10 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let warnings = warned(&kernel, &operands, &told, args)?;
     let (results, runs) = runs(&kernel, &operands, args.time)?;
     write(&results, &outputs, inputs::standard_format(&args.tensors.formats))?;
-    let report = Report {
-        compile_ms,
-        runs,
-        backend,
-        threads,
-        schedule: options.schedule.to_string(),
-        warnings,
-    };
+    let schedule = options.schedule.to_string();
+    let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
     match args.json {
-        true => report.json(out, &results)?,
-        // What is written there is all that is.
+        true => report.json(out, &kernel, &operands, &results)?,
         false if outputs.iter().any(|(_, path)| tamis_io::is_standard(path)) => {}
         false => report.summary(out, &results, &outputs)?,
     }
@@ -87,7 +83,7 @@ fn warned(
     args: &RunArgs,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
     let warnings = kernel.warnings(operands)?;
-    if !args.quiet {
+    if !args.quiet && !args.json {
         warnings.iter().filter(|warning| !told.contains(warning)).for_each(|warning| tell(warning));
     }
     Ok(warnings)
@@ -194,6 +190,8 @@ fn entries(tensor: &Tensor) -> Result<Coordinates, Diagnostic> {
 }
 
 struct Report {
+    /// Reading, generating and packing.
+    operand_seconds: f64,
     compile_ms: f64,
     runs: Vec<Run>,
     backend: Backend,
@@ -203,21 +201,38 @@ struct Report {
 }
 
 impl Report {
-    fn json(&self, out: &mut dyn Write, results: &[(String, Tensor)]) -> io::Result<()> {
-        let Some((_, tensor)) = results.last() else { return Ok(()) };
-        let ran_on = |run: &Run| json::string(run.ran_on.unwrap_or(self.backend).name());
-        let fields = [
-            ("dims", json::list(tensor.dims().iter().map(u64::to_string))),
-            ("nnz", tensor.nnz().to_string()),
-            ("seconds", json::list(self.runs.iter().map(|run| format!("{:e}", run.seconds)))),
-            ("ran_on", json::list(self.runs.iter().map(ran_on))),
-            ("compile_ms", format!("{:.3}", self.compile_ms)),
-            ("backend", json::string(self.backend.name())),
-            ("threads", self.threads.to_string()),
-            ("schedule", json::string(&self.schedule)),
-            ("warnings", json::list(self.warnings.iter().map(warning))),
-        ];
-        writeln!(out, "{}", json::object(&fields))
+    fn json(
+        &self,
+        out: &mut dyn Write,
+        kernel: &Kernel,
+        operands: &[(&str, &Tensor)],
+        results: &[(String, Tensor)],
+    ) -> io::Result<()> {
+        let ran_on = |run: &Run| run.ran_on.unwrap_or(self.backend).name();
+        let cin = &kernel.compiled().program;
+        let kernels = cin.kernels.iter().zip(&kernel.compiled().functions).map(|(loops, code)| {
+            let result = &cin.tensors[loops.result].name;
+            let cut = code.partition.is_ok();
+            json!({"name": code.function.name, "result": result, "kind": loops.kind.name(),
+                   "cut": cut})
+        });
+        let results = results.iter().map(|(name, tensor)| json::tensor(name, tensor));
+        let operands = operands.iter().map(|(name, tensor)| json::tensor(name, tensor));
+        let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
+        let object = json!({
+            "results": results.collect::<Vec<_>>(),
+            "operands": operands.collect::<Vec<_>>(),
+            "kernels": kernels.collect::<Vec<_>>(),
+            "backend": self.backend.name(),
+            "ran_on": self.runs.iter().map(ran_on).collect::<Vec<_>>(),
+            "threads": self.threads,
+            "schedule": self.schedule,
+            "operand_seconds": self.operand_seconds,
+            "compile_seconds": self.compile_ms / 1e3,
+            "run_seconds": seconds,
+            "warnings": self.warnings.iter().map(json::diagnostic).collect::<Vec<_>>(),
+        });
+        json::print(out, object)
     }
 
     fn summary(
@@ -263,15 +278,6 @@ fn tiers(runs: &[Run]) -> String {
         [(name, _)] => name.to_owned(),
         _ => ran.iter().map(|(name, n)| format!("{n} {name}")).collect::<Vec<_>>().join(", "),
     }
-}
-
-/// A warning as an object of JSON.
-fn warning(warning: &Diagnostic) -> String {
-    json::object(&[
-        ("code", json::string(warning.code.name())),
-        ("message", json::string(&warning.message)),
-        ("help", json::string(warning.help.as_deref().unwrap_or_default())),
-    ])
 }
 
 /// The first entries of a tensor, read where they are.

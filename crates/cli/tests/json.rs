@@ -1,131 +1,125 @@
-//! What `--json` prints is JSON, and has what scripts need.
+//! What `--json` prints is JSON, and has the keys of `docs/guide/json.md`.
 
-use std::iter::Peekable;
-use std::process::{Command, Stdio};
-use std::str::Chars;
+mod support;
 
-/// A value of JSON.
-#[derive(PartialEq, Debug)]
-enum Json {
-    Text(String),
-    Number(f64),
-    List(Vec<Json>),
-    Object(Vec<(String, Json)>),
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use support::tamis;
+
+/// The keys that a section of the guide has.
+fn documented(section: &str) -> BTreeSet<String> {
+    let guide = include_str!("../../../docs/guide/json.md");
+    let after = guide.split_once(&format!("\n## {section}\n")).expect("the section is there").1;
+    let rows = after.lines().take_while(|line| !line.starts_with("## "));
+    let rows = rows.filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    rows.map(|(key, _)| key.to_owned()).collect()
 }
 
-impl Json {
-    fn parse(text: &str) -> Option<Json> {
-        let mut rest = text.trim().chars().peekable();
-        let value = Json::value(&mut rest)?;
-        rest.next().is_none().then_some(value)
-    }
-
-    fn value(rest: &mut Peekable<Chars<'_>>) -> Option<Json> {
-        match rest.peek()? {
-            '"' => Json::text(rest).map(Json::Text),
-            '[' => Json::items(rest, ']', Json::value).map(Json::List),
-            '{' => {
-                let field = |rest: &mut Peekable<Chars<'_>>| {
-                    let name = Json::text(rest)?;
-                    (rest.next()? == ':').then_some(())?;
-                    blanks(rest);
-                    Some((name, Json::value(rest)?))
-                };
-                Json::items(rest, '}', field).map(Json::Object)
-            }
-            _ => {
-                let of_number = |c: &char| c.is_ascii_digit() || "+-.eE".contains(*c);
-                let mut digits = String::new();
-                while let Some(c) = rest.next_if(of_number) {
-                    digits.push(c);
-                }
-                digits.parse().ok().map(Json::Number)
-            }
-        }
-    }
-
-    fn items<T>(
-        rest: &mut Peekable<Chars<'_>>,
-        end: char,
-        item: impl Fn(&mut Peekable<Chars<'_>>) -> Option<T>,
-    ) -> Option<Vec<T>> {
-        let mut items = vec![];
-        rest.next()?;
-        if rest.next_if_eq(&end).is_some() {
-            return Some(items);
-        }
-        loop {
-            blanks(rest);
-            items.push(item(rest)?);
-            match rest.next()? {
-                ',' => {}
-                c => return (c == end).then_some(items),
-            }
-        }
-    }
-
-    fn text(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
-        let mut text = String::new();
-        (rest.next()? == '"').then_some(())?;
-        loop {
-            text.push(match rest.next()? {
-                '"' => return Some(text),
-                '\\' => match rest.next()? {
-                    'u' => {
-                        let code: String = rest.by_ref().take(4).collect();
-                        char::from_u32(u32::from_str_radix(&code, 16).ok()?)?
-                    }
-                    c => "\"\\/".contains(c).then_some(c)?,
-                },
-                c => (c >= ' ').then_some(c)?,
-            });
-        }
-    }
-
-    fn get(&self, name: &str) -> &Json {
-        let Json::Object(fields) = self else { panic!("no object: {self:?}") };
-        let field = fields.iter().find(|(known, _)| known == name);
-        &field.unwrap_or_else(|| panic!("no {name}: {self:?}")).1
-    }
+#[track_caller]
+fn check_keys(section: &str, object: &Value) {
+    let keys = object.as_object().unwrap_or_else(|| panic!("no object: {object}")).keys();
+    assert_eq!(keys.cloned().collect::<BTreeSet<_>>(), documented(section), "{section}: {object}");
 }
 
-fn blanks(rest: &mut Peekable<Chars<'_>>) {
-    while rest.next_if_eq(&' ').is_some() {}
+#[track_caller]
+fn printed(args: &[&str], status: i32, section: &str) -> Value {
+    let output = tamis(&[args, &["--json"]].concat());
+    assert_eq!(output.status.code(), Some(status), "{output:?}");
+    let text = String::from_utf8(output.stdout).expect("text");
+    assert_eq!(text.lines().count(), 1, "{text}");
+    assert!(output.stderr.is_empty(), "{:?}", String::from_utf8_lossy(&output.stderr));
+    let object = serde_json::from_str(&text).unwrap_or_else(|e| panic!("{e}: {text}"));
+    check_keys(section, &object);
+    assert_eq!(object["version"], env!("CARGO_PKG_VERSION"));
+    object
 }
 
-fn printed(args: &[&str]) -> Json {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tamis"));
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
-    let output = command.args(args).current_dir(root).stdin(Stdio::null()).output();
-    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
-    Json::parse(&text).unwrap_or_else(|| panic!("no JSON: {text}"))
+const SPMV: &str = "y(i) = A(i,j) * x(j)";
+const OPERANDS: [&str; 4] = ["-i", "A=data/bar.mtx.gz", "-g", "x=dense"];
+
+#[test]
+fn runs_tell_all_results_and_times() {
+    let both = format!("{SPMV}; s = y(i)");
+    let args = [&["run", &both][..], &OPERANDS, &["--time", "2", "-s", "reorder(i,\tj)"]].concat();
+    let object = printed(&args, 0, "run");
+    for (list, count) in [("results", 2), ("operands", 2)] {
+        let list = object[list].as_array().expect("a list");
+        assert_eq!(list.len(), count);
+        list.iter().for_each(|tensor| check_keys("tensor", tensor));
+    }
+    let kernels = object["kernels"].as_array().expect("a list");
+    assert!(!kernels.is_empty());
+    kernels.iter().for_each(|kernel| check_keys("kernel", kernel));
+    let [y, s] = &object["results"].as_array().expect("a list")[..] else { panic!("{object}") };
+    assert_eq!((&y["name"], &y["dims"], &y["nnz"]), (&json!("y"), &json!([600]), &json!(600)));
+    assert_eq!(
+        (&y["format"], &y["type"], &y["value"]),
+        (&json!("dense"), &json!("f64"), &json!(null))
+    );
+    assert_eq!((&s["name"], &s["dims"]), (&json!("s"), &json!([])));
+    assert!(s["value"].is_f64(), "{s}");
+    assert_eq!(object["run_seconds"].as_array().map(Vec::len), Some(2));
+    assert_eq!(object["ran_on"].as_array().map(Vec::len), Some(2));
+    assert_eq!(object["schedule"], "reorder(i, j)");
+    assert!(object["compile_seconds"].as_f64().is_some_and(|t| t > 0.0 && t < 60.0));
 }
 
 #[test]
-fn json_has_what_scripts_need() {
-    let spmv = ["run", "y(i) = A(i,j) * x(j)", "-i", "A=data/bar.mtx.gz", "-g", "x=dense"];
-    let json = printed(&[&spmv[..], &["--json", "--time", "2", "-s", "reorder(i,\tj)"]].concat());
-    assert_eq!(*json.get("dims"), Json::List(vec![Json::Number(600.0)]));
-    assert_eq!(*json.get("nnz"), Json::Number(600.0));
-    let Json::List(seconds) = json.get("seconds") else { panic!("{json:?}") };
-    assert!(matches!(seconds[..], [Json::Number(_), Json::Number(_)]), "{json:?}");
-    let text = |text: &str| Json::Text(text.to_owned());
-    assert_eq!(*json.get("ran_on"), Json::List(vec![text("jit"), text("jit")]));
-    assert!(matches!(json.get("compile_ms"), Json::Number(_)));
-    assert_eq!(*json.get("backend"), text("auto"));
-    assert!(matches!(json.get("threads"), Json::Number(_)));
-    assert_eq!(*json.get("schedule"), text("reorder(i, j)"));
-    assert_eq!(*json.get("warnings"), Json::List(vec![]));
+fn numbers_that_json_lacks_are_texts() {
+    let result = |text: &str, input: &str| {
+        let object = printed(&["run", text, "-i", input], 0, "run");
+        object["results"][0]["value"].clone()
+    };
+    assert_eq!(result("a = 2 * b", "b=inf"), json!("inf"));
+    assert_eq!(result("a = b", "b=1+2j"), json!([1.0, 2.0]));
 }
 
 #[test]
-fn warnings_are_objects() {
+fn warnings_and_errors_are_objects() {
     let quotients = ["run", "y(i) = A(i,j) / d(j)", "-f", "A=csr", "-g", "A=5000x5000:0.000001"];
-    let json = printed(&[&quotients[..], &["-g", "d=dense", "--strict", "--json"]].concat());
-    let Json::List(warnings) = json.get("warnings") else { panic!("{json:?}") };
-    let [warning] = &warnings[..] else { panic!("{json:?}") };
-    assert_eq!(*warning.get("code"), Json::Text("many-steps".to_owned()));
-    for name in ["message", "help"] {
-        assert!(matches!(warning.get(name), Json::Text(text) if !text.is_empty()), "{json:?}");
+    let object = printed(&[&quotients[..], &["-g", "d=dense", "--strict"]].concat(), 0, "run");
+    let [warning] = &object["warnings"].as_array().expect("a list")[..] else { panic!("{object}") };
+    check_keys("error", warning);
+    assert_eq!(warning["code"], "many-steps");
+    let wrong: [(&[&str], i32, &str, Value); 5] = [
+        (
+            &["run", "y(i) = x(i"],
+            2,
+            "syntax",
+            json!({"text": "y(i) = x(i", "start": 10, "end": 10}),
+        ),
+        (
+            &["run", SPMV, "-i", "A=none.mtx"],
+            1,
+            "file-not-readable",
+            json!({"file": "none.mtx", "line": null, "column": null}),
+        ),
+        (&["run", SPMV, "--thread", "2"], 2, "invalid-option", json!(null)),
+        (&["explain", SPMV, "--emit", "cim"], 2, "invalid-option", json!(null)),
+        (
+            &["info", "none.xyz"],
+            2,
+            "file-unknown-format",
+            json!({"file": "none.xyz", "line": null, "column": null}),
+        ),
+    ];
+    for (args, status, code, place) in wrong {
+        let object = printed(args, status, "failure");
+        check_keys("error", &object["error"]);
+        assert_eq!(object["error"]["code"], code, "{object}");
+        assert_eq!(object["error"]["place"], place, "{object}");
     }
+}
+
+#[test]
+fn other_commands_print_objects() {
+    let object = printed(&["explain", SPMV, "-f", "A=csr", "--emit", "cin,c"], 0, "explain");
+    let stages = object["stages"].as_object().expect("an object");
+    assert_eq!(stages.keys().collect::<Vec<_>>(), ["c", "cin"]);
+    let object = printed(&["info", "data/bar.mtx.gz"], 0, "info");
+    assert_eq!(object["dims"], json!([600, 600]));
+    assert!(object["formats"].as_array().is_some_and(|formats| formats.len() > 5));
+    let object = printed(&["formats"], 0, "formats");
+    let names = object["formats"].as_array().expect("a list").iter().map(|f| &f["name"]);
+    assert!(names.clone().any(|name| name == "csr"), "{object}");
 }

@@ -66,7 +66,7 @@ fn oversized_requests_end_in_a_diagnostic() {
     std::fs::write(folder.join("long.tns"), "1 2 3\n".repeat(2_000_000)).expect("written");
     let told = "error[out-of-memory]";
     let large = ["-g", "x=20000:dense", "-g", "y=20000:dense"];
-    for more in [&["--json"][..], &["-o", "C=c.tns"], &["--threads", "1"], &["--dtype", "c128"]] {
+    for more in [&["--quiet"][..], &["-o", "C=c.tns"], &["--threads", "1"], &["--dtype", "c128"]] {
         check(&folder, &[&["run", OUTER][..], &large, more].concat(), 1, told);
     }
     for format in ["csr", "bitmap"] {

@@ -69,7 +69,7 @@ pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, level, notation, pipeline, schedule};
 pub use tamis_ir::algebra::Strictness;
 pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
-pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, nearest};
+pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tamis_ir::ids;
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};

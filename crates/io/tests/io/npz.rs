@@ -82,20 +82,18 @@ fn damaged_archives_are_told() {
         write(&path, &tensor, &WriteOptions::default()).unwrap();
         let whole = std::fs::read(&path).unwrap();
         let mut refused = 0;
-        for length in 0..whole.len() {
+        for length in (0..whole.len()).step_by(5) {
             std::fs::write(&path, &whole[..length]).unwrap();
             let error = read(&path).expect_err("an archive ends with its directory");
             assert!(!error.message.is_empty() && !error.help.is_empty());
         }
-        for at in 0..whole.len() {
-            for flipped in [0x01, 0x80, 0xff] {
-                let mut bytes = whole.clone();
-                bytes[at] ^= flipped;
-                std::fs::write(&path, &bytes).unwrap();
-                refused += usize::from(read(&path).is_err());
-            }
+        for at in (0..whole.len()).step_by(2) {
+            let mut bytes = whole.clone();
+            bytes[at] ^= [0x01, 0x80, 0xff][at % 3];
+            std::fs::write(&path, &bytes).unwrap();
+            refused += usize::from(read(&path).is_err());
         }
-        assert!(refused > whole.len(), "{refused} of {}", 3 * whole.len());
+        assert!(refused > whole.len() / 6, "{refused} of {}", whole.len() / 2);
     }
 }
 
