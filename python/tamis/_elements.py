@@ -1,7 +1,7 @@
 """Functions of elements that are not computed by kernels: NumPy computes them of what is stored.
 
 A * 2           of the values of A, and of its fill value
-where(C, A, B)  at the coordinates that C, A or B store, and of their fill values
+where(C, A, B)  at the coordinates where the result may be no fill value, and of fill values
 hypot(A, x)     with an array x: of the fill value and x, then at the coordinates of A
 A / x           at the coordinates of A
 """
@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from functools import partial, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +23,10 @@ from ._errors import (
     TamisValueError,
 )
 from ._expressions import broadcast_shapes, compute, elementwise
-from ._formulas import has_kernel, result_type
+from ._formulas import FUNCTIONS, has_kernel, result_type
 from ._moves import broadcast_to
-from ._tensor import Tensor, _of_entries, asarray, compact
+from ._native import check_memory
+from ._tensor import Tensor, _of_entries, asarray, compact, usual
 
 #: The operands whose absent elements, being 0, decide alone that those of the result are 0.
 ANNIHILATED: dict[Any, tuple[int, ...]] = {
@@ -33,10 +35,17 @@ ANNIHILATED: dict[Any, tuple[int, ...]] = {
     np.floor_divide: (0,),
     np.fmod: (0,),
     np.left_shift: (0,),
+    np.logical_and: (0, 1),
     np.multiply: (0, 1),
     np.remainder: (0,),
     np.right_shift: (0,),
 }
+#: The functions that are others for some operands: of truth values, and of numbers other than NaN.
+OF_TRUTH = {"bitwise_and": "logical_and", "bitwise_or": "logical_or", "bitwise_xor": "logical_xor"}
+OF_NUMBERS = {"fmax": "maximum", "fmin": "minimum"}
+
+#: The functions of which absent elements may decide, whatever an array beside them has.
+BOUNDING = {np.fmax, np.fmin, np.maximum, np.minimum}
 
 #: The functions whose results may not fit the type of their operands.
 _GROWING = {"add", "subtract", "multiply", "power", "negative", "absolute", "square"}
@@ -46,19 +55,65 @@ def computed(name: str, *operands: Any) -> Any:
     """A function of elements: of one tensor, or of what no kernel computes, by NumPy on what is
     stored; of several by a kernel."""
     parts = [_part(x) for x in operands]
-    tensors = [x for x in parts if isinstance(x, Tensor)]
-    is_alone = len(tensors) == 1 and not any(_is_array(x) for x in parts)
-    is_quotient = name == "divide" and _is_array(parts[1])
-    if is_alone or is_quotient or not tensors or not has_kernel(name, parts):
-        return apply(_numpys(name, parts), *parts)
-    return compute(elementwise(name, *operands))
+    if any(_is_nothing(parts[k]) for k in ANNIHILATED.get(getattr(np, name), ())):
+        shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
+        return _nothing(shape, result_type(name, parts), 0)
+    numbers = _numbers(parts)
+    given = [whole if x is part else x for x, part, whole in zip(numbers, parts, operands)]
+    tensors = [x for x in numbers if isinstance(x, Tensor)]
+    is_alone = len(tensors) == 1 and not any(_is_array(x) for x in numbers)
+    is_quotient = name == "divide" and _is_array(numbers[1])
+    own = _of_kernels(name, numbers)
+    is_bounded = _bound(getattr(np, name), numbers) is not None
+    if is_alone or is_quotient or is_bounded or not tensors or own is None:
+        return apply(_numpys(name, numbers), *numbers)
+    return compute(elementwise(own, *given))
+
+
+def _of_kernels(name: str, parts: Sequence[Any]) -> str | None:
+    """The function that kernels have for one of NumPy's and such operands, if there is one."""
+    if name in OF_TRUTH and all(np.dtype(getattr(x, "dtype", type(x))) == bool for x in parts):
+        name = OF_TRUTH[name]
+    elif name in OF_NUMBERS and not any(_has_nan(x) for x in parts):
+        name = OF_NUMBERS[name]
+    return name if name in FUNCTIONS and has_kernel(name, parts) else None
+
+
+def _has_nan(x: Any) -> bool:
+    values = x.values if isinstance(x, Tensor) else np.asarray(x)
+    # The least of elements is NaN if one is.
+    return bool(values.size and np.isnan(values.min()) or np.isnan(_fill(x)).any())
+
+
+def _numbers(parts: Sequence[Any]) -> list[Any]:
+    """The operands, those of one element that stands for all of a tensor's as numbers."""
+    axes = max((x.ndim for x in parts if isinstance(x, Tensor) and x.size != 1), default=0)
+
+    def number(x: Any) -> Any:
+        is_one = isinstance(x, (Tensor, np.ndarray)) and 0 < x.ndim <= axes and x.size == 1
+        if not is_one:
+            return x
+        return (x.to_numpy() if isinstance(x, Tensor) else x).reshape(())
+
+    return [number(x) for x in parts]
+
+
+def _is_nothing(x: Any) -> bool:
+    """Whether it is a tensor of which nothing is stored, and which is 0."""
+    return _is_absent_zero(x) and not len(x.values)
+
+
+def _nothing(shape: tuple[int, ...], dtype: Any, fill: Any) -> Tensor:
+    """The tensor of which nothing is stored."""
+    empty = np.zeros(0, dtype=np.int64)
+    return _of_entries(shape, [empty] * len(shape), np.zeros(0, dtype=dtype), fill)
 
 
 def apply(function: Callable[..., Any], *operands: Any) -> Any:
     """A function of NumPy of the elements of tensors, arrays and numbers, which broadcast."""
     try:
         with np.errstate(all="ignore"):
-            return _applied(function, [_part(x) for x in operands])
+            return _applied(function, _numbers([_part(x) for x in operands]))
     except (OverflowError, MemoryError, TypeError, ValueError) as error:
         raise told(error) from error
 
@@ -107,32 +162,89 @@ def _numpys(name: str, parts: Sequence[Any]) -> Callable[..., Any]:
 
 
 def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
-    if not any(isinstance(x, Tensor) for x in parts):
+    tensors = [x for x in parts if isinstance(x, Tensor)]
+    if not tensors:
         return function(*parts)
     shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
+    pattern = _pattern(function, parts)
+    if pattern is None:
+        return _dense(function, parts, shape)
+    has_arrays = any(_is_array(x) for x in parts)
+    if len(tensors) == 1 and has_arrays:
+        own = compact(broadcast_to(tensors[0], shape))
+        parts, tensors = [own if x is tensors[0] else x for x in parts], [own]
+    if all(x.shape == shape and _is_like(x, tensors[0]) for x in tensors):
+        if not has_arrays or tensors[0].is_compact:
+            return _of_values(function, parts, tensors[0], pattern.fill)
+    if not pattern.terms:
+        dtype = np.asarray(function(*map(_fill, parts))).dtype
+        return _nothing(shape, dtype, np.asarray(pattern.fill).astype(dtype)[()])
+    places, elements = _gathered(parts, shape, pattern.terms)
+    values = np.asarray(function(*elements))
+    return places._with_values(values, np.asarray(pattern.fill).astype(values.dtype)[()])
+
+
+class Pattern(NamedTuple):
+    """Where the result of a function may be something else than its fill value: where one of these
+    terms holds, each of which holds where all of these operands store something."""
+
+    terms: list[list[int]]
+    fill: Any
+
+
+def _pattern(function: Callable[..., Any], parts: list[Any]) -> Pattern | None:
+    """Where a function has to be computed; none if at every coordinate."""
     zero = [k for k in ANNIHILATED.get(function, ()) if _is_absent_zero(parts[k])]
     if zero:
-        k = min(zero, key=lambda k: parts[k].shape != shape)
-        anchor = parts[k] = compact(broadcast_to(parts[k], shape))
-        return _anchored(function, parts, anchor)
+        return Pattern([zero], 0)
+    if function is np.where:
+        return _chosen(parts)
+    terms = [[k] for k, x in enumerate(parts) if isinstance(x, Tensor)]
     if any(_is_array(x) for x in parts):
-        return _dense(function, parts, shape)
-    if sum(isinstance(x, Tensor) for x in parts) == 1:
-        return _of_values(function, parts)
-    return _joined(function, parts, shape)
+        bound = _bound(function, parts)
+        return None if bound is None else Pattern(terms, bound)
+    return Pattern(terms, np.asarray(function(*map(_fill, parts)))[()])
 
 
-def _anchored(function: Callable[..., Any], parts: list[Any], anchor: Tensor) -> Tensor:
-    """At the coordinates of one of the operands, which is 0 elsewhere as the result is."""
-    if not any(isinstance(x, Tensor) and x is not anchor for x in parts):
-        arrays = [at(x, anchor).values if _is_array(x) else x for x in parts]
-        values = function(*(x.values if x is anchor else x for x in arrays))
-        return anchor._with_values(np.asarray(values), 0)
-    is_stored = anchor._with_values(np.ones(len(anchor.values), dtype=bool), False)
-    coords, elements = _gathered([*parts, is_stored], anchor.shape)
-    *elements, chosen = elements
-    elements = [x[chosen] if _is_array(x) else x for x in elements]
-    return _of_entries(anchor.shape, [axis[chosen] for axis in coords], function(*elements))
+def _bound(function: Callable[..., Any], parts: list[Any]) -> Any:
+    """The least or greatest that absent elements and those of an array all have together: the
+    fill value of the result, which is sparse then; none if they differ."""
+    if function not in BOUNDING or not any(_is_array(x) for x in parts):
+        return None
+    made = np.asarray(function(*map(_fill, parts)))
+    first = made.flat[0] if made.size else None
+    return first if first is not None and (made == first).all() else None
+
+
+def _chosen(parts: list[Any]) -> Pattern | None:
+    """The pattern of ``where``: where the condition is absent, it is that of what is chosen then."""
+    condition, *choices = parts
+    fills: list[Any] = [None if _is_array(x) else _fill(x) for x in choices]
+    are_known = not any(x is None for x in fills)
+    are_alike = are_known and np.array_equal(fills[0], fills[1], equal_nan=True)
+    stored = [[k] for k, x in enumerate(parts) if isinstance(x, Tensor)]
+    if _is_array(condition):
+        return Pattern(stored, fills[0]) if are_alike else None
+    usual, other = (1, 2) if _fill(condition) else (2, 1)
+    if _is_array(parts[usual]):
+        return None
+    terms = [[usual]] if isinstance(parts[usual], Tensor) else []
+    if isinstance(condition, Tensor):
+        if not are_alike:
+            terms.append([0])
+        elif isinstance(parts[other], Tensor):
+            terms.append([0, other])
+    return Pattern(terms, fills[usual - 1])
+
+
+def _is_like(x: Tensor, other: Tensor) -> bool:
+    """Whether two tensors have the same arrays of coordinates, as far as one sees at once."""
+    return x is other or x.format == other.format and _addresses(x) == _addresses(other)
+
+
+def _addresses(x: Tensor) -> list[tuple[str, int, int]]:
+    arrays = [(name, array) for level in x.levels for name, array in level.items()]
+    return [(name, array.ctypes.data, array.size) for name, array in arrays]
 
 
 def _part(x: Any) -> Any:
@@ -165,65 +277,48 @@ def _fill(x: Any) -> Any:
 
 def _dense(function: Callable[..., Any], parts: list[Any], shape: tuple[int, ...]) -> Any:
     """Every element: of fill values first, then at each coordinate that is stored."""
-    result = np.broadcast_to(function(*map(_fill, parts)), shape).copy()
-    coords, elements = _gathered(parts, shape)
+    made = np.asarray(function(*map(_fill, parts)))
+    check_memory("the array", made.itemsize * math.prod(shape))
+    result = np.broadcast_to(made, shape).copy()
+    terms = [[k] for k, x in enumerate(parts) if isinstance(x, Tensor)]
+    places, elements = _gathered(parts, shape, terms)
+    coords, _ = places.entries()
     result[tuple(coords)] = function(*elements)
     return result
 
 
-def _of_values(function: Callable[..., Any], parts: list[Any]) -> Any:
-    """What is stored stays where it is."""
-    tensor = next(x for x in parts if isinstance(x, Tensor))
-    made = np.asarray(function(*(x.values if x is tensor else x for x in parts)))
-    fill = np.asarray(function(*map(_fill, parts))).astype(made.dtype)[()]
-    return tensor._with_values(made, fill)
-
-
-def _joined(function: Callable[..., Any], parts: list[Any], shape: tuple[int, ...]) -> Tensor:
-    """Tensors of several patterns: at the coordinates of all."""
-    coords, elements = _gathered(parts, shape)
-    values = np.asarray(function(*elements))
-    fill = np.asarray(function(*map(_fill, parts))).astype(values.dtype)[()]
-    return _of_entries(shape, coords, values, fill)
+def _of_values(function: Callable[..., Any], parts: list[Any], tensor: Tensor, fill: Any) -> Any:
+    """What is stored stays where it is: that of all tensors is at the same coordinates."""
+    arrays = [at(x, tensor).values if _is_array(x) else x for x in parts]
+    values = np.asarray(function(*(x.values if isinstance(x, Tensor) else x for x in arrays)))
+    return tensor._with_values(values, np.asarray(fill).astype(values.dtype)[()])
 
 
 def _gathered(
-    parts: list[Any], shape: tuple[int, ...]
-) -> tuple[Sequence[np.ndarray[Any, Any]], list[Any]]:
-    """The coordinates that some tensor stores, and the elements of each operand there."""
-    stored = [broadcast_to(x, shape).entries() for x in parts if isinstance(x, Tensor)]
-    lengths = [len(values) for _, values in stored]
-    joined = [np.concatenate(axis) for axis in zip(*(coords for coords, _ in stored))]
-    coords, places = _unique(joined, shape)
-    owns = iter(zip(np.split(places, np.cumsum(lengths)[:-1]), (v for _, v in stored)))
-    elements = []
-    for x in parts:
-        if isinstance(x, Tensor):
-            own, values = next(owns)
-            element = np.full(len(coords[0]), x.fill_value, dtype=x.dtype)
-            element[own] = values
-        elif _is_array(x):
-            element = np.broadcast_to(x, shape)[tuple(coords)]
-        else:
-            element = x
-        elements.append(element)
-    return coords, elements
+    parts: list[Any], shape: tuple[int, ...], terms: list[list[int]]
+) -> tuple[Tensor, list[Any]]:
+    """A tensor that stores the coordinates where one of the terms holds, and the elements of each
+    operand there, in the order of its values. A kernel finds where each operand has them."""
+    tensors = {k: compact(x) for k, x in enumerate(parts) if isinstance(x, Tensor)}
+    stored = {k: x._with_values(np.ones(len(x.values), bool), False) for k, x in tensors.items()}
+    holds = [_folded("logical_and", [stored[k] for k in term]) for term in terms]
+    needed = _folded("logical_or", holds)
+    count = sum(len(x.values) for x in tensors.values())
+    elements = list(parts)
+    for k, x in tensors.items():
+        # What is stored has numbers from 2, what is not has 1; the product is stored where needed.
+        number = elementwise("add", x._with_values(np.arange(len(x.values)) + 1, 0), 1)
+        tree = elementwise("multiply", number, needed)
+        found = compute(tree, format=usual(tree.shape, count))
+        pattern = broadcast_to(found, shape)
+        elements[k] = np.append(x.values, _fill(x))[pattern.values - 2]
+    coords, _ = pattern.entries() if any(_is_array(x) for x in parts) else ([], None)
+    for k, x in enumerate(parts):
+        if _is_array(x):
+            elements[k] = np.broadcast_to(x, shape)[tuple(coords)]
+    return pattern, elements
 
 
-def _unique(
-    coords: list[np.ndarray[Any, Any]], shape: tuple[int, ...]
-) -> tuple[Sequence[np.ndarray[Any, Any]], np.ndarray[Any, Any]]:
-    """Each coordinate once, and the index of each of those given."""
-    if math.prod(shape) < 2**63:
-        keys = np.ravel_multi_index(tuple(coords), shape) if len(coords[0]) else coords[0]
-        # The coordinates of each tensor ascend, which this sort makes use of.
-        order = np.argsort(keys, kind="stable")
-        keys = keys[order]
-        is_first = np.ones(len(keys), dtype=bool)
-        is_first[1:] = keys[1:] != keys[:-1]
-        places = np.empty(len(keys), dtype=np.intp)
-        places[order] = np.cumsum(is_first) - 1
-        found = keys[is_first]
-        return np.unravel_index(found, shape) if found.size else coords, places
-    found, places = np.unique(np.stack(coords), axis=1, return_inverse=True)
-    return list(found), places.reshape(-1)
+def _folded(name: str, tensors: Sequence[Any]) -> Any:
+    """Several tensors as the operands of a function of two."""
+    return reduce(partial(elementwise, name), tensors)

@@ -37,6 +37,9 @@ from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
 
+#: Index variables, one for each axis; none for an axis of one element that is left out.
+Indices = tuple[str | None, ...]
+
 #: The most functions that one kernel computes. What is longer takes several: compiling it takes
 #: time, and what occurs many times in it would be computed each time.
 _LONGEST = 64
@@ -52,7 +55,7 @@ class Expression:
         parts: tuple[Expression, ...] = (),
         *,
         operand: Any = None,
-        write: Callable[[tuple[str, ...], _Program], str] | None = None,
+        write: Callable[[Indices, _Program], str] | None = None,
         step: Callable[..., Any] | None = None,
     ) -> None:
         self.shape = shape
@@ -81,25 +84,41 @@ class _Program:
         #: The values of expressions that were computed before.
         self._values = values
         self.operands: dict[str, Any] = {}
-        self._names: dict[int, str] = {}
+        #: The names of operands, and of those without some of their axes.
+        self._names: dict[tuple[int, tuple[int, ...]], str] = {}
         self._fresh = 0
 
     def fresh(self) -> str:
         self._fresh += 1
         return f"k{self._fresh}"
 
-    def element(self, x: Expression, indices: tuple[str, ...]) -> str:
+    def element(self, x: Expression, indices: Indices) -> str:
         """The element of an expression at index variables."""
         operand = x._operand
         if operand is None:
             operand = self._values.get(id(x))
         if operand is None and x._write is not None:
             return x._write(indices, self)
-        name = self._names.get(id(operand))
+        left_out = tuple([axis for axis, index in enumerate(indices) if index is None])
+        key = (id(operand), left_out)
+        name = self._names.get(key)
         if name is None:
-            name = self._names[id(operand)] = f"t{len(self._names)}"
-            self.operands[name] = operand
-        return f"{name}({','.join(indices)})" if indices else name
+            name = self._names[key] = f"t{len(self._names)}"
+            self.operands[name] = _without(operand, left_out) if left_out else operand
+        own = [index for index in indices if index is not None]
+        return f"{name}({','.join(own)})" if own else name
+
+
+def _without(operand: Any, left_out: tuple[int, ...]) -> Any:
+    """An array or a tensor without some axes, which have one element."""
+    shape = tuple(n for axis, n in enumerate(operand.shape) if axis not in left_out)
+    if isinstance(operand, _native.Tensor) or not hasattr(operand, "tocoo"):
+        return operand.reshape(shape)
+    import scipy.sparse
+
+    # Matrices of SciPy's have no other number of axes.
+    coo = scipy.sparse.coo_array(operand)
+    return coo.reshape(shape) if shape else coo.sum()
 
 
 def leaf(operand: Any) -> Expression:
@@ -156,7 +175,7 @@ def elementwise(name: str, *operands: Any) -> Expression:
     # Integers become floats first.
     real = name in REAL and beside.kind in "iub"
 
-    def write(indices: tuple[str, ...], program: _Program) -> str:
+    def write(indices: Indices, program: _Program) -> str:
         texts = [_fitted(x, shape, indices, program) for x in inputs]
         if real:
             texts[0] = f"(1.0 * {texts[0]})"
@@ -214,20 +233,13 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _fitted(
-    x: Expression, shape: Sequence[int], indices: tuple[str, ...], program: _Program
-) -> str:
-    """An operand at the index variables of a result that its axes are broadcast to."""
-    own = list(indices[len(indices) - x.ndim :])
-    bound = []
-    for axis, (size, wanted) in enumerate(zip(x.shape, shape[len(shape) - x.ndim :])):
-        if size == 1 and wanted != 1:
-            own[axis] = program.fresh()
-            bound.append(own[axis])
-    text = program.element(x, tuple(own))
-    for var in bound:
-        text = f"sum({var}, {text})"
-    return text
+def _fitted(x: Expression, shape: Sequence[int], indices: Indices, program: _Program) -> str:
+    """An operand at the index variables of a result that its axes are broadcast to: without those
+    of one element that the result has more of, so that what is sparse stays so."""
+    own = indices[len(indices) - x.ndim :]
+    sizes = zip(own, x.shape, shape[len(shape) - x.ndim :])
+    fitted = [None if size == 1 and wanted != 1 else index for index, size, wanted in sizes]
+    return program.element(x, tuple(fitted))
 
 
 def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
@@ -250,12 +262,13 @@ def reduction(name: str, operand: Any, axis: Any = None) -> Expression:
     # Truth values are counted.
     counted = name in ("sum", "prod") and x.dtype.kind == "b"
 
-    def write(indices: tuple[str, ...], program: _Program) -> str:
+    def write(indices: Indices, program: _Program) -> str:
         rest = iter(indices)
-        own = [program.fresh() if k in axes else next(rest) for k in range(x.ndim)]
-        text = program.element(x, tuple(own))
+        bound = {k: program.fresh() for k in axes}
+        own = tuple([bound[k] if k in bound else next(rest) for k in range(x.ndim)])
+        text = program.element(x, own)
         text = f"1 * {text}" if counted else text
-        return f"{name}({','.join(own[k] for k in axes)}, {text})" if axes else f"({text})"
+        return f"{name}({','.join(bound.values())}, {text})" if axes else f"({text})"
 
     return Expression(shape, dtype, (x,), write=write)
 
@@ -287,11 +300,9 @@ def permutation(operand: Any, axes: Sequence[int] | None = None) -> Expression:
     order = order_of(x.ndim, axes)
     shape = tuple(x.shape[k] for k in order)
 
-    def write(indices: tuple[str, ...], program: _Program) -> str:
-        own = [""] * x.ndim
-        for place, k in enumerate(order):
-            own[k] = indices[place]
-        return program.element(x, tuple(own))
+    def write(indices: Indices, program: _Program) -> str:
+        own = {k: index for k, index in zip(order, indices)}
+        return program.element(x, tuple([own[k] for k in range(x.ndim)]))
 
     return Expression(shape, x.dtype, (x,), write=write)
 
@@ -311,7 +322,7 @@ def product(left: Any, right: Any) -> Expression:
     batch = broadcast_shapes(a.shape[:-2], b.shape[:-2])
     dtype = np.result_type(a.dtype, b.dtype)
 
-    def write(indices: tuple[str, ...], program: _Program) -> str:
+    def write(indices: Indices, program: _Program) -> str:
         k = program.fresh()
         batches, rest = indices[: len(batch)], indices[len(batch) :]
         of_a = (*batches, *rest[: len(rows)], k)

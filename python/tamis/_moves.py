@@ -14,6 +14,7 @@ import numpy as np
 
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import axes_of
+from ._native import check_memory
 from ._operands import sizes_of
 from ._select import within
 from ._tensor import Tensor, _of_entries, asarray, usual
@@ -36,6 +37,11 @@ def moved(
     )
 
 
+def _fits(entries: int, axes: int) -> None:
+    """Refuses more entries than there is memory for coordinates and values of."""
+    check_memory("the tensor", 8.0 * entries * (axes + 1))
+
+
 def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     """The elements repeated along new axes, and along those of one element."""
     wanted = sizes_of(shape)
@@ -49,6 +55,8 @@ def broadcast_to(x: Any, shape: Sequence[int]) -> Any:
     if new < 0 or any(n not in (1, size) for n, size in zip(sizes, wanted)):
         reason = f"the shape {tensor.shape} is not broadcast to {wanted}"
         raise refused(reason, "make sizes equal, or 1")
+    times = math.prod(size for size, n in zip(wanted, sizes) if size != n)
+    _fits(len(tensor.values) * times, len(wanted))
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         which = np.arange(len(coords[0]) if coords else 1)
@@ -174,6 +182,8 @@ def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
     counts = counts.astype(np.int64)
     alike = int(counts.reshape(-1)[0]) if counts.size == 1 else None
     begins = np.cumsum(counts) - counts
+    if alike is not None:
+        _fits(len(x.values) * alike, x.ndim)
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         own = coords[at]
@@ -194,6 +204,7 @@ def tile(x: Any, repetitions: Sequence[int]) -> Tensor:
     times = (1,) * (x.ndim - len(repetitions)) + tuple(repetitions)
     sizes = (1,) * (len(times) - x.ndim) + tuple(x.shape)
     tensor = x.reshape(sizes)
+    _fits(len(tensor.values) * math.prod(times), len(times))
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         which = np.arange(len(coords[0]) if coords else 1)

@@ -328,9 +328,10 @@ class Tensor(Operators, Methods, _native.Tensor):
             asked = method if method != "__call__" else ", ".join(options) or "such form"
             reason = f"numpy.{ufunc.__name__} of tensors has no {asked}"
             raise refused(reason, "call to_numpy() of the tensors first")
-        from ._elements import apply
+        from ._elements import apply, computed
 
-        return apply(ufunc, *inputs)
+        is_numpys = getattr(np, ufunc.__name__, None) is ufunc
+        return computed(ufunc.__name__, *inputs) if is_numpys else apply(ufunc, *inputs)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
         from ._functions import call

@@ -46,7 +46,6 @@ from numpy import (
 from . import _expressions, _formulas, _moves
 from . import _tensor as _tensors
 from ._elements import apply as _apply
-from ._elements import at as _at
 from ._elements import computed as _computed
 from ._errors import TamisTypeError
 from ._guard import guarded as _guarded
@@ -113,7 +112,8 @@ def _by_kernel(name: str) -> Any:
 
 
 def _by_numpy(name: str) -> Any:
-    return lambda *x: _apply(getattr(np, name), *x)
+    own = getattr(np, name)
+    return _by_kernel(name) if isinstance(own, np.ufunc) else lambda *x: _apply(own, *x)
 
 
 def _rounded(name: str) -> Any:
@@ -166,11 +166,6 @@ def can_cast(from_: Any, to: Any, /) -> Any:
 
 def where(condition: Any, x1: Any, x2: Any, /) -> Any:
     """The elements of ``x1`` where a condition holds, of ``x2`` elsewhere."""
-    if isinstance(condition, Tensor) and condition.fill_value == 0 and isinstance(x1, np.ndarray):
-        # Of x1 only what stands where the condition is stored is looked at.
-        x1 = broadcast_to(x1, condition.shape) if x1.ndim <= condition.ndim else x1
-        if x1.shape == condition.shape and x1.ndim:
-            x1 = _at(x1, condition)
     return _apply(np.where, condition, x1, x2)
 
 

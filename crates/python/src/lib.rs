@@ -102,6 +102,7 @@ mod _native {
     use crate::tensor::Tensor;
     #[pymodule_export]
     use crate::threads::{
-        after_fork, get_num_threads, release_memory, set_memory_limit, set_num_threads,
+        after_fork, check_memory, get_num_threads, release_memory, set_memory_limit,
+        set_num_threads,
     };
 }

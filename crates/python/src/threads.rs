@@ -98,6 +98,12 @@ pub fn set_memory_limit(bytes: Size) {
     tamis::budget::set_limit(usize::try_from(bytes.number()).unwrap_or(usize::MAX));
 }
 
+/// Refuses, with `MemoryError`, what would take more bytes than there are, or than the limit leaves.
+#[pyfunction]
+pub fn check_memory(py: Python<'_>, what: &str, bytes: f64) -> PyResult<()> {
+    tamis::budget::check(what, bytes, tamis::budget::SMALLER_RESULT).map_err(|d| raised(py, &d))
+}
+
 /// Gives memory that is kept of freed arrays for the next ones back to the system; returns how many
 /// bytes that were.
 #[pyfunction]
