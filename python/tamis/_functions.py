@@ -12,18 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from . import array_api
+from . import _arranging, _missing, array_api
 from ._einsum import einsum
 from ._elements import apply
 from ._errors import TamisError, TamisValueError
 from ._expressions import axes_of, broadcast_shapes
 from ._guard import FOREIGN, refusal
 from ._linalg import dot, inner, kron, matrix_norm, norm, outer, vector_norm
-from ._moves import diagonal, pad, roll
+from ._moves import diagonal, roll
 from ._operands import plain, refused
 from ._operators import no_out
 from ._searching import counted
-from ._tensor import asarray
+from ._tensor import Tensor, asarray
 
 xp: Any = array_api
 
@@ -225,23 +225,6 @@ def _swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     return xp.permute_dims(a, tuple(axes))
 
 
-def _without_nan(reduction: str, instead: Any) -> Callable[..., Any]:
-    """A reduction in which what is no number counts as another."""
-
-    def reduced(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **how: Any) -> Any:
-        known = apply(lambda x: np.where(np.isnan(x), np.asarray(instead, x.dtype), x), a)
-        return getattr(asarray(known), reduction)(axis, dtype=dtype, **how)
-
-    return reduced
-
-
-def _pad(array: Any, pad_width: Any, mode: Any = "constant", constant_values: Any = 0) -> Any:
-    if mode != "constant" or not np.array_equal(constant_values, array.fill_value):
-        reason = "tensors are padded with nothing but their fill value"
-        raise refused(reason, f"use constant_values={array.fill_value}, or to_numpy()")
-    return pad(array, np.broadcast_to(pad_width, (array.ndim, 2)).tolist())
-
-
 def _clip(
     a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None
 ) -> Any:
@@ -252,6 +235,42 @@ def _unique(ar: Any, *, return_counts: bool = False, equal_nan: bool = True) -> 
     if return_counts:
         return tuple(counted(ar, equal_nan))
     return xp.unique_values(ar, equal_nan=equal_nan)
+
+
+def _compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
+    return _take(a, np.flatnonzero(asarray(condition).to_numpy()), axis)
+
+
+def _interp(
+    x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
+) -> Any:
+    return apply(lambda values: np.interp(values, xp, fp, left, right, period), x)
+
+
+def _einsum_path(*operands: Any, **options: Any) -> Any:
+    # NumPy looks at nothing but shapes.
+    like = [np.broadcast_to(0, x.shape) if isinstance(x, Tensor) else x for x in operands]
+    return np.einsum_path(*like, **options)
+
+
+def _like(fill: int) -> Callable[..., Any]:
+    def like(
+        a: Any, dtype: Any = None, order: Any = "K", subok: Any = True, shape: Any = None
+    ) -> Any:
+        return _full_like(a, fill, dtype, order, subok, shape)
+
+    return like
+
+
+def _full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: Any = "K",
+    subok: Any = True,
+    shape: Any = None,
+) -> Any:
+    return array_api._filled(a.shape if shape is None else shape, fill_value, dtype or a.dtype, None)
 
 
 def _take(a: Any, indices: Any, axis: Any = None, out: None = None) -> Any:
@@ -265,6 +284,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.amax: _method(np.amax, "max"),
     np.amin: _method(np.amin, "min"),
     np.any: _method(np.any, "any"),
+    np.angle: lambda z, deg=False: apply(lambda v: np.angle(v, deg), z),
     np.append: _append,
     np.argmax: _place(xp.argmax),
     np.argmin: _place(xp.argmin),
@@ -274,43 +294,63 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.atleast_1d: _at_least(1),
     np.atleast_2d: _at_least(2),
     np.atleast_3d: _at_least(3),
+    np.average: _missing.average,
+    np.block: _arranging.block,
     np.broadcast_arrays: lambda *arrays, subok=False: tuple(xp.broadcast_arrays(*arrays)),
     np.broadcast_to: lambda array, shape, subok=False: xp.broadcast_to(array, shape),
     np.clip: _clip,
     np.column_stack: _column_stack,
+    np.compress: _compress,
     np.concatenate: _joined(xp.concat),
     np.copy: lambda a: a.copy(),
     np.count_nonzero: lambda a, axis=None, *, keepdims=False: xp.count_nonzero(
         a, axis=axis, keepdims=keepdims
     ),
+    np.delete: _arranging.delete,
+    np.diag: _arranging.diag,
+    np.diagflat: lambda v, k=0: _arranging.diag(asarray(v).reshape(-1), k),
     np.diagonal: lambda a, offset=0, axis1=0, axis2=1: diagonal(a, offset, axis1, axis2),
     np.diff: lambda a, n=1, axis=-1: xp.diff(a, axis=axis, n=n),
+    np.digitize: lambda x, bins, right=False: apply(lambda v: np.digitize(v, bins, right), x),
     np.dot: dot,
     np.einsum: _einsum,
+    np.einsum_path: _einsum_path,
+    np.empty_like: _like(0),
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
-    np.full_like: lambda a, fill_value, dtype=None: xp.full_like(a, fill_value, dtype=dtype),
+    np.fliplr: lambda m: xp.flip(m, axis=1),
+    np.flipud: lambda m: xp.flip(m, axis=0),
+    np.full_like: _full_like,
     np.imag: lambda val: apply(np.imag, val),
     np.inner: inner,
+    np.insert: _arranging.insert,
+    np.interp: _interp,
     np.isclose: _isclose,
     np.isin: lambda element, test_elements, *, invert=False: xp.isin(
         element, test_elements, invert=invert
     ),
     np.kron: kron,
     np.linalg.matrix_norm: matrix_norm,
+    np.linalg.matrix_power: _arranging.matrix_power,
+    np.linalg.matrix_transpose: lambda x: xp.matrix_transpose(x),
+    np.linalg.multi_dot: lambda arrays, *, out=None: _arranging.multi_dot(arrays),
     np.linalg.norm: norm,
     np.linalg.outer: lambda x1, x2: outer(x1, x2),
     np.linalg.vector_norm: vector_norm,
+    np.matrix_transpose: lambda x: xp.matrix_transpose(x),
     np.max: _method(np.max, "max"),
     np.mean: _method(np.mean, "mean"),
     np.min: _method(np.min, "min"),
     np.moveaxis: lambda a, source, destination: xp.moveaxis(a, source, destination),
     np.nan_to_num: lambda x: apply(np.nan_to_num, x),
-    np.nanprod: _without_nan("prod", 1),
-    np.nansum: _without_nan("sum", 0),
-    np.ones_like: lambda a, dtype=None: xp.ones_like(a, dtype=dtype),
+    np.nanmax: _missing.nanmax,
+    np.nanmean: _missing.nanmean,
+    np.nanmin: _missing.nanmin,
+    np.nanprod: _missing.nanprod,
+    np.nansum: _missing.nansum,
+    np.ones_like: _like(1),
     np.outer: outer,
-    np.pad: _pad,
+    np.pad: _arranging.pad,
     np.prod: _method(np.prod, "prod"),
     np.ptp: _extent,
     np.ravel: lambda a: a.reshape(-1),
@@ -319,7 +359,10 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.reshape: lambda a, shape: xp.reshape(a, shape),
     np.result_type: xp.result_type,
     np.roll: lambda a, shift, axis=None: roll(a, shift, axis),
+    np.rot90: _arranging.rot90,
     np.round: _round,
+    np.select: _arranging.select,
+    np.sinc: lambda x: apply(np.sinc, x),
     np.squeeze: _squeeze,
     np.stack: _joined(xp.stack),
     np.std: _spread(xp.std),
@@ -337,7 +380,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.var: _spread(xp.var),
     np.vdot: lambda a, b: xp.vecdot(asarray(a).reshape(-1), asarray(b).reshape(-1)),
     np.where: _where,
-    np.zeros_like: lambda a, dtype=None: xp.zeros_like(a, dtype=dtype),
+    np.zeros_like: _like(0),
 }
 if hasattr(np, "astype"):
     # Of NumPy 2.1.

@@ -87,7 +87,7 @@ def _lent(operand: Any) -> np.ndarray[Any, Any]:
 
 def _of_pydata(operand: Any) -> Any:
     """A tensor of the arrays of a ``sparse.COO``, or of what becomes one."""
-    if type(operand).__name__ == "GCXS" and operand.ndim == 2:
+    if type(operand).__name__ == "GCXS" and operand.ndim == 2 and _ascend(operand):
         name = "csr" if operand.compressed_axes == (0,) else "csc"
         level = {"pos": operand.indptr, "crd": operand.indices}
         storage = _storage(name, operand.dtype, operand.fill_value)
@@ -99,6 +99,15 @@ def _of_pydata(operand: Any) -> Any:
     levels[0]["pos"] = np.array([0, len(coo.data)])
     storage = _storage("coo", coo.dtype, coo.fill_value)
     return _native.Tensor.of_arrays(coo.shape, storage, levels, coo.data)
+
+
+def _ascend(gcxs: Any) -> bool:
+    """Whether the coordinates of each row ascend, as those of products do not."""
+    is_later = np.ones(max(len(gcxs.indices), 1), dtype=bool)
+    is_later[1:] = gcxs.indices[1:] > gcxs.indices[:-1]
+    begins = gcxs.indptr[:-1]
+    is_later[begins[begins < len(is_later)]] = True
+    return bool(is_later.all())
 
 
 def _storage(format: str, dtype: Any, fill: Any) -> str:

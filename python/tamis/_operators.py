@@ -219,7 +219,11 @@ class Operators:
         initial: Any = None,
     ) -> Any:
         no_out(out)
-        _everywhere(where)
+        if where is not True:
+            given = {"dtype": dtype, "initial": initial}
+            options = {key: x for key, x in given.items() if x is not None}
+            chosen = self._where(name, where, initial)
+            return getattr(chosen, name)(axis=axis, keepdims=keepdims, **options)
         known = leaf(self) if dtype is None else _typed(self, np.dtype(dtype))
         axes = axes_of(axis, known.ndim)
         if initial is not None and name in ("min", "max") and 0 in [known.shape[k] for k in axes]:
@@ -232,6 +236,14 @@ class Operators:
         if initial is not None:
             tree = elementwise(_JOINED[name], tree, np.full((), initial, tree.dtype)[()])
         return kept(self._made(tree), self, axis, keepdims)
+
+    def _where(self, name: str, where: Any, initial: Any) -> Any:
+        """The elements where a condition holds; what changes no reduction is elsewhere."""
+        others = {"sum": 0, "prod": 1, "any": False, "all": True}.get(name, initial)
+        if others is None or isinstance(self, Expression):
+            reason = f"the {name} of some elements has to begin with a number"
+            raise refused(reason, "give it: initial=")
+        return np.where(where, self, others)  # type: ignore[call-overload]
 
     def mean(
         self,

@@ -21,6 +21,10 @@ from ._select import ordered, picks, selected
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
+#: So many elements are a small array.
+_SMALL = 1 << 24
+#: The axes that matrix products have anyway.
+_USUAL_AXES = ([(-2, -1), (-2, -1), (-2, -1)], [(-1,), (-2, -1), (-1,)])
 
 
 class Tensor(Operators, Methods, _native.Tensor):
@@ -180,8 +184,11 @@ class Tensor(Operators, Methods, _native.Tensor):
         return self @ np.asarray(x)
 
     def rmatvec(self, x: Any) -> Any:
-        """The transpose, of complex numbers conjugated, times a vector."""
-        return np.conj(np.conj(np.asarray(x)) @ self)
+        """The transpose, of complex numbers conjugated, times a vector, or a column."""
+        return np.conj(np.conj(np.asarray(x)).T @ self).T
+
+    #: The same of several columns.
+    rmatmat = rmatvec
 
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The coordinates of the elements that are not 0, an array for each axis."""
@@ -304,17 +311,60 @@ class Tensor(Operators, Methods, _native.Tensor):
         alone = for_scipy(self, caller) if dtype is None else None
         if alone is not None:
             return alone
-        if caller.f_globals.get("__name__", "").startswith("scipy.sparse.linalg._eigen."):
+        module = caller.f_globals.get("__name__", "")
+        if module.startswith("scipy.sparse.linalg._eigen."):
             # SciPy's solvers of eigenvalues make small problems dense.
             return self.to_numpy()
-        text = f"error[type-mismatch]: the tensor of {self.size} elements is not made dense unasked"
-        raise TamisTypeError("type-mismatch", f"{text}\n  = help: call to_numpy()")
+        if module.startswith("numpy.testing"):
+            # Who compares looks at every element.
+            return self.to_numpy()
+        reason = f"the tensor of {self.size} elements is not made dense unasked"
+        raise refused(reason, self._way_out(module))
+
+    def _way_out(self, asks: str) -> str:
+        """What to call instead, where a module asks for an array of all elements."""
+        if asks.startswith("pandas."):
+            return "use the array of the table: table.to_numpy() @ tensor"
+        found = "call to_scipy() for SciPy and what takes its arrays"
+        if self.dtype == bool:
+            found += ", nonzero() for a key: array[tensor.nonzero()]"
+        return f"{found}, or call to_numpy()" if self.size <= _SMALL else found
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        reason = "tensors never change"
+        way_out = "make another one: numpy.where(condition, value, tensor), or tamis.coo(coords, values)"
+        raise refused(reason, way_out)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of rows."""
+        return self.canonical().to_scipy().tocsr(copy=copy)
+
+    def tocsc(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of columns."""
+        return self.canonical().to_scipy().tocsc(copy=copy)
+
+    def tocoo(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of coordinates."""
+        return self.to_scipy().tocoo(copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
-        out = options.get("out", ())
+        out, where = options.get("out", ()), options.pop("where", True)
         if len(out) == 1 and isinstance(out[0], np.ndarray) and method == "__call__":
             del options["out"]
-            return _written(out[0], self.__array_ufunc__(ufunc, method, *inputs, **options))
+            if ufunc is np.matmul and options.get("axes") in _USUAL_AXES:
+                # What array @= tensor names.
+                del options["axes"]
+            made = self.__array_ufunc__(ufunc, method, *inputs, **options)
+            return _written(out[0], made, where)
+        if method in ("reduce", "at"):
+            options |= {} if where is True else {"where": where}
+        elif where is not True:
+            reason = f"numpy.{ufunc.__name__} of tensors has where beside out only"
+            raise refused(reason, "numpy.where(condition, result, other) chooses elements")
+        if method == "outer" and not options and ufunc.nin == 2:
+            from ._arranging import outer
+
+            return outer(ufunc, *inputs)
         made = super().__array_ufunc__(ufunc, method, *inputs, **options)
         if made is not NotImplemented:
             return made
@@ -358,12 +408,14 @@ class Tensor(Operators, Methods, _native.Tensor):
 guard(Tensor)
 
 
-def _written(array: np.ndarray[Any, Any], made: Any) -> Any:
-    """An array, as ``array += tensor`` names it, that gets the elements of a result."""
+def _written(array: np.ndarray[Any, Any], made: Any, where: Any = True) -> Any:
+    """An array, as ``array += tensor`` names it, that gets the elements of a result, or some."""
     if made is NotImplemented:
         return made
+    chosen = where.to_numpy() if isinstance(where, Tensor) else where
     try:
-        np.copyto(array, made.to_numpy() if isinstance(made, Tensor) else made, "same_kind")
+        full = made.to_numpy() if isinstance(made, Tensor) else made
+        np.copyto(array, full, "same_kind", where=chosen)
     except (TypeError, ValueError) as error:
         result = f"a result of {made.dtype} and shape {made.shape}"
         reason = f"{result} does not fit an array of {array.dtype} and shape {array.shape}"
@@ -446,20 +498,24 @@ def coo(
     coords: Sequence[Any],
     values: Any,
     *,
-    shape: int | Sequence[int],
+    shape: int | Sequence[int] | None = None,
     format: str | None = None,
     fill_value: Any = 0,
 ) -> Tensor:
     """A tensor of entries: an array of coordinates for each axis, from 0, and the values. Values
-    at the same coordinates are added up. Without ``format`` they stay a list of coordinates."""
-    sizes = sizes_of(shape)
-    listed = usual(sizes, 0) if len(sizes) < 2 else "coo"
+    at the same coordinates are added up. Without ``format`` they stay a list of coordinates, without
+    ``shape`` axes end behind the last coordinate."""
     if format is not None:
         check_text("format", format)
     vectors = [np.asarray(x.to_numpy() if isinstance(x, Tensor) else x) for x in (*coords, values)]
     wrong = [x for x in vectors if x.ndim != 1]
     if wrong:
         raise _refused(f"coordinates or values are {wrong[0]!r}", "give vectors, one for each axis")
+    if shape is None and not all(len(x) for x in vectors[:-1]):
+        raise _refused("no coordinates tell no sizes", "give shape=")
+    ends = [int(x.max()) + 1 for x in vectors[:-1]] if shape is None else shape
+    sizes = sizes_of(ends)
+    listed = usual(sizes, 0) if len(sizes) < 2 else "coo"
     return _of_entries(sizes, vectors[:-1], vectors[-1], fill_value, format or listed)
 
 

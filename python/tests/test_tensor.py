@@ -515,8 +515,11 @@ def test_reductions_keep_axes(name):
             same(getattr(x, name)(axis=axis, keepdims=True), expected, exact=False)
     with pytest.raises(tamis.TamisTypeError, match="none is written to out"):
         getattr(found, name)(axis=0, out=np.zeros(5))
-    with pytest.raises(tamis.TamisTypeError, match="have no where"):
-        getattr(np, name)(found, where=made > 0)
+    initial = {"initial": 2} if name in ("min", "max") else {}
+    expected = getattr(np, name)(made, axis=0, where=made > 0, **initial)
+    same(getattr(np, name)(found, axis=0, where=made > 0, **initial), expected, exact=False)
+    with pytest.raises(tamis.TamisTypeError, match="beside|give it|compute"):
+        getattr(tamis.lazy(found), name)(where=made > 0)
     with pytest.raises(tamis.TamisTypeError, match="compute, then reshape"):
         getattr(tamis.lazy(found), name)(keepdims=True)
 

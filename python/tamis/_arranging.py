@@ -1,0 +1,265 @@
+"""Arrays of parts of others, as NumPy's functions have them: joined in blocks, turned, with elements
+put in between or left out.
+
+delete(A, 1, axis=0)    the rows 0, 2, 3, .. of A
+pad(A, 1, mode="edge")  the rows 0, 0, 1, .., n - 1, n - 1 of A, and of that the columns likewise
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from . import _moves, array_api
+from ._errors import TamisIndexError
+from ._expressions import axes_of
+from ._operands import number_text, refused
+from ._tensor import Tensor, _of_entries, asarray, compact
+
+xp: Any = array_api
+
+#: How coordinates beyond the ends of an axis are found, by NumPy's names.
+_REPEATING = ("edge", "reflect", "symmetric", "wrap")
+
+
+def block(arrays: Any) -> Any:
+    """Arrays in nested lists as one: those of the innermost lists side by side along the last axis."""
+    depth = _depth(arrays)
+    parts: list[Any] = []
+    _collect(arrays, parts)
+    axes = max([depth, *(x.ndim for x in parts)])
+    rest = iter(parts)
+
+    def joined(x: Any, level: int) -> Any:
+        if isinstance(x, list):
+            return xp.concat([joined(y, level - 1) for y in x], axis=-level)
+        part = next(rest)
+        return part.reshape((1,) * (axes - part.ndim) + part.shape)
+
+    return joined(arrays, depth)
+
+
+def _depth(x: Any) -> int:
+    if not isinstance(x, list):
+        return 0
+    depths = {_depth(y) for y in x}
+    if len(depths) != 1:
+        raise refused("the lists of blocks are not nested alike", "nest them, each as deep")
+    return 1 + depths.pop()
+
+
+def _collect(x: Any, parts: list[Any]) -> None:
+    if isinstance(x, list):
+        for y in x:
+            _collect(y, parts)
+    else:
+        parts.append(asarray(x))
+
+
+def rot90(m: Any, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
+    """The elements turned by right angles in the plane of two axes."""
+    one, other = axes_of(tuple(axes), m.ndim)
+    turns = k % 4
+    if turns % 2 == 0:
+        return xp.flip(m, axis=(one, other)) if turns else m
+    if turns == 1:
+        return xp.flip(m, axis=other).swapaxes(one, other)
+    return xp.flip(m.swapaxes(one, other), axis=other)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """The elements of a diagonal, or the matrix that has them on one and is 0 elsewhere."""
+    if v.ndim == 2:
+        return _moves.diagonal(v, k, 0, 1)
+    if v.ndim != 1:
+        raise refused(f"an array of {v.ndim} axes has no diagonal", "give it one axis, or two")
+    tensor = asarray(v)
+    n = v.shape[0] + abs(k)
+    if tensor.fill_value != 0:
+        coords, values = [np.arange(v.shape[0])], tensor.to_numpy()
+    else:
+        coords, values = compact(tensor).entries()
+    rows, columns = coords[0] + max(-k, 0), coords[0] + max(k, 0)
+    return _of_entries((n, n), [rows, columns], values)
+
+
+def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
+    """Without the elements at some coordinates of an axis."""
+    x, at = _along(arr, axis)
+    gone = np.unique(_places(obj, x.shape[at], x.shape[at]))
+
+    def move(coords: _moves.Arrays) -> tuple[_moves.Arrays, Any]:
+        which = np.flatnonzero(~np.isin(coords[at], gone))
+        made = [c[which] for c in coords]
+        made[at] = made[at] - np.searchsorted(gone, made[at])
+        return made, which
+
+    return _moves.moved(x, _resized(x, at, x.shape[at] - len(gone)), move)
+
+
+def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """With elements before those at some coordinates of an axis."""
+    x, at = _along(arr, axis)
+    tensor, size = asarray(x), x.shape[at]
+    added = asarray(values).astype(tensor.dtype)
+    places = _places(obj, size, size + 1)
+    if not places.ndim:
+        added = added.reshape((1,) * (tensor.ndim - added.ndim) + added.shape)
+        added = xp.moveaxis(added, 0, at)
+        places = np.full(added.shape[at], places)
+    count = len(places)
+    added = _moves.broadcast_to(added, _resized(tensor, at, count))
+    added = _of_fill(added, tensor.fill_value)
+    order = np.argsort(places, kind="stable")
+    # Where those that are put in go, and behind how many of them the others are.
+    ends = np.empty(count, dtype=np.int64)
+    ends[order] = places[order] + np.arange(count)
+
+    def move(coords: _moves.Arrays) -> tuple[_moves.Arrays, Any]:
+        made = list(coords)
+        own = coords[at] < size
+        behind = np.searchsorted(places[order], coords[at][own], side="right")
+        made[at] = np.empty_like(coords[at])
+        made[at][own] = coords[at][own] + behind
+        made[at][~own] = ends[coords[at][~own] - size]
+        return made, None
+
+    both = xp.concat([tensor, added], axis=at)
+    return _moves.moved(both, both.shape, move)
+
+
+def _places(obj: Any, size: int, bound: int) -> Any:
+    """The coordinates that a slice, truth values or integers name along an axis, from 0."""
+    if isinstance(obj, slice):
+        return np.arange(*obj.indices(size))
+    places = asarray(obj).to_numpy() if np.size(obj) else np.zeros(0, dtype=np.int64)
+    if places.dtype == bool:
+        return np.flatnonzero(places)
+    if places.dtype.kind not in "iu":
+        raise refused(f"{places.dtype} are no coordinates", "use integers, or truth values")
+    if places.size and not -size <= places.min() <= places.max() < bound:
+        text = f"error[dimension-mismatch]: {obj} is outside of an axis of {size} elements"
+        raise TamisIndexError("dimension-mismatch", f"{text}\n  = help: count from 0, or from -1")
+    return np.where(places < 0, places + size, places).astype(np.int64)
+
+
+def _resized(x: Any, axis: int, size: int) -> tuple[int, ...]:
+    """The shape with another size of an axis."""
+    return (*x.shape[:axis], size, *x.shape[axis + 1 :])
+
+
+def _along(x: Any, axis: int | None) -> tuple[Any, int]:
+    """An array and its axis, or all elements along one."""
+    if axis is None:
+        return x.reshape(-1), 0
+    (at,) = axes_of(axis, x.ndim)
+    return x, at
+
+
+def _of_fill(x: Any, fill: Any) -> Tensor:
+    """The same elements beside another fill value."""
+    tensor = asarray(x)
+    if np.array_equal(tensor.fill_value, fill, equal_nan=True):
+        return tensor
+    return Tensor(tensor.with_fill(number_text(fill)))
+
+
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
+    """The elements with others before and behind them along each axis."""
+    widths = _pairs(pad_width, array.ndim)
+    if mode in _REPEATING and not options:
+        made = array
+        for axis, width in enumerate(widths):
+            if any(width):
+                places = np.pad(np.arange(array.shape[axis]), width, mode=mode)
+                made = xp.take(made, places, axis=axis)
+        return made
+    values = options.pop("constant_values", 0)
+    if options or mode not in ("constant", "empty"):
+        reason = f"tensors are padded by {', '.join((*_REPEATING, 'constant', 'empty'))}"
+        raise refused(f"{reason}, not by {mode!r}", "pad to_numpy() of a small tensor")
+    tensor = asarray(array)
+    if mode == "empty" or np.array_equal(values, tensor.fill_value, equal_nan=True):
+        return _moves.pad(tensor, widths)
+    made = tensor
+    given = np.broadcast_to(values, (array.ndim, 2)).tolist()
+    for axis, (width, value) in enumerate(zip(widths, given)):
+        around = [_constant(made, axis, n, x) for n, x in zip(width, value)]
+        made = xp.concat([around[0], made, around[1]], axis=axis)
+    return made
+
+
+def _pairs(pad_width: Any, axes: int) -> list[list[int]]:
+    """Two widths for each axis."""
+    if isinstance(pad_width, dict):
+        pairs = [[0, 0]] * axes
+        for axis, width in pad_width.items():
+            pairs[axes_of(axis, axes)[0]] = np.broadcast_to(width, 2).tolist()
+        return pairs
+    made = [[operator.index(n) for n in pair] for pair in np.broadcast_to(pad_width, (axes, 2))]
+    if any(n < 0 for pair in made for n in pair):
+        raise _moves.refused("a width of padding is negative", "take a slice instead")
+    return made
+
+
+def _constant(beside: Tensor, axis: int, size: int, value: Any) -> Tensor:
+    """Elements of one value, of the shape of others but for an axis, beside the same fill value."""
+    shape = _resized(beside, axis, size)
+    one = asarray(np.full((1,) * len(shape), value, dtype=beside.dtype))
+    return _of_fill(_moves.broadcast_to(one, shape), beside.fill_value)
+
+
+def outer(function: Callable[..., Any], a: Any, b: Any) -> Any:
+    """A function of all elements of one with all of another."""
+    one, other = asarray(a), asarray(b)
+    return function(one.reshape(one.shape + (1,) * other.ndim), other)
+
+
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """Of each place the choice whose condition is the first that holds."""
+    if len(condlist) != len(choicelist) or not condlist:
+        reason = f"{len(condlist)} conditions for {len(choicelist)} choices"
+        raise refused(reason, "give one choice for each condition")
+    made = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist)):
+        made = xp.where(condition, choice, made)
+    return made
+
+
+def matrix_power(a: Any, n: int) -> Any:
+    """A square matrix multiplied by itself so many times."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise _moves.refused(f"the shape {a.shape} is that of no square matrix", "make axes equal")
+    power = operator.index(n)
+    if power < 0:
+        reason = "the inverse of a sparse matrix is dense"
+        raise refused(reason, "solve instead: scipy.sparse.linalg.spsolve(a.to_scipy(), b)")
+    if power == 0:
+        ones = xp.eye(a.shape[-1], dtype=a.dtype)
+        return _moves.broadcast_to(ones, a.shape)
+    made = None
+    square = a
+    while power:
+        if power % 2:
+            made = square if made is None else made @ square
+        power //= 2
+        square = square @ square if power else square
+    return made
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The matrix product of all, in the order that multiplies least numbers of dense ones."""
+    parts = [x if hasattr(x, "ndim") else asarray(x) for x in arrays]
+    if len(parts) < 2:
+        raise _moves.refused("a product has two factors at least", "give more")
+    # The smaller of the outer ends decides from which side a chain is multiplied.
+    from_left = math.prod(parts[0].shape[:-1]) <= math.prod(parts[-1].shape[1:])
+    order = parts if from_left else parts[::-1]
+    made = order[0]
+    for part in order[1:]:
+        made = made @ part if from_left else part @ made
+    return made

@@ -1,0 +1,121 @@
+"""Reductions that leave out NaN, as NumPy's functions of their names do, and weighted means.
+
+nanmax(A, axis=1)   of each row the greatest of what is a number; NaN where nothing is
+nanmean(A)          the sum of what is a number, divided by how many there are
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._elements import apply
+from ._expressions import axes_of
+from ._moves import broadcast_to, refused
+from ._operators import no_out
+from ._tensor import Tensor, asarray
+
+
+def _is_float(x: Any) -> bool:
+    return x.dtype.kind in "fc"
+
+
+def without_nan(x: Any, instead: Any) -> Any:
+    """The elements, those that are NaN replaced."""
+    if not _is_float(x):
+        return asarray(x)
+    known = apply(lambda v: np.where(np.isnan(v), np.asarray(instead, v.dtype), v), x)
+    return asarray(known)
+
+
+def nansum(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **how: Any) -> Any:
+    """The sum of what is a number."""
+    no_out(out)
+    return without_nan(a, 0).sum(axis, dtype=dtype, **how)
+
+
+def nanprod(a: Any, axis: Any = None, dtype: Any = None, out: None = None, **how: Any) -> Any:
+    """The product of what is a number."""
+    no_out(out)
+    return without_nan(a, 1).prod(axis, dtype=dtype, **how)
+
+
+def nanmax(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, **how: Any) -> Any:
+    """The greatest of what is a number."""
+    return _extreme(a, "max", -np.inf, axis, out, keepdims, how)
+
+
+def nanmin(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, **how: Any) -> Any:
+    """The least of what is a number."""
+    return _extreme(a, "min", np.inf, axis, out, keepdims, how)
+
+
+def _extreme(
+    a: Any, name: str, beyond: float, axis: Any, out: Any, keepdims: Any, how: dict[str, Any]
+) -> Any:
+    no_out(out)
+    keepdims = bool(keepdims) and keepdims is not np._NoValue
+    how = {key: x for key, x in how.items() if x is not np._NoValue}
+    best = getattr(without_nan(a, beyond), name)(axis, keepdims=keepdims, **how)
+    if not _is_float(a) or "initial" in how:
+        return best
+    return apply(lambda x, n: np.where(n == 0, np.nan, x).astype(x.dtype), best, _count(a, axis, keepdims))
+
+
+def nanmean(
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False
+) -> Any:
+    """The mean of what is a number."""
+    no_out(out)
+    keepdims = bool(keepdims) and keepdims is not np._NoValue
+    if not _is_float(a):
+        return a.mean(axis, dtype=dtype, keepdims=keepdims)
+    made = np.dtype(dtype or a.dtype)
+    # Floats of 16 bits are added up in 32.
+    wide = np.result_type(made, np.float32)
+    total = without_nan(a, 0).sum(axis, dtype=wide, keepdims=keepdims)
+    mean = apply(lambda x, n: (x / n).astype(made), total, _count(a, axis, keepdims))
+    return mean if np.ndim(mean) else np.asarray(mean)[()]
+
+
+def _count(a: Any, axis: Any, keepdims: bool) -> Any:
+    """How many elements are numbers."""
+    size = math.prod(a.shape[k] for k in axes_of(axis, a.ndim))
+    # Absent elements that are NaN make every group have some: the number of those is dense then.
+    return size - asarray(apply(np.isnan, a)).sum(axis, dtype=np.int64, keepdims=keepdims)
+
+
+def average(
+    a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False
+) -> Any:
+    """The mean, of elements that count as much as weights say."""
+    keepdims = bool(keepdims) and keepdims is not np._NoValue
+    x = asarray(a)
+    if weights is None:
+        made = x.mean(axis, keepdims=keepdims)
+        each = np.asarray(x.size / max(np.size(made), 1)).astype(made.dtype)
+        return (made, np.broadcast_to(each, np.shape(made))) if returned else made
+    given = weights if isinstance(weights, (Tensor, np.ndarray)) else np.asarray(weights)
+    if given.shape != x.shape:
+        given = _fitted(given, x, axis)
+    dtype = np.result_type(x.dtype, given.dtype, np.float64 if x.dtype.kind in "iub" else x.dtype)
+    total = (x * given).sum(axis, dtype=dtype, keepdims=keepdims)
+    scale = broadcast_to(given, x.shape).sum(axis, dtype=dtype, keepdims=keepdims)
+    scale = scale.to_numpy() if isinstance(scale, Tensor) else scale
+    if np.any(scale == 0):
+        raise refused("weights add up to 0", "give others, or leave them out")
+    made = total / scale
+    return (made, scale) if returned else made
+
+
+def _fitted(weights: Any, x: Tensor, axis: Any) -> Any:
+    """Weights of some axes, beside the others."""
+    axes = axes_of(axis, x.ndim) if axis is not None else ()
+    if weights.shape != tuple(x.shape[k] for k in axes):
+        reason = f"weights of shape {weights.shape} for {x.shape} along {axis}"
+        raise refused(reason, "give one for each element of the axis")
+    order = np.argsort(axes)
+    sizes = [x.shape[k] if k in axes else 1 for k in range(x.ndim)]
+    return weights.transpose([int(k) for k in order]).reshape(tuple(sizes))

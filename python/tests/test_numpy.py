@@ -1,0 +1,249 @@
+"""NumPy's functions of tensors, and what takes tensors as SciPy's arrays: the same results, or a
+refusal that says what to call."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import scipy.sparse.csgraph as csgraph
+import scipy.sparse.linalg as sl
+import sparse
+import tamis
+from forms import tensor
+from test_tensor import same
+
+A = np.array([[1.0, 0, np.nan, 0], [0, -2, 0, 0], [0, 0, 3, 0], [4, 0, 0, 5]])
+B = np.nan_to_num(A)
+C3 = np.arange(24.0).reshape(2, 3, 4) * (np.arange(24).reshape(2, 3, 4) % 3 == 0)
+FORMS = ["csr", "csc", "coo", "dcsr", "bcsr(2,2)", "dense"]
+W = np.arange(1.0, 5)
+
+CALLS = {
+    "nanmax": lambda a, b: np.nanmax(a),
+    "nanmax, axis": lambda a, b: np.nanmax(a, axis=0),
+    "nanmax of a slice": lambda a, b: np.nanmax(a[:1, 2:3], axis=1),
+    "nanmin, keepdims": lambda a, b: np.nanmin(a, axis=1, keepdims=True),
+    "nanmin, initial": lambda a, b: np.nanmin(a, axis=1, initial=-7.0),
+    "nanmean": lambda a, b: np.nanmean(a),
+    "nanmean, axis": lambda a, b: np.nanmean(a, axis=0),
+    "nanmean of integers": lambda a, b: np.nanmean(b.astype(int), axis=0),
+    "nansum": lambda a, b: np.nansum(a, axis=1),
+    "nanprod": lambda a, b: np.nanprod(a, axis=0),
+    "block": lambda a, b: np.block([[b, b + b], [b[:1], b[:1]]]),
+    "block, flat": lambda a, b: np.block([b, 2 * b]),
+    "matrix_power": lambda a, b: np.linalg.matrix_power(b, 5),
+    "matrix_power 0": lambda a, b: np.linalg.matrix_power(b, 0),
+    "multi_dot": lambda a, b: np.linalg.multi_dot([b[:2], b, b[:, :1]]),
+    "matrix_transpose": lambda a, b: np.linalg.matrix_transpose(b),
+    **{f"rot90 {k}": lambda a, b, k=k: np.rot90(b[:3], k) for k in range(-3, 4)},
+    "rot90, axes": lambda a, b: np.rot90(b[:3], 1, (1, 0)),
+    "fliplr": lambda a, b: np.fliplr(b),
+    "flipud": lambda a, b: np.flipud(b),
+    **{f"diag {k}": lambda a, b, k=k: np.diag(b, k) for k in (0, 1, -2, 9)},
+    **{f"diag of a row {k}": lambda a, b, k=k: np.diag(b[3], k) for k in (0, 1, -2)},
+    "diagflat": lambda a, b: np.diagflat(b[:2], 1),
+    "average": lambda a, b: np.average(b),
+    "average, weights": lambda a, b: np.average(b, axis=0, weights=W),
+    "average, all weights": lambda a, b: np.average(b, weights=np.outer(W, W)),
+    "average, returned": lambda a, b: np.average(b, axis=1, weights=W, returned=True)[1],
+    "delete": lambda a, b: np.delete(b, 1, axis=0),
+    "delete, some": lambda a, b: np.delete(b, [0, -1], axis=1),
+    "delete, slice": lambda a, b: np.delete(b, slice(0, 3, 2), axis=1),
+    "delete, mask": lambda a, b: np.delete(b, [True, False, False, True], axis=0),
+    "delete, flat": lambda a, b: np.delete(b, 3),
+    "insert": lambda a, b: np.insert(b, 1, 5.0, axis=0),
+    "insert, columns": lambda a, b: np.insert(b, [0, 2], np.ones((4, 2)), axis=1),
+    "insert, rows at one": lambda a, b: np.insert(b, 2, np.ones((3, 4)), axis=0),
+    "insert, column at one": lambda a, b: np.insert(b, -1, W, axis=1),
+    "insert, a row": lambda a, b: np.insert(b, 2, b[0], axis=0),
+    "insert, flat": lambda a, b: np.insert(b, 3, 7.0),
+    "insert, twice": lambda a, b: np.insert(b, [1, 1, 3], [[1.0], [2], [3]], axis=0),
+    "insert, slice": lambda a, b: np.insert(b, slice(0, 3, 2), 9.0, axis=0),
+    "clip": lambda a, b: np.clip(b, min=0, max=2),
+    "zeros_like": lambda a, b: np.zeros_like(b, shape=(2, 3)),
+    "ones_like": lambda a, b: np.ones_like(b, shape=5, dtype=int),
+    "full_like": lambda a, b: np.full_like(b, 2, shape=(2,)),
+    "unique": lambda a, b: np.unique(b, return_counts=True)[1],
+    "add, out": lambda a, b: np.add(b, b, where=np.eye(4, dtype=bool), out=np.ones((4, 4))),
+    "sqrt, out": lambda a, b: np.sqrt(b, where=b > 1, out=np.zeros((4, 4))),
+    "sum, where": lambda a, b: np.sum(b, axis=0, where=b > 1),
+    "prod, where": lambda a, b: np.prod(b, where=b > 1),
+    "any, where": lambda a, b: np.any(b, axis=1, where=b > 3),
+    "all, where": lambda a, b: np.all(b, axis=1, where=b > 3),
+    "max, where": lambda a, b: np.max(b, axis=1, where=b > 1, initial=1.5),
+    "interp": lambda a, b: np.interp(b, [0, 1, 5], [0.0, 2, 3]),
+    "transpose": lambda a, b: np.transpose(b[:2], axes=(1, 0)),
+    "add.outer": lambda a, b: np.add.outer(b[0], b[1]),
+    "multiply.outer": lambda a, b: np.multiply.outer(b, b[0]),
+    "hypot.outer": lambda a, b: np.hypot.outer(b[0], b[1]),
+    "pad": lambda a, b: np.pad(b, 1, constant_values=3.0),
+    "pad, each": lambda a, b: np.pad(b, ((1, 0), (0, 2)), constant_values=((1, 2), (3, 4))),
+    **{f"pad, {mode}": lambda a, b, mode=mode: np.pad(b, ((2, 1), (0, 3)), mode=mode)
+       for mode in ("edge", "reflect", "symmetric", "wrap")},
+    "take": lambda a, b: np.take(b, [1, 5]),
+    "take, grid": lambda a, b: np.take(b, [[1, 0], [2, 3]], axis=1),
+    "compress": lambda a, b: np.compress([True, False, True], b, axis=0),
+    "select": lambda a, b: np.select([b > 1, b < 0], [b, b * 2], 0),
+    "digitize": lambda a, b: np.digitize(b, [0.0, 1, 2]),
+    "sinc": lambda a, b: np.sinc(b),
+    "angle": lambda a, b: np.angle(b),
+}
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice:RuntimeWarning")
+@pytest.mark.parametrize("name", CALLS)
+def test_functions(name):
+    expected = CALLS[name](A, B)
+    for form in FORMS:
+        found = CALLS[name](tensor(A, form), tensor(B, form))
+        same(found, expected, exact=expected.dtype.kind != "f")
+
+
+def test_functions_leave_sparse_what_is():
+    t = tamis.coo(([0, 2**30], [1, 5]), [1.0, 2.0], shape=(2**31, 2**31))
+    for call in (
+        np.fliplr,
+        np.rot90,
+        lambda x: np.insert(x[0], 3, 2.0),
+        lambda x: np.diag(x[0]),
+        lambda x: np.block([[x, x]]),
+        lambda x: np.linalg.matrix_power(x, 3),
+        lambda x: np.pad(x, 1, constant_values=0),
+    ):
+        assert call(t).nbytes < 10_000
+
+
+def test_coordinates_outside_are_refused():
+    t = tamis.asarray(B, format="csr")
+    for call in (lambda: np.delete(t, 4, axis=0), lambda: np.insert(t, 5, 1.0, axis=0)):
+        with pytest.raises(IndexError, match="outside of an axis of 4"):
+            call()
+    with pytest.raises(tamis.TamisTypeError, match="no coordinates"):
+        np.delete(t, 1.5, axis=0)
+
+
+def test_other_axes():
+    t = tamis.asarray(C3, format="csf")
+    same(np.nanmax(t, axis=(0, 2)), np.nanmax(C3, axis=(0, 2)))
+    same(np.delete(t, 1, axis=-1), np.delete(C3, 1, axis=-1))
+    same(np.insert(t, 1, 2.0, axis=1), np.insert(C3, 1, 2.0, axis=1))
+    same(np.rot90(t, axes=(0, 2)), np.rot90(C3, axes=(0, 2)))
+    same(np.block([t, t]), np.block([C3, C3]))
+    assert np.einsum_path("ij,jk->ik", B, tamis.asarray(B))[0] == ["einsum_path", (0, 1)]
+
+
+def test_missing_values_everywhere():
+    t = tamis.coo(([0], [0]), [1.0], shape=(3, 2), fill_value=np.nan)
+    x = t.to_numpy()
+    same(np.nansum(t, axis=0), np.nansum(x, axis=0))
+    with np.errstate(all="ignore"), pytest.warns(RuntimeWarning):
+        expected = [np.nanmax(x, axis=1), np.nanmean(x, axis=1)]
+    same(np.nanmax(t, axis=1), expected[0])
+    same(np.nanmean(t, axis=1), expected[1])
+    assert np.nanmean(t) == 1.0
+
+
+def test_arrays_take_results():
+    t = tamis.asarray(B, format="csr")
+    for x in (np.ones((4, 4)), np.ones(4)):
+        wanted = x @ B
+        x @= t
+        same(x, wanted)
+    with pytest.raises(tamis.TamisTypeError, match="where beside out only"):
+        np.add(t, t, where=B > 0)
+    with pytest.raises(tamis.TamisTypeError, match="give it: initial="):
+        np.max(t, where=B > 0)
+
+
+def test_coordinates_tell_a_shape():
+    t = tamis.coo(([0, 3], [1, 0]), [1.0, 2.0])
+    assert t.shape == (4, 2)
+    assert tamis.coo(([2],), [1]).shape == (3,)
+    with pytest.raises(tamis.TamisValueError, match="give shape="):
+        tamis.coo(([], []), [])
+
+
+def test_refusals_say_what_to_call():
+    t = tamis.asarray(B, format="csr")
+    with pytest.raises(tamis.TamisTypeError, match="numpy.where"):
+        t[0, 0] = 1
+    with pytest.raises(tamis.TamisTypeError, match=r"array\[tensor.nonzero\(\)\]"):
+        B[t > 0]
+    same(B[(t > 0).nonzero()], B[B > 0])
+    large = tamis.coo(([0], [0]), [1.0], shape=(10**6, 10**6))
+    for call in (
+        np.asarray,
+        np.sort,
+        sp.csr_array,
+        sl.splu,
+        lambda x: sl.spsolve(x, np.ones(10**6)),
+        lambda x: sp.vstack([x, x]),
+        lambda x: csgraph.connected_components(x),
+    ):
+        with pytest.raises((TypeError, ValueError)) as refusal:
+            call(large)
+        # SciPy says that the refusal is the cause of its own.
+        told = refusal.value if isinstance(refusal.value, tamis.TamisError) else refusal.value.__cause__
+        assert "call to_scipy" in str(told) and "to_numpy" not in str(told)
+
+
+def test_scipy_takes_what_refusals_name():
+    t = tamis.asarray(B + np.eye(4), format="csr")
+    same(sl.spsolve(t.to_scipy(), np.ones(4)), np.linalg.solve(B + np.eye(4), np.ones(4)), exact=False)
+    assert sp.vstack([t.to_scipy(), t.tocoo()]).shape == (8, 4)
+    for form in FORMS:
+        for name in ("tocsr", "tocsc", "tocoo"):
+            found = getattr(tensor(B, form), name)()
+            assert found.format == name[2:]
+            same(found.toarray(), B)
+
+
+def test_numpy_compares():
+    t = tamis.asarray(B, format="csr")
+    np.testing.assert_allclose(t, B)
+    np.testing.assert_array_equal(B, t)
+    with pytest.raises(AssertionError):
+        np.testing.assert_allclose(t, B + 1)
+
+
+def test_tables_are_told():
+    pandas = pytest.importorskip("pandas")
+    t = tamis.asarray(B, format="csr")
+    with pytest.raises(tamis.TamisTypeError, match=r"table.to_numpy\(\) @ tensor"):
+        pandas.DataFrame(B) @ t
+    same(pandas.DataFrame(B).to_numpy() @ t, B @ B)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_adjoints(dtype):
+    made = (B[:, :3] * (1 + 2j)).astype(dtype) if dtype == "c16" else B[:, :3]
+    t = tamis.asarray(made, format="csr")
+    x, adjoint = np.arange(8.0).reshape(4, 2), made.conj().T
+    operator = sl.aslinearoperator(t)
+    for found in (operator.H @ x, operator.rmatmat(x), t.rmatmat(x)):
+        same(found, adjoint @ x, exact=False)
+    for one in (x[:, 0], x[:, :1]):
+        same(t.rmatvec(one), adjoint @ one, exact=False)
+    square = tamis.asarray(B, format="csr")
+    assert sl.onenormest(square) == sl.onenormest(sp.csr_array(B))
+
+
+def test_unordered_gcxs():
+    parts = (np.array([1.0, 2, 3]), np.array([3, 1, 0]), np.array([0, 2, 2, 3]))
+    for axes in ((0,), (1,)):
+        shape = (3, 4) if axes == (0,) else (4, 3)
+        x = sparse.GCXS(parts, shape=shape, compressed_axes=axes)
+        same(tamis.asarray(x), x.todense())
+
+
+def test_fill_values_without_a_number():
+    import pickle
+
+    for fill in (complex(np.nan, np.nan), complex(np.inf, -np.nan), complex(1, np.nan), np.nan):
+        t = tamis.coo(([0],), [1 + 0j], shape=(3,), fill_value=fill)
+        same(pickle.loads(pickle.dumps(t)), t.to_numpy())
+        same(tamis.asarray(t, format=t.storage), t.to_numpy())
+    none = tamis.asarray(np.zeros((0, 2)), format="csr")
+    same(none.min(axis=0, initial=5), np.zeros((0, 2)).min(axis=0, initial=5))
+    same(np.array([1.0, 0]) / tamis.asarray(np.zeros(2, complex), format="sparse"),
+         np.array([complex(np.inf, np.nan), complex(np.nan, np.nan)]))
+    assert 2.0 in tamis.asarray(np.array([0, 2.0]), format="sparse")
