@@ -220,7 +220,7 @@ def outer(function: Callable[..., Any], a: Any, b: Any) -> Any:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    """Of each place the choice whose condition is the first that holds."""
+    """Of each element the choice whose condition is the first that holds."""
     if len(condlist) != len(choicelist) or not condlist:
         reason = f"{len(condlist)} conditions for {len(choicelist)} choices"
         raise refused(reason, "give one choice for each condition")

@@ -256,7 +256,8 @@ class Operators:
     ) -> Any:
         """The mean over some axes, or all."""
         no_out(out)
-        _everywhere(where)
+        if where is not True:
+            return self._mean_where(axis, dtype, keepdims, where)
         tree = leaf(self)
         axes = axes_of(axis, tree.ndim)
         count = math.prod(tree.shape[k] for k in axes)
@@ -279,6 +280,18 @@ class Operators:
         else:
             mean = _typed(mean, made)
         return kept(self._made(mean), self, axes, keepdims)
+
+    def _mean_where(self, axis: Any, dtype: Any, keepdims: bool, where: Any) -> Any:
+        """The mean of the elements where a condition holds."""
+        chosen: Any = self._where("sum", where, None)
+        usual = chosen.dtype if chosen.dtype.kind in "fc" else np.dtype(np.float64)
+        made = usual if dtype is None else np.dtype(dtype)
+        wide = np.result_type(made, np.float32)
+        total = chosen.sum(axis=axis, dtype=wide, keepdims=keepdims)
+        held: Any = np.broadcast_to(where, chosen.shape)
+        with np.errstate(all="ignore"):
+            mean = total / held.sum(axis=axis, keepdims=keepdims)
+        return mean.astype(made)
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order; reversed if none is given."""
@@ -396,12 +409,6 @@ def _typed(x: Any, dtype: np.dtype[Any]) -> Any:
         return value.astype(dtype)
 
     return Expression(tree.shape, dtype, (tree,), step=step)
-
-
-def _everywhere(where: Any) -> None:
-    if where is not True:
-        reason = "reductions of tensors have no where"
-        raise refused(reason, "leave elements out before: numpy.where(condition, A, 0).sum()")
 
 
 def _is_scipy_matrix(x: Any) -> bool:

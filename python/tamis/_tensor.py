@@ -187,7 +187,7 @@ class Tensor(Operators, Methods, _native.Tensor):
         """The transpose, of complex numbers conjugated, times a vector, or a column."""
         return np.conj(np.conj(np.asarray(x)).T @ self).T
 
-    #: The same of several columns.
+    #: Several columns are multiplied as one is.
     rmatmat = rmatvec
 
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:
