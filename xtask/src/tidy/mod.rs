@@ -1,9 +1,11 @@
 //! Checks of the tree that no compiler makes: each is one pure function from the tree to findings.
 
 mod dependencies;
+mod environment;
 mod errors;
 mod filetests;
 mod layers;
+mod links;
 mod map;
 mod modules;
 mod recipes;
@@ -61,7 +63,7 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 10] = [
+    let checks: [Check; 12] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
         ("map", map::check),
@@ -72,6 +74,8 @@ pub fn run() -> bool {
         ("dependencies", dependencies::check),
         ("toolchain", toolchain::check),
         ("words", words::check),
+        ("links", links::check),
+        ("environment", environment::check),
     ];
     println!("{}\n{}", sizes::longest(&tree), shape::report(&tree));
     let mut holds = !tree.files.is_empty();
