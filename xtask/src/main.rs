@@ -8,7 +8,7 @@ use std::time::Instant;
 
 const HELP: &str = "cargo xtask COMMAND
   ci                   everything that has to hold before a change lands
-  tidy                 layers, sizes, maps, recipes, words, filetests, error coverage, dependencies
+  tidy                 layers, sizes, maps, recipes, words, links, filetests, error coverage, dependencies, variables
   python               build the Python package and run its tests
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 8] = [
+    let steps: [Step; 10] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -86,6 +86,8 @@ fn ci() -> bool {
         ("doctests", || {
             cargo(&["test", "--quiet", "--doc", "--workspace", "--profile", PROFILE], &[], None)
         }),
+        ("documentation", documentation),
+        ("packages", packages),
         ("python", || python::test(PROFILE)),
         ("differential", || testing("differential", &["--cpu", "each", "--seconds", "3"])),
         ("cliffs", || testing("cliffs", &["--count", "1000"])),
@@ -104,6 +106,31 @@ fn ci() -> bool {
         }
     }
     true
+}
+
+/// The documentation of all crates, without a warning.
+fn documentation() -> bool {
+    let mut command = Command::new("cargo");
+    command.args(["doc", "--quiet", "--workspace", "--no-deps", "--profile", PROFILE]);
+    command.env("RUSTDOCFLAGS", "-D warnings").status().is_ok_and(|s| s.success())
+}
+
+/// The packages of all crates that are published, with what they name: put together, not built. No network is needed;
+/// releases try the publication itself.
+fn packages() -> bool {
+    let mut command = Command::new("cargo");
+    command.args([
+        "package",
+        "--quiet",
+        "--workspace",
+        "--no-verify",
+        "--allow-dirty",
+        "--offline",
+    ]);
+    for name in ["tamis-testing", "tamis-python", "tamis-example-banded", "xtask"] {
+        command.args(["--exclude", name]);
+    }
+    command.status().is_ok_and(|s| s.success())
 }
 
 /// Runs a binary of the testing crate.

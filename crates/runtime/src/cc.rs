@@ -1,7 +1,7 @@
 //! The system's C compiler: found, called, and its libraries loaded.
 //!
 //! Flags were chosen by measurement (`docs/decisions/003-c-tier.md`). Compiled libraries are kept
-//! in the [`crate::disk_cache`]; the compiler runs as a [`crate::child`] with a folder of our own for
+//! in the [`crate::disk_cache`]; the compiler runs as a `crate::child` with a folder of our own for
 //! its temporaries.
 
 pub use crate::child::quiet;
