@@ -20,7 +20,7 @@ pub fn main() -> Result<(), Diagnostic> {
 
     let number = |u: &Tensor, v: &Tensor| {
         let results = dot.run(&[("u", u), ("v", v)])?;
-        Ok::<f64, Diagnostic>(results[0].1.get(&[]).as_f64())
+        Ok::<f64, Diagnostic>(results[0].1.get(&[])?.as_f64())
     };
     let sum = |u: &Tensor, c: f64, v: &Tensor| {
         let c = Tensor::scalar(c);
@@ -38,7 +38,7 @@ pub fn main() -> Result<(), Diagnostic> {
         steps += 1;
     }
     // The solution of -x'' = 1 on a chain with both ends held.
-    let middle = x.get(&[N as u64 / 2]).as_f64();
+    let middle = x.get(&[N as u64 / 2])?.as_f64();
     let exact = 0.5 * (N / 2 + 1) as f64 * (N - N / 2) as f64;
     assert!((middle - exact).abs() < 1e-6 * exact, "{middle} is not {exact}");
     println!("{steps} steps, residual {:.1e}, x({}) = {middle:.3}", rr.sqrt(), N / 2);

@@ -17,7 +17,6 @@ use tamis_core::kind;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, Compiled};
 use tamis_core::schedule::Schedule;
-use tamis_core::standalone::Given;
 use tamis_ir::algebra::Strictness;
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -213,11 +212,6 @@ impl Kernel {
     /// The program.
     pub fn program(&self) -> &Program {
         &self.program
-    }
-
-    /// The dimensions that the options gave.
-    pub(crate) fn given(&self) -> Given {
-        Given { vars: self.given.clone(), tensors: self.shapes.clone() }
     }
 
     /// What the compiler made of the program.

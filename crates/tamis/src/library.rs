@@ -6,7 +6,7 @@ use crate::kernel::Kernel;
 use crate::operand::operand;
 use crate::scattered::is_scattered;
 use tamis_core::pipeline;
-use tamis_core::standalone::{self, Standalone, c, rust};
+use tamis_core::standalone::{self, Given, Standalone, c, rust};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::transform::Target;
 use tamis_runtime::processor;
@@ -118,7 +118,8 @@ impl Kernel {
         if compiled.program.tensors.iter().any(|tensor| self.is_scattered(&tensor.name)) {
             return Ok(None);
         }
-        standalone::standalone(name, self.program(), compiled, &self.given()).map(Some)
+        let given = Given { vars: self.given().clone(), tensors: self.shapes().clone() };
+        standalone::standalone(name, self.program(), compiled, &given).map(Some)
     }
 }
 
