@@ -131,7 +131,7 @@ fn note_host(kernel: &Kernel, backend: Backend) {
 }
 
 /// Results by name.
-type Named = Vec<(String, Tensor)>;
+type Named = tamis::Results;
 
 /// A run: how long it took, and the backend whose code ran.
 struct Run {
@@ -146,7 +146,7 @@ fn runs(
     count: usize,
 ) -> Result<(Named, Vec<Run>), Failure> {
     let mut runs = vec![];
-    let mut results = vec![];
+    let mut results = Named::default();
     for run in 1..=count {
         let _computing = progress::stage(match count {
             1 => "computing".to_owned(),

@@ -25,7 +25,7 @@ use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
 use tamis::notation::{self, Program};
 use tamis::{Backend, Code, DataType, Diagnostic, Options, Scalar, Strictness};
-use tamis::{Storage, Tensor, schedule};
+use tamis::{Results, Storage, Tensor, schedule};
 
 /// The most forms of one program that are kept; those that were compiled first go.
 const KEPT: usize = 32;
@@ -245,7 +245,7 @@ impl Kernel {
         this: &Bound<'_, Self>,
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
-    ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
+    ) -> PyResult<(Results, Owner)> {
         let py = this.py();
         let mut operands = this.get().bound(py, args, kwargs)?;
         let form = Kernel::form_for(this, &mut operands)?;

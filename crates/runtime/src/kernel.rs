@@ -60,6 +60,8 @@ pub struct Call<'c> {
     pub dims: &'c IdVec<IndexVar, u64>,
     /// Packs entries in any format.
     pub pack: Pack,
+    /// At most so many threads run parts.
+    pub threads: usize,
     /// So many stored elements are worth a part of their own, where the kernel has parts.
     pub grain: u64,
     /// Whether the kernel follows the levels of its result, which the values hold.

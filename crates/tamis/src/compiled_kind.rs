@@ -31,6 +31,19 @@ use tamis_runtime::pattern::at_entries;
 /// So many stored elements take some tens of microseconds or more.
 const WORTHWHILE: u64 = 1 << 14;
 
+/// How kernels are cut, and how many threads run the parts at most.
+#[derive(Clone, Copy)]
+struct Cut {
+    parts: Parts,
+    threads: usize,
+}
+
+impl Cut {
+    fn of(options: &Options) -> Cut {
+        Cut { parts: options.parts, threads: options.threads.unwrap_or(usize::MAX) }
+    }
+}
+
 /// The kernels of one kind.
 pub(crate) struct CompiledKind {
     compiled: Compiled,
@@ -44,7 +57,7 @@ pub(crate) struct CompiledKind {
     tiers: Option<Arc<Tiers>>,
     backend: Backend,
     /// How kernels are cut.
-    parts: Parts,
+    cut: Cut,
     /// The kernels for sums of very many terms, once they are needed.
     long: OnceLock<Result<Box<CompiledKind>, Diagnostic>>,
 }
@@ -56,14 +69,14 @@ impl CompiledKind {
         kind: Kind,
         options: &Options,
     ) -> Result<CompiledKind, Diagnostic> {
-        CompiledKind::of(compiled, kind, options.backend, options.parts)
+        CompiledKind::of(compiled, kind, options.backend, Cut::of(options))
     }
 
     fn of(
         mut compiled: Compiled,
         kind: Kind,
         backend: Backend,
-        parts: Parts,
+        cut: Cut,
     ) -> Result<CompiledKind, Diagnostic> {
         let (mut executables, mut device) = (vec![], None);
         if backend == Backend::Cuda {
@@ -84,7 +97,7 @@ impl CompiledKind {
             device,
             tiers,
             backend,
-            parts,
+            cut,
             long,
         })
     }
@@ -92,7 +105,7 @@ impl CompiledKind {
     /// The same program in kernels of another kind.
     pub(crate) fn of_kind(&self, kind: Kind) -> Result<CompiledKind, Diagnostic> {
         let compiled = pipeline::of_kind(&self.compiled, kind, self.backend.target());
-        CompiledKind::of(compiled, kind, self.backend, self.parts)
+        CompiledKind::of(compiled, kind, self.backend, self.cut)
     }
 
     pub(crate) fn compiled(&self) -> &Compiled {
@@ -138,7 +151,7 @@ impl CompiledKind {
         }
         let long = self.long.get_or_init(|| {
             let compiled = pipeline::with_long_sums(&self.compiled, self.backend.target());
-            CompiledKind::of(compiled, self.kind, self.backend, self.parts).map(Box::new)
+            CompiledKind::of(compiled, self.kind, self.backend, self.cut).map(Box::new)
         });
         long.as_deref().map_err(Clone::clone)
     }
@@ -212,13 +225,14 @@ impl CompiledKind {
             values,
             dims,
             pack: crate::pack,
-            grain: match self.parts {
+            threads: self.cut.threads,
+            grain: match self.cut.parts {
                 Parts::Whole => u64::MAX,
                 Parts::Worthwhile => WORTHWHILE,
                 Parts::OfElements(n) => n,
             },
             follows: false,
-            packs: matches!(self.parts, Parts::OfElements(_)),
+            packs: matches!(self.cut.parts, Parts::OfElements(_)),
         }
     }
 

@@ -6,6 +6,7 @@ use crate::dims;
 use crate::operand::{operand, rounded, variable};
 use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use tamis_core::cin::terms::Sizes;
 use tamis_core::cin::{self, Kind, Role, choice};
 use tamis_core::format::{self, FormatSpec};
@@ -104,6 +105,13 @@ pub struct Explanation<'p> {
     known: dims::Known,
     /// How many values operands store, as far as known.
     stored: BTreeMap<TensorId, u64>,
+}
+
+impl fmt::Debug for Explanation<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = &self.request.program.source;
+        f.debug_struct("Explanation").field("program", source).finish_non_exhaustive()
+    }
 }
 
 impl<'p> Explanation<'p> {

@@ -22,6 +22,7 @@
 
 use crate::binding::{Binding, Values};
 use crate::kernel::{Kernel, Options};
+use crate::results::Results;
 use std::borrow::Cow;
 use tamis_core::cin::Kind;
 use tamis_core::notation;
@@ -34,7 +35,7 @@ pub use tamis_cuda::stream::last_milliseconds;
 pub use tamis_cuda::tensor::{DeviceTensor, to_device};
 
 /// Results by name.
-type Named = Vec<(String, DeviceTensor)>;
+type Named = Results<DeviceTensor>;
 
 impl Kernel {
     /// Compiles a program for operands on the device stored like these; the backend of the options has to
@@ -110,7 +111,7 @@ impl Kernel {
     /// The results in the formats that were asked for. Those that no kernel writes go by the host.
     fn placed(&self, values: Values<'_, DeviceTensor>) -> Result<Named, Diagnostic> {
         let mut results = self.named(values);
-        for (name, result) in &mut results {
+        for (name, result) in results.iter_mut() {
             if self.is_scattered(name)
                 && let Some(packed) = self.scattered(name, &result.from_device()?)?
             {

@@ -3,12 +3,16 @@
 use crate::backend::Backend;
 use crate::binding::{Binding, Values, check_once};
 use crate::compiled_kind::CompiledKind;
-use crate::operand::{Operand, check_pattern, operand, other_pattern, request, variable};
+use crate::operand::{
+    Given, Operand, check_pattern, longest, operand, other_pattern, request, variable,
+};
+use crate::results::Results;
 use crate::scattered::{self, is_scattered};
 use crate::{ToFormat, cache, dims};
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use tamis_core::cin::{Kind, Role};
@@ -40,6 +44,8 @@ pub struct Options {
     pub backend: Backend,
     /// How kernels are cut into parts that run at the same time.
     pub parts: Parts,
+    /// At most so many threads run parts at the same time, of those that there are.
+    pub threads: Option<usize>,
     /// What `/`, `mod` and `atan2` make of a first argument that is an implicit 0.
     ///
     /// ```
@@ -91,9 +97,6 @@ pub type Bound<'v> = (Vec<Option<Cow<'v, Tensor>>>, IdVec<IndexVar, u64>);
 /// Compiled tensors with their patterns, and where these are in a list.
 type PatternPlaces<'v, T> = SmallVec<[(TensorId, &'v T, usize); 4]>;
 
-/// Tensors by name.
-type Named = Vec<(String, Tensor)>;
-
 /// A program compiled for operands of certain formats.
 ///
 /// Results whose entries are known may be computed many times without finding out where these
@@ -132,6 +135,16 @@ pub struct Kernel {
     ran_on: AtomicUsize,
 }
 
+impl fmt::Debug for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (source, ran_on) = (&self.program.source, self.ran_on());
+        f.debug_struct("Kernel")
+            .field("program", source)
+            .field("ran_on", &ran_on)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Computes the last result of a program. The kernel is compiled when operands stored like these
 /// come for the first time.
 pub fn evaluate(text: &str, operands: &[(&str, &Tensor)]) -> Result<Tensor, Diagnostic> {
@@ -168,12 +181,23 @@ impl Kernel {
         operands: &[(&str, &T)],
         options: &Options,
     ) -> Result<Kernel, Diagnostic> {
-        processor::level()?;
         check_once(operands.iter().map(|(name, _)| *name))?;
-        let mut tensors = BTreeMap::new();
+        let mut inputs = BTreeMap::new();
         for (name, tensor) in operands {
-            tensors.insert(operand(&program, name)?, *tensor);
+            let longest = longest(*tensor, options);
+            let given = Given { longest, ..Given::of(*tensor) };
+            inputs.insert(operand(&program, name)?, given);
         }
+        Kernel::of_inputs(program, &inputs, options)
+    }
+
+    /// Compiles a program for what is known of its operands.
+    pub(crate) fn of_inputs(
+        program: Program,
+        inputs: &BTreeMap<TensorId, Given>,
+        options: &Options,
+    ) -> Result<Kernel, Diagnostic> {
+        processor::level()?;
         let mut given = BTreeMap::new();
         for (name, &dimension) in &options.dims {
             given.insert(variable(&program, name)?, dimension);
@@ -181,7 +205,7 @@ impl Kernel {
         let mut shapes = BTreeMap::new();
         for (name, shape) in &options.shapes {
             let id = operand(&program, name)?;
-            let value = tensors.get(&id).map(|t| t.dims()).filter(|dims| dims != shape);
+            let value = inputs.get(&id).and_then(|t| t.dims.as_ref()).filter(|dims| *dims != shape);
             if let Some(value) = value {
                 let message = format!("{name} has dimensions {value:?} and is given {shape:?}");
                 return Err(Diagnostic::new(Code::DimensionMismatch, message)
@@ -190,10 +214,13 @@ impl Kernel {
             shapes.insert(id, shape.clone());
         }
         let mut sizes = shapes.clone();
-        sizes.extend(tensors.iter().map(|(&id, t)| (id, t.dims().to_vec())));
+        sizes.extend(inputs.iter().filter_map(|(&id, t)| Some((id, t.dims.clone()?))));
         let known = dims::known(&program, sizes, &given)?;
-        let all = dims::all(&program, &known)?;
-        let request = request(&program, &tensors, &all, options)?;
+        let dims: BTreeMap<IndexVar, u64> = match inputs.values().all(|t| t.dims.is_some()) {
+            true => dims::all(&program, &known)?.enumerate().map(|(var, &d)| (var, d)).collect(),
+            false => known.vars.enumerate().filter_map(|(var, d)| Some((var, (*d)?))).collect(),
+        };
+        let request = request(&program, inputs, &dims, options)?;
         let compiled = pipeline::compile(&request, &options.schedule, options.backend.target())?;
         let formats = options.results.iter().map(|(name, s)| (name.clone(), s.format.clone()));
         Ok(Kernel {
@@ -223,7 +250,7 @@ impl Kernel {
     ///
     /// The operands must be stored as those that the kernel was compiled for; dimensions and
     /// contents may differ.
-    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+    pub fn run(&self, operands: &[(&str, &Tensor)]) -> Result<Results, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
         self.note(self.fused.run(&mut values, &binding.dims)?);
@@ -245,10 +272,7 @@ impl Kernel {
     /// Finds out which entries the results have: each has the fill value.
     ///
     /// The operands are those of [`run`](Kernel::run); their values do not matter.
-    pub fn assemble(
-        &self,
-        operands: &[(&str, &Tensor)],
-    ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+    pub fn assemble(&self, operands: &[(&str, &Tensor)]) -> Result<Results, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
         self.form(Kind::Assemble)?.run(&mut values, &binding.dims)?;
@@ -267,7 +291,7 @@ impl Kernel {
         &self,
         operands: &[(&str, &Tensor)],
         patterns: &[(&str, &Tensor)],
-    ) -> Result<Vec<(String, Tensor)>, Diagnostic> {
+    ) -> Result<Results, Diagnostic> {
         let mut owned = vec![];
         for (name, pattern) in patterns {
             owned.push((*name, self.written(name, pattern)?));
@@ -366,7 +390,7 @@ impl Kernel {
     }
 
     /// The last result of each name, in the order of the statements that wrote them.
-    pub(crate) fn named<T: Clone>(&self, mut values: Values<'_, T>) -> Vec<(String, T)> {
+    pub(crate) fn named<T: Clone>(&self, mut values: Values<'_, T>) -> Results<T> {
         let mut results: Vec<(String, T)> = vec![];
         for (id, tensor) in self.compiled().program.tensors.enumerate() {
             let Role::Result(source) = tensor.role else { continue };
@@ -376,13 +400,13 @@ impl Kernel {
                 results.push((name, value.into_owned()));
             }
         }
-        results
+        Results::new(results)
     }
 
     /// The results in the formats that were asked for.
-    fn formatted(&self, values: Values<'_, Tensor>) -> Result<Named, Diagnostic> {
+    fn formatted(&self, values: Values<'_, Tensor>) -> Result<Results, Diagnostic> {
         let mut results = self.named(values);
-        for (name, result) in &mut results {
+        for (name, result) in results.iter_mut() {
             if let Some(packed) = self.scattered(name, result)? {
                 *result = packed;
             }

@@ -2,23 +2,93 @@
 //! formats; Tamis generates the kernel that a specialist would have written, compiles it in
 //! process and runs it.
 //!
+//! A sparse matrix times a vector:
+//!
 //! ```
-//! use tamis::{Kernel, Options, Tensor};
+//! use tamis::Tensor;
 //! # fn main() -> Result<(), tamis::Diagnostic> {
 //! let a = Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0])?;
 //! let x = Tensor::dense(&[3], vec![1.0, 10.0, 100.0])?;
 //! let y = tamis::evaluate("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)])?;
-//! assert_eq!(y.vals().as_slice::<f64>(), Some(&[201.0, 30.0][..]));
+//! assert_eq!(y.values::<f64>()?, [201.0, 30.0]);
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! A product of dense matrices at the entries of a sparse one (SDDMM): its other elements are not computed.
+//!
+//! ```
+//! use tamis::{Program, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let s = Tensor::from_triplets([2, 2], [([0, 1], 1.0), ([1, 0], 2.0)])?;
+//! let x = Tensor::dense(&[2, 2], vec![1.0, 2.0, 3.0, 4.0])?;
+//! let program = Program::parse("S(i,j) = A(i,j) * X(i,k) * X(j,k)")?;
+//! let kernel = program.operand("A", &s)?.operand("X", &x)?.compile()?;
+//! let results = kernel.run(&[("A", &s), ("X", &x)])?;
+//! assert_eq!(results["S"].values::<f64>()?, [11.0, 22.0]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A product of sparse matrices (SpGEMM), into a format and by a schedule:
+//!
+//! ```
+//! use tamis::{Program, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let a = Tensor::from_triplets([2, 2], [([0, 1], 2.0), ([1, 0], 3.0)])?;
+//! let program = Program::parse("C(i,j) = A(i,k) * A(k,j)")?.operand("A", &a)?;
+//! let kernel = program.format("C", "csr")?.schedule("reorder(i, k, j)")?.compile()?;
+//! let results = kernel.run(&[("A", &a)])?;
+//! assert_eq!(results["C"], Tensor::eye(2, 6.0)?);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A loop around kernels, which allocates nothing once it runs (power iteration):
+//!
+//! ```
+//! use tamis::{Program, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let a = Tensor::from_triplets([2, 2], [([0, 0], 3.0), ([0, 1], 1.0), ([1, 0], 1.0), ([1, 1], 3.0)])?;
+//! let step = Program::parse("y(i) = A(i,j) * x(j); s = y(i) * y(i)")?.operand("A", &a)?.compile()?;
+//! let scale = Program::parse("z(i) = y(i) / sqrt(s)")?.compile()?;
+//! let mut x = Tensor::dense(&[2], vec![1.0, 0.0])?;
+//! let (mut y, mut s) = (Tensor::zeros::<f64>(&[2])?, Tensor::scalar(0.0));
+//! for _ in 0..50 {
+//!     step.run_into(&[("A", &a), ("x", &x)], &mut [("y", &mut y), ("s", &mut s)])?;
+//!     scale.run_into(&[("y", &y), ("s", &s)], &mut [("z", &mut x)])?;
+//! }
+//! assert!((s.values::<f64>()?[0].sqrt() - 4.0).abs() < 1e-9);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Another semiring: lengths of paths are added and the shortest stays; no edge is `inf`.
+//!
+//! ```
+//! use tamis::{Program, Scalar, Tensor};
+//! # fn main() -> Result<(), tamis::Diagnostic> {
+//! let edges = [([0, 1], 2.0), ([1, 2], 3.0), ([0, 2], 9.0), ([2, 2], 0.0)];
+//! let roads = Tensor::from_triplets([3, 3], edges)?.with_fill(Scalar::F64(f64::INFINITY));
+//! let program = Program::parse("D(i,j) = min(k, A(i,k) + A(k,j))")?.operand("A", &roads)?;
+//! let results = program.compile()?.run(&[("A", &roads)])?;
+//! assert_eq!(results["D"].get(&[0, 2])?.as_f64(), 5.0);
+//! assert_eq!(results["D"].get(&[2, 0])?.as_f64(), f64::INFINITY);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! What others own is lent by a [`TensorView`]. A level format may live in another crate: `examples/banded` in the
+//! repository is one.
 //!
 //! # Modules
 //!
 //! | module | what it does |
 //! |---|---|
 //! | `kernel` | compile once, run often; assemble once, compute often |
+//! | `builder` | programs with how they are to be compiled |
 //! | `binding` | operands of a call as tensors of a kernel |
+//! | `results` | what a call computed, by name |
 //! | `reuse` | results in tensors that the caller has |
 //! | `operand` | what kernels are compiled and called for, on the host or on the device |
 //! | `compiled_kind` | the kernels of one kind, and running them |
@@ -37,8 +107,11 @@
 //! | `library` | programs as libraries in C or Rust that need no Tamis |
 //! | `tune` | the fastest of several schedules, timed and remembered |
 
+#![warn(missing_debug_implementations)]
+
 mod backend;
 mod binding;
+mod builder;
 mod cache;
 mod compiled_kind;
 mod convert;
@@ -50,6 +123,7 @@ mod kernel;
 mod library;
 mod on_device;
 mod operand;
+mod results;
 mod reuse;
 mod scattered;
 mod slow;
@@ -58,10 +132,12 @@ mod tune;
 mod waste;
 
 pub use backend::Backend;
+pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
 pub use footprint::footprint;
 pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use library::{Language, SourceFile};
+pub use results::Results;
 pub use scattered::is_writable;
 pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};

@@ -57,11 +57,36 @@ impl Operand for DeviceTensor {
     }
 }
 
+/// What is known of an operand when a program is compiled.
+#[derive(Clone, Debug)]
+pub(crate) struct Given {
+    pub(crate) storage: Storage,
+    pub(crate) dims: Option<Vec<u64>>,
+    /// How many values it stores.
+    pub(crate) entries: Option<u64>,
+    /// How many entries its longest row has, where that matters.
+    pub(crate) longest: Option<u64>,
+}
+
+impl Given {
+    /// All that a tensor tells at once.
+    pub(crate) fn of(tensor: &impl Operand) -> Given {
+        let (dims, entries) = (tensor.dims().to_vec(), tensor.stored() as u64);
+        let storage = tensor.storage().clone();
+        Given { storage, dims: Some(dims), entries: Some(entries), longest: None }
+    }
+
+    /// Only how it is stored.
+    pub(crate) fn stored(storage: Storage) -> Given {
+        Given { storage, dims: None, entries: None, longest: None }
+    }
+}
+
 /// The request that the core compiles.
 pub(crate) fn request<'p>(
     program: &'p Program,
-    operands: &BTreeMap<TensorId, &impl Operand>,
-    dims: &IdVec<IndexVar, u64>,
+    operands: &BTreeMap<TensorId, Given>,
+    dims: &BTreeMap<IndexVar, u64>,
     options: &Options,
 ) -> Result<Request<'p>, Diagnostic> {
     let mut results = BTreeMap::new();
@@ -80,15 +105,15 @@ pub(crate) fn request<'p>(
         results.insert(id, scattered::written(spec));
     }
     let shapes = options.shapes.values().flatten();
-    let largest = dims.iter().chain(shapes).copied().max().unwrap_or(0);
+    let largest = dims.values().chain(shapes).copied().max().unwrap_or(0);
     Ok(Request {
         program,
-        inputs: operands.iter().map(|(&id, t)| (id, t.storage().clone())).collect(),
+        inputs: operands.iter().map(|(&id, t)| (id, t.storage.clone())).collect(),
         results,
         datatype: options.datatype,
-        dims: dims.enumerate().map(|(v, &d)| (v, rounded(d))).collect(),
-        entries: operands.iter().map(|(&id, t)| (id, rounded(t.stored() as u64))).collect(),
-        longest: operands.iter().filter_map(|(&id, t)| Some((id, longest(*t, options)?))).collect(),
+        dims: dims.iter().map(|(&v, &d)| (v, rounded(d))).collect(),
+        entries: operands.iter().filter_map(|(&id, t)| Some((id, rounded(t.entries?)))).collect(),
+        longest: operands.iter().filter_map(|(&id, t)| Some((id, t.longest?))).collect(),
         width: IndexWidth::for_max(largest),
         strictness: options.strict,
         parallel: options.parts != Parts::Whole,

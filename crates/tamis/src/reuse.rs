@@ -8,6 +8,7 @@
 use crate::binding::{Values, check_once};
 use crate::kernel::Kernel;
 use crate::operand::operand;
+use crate::results::Results;
 use smallvec::SmallVec;
 use std::borrow::Cow;
 use tamis_core::cin::{Kind, Role};
@@ -159,10 +160,7 @@ impl Kernel {
 }
 
 /// Gives results to those who asked for them.
-fn assign(
-    computed: Vec<(String, Tensor)>,
-    results: &mut [(&str, &mut Tensor)],
-) -> Result<(), Diagnostic> {
+fn assign(computed: Results, results: &mut [(&str, &mut Tensor)]) -> Result<(), Diagnostic> {
     for (name, tensor) in computed {
         if let Some((_, into)) = results.iter_mut().find(|(n, _)| *n == name) {
             **into = tensor;

@@ -29,6 +29,7 @@ const SLOW: f64 = 3.0;
 const WORTH: f64 = 1.05;
 
 /// What was found out.
+#[derive(Clone, Debug)]
 pub struct Tuned {
     /// The fastest schedule.
     pub schedule: Schedule,

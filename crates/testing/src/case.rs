@@ -103,6 +103,7 @@ impl Case {
             schedule: tamis::schedule::parse(&self.schedule)?,
             backend,
             parts: self.parts(),
+            threads: None,
             strict: self.strict,
         })
     }

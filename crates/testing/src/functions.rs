@@ -106,6 +106,7 @@ impl Functions {
             values: &self.values,
             dims: &self.dims,
             pack: tamis::pack,
+            threads: usize::MAX,
             grain: u64::MAX,
             follows: self.values[id.index()].is_some(),
             packs: false,

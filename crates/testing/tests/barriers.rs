@@ -138,6 +138,7 @@ impl Checked {
             values: &values,
             dims: &dims,
             pack: tamis::pack,
+            threads: usize::MAX,
             grain: u64::MAX,
             follows: false,
             packs: false,

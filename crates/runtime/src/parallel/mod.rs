@@ -44,7 +44,7 @@ fn on_threads<T>(
     run: impl Fn(usize) -> Result<T, Diagnostic>,
 ) -> Result<T, Diagnostic> {
     let threads = match call.executable.is_concurrent() {
-        true => rayon::current_num_threads(),
+        true => rayon::current_num_threads().min(call.threads).max(1),
         false => 1,
     };
     match run(threads) {

@@ -1,0 +1,83 @@
+//! Programs compiled word by word: the same kernels as by operands and options, and what is refused.
+
+use tamis::{
+    Backend, Code, DataType, Diagnostic, Kernel, Options, Program, Strictness, Tensor, format,
+};
+
+fn matrix() -> Tensor {
+    Tensor::csr([2, 3], vec![0, 2, 3], vec![0, 2, 1], vec![1.0, 2.0, 3.0]).expect("valid arrays")
+}
+
+fn vector() -> Tensor {
+    Tensor::dense(&[3], vec![1.0, 10.0, 100.0]).expect("valid arrays")
+}
+
+fn code<T>(done: Result<T, Diagnostic>) -> Code {
+    done.map(drop).expect_err("it is refused").code
+}
+
+#[test]
+fn formats_and_tensors_give_the_same() -> Result<(), Diagnostic> {
+    let (a, x) = (matrix(), vector());
+    let text = "y(i) = A(i,j) * x(j)";
+    let operands = [("A", &a), ("x", &x)];
+    let expected = Kernel::compile(text, &operands, &Options::default())?.run(&operands)?;
+    for backend in [Backend::Auto, Backend::Jit, Backend::Interpreter] {
+        let program = Program::parse(text)?.backend(backend);
+        let by_format = program.clone().format("A", "csr")?.compile()?;
+        let by_tensor = program.clone().operand("A", &a)?.operand("x", &x)?.compile()?;
+        let sparse = program.operand("A", &a)?.format("y", "(i) -> (i: compressed)")?.compile()?;
+        for kernel in [by_format, by_tensor] {
+            assert_eq!(kernel.run(&operands)?["y"], expected["y"]);
+        }
+        let y = sparse.run(&operands)?.take("y").expect("a result");
+        assert_eq!(y.storage().format, format::parse("(i) -> (i: compressed)", Some(1))?.format);
+    }
+    Ok(())
+}
+
+#[test]
+fn each_word_counts() -> Result<(), Diagnostic> {
+    let narrow = Program::parse("y(i) = 2 * x(i)")?.datatype(DataType::F32).compile()?;
+    let x = Tensor::dense(&[2], vec![1.0f32, 2.0])?;
+    assert_eq!(narrow.run(&[("x", &x)])?["y"].values::<f32>()?, [2.0, 4.0]);
+    let ones = Program::parse("y(i) = 1")?.dimension("i", 3)?.compile()?;
+    assert_eq!(ones.run(&[])?["y"].shape(), [3]);
+    let a = Tensor::csr([1, 2], vec![0, 1], vec![0], vec![0.0])?;
+    let s = Tensor::scalar(0.0);
+    for (strict, entries) in [(Strictness::Sparse, 1), (Strictness::Ieee, 2)] {
+        let quotients = Program::parse("N(i,j) = A(i,j) / s")?.format("A", "csr")?.strict(strict);
+        assert_eq!(quotients.compile()?.run(&[("A", &a), ("s", &s)])?["N"].nnz(), entries);
+    }
+    Ok(())
+}
+
+/// Results are the same for any number of threads, fixed by the program as by the pool.
+#[test]
+fn threads_change_no_bit() -> Result<(), Diagnostic> {
+    let n = 400;
+    let near = (0..n * n).filter(|k| k % 7 < 4).map(|k| ([k / n, k % n], (k % 97) as f64 / 3.0));
+    let a = Tensor::from_triplets([n, n], near)?;
+    let of = |threads| {
+        let program = Program::parse("C(i,j) = A(i,k) * A(k,j)")?.format("A", "csr")?;
+        program.format("C", "csr")?.threads(threads).compile()?.run(&[("A", &a)])
+    };
+    let two = of(2)?;
+    assert_eq!(two["C"], of(3)?["C"]);
+    assert_eq!(two["C"], of(1)?["C"]);
+    Ok(())
+}
+
+#[test]
+fn wrong_words_are_refused() -> Result<(), Diagnostic> {
+    let program = Program::parse("C(i,j) = A(i,k) * B(k,j)")?;
+    assert_eq!(code(program.clone().format("D", "csr")), Code::UnknownTensor);
+    assert_eq!(code(program.clone().format("C", "crs")), Code::UnknownFormat);
+    assert_eq!(code(program.clone().format("C", "csr(3)")), Code::UnknownFormat);
+    assert_eq!(code(program.clone().operand("D", &matrix())), Code::UnknownTensor);
+    assert_eq!(code(program.clone().dimension("q", 3)), Code::UnknownVariable);
+    let both = program.clone().operand("A", &matrix())?.format("A", "csc")?;
+    assert_eq!(code(both.compile()), Code::FormatProperty);
+    assert_eq!(code(program.schedule("reorder(q, i)")?.compile()), Code::UnknownVariable);
+    Ok(())
+}
