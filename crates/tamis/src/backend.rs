@@ -12,6 +12,7 @@ use tamis_runtime::processor::{self, Level};
 
 /// What runs the kernels.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[non_exhaustive]
 pub enum Backend {
     /// Machine code in process at once, and the C tier where it pays.
     #[default]

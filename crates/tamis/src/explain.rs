@@ -30,6 +30,7 @@ use tamis_runtime::processor::{self, Level};
 
 /// A stage of compilation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Stage {
     /// Index notation with its sums written out.
     Notation,

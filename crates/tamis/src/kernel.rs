@@ -79,6 +79,7 @@ impl Options {
 /// Where they are cut depends on the operands and not on the number of threads, so results are the
 /// same, bit for bit, for any number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub enum Parts {
     /// They are not.
     Whole,
