@@ -275,6 +275,16 @@ def _fill(x: Any) -> Any:
     return np.asarray(x.fill_value, dtype=x.dtype)[()] if isinstance(x, Tensor) else x
 
 
+def masked(x: Tensor, mask: Tensor) -> Tensor | None:
+    """The elements where truth values with the same coordinates hold, along one axis, if both have
+    them in the order of rows; none otherwise."""
+    if mask.fill_value or x.shape != mask.shape or not _is_like(x, mask):
+        return None
+    values = x.values[mask.values]
+    level = {"pos": np.array([0, len(values)]), "crd": np.arange(len(values))}
+    return x._of_levels((len(values),), [level], values, format="sparse")
+
+
 def _dense(function: Callable[..., Any], parts: list[Any], shape: tuple[int, ...]) -> Any:
     """Every element: of fill values first, then at each coordinate that is stored."""
     made = np.asarray(function(*map(_fill, parts)))

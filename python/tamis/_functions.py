@@ -156,7 +156,17 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
 def _isclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
+    if _is_finite(a) and _is_finite(b):
+        # What NumPy computes then, as kernels.
+        return abs(a - b) <= xp.abs(b) * float(rtol) + float(atol)
     return apply(lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), a, b)
+
+
+def _is_finite(x: Any) -> bool:
+    """Whether it is a tensor of floats all of which are finite."""
+    if not isinstance(x, Tensor) or x.dtype != np.float64 or not len(x.values):
+        return False
+    return bool(np.isfinite([x.values.min(), x.values.max(), x.fill_value]).all())
 
 
 def _allclose(

@@ -15,8 +15,49 @@ from ._guard import guard
 numpy: Any = np
 
 
+def _known(tensor: Any) -> Any:
+    """The tensor, which has more methods than these."""
+    return tensor
+
+
 class Methods:
     """Methods by NumPy's functions, which come back to the package for tensors."""
+
+    def __invert__(self) -> Any:
+        return _known(self).__array_ufunc__(numpy.invert, "__call__", self)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.floor_divide, "__call__", self, other)
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.floor_divide, "__call__", other, self)
+
+    def __and__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.bitwise_and, "__call__", self, other)
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.bitwise_or, "__call__", self, other)
+
+    __ror__ = __or__
+
+    def __xor__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.bitwise_xor, "__call__", self, other)
+
+    __rxor__ = __xor__
+
+    def __lshift__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.left_shift, "__call__", self, other)
+
+    def __rlshift__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.left_shift, "__call__", other, self)
+
+    def __rshift__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.right_shift, "__call__", self, other)
+
+    def __rrshift__(self, other: Any) -> Any:
+        return _known(self).__array_ufunc__(numpy.right_shift, "__call__", other, self)
 
     def argmax(self, axis: Any = None, out: None = None, *, keepdims: bool = False) -> Any:
         """Where the first of the greatest elements is, along an axis, or among all."""
@@ -74,6 +115,17 @@ class Methods:
             raise TamisValueError("order-mismatch", f"{text}  = help: give one for each axis")
         return self[place or (0,) * len(shape)].item()  # type: ignore[index]
 
+    def matvec(self, x: Any) -> Any:
+        """``self @ x``: what SciPy's solvers ask of a linear operator."""
+        return operator.matmul(self, np.asarray(x))
+
+    def rmatvec(self, x: Any) -> Any:
+        """The transpose, of complex numbers conjugated, times a vector, or a column."""
+        return np.conj(np.conj(np.asarray(x)).T @ self).T
+
+    #: Several columns are multiplied as one is.
+    rmatmat = rmatvec
+
     def ravel(self) -> Any:
         """All elements in the order of rows along one axis."""
         return numpy.reshape(self, -1)
@@ -113,6 +165,18 @@ class Methods:
     def take(self, indices: Any, axis: int | None = None) -> Any:
         """The elements at some coordinates of an axis."""
         return numpy.take(self, indices, axis)
+
+    def tocsr(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of rows."""
+        return _known(self).canonical().to_scipy().tocsr(copy=copy)
+
+    def tocsc(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of columns."""
+        return _known(self).canonical().to_scipy().tocsc(copy=copy)
+
+    def tocoo(self, copy: bool = False) -> Any:
+        """SciPy's sparse array of coordinates."""
+        return _known(self).to_scipy().tocoo(copy=copy)
 
     def trace(self, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None) -> Any:
         """The sum of a diagonal."""

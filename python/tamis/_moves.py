@@ -17,7 +17,7 @@ from ._expressions import axes_of
 from ._native import check_memory
 from ._operands import sizes_of
 from ._select import within
-from ._tensor import Tensor, _of_entries, asarray, usual
+from ._tensor import Tensor, _of_entries, asarray, has_many_rows, usual
 
 Arrays = list[np.ndarray[Any, Any]]
 
@@ -184,6 +184,10 @@ def repeat(x: Any, repeats: Any, axis: int | None) -> Tensor:
     begins = np.cumsum(counts) - counts
     if alike is not None:
         _fits(len(x.values) * alike, x.ndim)
+    if not has_many_rows(x.shape[at], len(x.values)):
+        key = np.repeat(np.arange(x.shape[at]), counts)
+        made: Tensor = asarray(x)[(slice(None),) * at + (key,)]
+        return made
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         own = coords[at]

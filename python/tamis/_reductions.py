@@ -16,7 +16,7 @@ import numpy as np
 from ._expressions import axes_of
 from ._moves import refused
 from ._select import ordered
-from ._tensor import Tensor, _of_entries, asarray, has_many_rows
+from ._tensor import Tensor, _of_entries, asarray, compact, has_many_rows
 
 #: What joins two results of a reduction.
 _JOINED: dict[str, np.ufunc] = {
@@ -133,11 +133,18 @@ def var(
         return np.var(x, axis=axis, ddof=correction, keepdims=keepdims, dtype=dtype)
     tensor = asarray(x)
     axes = axes_of(axis, tensor.ndim)
-    coords, stored = tensor.entries()
     size = math.prod(tensor.shape[k] for k in axes)
     if not size:
         raise refused("no elements have no mean", "leave out axes of size 0")
-    own, lengths, spread = _numbered(tensor, coords, axes, len(stored))
+    if len(axes) == tensor.ndim:
+        # One group, whose mean all elements have.
+        stored = compact(tensor).values
+        own: Any = ...
+        spread: Any = _only
+        lengths = np.array([len(stored)])
+    else:
+        coords, stored = tensor.entries()
+        own, lengths, spread = _numbered(tensor, coords, axes, len(stored))
     made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
     # In a type of integers NumPy cuts off what it adds up.
     cut: Any = np.trunc if made.kind in "iu" else np.positive
@@ -163,6 +170,11 @@ def var(
     return np.reshape(result, [1 if k in axes else n for k, n in enumerate(tensor.shape)])
 
 
+def _only(x: Any, absent: Any) -> Any:
+    """The value of the only group."""
+    return x[0]
+
+
 def _numbered(
     tensor: Tensor, coords: Sequence[np.ndarray[Any, Any]], axes: tuple[int, ...], count: int
 ) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any], Any]:
@@ -183,7 +195,7 @@ def _numbered(
     return own, groups.lengths, groups.spread
 
 
-def _sums(own: np.ndarray[Any, Any], x: np.ndarray[Any, Any], count: int) -> Any:
+def _sums(own: Any, x: np.ndarray[Any, Any], count: int) -> Any:
     """The sums of numbers by group."""
     if count == 1:
         return x.sum(keepdims=True)

@@ -107,8 +107,11 @@ def argmin(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any
 def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.ufunc) -> Any:
     if isinstance(x, np.ndarray):
         return numpy(x, axis=axis, keepdims=keepdims)
-    tensor = asarray(x)
+    tensor = asarray(x).canonical()
     shape = tensor.shape
+    found = _beyond(tensor, numpy, better) if axis is None and not keepdims else None
+    if found is not None:
+        return found
     flat = tensor.reshape(-1) if axis is None else tensor
     (at,) = axes_of(0 if axis is None else axis, flat.ndim)
     rest = (*flat.shape[:at], *flat.shape[at + 1 :])
@@ -122,6 +125,24 @@ def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.uf
     if keepdims:
         result = result.reshape([1] * len(shape) if axis is None else (*rest[:at], 1, *rest[at:]))
     return result
+
+
+def _beyond(tensor: Any, numpy: Any, better: np.ufunc) -> Any:
+    """Where the first of the best entries is among all elements, if those that are absent are worse,
+    and entries are in the order of rows; none otherwise."""
+    if tensor.format not in ("csr", "dcsr", "csf", "sparse") or not len(tensor.values):
+        return None
+    at = int(numpy(tensor.values))
+    best, fill = tensor.values[at], np.asarray(tensor.fill_value, dtype=tensor.dtype)[()]
+    is_better = best == best and better(best, fill) == best and best != fill
+    if not is_better or tensor.size >= 2**63:
+        return None
+    if tensor.format == "csr":
+        level = tensor.levels[1]
+        row = int(np.searchsorted(level["pos"], at, side="right")) - 1
+        return np.int64(row * tensor.shape[1] + int(level["crd"][at]))
+    coords, _ = tensor.entries()
+    return np.int64(np.ravel_multi_index([int(c[at]) for c in coords], tensor.shape))
 
 
 def _first(

@@ -21,6 +21,8 @@ from ._select import ordered, picks, selected
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
+#: The formats whose values are in the order of rows.
+_IN_ROWS = {"csr", "dcsr", "csf", "sparse"}
 #: So many elements are a small array.
 _SMALL = 1 << 24
 #: The axes that matrix products have anyway.
@@ -179,17 +181,6 @@ class Tensor(Operators, Methods, _native.Tensor):
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: the only one is 'cpu'")
         return self
 
-    def matvec(self, x: Any) -> Any:
-        """``self @ x``: what SciPy's solvers ask of a linear operator."""
-        return self @ np.asarray(x)
-
-    def rmatvec(self, x: Any) -> Any:
-        """The transpose, of complex numbers conjugated, times a vector, or a column."""
-        return np.conj(np.conj(np.asarray(x)).T @ self).T
-
-    #: Several columns are multiplied as one is.
-    rmatmat = rmatvec
-
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The coordinates of the elements that are not 0, an array for each axis."""
         if self.fill_value != 0:
@@ -232,6 +223,12 @@ class Tensor(Operators, Methods, _native.Tensor):
         return bool(equal if isinstance(equal, bool) else equal.any())
 
     def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, Tensor) and key.dtype == bool and key.format in _IN_ROWS:
+            from ._elements import masked
+
+            made = masked(self, key)
+            if made is not None:
+                return made
         selection = picks(self, key if isinstance(key, tuple) else (key,))
         if not selection.kept:
             element = self.get([int(pick) for pick in selection.chosen])
@@ -264,42 +261,6 @@ class Tensor(Operators, Methods, _native.Tensor):
     def __pos__(self) -> Tensor:
         return self
 
-    def __invert__(self) -> Any:
-        return self.__array_ufunc__(np.invert, "__call__", self)
-
-    def __floordiv__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.floor_divide, "__call__", self, other)
-
-    def __rfloordiv__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.floor_divide, "__call__", other, self)
-
-    def __and__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.bitwise_and, "__call__", self, other)
-
-    __rand__ = __and__
-
-    def __or__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.bitwise_or, "__call__", self, other)
-
-    __ror__ = __or__
-
-    def __xor__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.bitwise_xor, "__call__", self, other)
-
-    __rxor__ = __xor__
-
-    def __lshift__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.left_shift, "__call__", self, other)
-
-    def __rlshift__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.left_shift, "__call__", other, self)
-
-    def __rshift__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.right_shift, "__call__", self, other)
-
-    def __rrshift__(self, other: Any) -> Any:
-        return self.__array_ufunc__(np.right_shift, "__call__", other, self)
-
     def _only(self) -> Any:
         if self.size != 1:
             text = f"error[order-mismatch]: a tensor of {self.size} elements is no number"
@@ -331,21 +292,8 @@ class Tensor(Operators, Methods, _native.Tensor):
         return f"{found}, or call to_numpy()" if self.size <= _SMALL else found
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        reason = "tensors never change"
         way_out = "make another one: numpy.where(condition, value, tensor), or tamis.coo(coords, values)"
-        raise refused(reason, way_out)
-
-    def tocsr(self, copy: bool = False) -> Any:
-        """SciPy's sparse array of rows."""
-        return self.canonical().to_scipy().tocsr(copy=copy)
-
-    def tocsc(self, copy: bool = False) -> Any:
-        """SciPy's sparse array of columns."""
-        return self.canonical().to_scipy().tocsc(copy=copy)
-
-    def tocoo(self, copy: bool = False) -> Any:
-        """SciPy's sparse array of coordinates."""
-        return self.to_scipy().tocoo(copy=copy)
+        raise refused("tensors never change", way_out)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
         out, where = options.get("out", ()), options.pop("where", True)

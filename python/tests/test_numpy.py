@@ -247,3 +247,47 @@ def test_fill_values_without_a_number():
     same(np.array([1.0, 0]) / tamis.asarray(np.zeros(2, complex), format="sparse"),
          np.array([complex(np.inf, np.nan), complex(np.nan, np.nan)]))
     assert 2.0 in tamis.asarray(np.array([0, 2.0]), format="sparse")
+
+
+SPECIAL = [0.0, 2.5, -1.5, np.nan, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("form", [*FORMS, "csf"])
+def test_short_ways(form):
+    """What is computed of values alone, where it can be, is what it is of all elements."""
+    rng = np.random.default_rng(3)
+    for least in (1, 3, 6):
+        x = np.where(rng.random((4, 6)) < 0.5, rng.choice(SPECIAL[:least], (4, 6)), 0.0)
+        y = np.where(rng.random((4, 6)) < 0.5, x + rng.choice([0, 1e-9, 1.0]), 0.0)
+        for made in (x, -abs(x), y):
+            t, other = tensor(made, form), tensor(y, form)
+            with np.errstate(all="ignore"):
+                for call in (
+                    np.argmax,
+                    np.argmin,
+                    np.std,
+                    lambda z: np.var(z, keepdims=True),
+                    lambda z: np.repeat(z, 3, axis=1),
+                    lambda z: np.repeat(z, [0, 2, 1, 3], axis=0),
+                    lambda z: z[z > 1],
+                    lambda z: z[z == 0],
+                    lambda z: z[abs(z) >= 0],
+                ):
+                    same(call(t), call(made), exact=False)
+                same(np.isclose(t, other), np.isclose(made, y))
+                assert np.allclose(t, other) == np.allclose(made, y)
+                same(np.fmax(t, other), np.fmax(made, y))
+
+
+def test_short_ways_of_other_fill_values():
+    for fill in (2.0, -3.0, np.nan):
+        t = tamis.coo(([0, 1, 1], [1, 0, 2]), [1.0, 5, -4], shape=(2, 3), fill_value=fill, format="csr")
+        for call in (np.argmax, np.argmin, np.std, lambda z: z[z > 1], lambda z: z[z < 2]):
+            same(call(t), call(t.to_numpy()), exact=False)
+
+
+def test_truth_values_are_of_two_bytes():
+    t = tamis.asarray(np.eye(2), format="csr")
+    odd = np.array([1, 7], dtype=np.uint8).view(bool)
+    with pytest.raises(tamis.TamisValueError, match="not a bool"):
+        t._with_values(odd.copy(), False)

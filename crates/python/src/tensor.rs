@@ -19,7 +19,7 @@ use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
     Bf16, Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData,
-    Scalar, Storage, Values,
+    Scalar, Storage, Truth, Values,
 };
 
 /// A tensor in memory; the arrays never change, but where they are somebody else's.
@@ -93,6 +93,13 @@ pub(crate) fn beside(spec: &FormatSpec, known: &Storage) -> Result<Storage, Diag
     kept.resolve(datatype)
 }
 
+/// Whether values fit the levels of a tensor: truth values are of two bytes alone.
+fn has_room(known: &tamis::Tensor, storage: &Storage, vals: &Buffer) -> bool {
+    let is_alike = known.storage().format == storage.format;
+    let is_fit = vals.len() == known.vals().len() && vals.datatype() == storage.datatype;
+    is_alike && is_fit && vals.as_slice::<Truth>().is_none_or(|v| v.iter().all(|b| b.byte() <= 1))
+}
+
 /// Whether a specification says nothing but the format.
 fn is_silent(spec: &FormatSpec) -> bool {
     spec.datatype.is_none() && spec.fill.is_none() && spec.pos.is_none() && spec.crd.is_none()
@@ -144,6 +151,13 @@ impl Tensor {
         let text = format!("{}{{{}, fill: {fill}}}", known.storage().format, vals.datatype());
         let spec = spec(py, &text, known.dims().len())?;
         let storage = beside(&spec, known.storage()).map_err(|d| raised(py, &d))?;
+        if !self.foreign && has_room(&known, &storage, &vals) {
+            let (dims, levels) = (known.dims().to_vec(), known.levels().to_vec());
+            let vals = given_away(vals);
+            // SAFETY: the levels are those of a valid tensor like this, with as many values.
+            let made = unsafe { tamis::Tensor::from_parts_unchecked(dims, storage, levels, vals) };
+            return Ok(Tensor::new(made));
+        }
         let made = detached(py, || {
             let levels = match self.foreign {
                 true => own_levels(known.levels())?,
