@@ -103,22 +103,24 @@ fn own() {
 }
 
 /// Has the system kill a program when this thread ends, which waits for it: when this process is killed.
+#[cfg(target_os = "linux")]
 fn dies_with_us(command: &mut Command) {
-    #[cfg(target_os = "linux")]
-    {
-        let parent = std::process::id();
-        let asks = move || {
-            // SAFETY: both calls only ask the system.
-            let is_late = unsafe {
-                libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
-                    || libc::getppid() as u32 != parent
-            };
-            if is_late { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    let parent = std::process::id();
+    let asks = move || {
+        // SAFETY: both calls only ask the system.
+        let is_late = unsafe {
+            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) != 0
+                || libc::getppid() as u32 != parent
         };
-        // SAFETY: the closure does nothing but system calls between fork and exec.
-        unsafe { command.pre_exec(asks) };
-    }
+        if is_late { Err(io::Error::from_raw_os_error(libc::ESRCH)) } else { Ok(()) }
+    };
+    // SAFETY: the closure does nothing but system calls between fork and exec.
+    unsafe { command.pre_exec(asks) };
 }
+
+/// Other systems have no such request.
+#[cfg(not(target_os = "linux"))]
+fn dies_with_us(_: &mut Command) {}
 
 #[cfg(test)]
 mod tests {

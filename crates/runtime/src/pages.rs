@@ -9,7 +9,6 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 
 use crate::exhausted::noted;
-use crate::memory::HUGE_FROM;
 
 /// The system's allocator, which offers large blocks for huge pages where the system asks for that
 /// (Linux with `transparent_hugepage` at `madvise`; elsewhere it only allocates).
@@ -45,7 +44,7 @@ unsafe impl GlobalAlloc for HugePages {
 /// A block, after its whole pages were offered if it is large.
 fn offered(block: *mut u8, size: usize) -> *mut u8 {
     #[cfg(target_os = "linux")]
-    if size >= HUGE_FROM && !block.is_null() {
+    if size >= crate::memory::HUGE_FROM && !block.is_null() {
         const PAGE: usize = 4096;
         let skip = block.align_offset(PAGE);
         // SAFETY: these are whole pages within a block just allocated, and the advice does not change
