@@ -19,7 +19,8 @@ pub fn main() -> Result<(), Diagnostic> {
     for _ in 0..3 {
         d = step.run(&[("E", &edges), ("d", &d)])?.remove(0).1;
     }
-    let distances: Vec<f64> = (0..4).map(|j| d.get(&[j]).as_f64()).collect();
+    let distance = |j| d.get(&[j]).map(|d| d.as_f64());
+    let distances: Vec<f64> = (0..4).map(distance).collect::<Result<_, _>>()?;
     assert_eq!(distances, [0.0, 3.0, 1.0, 4.0]);
     println!("distances: {distances:?}");
     Ok(())

@@ -108,7 +108,7 @@ fn claims_are_not_believed() {
         let length = (header.len() as u16).to_le_bytes();
         [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat()
     };
-    let mut refused = |shape: &str, claimed: &str| {
+    let refused = |shape: &str, claimed: &str| {
         let mut zip = zip::ZipWriter::new(std::fs::File::create(&path).unwrap());
         let mut add = |name: &str, bytes: Vec<u8>| {
             zip.start_file(name, zip::write::SimpleFileOptions::default()).unwrap();
