@@ -173,7 +173,7 @@ def _applied(function: Callable[..., Any], parts: list[Any]) -> Any:
     if len(tensors) == 1 and has_arrays:
         own = compact(broadcast_to(tensors[0], shape))
         parts, tensors = [own if x is tensors[0] else x for x in parts], [own]
-    if all(x.shape == shape and _is_like(x, tensors[0]) for x in tensors):
+    if all(x.shape == shape and is_like(x, tensors[0]) for x in tensors):
         if not has_arrays or tensors[0].is_compact:
             return _of_values(function, parts, tensors[0], pattern.fill)
     if not pattern.terms:
@@ -237,7 +237,7 @@ def _chosen(parts: list[Any]) -> Pattern | None:
     return Pattern(terms, fills[usual - 1])
 
 
-def _is_like(x: Tensor, other: Tensor) -> bool:
+def is_like(x: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same arrays of coordinates, as far as one sees at once."""
     return x is other or x.format == other.format and _addresses(x) == _addresses(other)
 
@@ -278,7 +278,7 @@ def _fill(x: Any) -> Any:
 def masked(x: Tensor, mask: Tensor) -> Tensor | None:
     """The elements where truth values with the same coordinates hold, along one axis, if both have
     them in the order of rows; none otherwise."""
-    if mask.fill_value or x.shape != mask.shape or not _is_like(x, mask):
+    if mask.fill_value or x.shape != mask.shape or not is_like(x, mask):
         return None
     values = x.values[mask.values]
     level = {"pos": np.array([0, len(values)]), "crd": np.arange(len(values))}

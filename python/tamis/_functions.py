@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _arranging, _missing, array_api
 from ._einsum import einsum
-from ._elements import apply
+from ._elements import apply, is_like
 from ._errors import TamisError, TamisValueError
 from ._expressions import axes_of, broadcast_shapes
 from ._guard import FOREIGN, refusal
@@ -156,7 +156,7 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
 def _isclose(
     a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
 ) -> Any:
-    if _is_finite(a) and _is_finite(b):
+    if _is_finite(a) and _is_finite(b) and not is_like(a, b):
         # What NumPy computes then, as kernels.
         return abs(a - b) <= xp.abs(b) * float(rtol) + float(atol)
     return apply(lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), a, b)
