@@ -49,6 +49,8 @@
 //! | `_searching` | where elements are, how often, and which are the least |
 //! | `array_api` | the array API standard |
 //! | `_linalg` | NumPy's norms and products |
+//! | `_arranging` | arrays of parts of others: blocks, rotations, elements put in and left out |
+//! | `_missing` | reductions that leave out NaN, weighted means |
 //! | `_functions` | NumPy's functions of tensors |
 
 mod array;
