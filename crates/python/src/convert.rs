@@ -14,7 +14,7 @@ use tamis::ids::Id;
 use tamis::level::{COMPRESSED, DENSE};
 use tamis::{
     Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, Storage, Tensor, ToFormat,
-    Values,
+    Truth, Values,
 };
 
 /// The tensor in another storage. Elements of a dense one that are the fill value are no entries
@@ -142,4 +142,11 @@ fn searched<C: Element + Into<i64>>(
         (at < end && crd[at].into() == line + shift).then_some((line, at))
     };
     lines.filter_map(position).collect()
+}
+
+/// Whether values fit the levels of a tensor: truth values are of two bytes alone.
+pub(crate) fn has_room(known: &Tensor, storage: &Storage, vals: &Buffer) -> bool {
+    let is_alike = known.storage().format == storage.format;
+    let is_fit = vals.len() == known.vals().len() && vals.datatype() == storage.datatype;
+    is_alike && is_fit && vals.as_slice::<Truth>().is_none_or(|v| v.iter().all(|b| b.byte() <= 1))
 }

@@ -2,7 +2,7 @@
 
 use crate::array::{coordinates, indices, known_format};
 use crate::borrowing::{copies, stable, stable_levels};
-use crate::convert::{self, canonical, converted, reshaped};
+use crate::convert::{self, canonical, converted, has_room, reshaped};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
 use crate::listed;
@@ -19,7 +19,7 @@ use tamis::ids::{Id, Mode};
 use tamis::level::Part;
 use tamis::{
     Bf16, Buffer, Code, Coordinates, DataType, Diagnostic, Duplicates, IndexWidth, LevelData,
-    Scalar, Storage, Truth, Values,
+    Scalar, Storage, Values,
 };
 
 /// A tensor in memory; the arrays never change, but where they are somebody else's.
@@ -91,13 +91,6 @@ pub(crate) fn beside(spec: &FormatSpec, known: &Storage) -> Result<Storage, Diag
         ..spec.clone()
     };
     kept.resolve(datatype)
-}
-
-/// Whether values fit the levels of a tensor: truth values are of two bytes alone.
-fn has_room(known: &tamis::Tensor, storage: &Storage, vals: &Buffer) -> bool {
-    let is_alike = known.storage().format == storage.format;
-    let is_fit = vals.len() == known.vals().len() && vals.datatype() == storage.datatype;
-    is_alike && is_fit && vals.as_slice::<Truth>().is_none_or(|v| v.iter().all(|b| b.byte() <= 1))
 }
 
 /// Whether a specification says nothing but the format.
