@@ -97,7 +97,7 @@ pub fn assignment<'a>(
 }
 
 /// The name that a wrong one stands for, or all there are.
-pub fn suggested<'n>(name: &str, all: &[&'n str], what: &str) -> String {
+pub fn suggested(name: &str, all: &[&str], what: &str) -> String {
     match tamis::nearest(name, all.iter().copied()) {
         Some(meant) => format!("did you mean {meant}?"),
         None => format!("{what} {}", all.join(", ")),

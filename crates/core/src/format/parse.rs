@@ -438,7 +438,7 @@ impl<'t> Reader<'t> {
         let (name, span) = self.name("a level format", &help)?;
         let Some(mut kind) = self.kinds.iter().copied().find(|kind| kind.name() == name) else {
             let message = format!("there is no level format named {name}");
-            let meant = nearest(&name, names).map(|meant| format!("did you mean {meant}?"));
+            let meant = nearest(name, names).map(|meant| format!("did you mean {meant}?"));
             let help = meant.unwrap_or(help);
             return Err(self.refuse(Code::UnknownFormat, span, message).help(help));
         };

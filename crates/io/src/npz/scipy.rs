@@ -61,7 +61,7 @@ fn compressed(
 fn blocks(archive: &mut Archive<impl Read + Seek>, rows: u64, columns: u64) -> Parsed<Coordinates> {
     let data = archive.array("data")?;
     let [count, height, width] = data.shape[..] else { return Err(wrong("data has no blocks")) };
-    if height == 0 || width == 0 || rows % height != 0 || columns % width != 0 {
+    if height == 0 || width == 0 || !rows.is_multiple_of(height) || !columns.is_multiple_of(width) {
         return Err(wrong(format!("blocks of {height} x {width} do not tile the matrix")));
     }
     let pointers = archive.indices("indptr")?;
