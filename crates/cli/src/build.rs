@@ -4,11 +4,10 @@ use crate::args::BuildArgs;
 use crate::explain::explanation;
 use crate::failure::{Failure, invalid};
 use crate::inputs;
-use std::io::{self, Write};
+use crate::written::write;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use tamis::Language;
-use tamis::temporary::{Readers, Temporary};
-use tamis_io::{FileError, FileErrorCode};
 
 /// Runs the command.
 pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
@@ -33,28 +32,9 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let folder = output.parent().unwrap_or(Path::new(""));
     for file in explanation.library(name, language)? {
         let path = folder.join(&file.name);
-        write(&path, &file.text).map_err(|e| not_written(&path, &e))?;
+        write(&path, &file.text)?;
         let lines = file.text.lines().count();
         writeln!(out, "{lines} lines written to {}", path.display())?;
     }
     Ok(())
-}
-
-/// Writes a file whole, or leaves what was there.
-fn write(path: &Path, text: &str) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let (temporary, mut file) = Temporary::file(folder.unwrap_or(Path::new(".")), Readers::Usual)?;
-    file.write_all(text.as_bytes())?;
-    temporary.rename(path)
-}
-
-fn not_written(path: &Path, error: &io::Error) -> FileError {
-    FileError {
-        code: FileErrorCode::NotWritable,
-        path: path.to_owned(),
-        line: None,
-        column: None,
-        message: format!("cannot write: {error}"),
-        help: "name a folder that exists and that you may write to".to_owned(),
-    }
 }

@@ -12,6 +12,7 @@
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
 //! | `json` | what `--json` prints |
+//! | `written` | text files |
 
 mod args;
 mod build;
@@ -28,6 +29,7 @@ mod json;
 mod progress;
 mod recommend;
 mod run;
+mod written;
 
 use args::{Cli, Command};
 use clap::{CommandFactory, Parser};
