@@ -2,7 +2,7 @@
 
 use crate::args::BuildArgs;
 use crate::explain::explanation;
-use crate::failure::{Failure, invalid};
+use crate::failure::{Failure, invalid, suggested};
 use crate::inputs;
 use crate::written::write;
 use std::io::Write;
@@ -18,11 +18,11 @@ pub fn build(args: &BuildArgs, out: &mut dyn Write) -> Result<(), Failure> {
         invalid(
             &format!("--emit {}", args.emit),
             "libraries are not written in this language",
-            &format!("use one of {}", known.join(", ")),
+            &suggested(&args.emit, &known, "use one of"),
         )
     })?;
     let formats = inputs::formats(&program, &args.tensors.formats)?;
-    let explanation = explanation(&program, &args.tensors, &formats, schedule)?;
+    let (explanation, _) = explanation(&program, &args.tensors, &formats, schedule)?;
     let result = program.statements.last().map(|s| &program.tensors[s.result.tensor].name);
     let output = args.output.clone().unwrap_or_else(|| {
         let of = result.map_or("nothing", String::as_str).to_lowercase();

@@ -2,6 +2,7 @@
 
 use crate::args::{ExplainArgs, TensorArgs};
 use crate::failure::{Failure, invalid, suggested};
+use crate::introduction::introduction;
 use crate::{inputs, json};
 use serde_json::{Map, json};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
             &suggested(&args.kind, &known, "use one of"),
         )
     })?;
-    let explanation = explanation(&program, &args.tensors, &formats, schedule)?;
+    let (explanation, formats) = explanation(&program, &args.tensors, &formats, schedule)?;
     let explanation = explanation.of_kind(kind);
     if args.json {
         return as_json(&explanation, &stages, out);
@@ -52,6 +53,7 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
         return Ok(());
     }
     if stages.is_empty() {
+        write!(out, "{}", introduction(&program, &formats)?)?;
         return all(&explanation, out);
     }
     for stage in stages {
@@ -61,13 +63,14 @@ pub fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// A program with what the command line says of its tensors and loops.
+/// A program with what the command line says of its tensors and loops, and the formats of operands,
+/// by name, that it fixes.
 pub fn explanation<'p>(
     program: &'p Program,
     tensors: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     schedule: Schedule,
-) -> Result<Explanation<'p>, Failure> {
+) -> Result<(Explanation<'p>, BTreeMap<String, FormatSpec>), Failure> {
     let dtype = inputs::datatype(tensors)?;
     let known = inputs::storages(program, tensors, formats, dtype)?;
     let options = Options {
@@ -80,7 +83,8 @@ pub fn explanation<'p>(
     };
     let explanation = Explanation::of(program, &known.formats, &options)?;
     let explanation = explanation.of_earlier(&known.earlier)?;
-    Ok(explanation.of_entries(&known.entries).of_longest(&known.longest))
+    let explanation = explanation.of_entries(&known.entries).of_longest(&known.longest);
+    Ok((explanation, known.formats))
 }
 
 /// All stages, of C, CUDA and machine code only how long they are.

@@ -8,6 +8,7 @@
 //! | `args` | the command line |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
+//! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
@@ -25,6 +26,7 @@ mod generate;
 mod given;
 mod info;
 mod inputs;
+mod introduction;
 mod json;
 mod progress;
 mod recommend;

@@ -23,6 +23,10 @@ fn what_is_likely_meant_is_told() {
     told(&["-i", "a=data/bar.mtx.gz"], "did you mean A?");
     told(&[matrix, &["-f", "A=csx"]].concat(), "did you mean csr? `tamis formats` lists all");
     told(&[matrix, &["--backend", "jti"]].concat(), "did you mean jit?");
+    check(&["explain", SPMV, "--emit", "cin,lattise"], 2, "help: did you mean lattice?\n");
+    check(&["explain", SPMV, "--kind", "asemble"], 2, "help: did you mean assemble?\n");
+    check(&["build", SPMV, "--emit", "rusd"], 2, "help: did you mean rust?\n");
+    check(&["run", SPMV, "--dtype", "f63"], 2, "help: did you mean f");
     told(&["-i", MATRIX, "-g", "x=10x10:dense"], "write one index per mode: x(i,j)");
     check(&["info", "data/bar.mtx"], 1, "help: did you mean data/bar.mtx.gz?");
     check(&["info", "data/bra.mtx.gz"], 1, "help: did you mean data/bar.mtx.gz?");
