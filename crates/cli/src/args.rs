@@ -1,5 +1,6 @@
 //! The command line.
 
+use crate::names::Names;
 use clap::{Args, Parser, Subcommand};
 use std::path::PathBuf;
 
@@ -16,7 +17,12 @@ Environment:
                      or native (the default: all that this processor has)
   TAMIS_CC           C compiler of --backend c [default: clang, gcc, cc]
   TAMIS_NUM_THREADS  Number of threads
-  TAMIS_CACHE_DIR    Folder of compiled kernels"
+  TAMIS_CACHE_DIR    Folder of compiled kernels
+  NO_COLOR           Messages without colours, if it is set
+
+Examples:
+  tamis run 'y(i) = A(i,j) * x(j)' -i A=web.mtx -g x=dense
+  tamis info web.mtx"
 )]
 pub struct Cli {
     /// What to do
@@ -39,7 +45,18 @@ pub enum Command {
     Info(InfoArgs),
     /// List the level formats and named formats
     Formats(FormatsArgs),
+    /// Print the manual page of the command, or of one of its commands
+    #[command(after_help = "Examples:
+  tamis man | man -l -
+  tamis man run > ~/.local/share/man/man1/tamis-run.1")]
+    Man {
+        /// The command, such as run
+        command: Option<String>,
+    },
     /// Print a completion script for a shell
+    #[command(after_help = "Examples:
+  tamis completions bash > ~/.local/share/bash-completion/completions/tamis
+  tamis completions fish > ~/.config/fish/completions/tamis.fish")]
     Completions {
         /// The shell
         shell: clap_complete::Shell,
@@ -82,7 +99,7 @@ pub struct RunArgs {
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// auto, jit, c (the C compiler of TAMIS_CC, else clang, gcc or cc), interp, interp-vectors (interpreting what jit would run), cuda, or cuda-emulated (kernels for a GPU on the processor, slowly)
-    #[arg(long, default_value = "auto")]
+    #[arg(long, default_value = "auto", value_parser = Names::of_backends(), hide_possible_values = true)]
     pub backend: String,
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
     #[arg(long, value_name = "N")]
@@ -124,7 +141,7 @@ pub struct TensorArgs {
     #[arg(short = 'd', long = "dimension", value_name = "VAR=SIZE")]
     pub dimensions: Vec<String>,
     /// The element type of tensors whose format does not say
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = Names::of_types())]
     pub dtype: Option<String>,
     /// Divide zeros that are not stored as IEEE 754 says, at every coordinate: 0/0 is NaN there, too
     #[arg(long)]
@@ -149,13 +166,13 @@ pub struct ExplainArgs {
     /// How the loops run: commands separated by `;`, as in 'reorder(j, i)'
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
-    /// One or several of: notation cin schedule graph lattice plan ir c cuda asm; without it all, of c,
-    /// cuda and asm only how long they are
-    #[arg(long, value_name = "STAGE", value_delimiter = ',')]
+    /// One or several stages, with commas between; without it all, of c, cuda and asm only how long
+    /// they are
+    #[arg(long, value_name = "STAGE", value_delimiter = ',', value_parser = Names::of_stages())]
     pub emit: Vec<String>,
     /// What kernels do to a result: fused (find entries and values), assemble (find its entries) or
     /// compute (values at entries that are known)
-    #[arg(long, value_name = "KIND", default_value = "fused")]
+    #[arg(long, value_name = "KIND", default_value = "fused", value_parser = Names::of_kinds(), hide_possible_values = true)]
     pub kind: String,
     /// Print one JSON object: the text of each stage
     #[arg(long)]
@@ -181,7 +198,7 @@ pub struct BuildArgs {
     #[arg(short = 's', long = "schedule", value_name = "COMMANDS", default_value = "")]
     pub schedule: String,
     /// c-library (NAME.h and NAME.c) or rust (NAME.rs)
-    #[arg(long, value_name = "LANGUAGE", default_value = "c-library")]
+    #[arg(long, value_name = "LANGUAGE", default_value = "c-library", value_parser = Names::of_languages(), hide_possible_values = true)]
     pub emit: String,
     /// The name of the library, with the folder it goes to; without it compute_ and the result's name
     #[arg(short = 'o', long = "output", value_name = "[FOLDER/]NAME")]
@@ -204,9 +221,8 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write, or - for standard output
     pub output: PathBuf,
-    /// The format of -: mtx, rb, tns, npz or bsp; that of standard input is told by its first bytes
-    /// if it is mtx, npz or bsp
-    #[arg(long, value_name = "FORMAT")]
+    /// The format of -; that of standard input is told by its first bytes if it is mtx, npz or bsp
+    #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
     /// Write both triangles of a symmetric matrix, and the ones of a pattern
     #[arg(long)]
@@ -226,13 +242,17 @@ pub struct ConvertArgs {
 #[derive(Args)]
 #[command(after_help = "Examples:
   tamis info web.mtx.gz
+  tamis info web.mtx.gz --plot web.svg
   curl -s https://example.org/web.mtx | tamis info -")]
 pub struct InfoArgs {
     /// The file, or - for standard input
     pub file: PathBuf,
-    /// The format of standard input, where its first bytes do not tell: mtx, rb, tns, npz or bsp
-    #[arg(long, value_name = "FORMAT")]
+    /// The format of standard input, where its first bytes do not tell
+    #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
+    /// Draw where the entries of a matrix are to a file
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

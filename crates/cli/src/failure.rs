@@ -43,7 +43,30 @@ pub fn note(what: &str) {
 
 /// Prints on standard error; where nobody can read that, the exit status has to do.
 pub fn tell(what: &dyn Display) {
-    let _ = writeln!(io::stderr(), "{what}");
+    // Colours go to terminals alone, and by the environment, as those of the command line do.
+    let _ = writeln!(anstream::stderr(), "{}", coloured(&what.to_string()));
+}
+
+/// A message with the colours that `clap` gives its own.
+fn coloured(text: &str) -> String {
+    const RED: &str = "\x1b[1;31m";
+    const YELLOW: &str = "\x1b[1;33m";
+    const GREEN: &str = "\x1b[32m";
+    let colours = [
+        ("error[", RED),
+        ("warning[", YELLOW),
+        ("note:", GREEN),
+        ("  = help:", GREEN),
+        ("  help:", GREEN),
+    ];
+    let line = |line: &str| {
+        let colour = colours.iter().find(|(start, _)| line.starts_with(start));
+        match (colour, line.split_once(':')) {
+            (Some((_, colour)), Some((word, rest))) => format!("{colour}{word}:\x1b[0m{rest}"),
+            _ => line.to_owned(),
+        }
+    };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Standard output is the only thing that commands write to themselves.

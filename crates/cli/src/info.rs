@@ -1,11 +1,14 @@
 //! `tamis info`: what a tensor file holds, and the formats that suit it.
 
 use crate::args::InfoArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, invalid};
 use crate::recommend::{self, Measures};
-use crate::{inputs, json, progress};
+use crate::written::write;
+use crate::{inputs, json, picture, progress};
 use serde_json::json;
 use std::io::Write;
+use std::path::Path;
+use tamis::Coordinates;
 use tamis::{Values, budget};
 use tamis_io::ReadOptions;
 
@@ -19,6 +22,9 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let bytes = Measures::bytes(list);
     budget::check("what is measured of the file", bytes, "measure a part of it")?;
     let measures = Measures::of(list);
+    if let Some(path) = &args.plot {
+        plot(path, list)?;
+    }
     if args.json {
         let formats = recommend::candidates(list)?;
         let formats: Vec<_> = formats
@@ -57,7 +63,21 @@ pub fn info(args: &InfoArgs, out: &mut dyn Write) -> Result<(), Failure> {
         writeln!(out, "zeros       {zeros} explicit")?;
     }
     measures.print(out)?;
+    picture::histogram(list, out)?;
+    picture::draw(list, out)?;
     recommend::print(list, &measures, out)
+}
+
+/// Draws the pattern of a matrix to a file.
+fn plot(path: &Path, list: &Coordinates) -> Result<(), Failure> {
+    let option = format!("--plot {}", path.display());
+    if path.extension().is_none_or(|extension| extension != "svg") {
+        return Err(invalid(&option, "pictures are SVG", "end the name in .svg"));
+    }
+    let drawn = picture::svg(list).ok_or_else(|| {
+        invalid(&option, "only matrices with entries are drawn", "leave --plot out")
+    })?;
+    Ok(write(path, &drawn)?)
 }
 
 fn zeros(vals: &Values) -> usize {

@@ -5,16 +5,19 @@
 //!
 //! | module | what it does |
 //! |---|---|
-//! | `args` | the command line |
+//! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |
+//! | `picture` | where entries are, and how long rows are |
+//! | `about` | version and manual |
 //! | `progress` | what takes long, on the last line of a terminal |
 //! | `failure` | exit status |
 //! | `json` | what `--json` prints |
 //! | `written` | text files |
 
+mod about;
 mod args;
 mod build;
 mod convert;
@@ -28,13 +31,15 @@ mod info;
 mod inputs;
 mod introduction;
 mod json;
+mod names;
+mod picture;
 mod progress;
 mod recommend;
 mod run;
 mod written;
 
 use args::{Cli, Command};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use std::io::{BufWriter, Write};
 use std::process::ExitCode;
@@ -47,7 +52,7 @@ fn main() -> ExitCode {
     tamis::ending::on_signals();
     tamis::end_with_diagnostic();
     let wants_json = std::env::args_os().any(|argument| argument == "--json");
-    let command = match Cli::try_parse() {
+    let command = match parse() {
         Ok(cli) => cli.command,
         Err(error) if wants_json && error.use_stderr() => return refused(&error),
         Err(error) => error.exit(),
@@ -71,6 +76,15 @@ fn main() -> ExitCode {
     }
 }
 
+/// The command line. What `--version` tells takes long to find out, so only it asks.
+fn parse() -> Result<Cli, clap::Error> {
+    let mut command = Cli::command();
+    if std::env::args_os().any(|argument| argument == "--version") {
+        command = command.long_version(about::version());
+    }
+    Cli::from_arg_matches(&command.try_get_matches()?)
+}
+
 /// A command line that is wrong, as JSON.
 fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
@@ -90,6 +104,7 @@ fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
         Command::Convert(args) => convert::convert(&args, out),
         Command::Info(args) => info::info(&args, out),
         Command::Formats(args) => formats::formats(&args, out),
+        Command::Man { command } => about::man(command.as_deref(), out),
         Command::Completions { shell } => {
             let mut script = vec![];
             clap_complete::generate(shell, &mut Cli::command(), "tamis", &mut script);
