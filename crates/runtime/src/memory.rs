@@ -5,6 +5,7 @@
 //! [`reserve`] or its like in C; all of it is the C library's memory, freed by [`budget`]'s `free`.
 
 use crate::budget;
+use crate::owned::Taken;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
@@ -149,7 +150,7 @@ impl Buffer {
     /// Takes a vector over, without copying.
     pub fn from_vec<T: Element>(data: Vec<T>) -> Buffer {
         let (address, len) = (data.as_ptr().cast(), data.len());
-        Buffer { address, len, datatype: T::DATATYPE, owner: Arc::new(data) }
+        Buffer { address, len, datatype: T::DATATYPE, owner: Arc::new(Taken(data)) }
     }
 
     /// Borrows foreign memory, kept alive by `owner`.

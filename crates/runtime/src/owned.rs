@@ -22,6 +22,9 @@ impl Lent {
     }
 }
 
+/// The owner of memory that a vector gave away: foreign owners may be vectors too, of which an array is a part.
+pub(crate) struct Taken<T>(pub(crate) Vec<T>);
+
 impl Clone for Buffer {
     fn clone(&self) -> Buffer {
         match self.owner().is::<Lent>() {
@@ -46,7 +49,7 @@ impl Buffer {
         let (address, len) = (indices.as_ptr().cast(), indices.len());
         // SAFETY: an index has the size and the alignment of the integers of its width, any bits are
         // valid, and the vector is the owner.
-        unsafe { Buffer::from_foreign(address, len, I::WIDTH.datatype(), Arc::new(indices)) }
+        unsafe { Buffer::from_foreign(address, len, I::WIDTH.datatype(), Arc::new(Taken(indices))) }
     }
 
     /// Elements of somebody else, which are copied where the array is cloned.
@@ -78,8 +81,8 @@ impl Buffer {
     pub fn into_vec<T: Element>(self) -> Option<Vec<T>> {
         let len = self.len();
         self.as_slice::<T>()?;
-        match self.into_owner::<Vec<T>>() {
-            Ok(mut vector) => {
+        match self.into_owner::<Taken<T>>() {
+            Ok(Taken(mut vector)) => {
                 vector.truncate(len);
                 Some(vector)
             }
@@ -95,8 +98,8 @@ impl Buffer {
             return None;
         }
         let len = self.len();
-        match self.into_owner::<Vec<I>>() {
-            Ok(mut vector) => {
+        match self.into_owner::<Taken<I>>() {
+            Ok(Taken(mut vector)) => {
                 vector.truncate(len);
                 Some(vector)
             }
@@ -105,8 +108,8 @@ impl Buffer {
     }
 
     /// What owns the memory, if it is this, and nobody else has it.
-    fn into_owner<O: Send + Sync + 'static>(self) -> Result<O, Buffer> {
-        if !self.owner().is::<O>() || Arc::strong_count(self.owner()) > 1 {
+    fn into_owner<O: Send + Sync + 'static>(mut self) -> Result<O, Buffer> {
+        if !self.owner().is::<O>() || Arc::get_mut(self.owner_mut()).is_none() {
             return Err(self);
         }
         let owner = self.into_shared_owner().downcast::<O>().ok().and_then(Arc::into_inner);
@@ -132,7 +135,7 @@ impl Buffer {
             return Some(address);
         }
         for_element!(datatype, T => {
-            owner.downcast_mut::<Vec<T>>().map(|vector| vector.as_mut_ptr().cast())
+            owner.downcast_mut::<Taken<T>>().map(|Taken(vector)| vector.as_mut_ptr().cast())
         })
     }
 

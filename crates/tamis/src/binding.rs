@@ -87,10 +87,16 @@ impl Kernel {
                 operands.iter().position(|(n, _)| n == name).ok_or_else(|| missing(name))?;
             inputs.push((id, place));
         }
-        for (name, _) in operands {
-            operand(self.program(), name)?;
-        }
         check_once(operands.iter().map(|(name, _)| *name))?;
+        for (k, (name, _)) in operands.iter().enumerate() {
+            operand(self.program(), name)?;
+            if !inputs.iter().any(|&(_, place)| place == k) {
+                let message =
+                    format!("{name} is computed, and was compiled without a value before");
+                return Err(Diagnostic::new(Code::UnusedInput, message)
+                    .help("leave it out, or compile the kernel with a value for it"));
+            }
+        }
         Ok(inputs)
     }
 

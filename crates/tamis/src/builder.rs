@@ -5,7 +5,7 @@
 //! ```
 
 use crate::backend::Backend;
-use crate::kernel::{Kernel, Options, Parts};
+use crate::kernel::{Kernel, Options};
 use crate::operand::{Given, operand, variable};
 use std::collections::{BTreeMap, BTreeSet};
 use tamis_core::format::{self, FormatSpec};
@@ -102,13 +102,10 @@ impl Program {
         Ok(self)
     }
 
-    /// At most so many threads run a kernel: 1 runs it as a whole, and 0 counts as 1.
+    /// At most so many threads run a kernel; 0 counts as 1. Results do not depend on it.
     #[must_use]
     pub fn threads(mut self, most: usize) -> Program {
         self.options.threads = Some(most.max(1));
-        if most <= 1 {
-            self.options.parts = Parts::Whole;
-        }
         self
     }
 

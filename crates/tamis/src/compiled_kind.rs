@@ -184,14 +184,23 @@ impl CompiledKind {
                 true => values[place].take(),
                 false => None,
             };
-            if !kernel.has_pattern() {
-                let value = |id: TensorId| Ok(values[id.index()].as_deref().cloned());
-                waste::refuse_copy(program, kernel, &value)?;
-            }
             let call = self.call(kernel.result, lowered, executable.as_ref(), &[], dims);
-            Call { follows, ..call }.run_into(values)?;
-            if let (Some(pattern), Some(value)) = (taken_over, &values[place]) {
-                values[place] = Some(Cow::Owned(at_entries(value, &pattern)?));
+            let done = refuse_waste(program, kernel, values)
+                .and_then(|()| Call { follows, ..call }.run_into(values));
+            if let Some(pattern) = taken_over {
+                let at = |value: &Cow<'_, Tensor>| at_entries(value, &pattern);
+                let kept = done.and_then(|()| values[place].as_ref().map(at).transpose());
+                // A caller that computes into a tensor has its entries still after an error.
+                values[place] = Some(match kept {
+                    Ok(Some(value)) => Cow::Owned(value),
+                    Ok(None) => pattern,
+                    Err(failure) => {
+                        values[place] = Some(pattern);
+                        return Err(failure);
+                    }
+                });
+            } else {
+                done?;
             }
             for temporary in &self.last_reads[k] {
                 values[temporary.index()] = None;
@@ -254,6 +263,18 @@ impl CompiledKind {
             sizes: rounded_sizes(values),
         }
     }
+}
+
+/// Refuses a copy of an operand in a format that would take far more memory than its entries need.
+fn refuse_waste(
+    program: &cin::Program,
+    kernel: &cin::Kernel,
+    values: &[Option<Cow<'_, Tensor>>],
+) -> Result<(), Diagnostic> {
+    if kernel.has_pattern() {
+        return Ok(());
+    }
+    waste::refuse_copy(program, kernel, &|id| Ok(values[id.index()].as_deref().cloned()))
 }
 
 fn functions(lowered: &[Lowered]) -> Vec<&ir::Function> {

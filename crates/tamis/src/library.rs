@@ -7,6 +7,7 @@ use crate::operand::operand;
 use crate::scattered::is_scattered;
 use tamis_core::pipeline;
 use tamis_core::standalone::{self, Given, Standalone, c, rust};
+use tamis_ir::backend;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::transform::Target;
 use tamis_runtime::processor;
@@ -126,9 +127,12 @@ impl Kernel {
 /// Refuses names that are no identifiers of C and Rust.
 fn check_name(name: &str) -> Result<(), Diagnostic> {
     let is_word = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    if name.starts_with(|c: char| c.is_ascii_lowercase()) && name.chars().all(is_word) {
+    let is_free = backend::c::identifier(name) == name && backend::rust::identifier(name) == name;
+    let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
+    if begins && name.chars().all(is_word) && is_free {
         return Ok(());
     }
-    Err(Diagnostic::new(Code::Syntax, format!("`{name}` is no name for a library"))
-        .help("use lower-case letters, digits and `_`, a letter first: spmv"))
+    Err(Diagnostic::new(Code::Syntax, format!("`{name}` is no name for a library")).help(
+        "use lower-case letters, digits and `_`, a letter first, and no word of C or Rust: spmv",
+    ))
 }

@@ -138,6 +138,13 @@ impl LevelFormat for Banded {
             _ => parents,
         }
     }
+
+    fn length_code(&self, part: Part, parents: Expr, _: Expr) -> Expr {
+        match part {
+            Part::Width => int(1),
+            _ => parents,
+        }
+    }
 }
 
 impl Insert for Banded {

@@ -27,6 +27,7 @@ pub use registry::{
 
 use std::fmt;
 use tamis_ir::ids::Var;
+use tamis_ir::ir::build::{add, int};
 use tamis_ir::ir::{Expr, Stmt};
 
 /// What the code of level functions is made of.
@@ -204,6 +205,15 @@ pub trait LevelFormat: Sync + fmt::Debug {
 
     /// How many elements of an array are in use under so many parents.
     fn length(&self, level: &LevelView<'_>, part: Part, parents: u64) -> u64;
+
+    /// The same as code, given how many positions the level has: an element for each, but for positions arrays and widths.
+    fn length_code(&self, part: Part, parents: Expr, positions: Expr) -> Expr {
+        match part {
+            Part::Pos => add(parents, int(1)),
+            Part::Width => int(1),
+            Part::Crd | Part::Mask => positions,
+        }
+    }
 }
 
 /// Level functions that assemble a level in order (section 3.4 of the thesis).

@@ -64,7 +64,7 @@ fn field(signature: &Signature, piece: Piece, is_const: bool) -> String {
 
 /// The structure of a tensor.
 fn structure(name: &str, signature: &Signature, is_result: bool) -> String {
-    let own = identifier(&signature.name);
+    let own = &signature.ident;
     let storage = &signature.storage;
     let order = signature.order().max(1);
     let role = if is_result { "result" } else { "operand" };
@@ -89,12 +89,12 @@ fn structure(name: &str, signature: &Signature, is_result: bool) -> String {
 fn declaration(library: &Standalone, name: &str) -> String {
     let mut params = vec![];
     for operand in &library.operands {
-        let own = identifier(&operand.name);
+        let own = &operand.ident;
         params.push(format!("const {name}_{own} *{own}"));
     }
     params.extend(library.sizes.iter().map(|size| format!("int64_t {}_size", identifier(size))));
     for result in &library.results {
-        let own = identifier(&result.name);
+        let own = &result.ident;
         params.push(format!("{name}_{own} *{own}"));
     }
     format!("int {name}({})", params.join(", "))
@@ -124,7 +124,7 @@ pub fn header(library: &Standalone, name: &str) -> String {
         declaration(library, name)
     );
     for result in &library.results {
-        let own = identifier(&result.name);
+        let own = &result.ident;
         let _ = writeln!(
             out,
             "/* Frees the arrays of {own}. */\nvoid {name}_free_{own}({name}_{own} *{own});\n"
@@ -161,7 +161,7 @@ pub fn source(library: &Standalone, name: &str) -> String {
 
 /// The function that frees a result.
 fn free(name: &str, result: &Signature) -> String {
-    let own = identifier(&result.name);
+    let own = &result.ident;
     let mut out = format!("\nvoid {name}_free_{own}({name}_{own} *{own}) {{\n");
     for piece in &result.arrays {
         let _ = writeln!(out, "  free({own}->{});", piece.name());
@@ -174,7 +174,7 @@ fn free(name: &str, result: &Signature) -> String {
 fn call(library: &Standalone, name: &str) -> String {
     let mut out = format!("\n{} {{\n", declaration(library, name));
     for (k, result) in library.results.iter().enumerate() {
-        let own = identifier(&result.name);
+        let own = &result.ident;
         let numbers = result.order() + result.arrays.len();
         let _ = writeln!(out, "  *{own} = ({name}_{own}){{0}};\n  int64_t sizes_{k}[{numbers}];");
     }
@@ -182,18 +182,14 @@ fn call(library: &Standalone, name: &str) -> String {
     for parameter in &library.parameters {
         match *parameter {
             Parameter::Dimension(k, mode) => {
-                args.push(format!(
-                    "{}->dims[{}]",
-                    identifier(&library.operands[k].name),
-                    mode.index()
-                ));
+                args.push(format!("{}->dims[{}]", library.operands[k].ident, mode.index()));
             }
             Parameter::Size(k) => args.push(format!("{}_size", identifier(&library.sizes[k]))),
             Parameter::Operand(k, piece) => {
-                args.push(format!("{}->{}", identifier(&library.operands[k].name), piece.name()));
+                args.push(format!("{}->{}", library.operands[k].ident, piece.name()));
             }
             Parameter::Result(k, piece) => {
-                let own = identifier(&library.results[k].name);
+                let own = &library.results[k].ident;
                 args.push(format!("&{own}->{}", piece.name()));
                 args.push(format!("&{own}->{}_len", piece.name()));
             }
@@ -203,19 +199,19 @@ fn call(library: &Standalone, name: &str) -> String {
     for (k, operand) in library.operands.iter().enumerate() {
         let is_used = |parameter: &Parameter| matches!(parameter, Parameter::Dimension(of, _) | Parameter::Operand(of, _) if *of == k);
         if !library.parameters.iter().any(is_used) {
-            let _ = writeln!(out, "  (void){};", identifier(&operand.name));
+            let _ = writeln!(out, "  (void){};", operand.ident);
         }
     }
     let function = static_name(&library.function);
     let _ = writeln!(out, "  int64_t status = {function}({});", args.join(", "));
     let _ = writeln!(out, "  if (status) {{");
     for result in &library.results {
-        let own = identifier(&result.name);
+        let own = &result.ident;
         let _ = writeln!(out, "    {name}_free_{own}({own});");
     }
     let _ = writeln!(out, "    return (int)status;\n  }}");
     for (k, result) in library.results.iter().enumerate() {
-        let own = identifier(&result.name);
+        let own = &result.ident;
         for mode in 0..result.order() {
             let _ = writeln!(out, "  {own}->dims[{mode}] = sizes_{k}[{mode}];");
         }

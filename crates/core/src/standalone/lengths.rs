@@ -85,15 +85,14 @@ impl Merger<'_> {
         let storage = &self.compiled.program.tensors[tensor].storage;
         let below = |k: usize| if k == 0 { int(1) } else { counts[k - 1].clone() };
         match piece {
-            Piece::Level(_, Part::Width) => int(1),
-            Piece::Level(level, Part::Pos) => add(below(level.index()), int(1)),
-            Piece::Level(level, Part::Mask) => counts[level.index()].clone(),
-            Piece::Level(level, Part::Crd) => {
-                let shared = storage.format.interleaved(level.index());
-                let stride = shared.map_or(1, |(_, crd)| crd.stride);
-                mul(counts[level.index()].clone(), int(stride))
-            }
             Piece::Vals => mul(below(counts.len()), int(parts(storage))),
+            Piece::Level(level, part) => {
+                let k = level.index();
+                let kind = storage.format.levels()[k].kind;
+                let length = kind.length_code(part, below(k), counts[k].clone());
+                let shared = storage.format.interleaved(k).filter(|_| part == Part::Crd);
+                mul(length, int(shared.map_or(1, |(_, crd)| crd.stride)))
+            }
         }
     }
 
@@ -121,8 +120,9 @@ impl Merger<'_> {
             }
             self.refuse_larger(block.take(), float((1u64 << 58) as f64));
             if storage.crd == IndexWidth::I32 && !is_slot {
-                let last = sub(add(least, size), int(1));
-                let beyond = binary(BinaryOp::Gt, last, int(i64::from(i32::MAX)));
+                let last = sub(add(least.clone(), size), int(1));
+                let largest = binary(BinaryOp::Max, last, sub(int(0), least));
+                let beyond = binary(BinaryOp::Gt, largest, int(i64::from(i32::MAX)));
                 self.body.push(when(beyond, vec![Stmt::Fail(Status::Dimensions)]));
             }
         }

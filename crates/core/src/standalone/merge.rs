@@ -7,12 +7,13 @@ use crate::lower::{Binding, Lowered};
 use crate::pipeline::Compiled;
 use crate::plan::Join;
 use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Mode, TensorId, Var};
-use tamis_ir::ir::build::{add, assign, for_loop, int, load, store};
+use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, store, when};
 use tamis_ir::ir::number::{Renamed, number};
 use tamis_ir::ir::verify::CONSTANTS;
-use tamis_ir::ir::{self, ArrayDecl, Expr, Function, Param, Stmt, Type, VarDecl};
+use tamis_ir::ir::{self, ArrayDecl, Expr, Function, Param, Status, Stmt, Type, VarDecl};
 
 /// The function so far.
 pub(super) struct Merger<'c> {
@@ -103,6 +104,8 @@ impl<'c> Merger<'c> {
         let var = self.var(&format!("{name}_size"), Type::INDEX);
         self.params.push((Param::Scalar(var), Parameter::Size(self.sizes.len())));
         self.sizes.push(name.to_owned());
+        let beyond = binary(BinaryOp::Lt, Expr::Var(var), int(0));
+        self.body.push(when(beyond, vec![Stmt::Fail(Status::Dimensions)]));
         Expr::Var(var)
     }
 

@@ -25,6 +25,7 @@ use dims::Dims;
 use lengths::parts;
 use merge::Merger;
 use std::collections::{BTreeMap, BTreeSet};
+use tamis_ir::backend;
 use tamis_ir::datatype::DataType;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, IndexVar, Level, Mode, TensorId};
@@ -117,6 +118,8 @@ impl Piece {
 pub struct Signature {
     /// The name in the notation; of an operand that is a result too, with `_before` behind it.
     pub name: String,
+    /// What it is called in C and in Rust, as nothing else is.
+    pub ident: String,
     /// How it is stored.
     pub storage: Storage,
     /// Its arrays, levels first.
@@ -128,7 +131,7 @@ pub struct Signature {
 impl Signature {
     fn of(id: TensorId, tensor: &cin::Tensor, name: String) -> Signature {
         let arrays = pieces(&tensor.storage);
-        Signature { name, storage: tensor.storage.clone(), arrays, id }
+        Signature { name, ident: String::new(), storage: tensor.storage.clone(), arrays, id }
     }
 
     /// The number of modes.
@@ -193,10 +196,33 @@ pub fn standalone(
         }
         operands.push(Signature::of(id, tensor, name));
     }
+    let mut taken = BTreeSet::from([name.to_owned()]);
+    for tensor in operands.iter_mut().chain(&mut results) {
+        tensor.ident = identifier(&tensor.name, &mut taken);
+    }
     let mut merger = Merger::new(format!("compute_{name}"), compiled, operands, results);
     let dims = Dims::of(program, given, &mut merger)?;
     merger.run(dims);
-    Ok(merger.finished(program.source.clone()))
+    // A lone CR is no part of a comment.
+    Ok(merger.finished(program.source.replace('\r', "")))
+}
+
+/// A name for a tensor that nothing else has, in C and in Rust, of what is in the texts around it.
+fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
+    const OWN: [&str; 6] = ["sizes_", "vals_", "free_", "compute_", "operand_", "result_"];
+    let is_own = OWN.iter().any(|start| name.starts_with(start))
+        || name.ends_with("_size")
+        || ["status", "code", "std", "dims"].contains(&name);
+    let mut name = if is_own { format!("t_{name}") } else { name.to_owned() };
+    loop {
+        let c = backend::c::identifier(&name);
+        let rust = backend::rust::identifier(&name);
+        if c == rust && taken.insert(c.clone()) {
+            return c;
+        }
+        // What one language owns ends in a way that neither owns.
+        name = if c == rust { c + "_" } else { c.max(rust) };
+    }
 }
 
 /// The diagnostic for a result whose dimensions nothing fixes.

@@ -55,7 +55,7 @@ fn array_type(signature: &Signature, piece: Piece, is_result: bool) -> String {
 
 /// The structure of a tensor.
 fn structure(signature: &Signature, is_result: bool) -> String {
-    let own = identifier(&signature.name);
+    let own = &signature.ident;
     let storage = &signature.storage;
     let (role, lifetime) = if is_result { ("result", "") } else { ("operand", "<'a>") };
     let derive = if is_result { "Clone, Debug, PartialEq" } else { "Clone, Copy, Debug" };
@@ -101,11 +101,11 @@ fn sentence(words: &str) -> String {
 
 /// The function that users call.
 fn call(library: &Standalone, name: &str) -> String {
-    let names: Vec<String> = library.results.iter().map(|r| identifier(&r.name)).collect();
+    let names: Vec<String> = library.results.iter().map(|r| r.ident.clone()).collect();
     let result = one_or_all(&names);
     let mut params = vec![];
     for operand in &library.operands {
-        let own = identifier(&operand.name);
+        let own = &operand.ident;
         params.push(format!("{own}: &{own}<'_>"));
     }
     params.extend(library.sizes.iter().map(|size| format!("{}_size: usize", identifier(size))));
@@ -140,11 +140,11 @@ fn call(library: &Standalone, name: &str) -> String {
 fn arguments(library: &Standalone) -> Vec<String> {
     let argument = |parameter: &Parameter| match *parameter {
         Parameter::Dimension(k, mode) => {
-            format!("{}.dims[{}] as i64", identifier(&library.operands[k].name), mode.index())
+            format!("{}.dims[{}] as i64", library.operands[k].ident, mode.index())
         }
         Parameter::Size(k) => format!("{}_size as i64", identifier(&library.sizes[k])),
         Parameter::Operand(k, piece) => {
-            format!("{}.{}", identifier(&library.operands[k].name), piece.name())
+            format!("{}.{}", library.operands[k].ident, piece.name())
         }
         Parameter::Result(k, piece) => format!("&mut {}_{k}", piece.name()),
         Parameter::Sizes(k) => format!("&mut sizes_{k}"),
@@ -159,7 +159,7 @@ fn values(library: &Standalone) -> Vec<String> {
         let dims: Vec<String> = (0..result.order()).map(size).collect();
         let array = |p: &Piece| format!("{0}: {0}_{k}", p.name());
         let arrays: Vec<String> = result.arrays.iter().map(array).collect();
-        let name = identifier(&result.name);
+        let name = &result.ident;
         format!("{name} {{ dims: [{}], {} }}", dims.join(", "), arrays.join(", "))
     };
     library.results.iter().enumerate().map(value).collect()

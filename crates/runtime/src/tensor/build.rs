@@ -4,7 +4,7 @@ use super::{LevelData, Tensor};
 use crate::budget;
 use crate::coordinates::Coordinates;
 use crate::index::Index;
-use crate::memory::{Buffer, Element};
+use crate::memory::{Buffer, Element, Truth};
 use crate::pack::{Duplicates, pack};
 use std::sync::OnceLock;
 use tamis_core::format::{self, Format, LevelSpec, Storage};
@@ -27,7 +27,13 @@ impl Tensor {
     /// A tensor of order 0.
     pub fn scalar<T: Element>(value: T) -> Tensor {
         let storage = Storage::of(Format::in_order([]), T::DATATYPE);
-        Tensor { dims: vec![], storage, levels: vec![], vals: Buffer::from_vec(vec![value]) }
+        let vals = Buffer::from_vec(vec![value]);
+        // A byte that is neither 0 nor 1 is true.
+        let vals = match vals.as_slice::<Truth>() {
+            Some(truths) => Buffer::from_vec(vec![Truth::from(truths[0].byte() != 0)]),
+            None => vals,
+        };
+        Tensor { dims: vec![], storage, levels: vec![], vals }
     }
 
     /// A dense tensor, last mode contiguous.
@@ -169,6 +175,9 @@ impl Tensor {
     /// # Errors
     /// When it does not fit in memory.
     pub fn eye<T: Element>(n: u64, value: T) -> Result<Tensor, Diagnostic> {
+        // Coordinates and values are listed before they are packed.
+        let bytes = n as f64 * (4 * 8 + 2 * T::DATATYPE.size()) as f64;
+        budget::check("a diagonal", bytes, budget::SMALLER_RESULT)?;
         Tensor::from_triplets([n, n], (0..n).map(|k| ([k, k], value)))
     }
 

@@ -72,7 +72,6 @@ impl Sample {
     }
 
     fn caller_in_c(&self, name: &str) -> String {
-        use tamis_ir::backend::c::identifier;
         let mut text = format!("#include \"{name}.h\"\n{SHOW_IN_C}void run_{name}(void);\n");
         let mut args = vec![];
         let mut line = |line: String| {
@@ -80,7 +79,7 @@ impl Sample {
         };
         line(format!("void run_{name}(void) {{"));
         for (k, operand, tensor) in self.operands() {
-            line(format!("  {name}_{} operand_{k};", identifier(&operand.name)));
+            line(format!("  {name}_{} operand_{k};", operand.ident));
             for (mode, size) in tensor.dims().iter().enumerate() {
                 line(format!("  operand_{k}.dims[{mode}] = {size};"));
             }
@@ -96,12 +95,12 @@ impl Sample {
             args.push(format!("&operand_{k}"));
         }
         for (k, result) in self.standalone.results.iter().enumerate() {
-            line(format!("  {name}_{} result_{k};", identifier(&result.name)));
+            line(format!("  {name}_{} result_{k};", result.ident));
             args.push(format!("&result_{k}"));
         }
         line(format!("  if ({name}({})) return;", args.join(", ")));
         for (k, result) in self.standalone.results.iter().enumerate() {
-            let own = identifier(&result.name);
+            let own = &result.ident;
             let dims =
                 if result.order() == 0 { "NULL".to_owned() } else { format!("result_{k}.dims") };
             line(format!("  show_dims(\"{}\", {dims}, {});", result.name, result.order()));
@@ -116,7 +115,7 @@ impl Sample {
 
     /// A module in Rust, and a function `run_NAME` that computes the case and prints the results.
     pub fn in_rust(&self, name: &str) -> (String, String) {
-        use tamis_ir::backend::rust::{element_type, identifier};
+        use tamis_ir::backend::rust::element_type;
         let (mut text, mut args) = (format!("fn run_{name}() {{\n"), vec![]);
         let mut line = |line: String| {
             let _ = writeln!(text, "    {line}");
@@ -128,7 +127,7 @@ impl Sample {
                 let numbers: Vec<String> = elements.iter().map(|b| number_of(ty, b)).collect();
                 fields.push(format!("{}: &[{}]", piece.name(), numbers.join(", ")));
             }
-            let own = identifier(&operand.name);
+            let own = &operand.ident;
             line(format!("let operand_{k} = {name}::{own} {{ {} }};", fields.join(", ")));
             args.push(format!("&operand_{k}"));
         }
