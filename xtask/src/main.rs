@@ -71,7 +71,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 10] = [
+    let steps: [Step; 11] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -81,6 +81,7 @@ fn ci() -> bool {
                 None,
             )
         }),
+        ("features", features),
         ("tidy", tidy::run),
         ("tests", tests),
         ("doctests", || {
@@ -106,6 +107,15 @@ fn ci() -> bool {
         }
     }
     true
+}
+
+/// The library with each of its features alone, and without any, has no warning; other steps have all.
+fn features() -> bool {
+    ["", "jit", "c-tier", "cuda", "io"].iter().all(|feature| {
+        let chosen = ["--no-default-features", "--features", feature, "--profile", PROFILE];
+        let lints = ["--", "-D", "warnings"];
+        cargo(&[&["clippy", "--quiet", "-p", "tamis"], &chosen[..]].concat(), &lints, None)
+    })
 }
 
 /// The documentation of all crates, without a warning.

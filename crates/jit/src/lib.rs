@@ -36,7 +36,6 @@ mod vector;
 mod wide;
 
 pub use code::Code;
-pub use wide::vector_bytes;
 
 use cranelift_codegen::Context;
 use cranelift_codegen::control::ControlPlane;

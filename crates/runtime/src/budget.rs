@@ -226,12 +226,6 @@ pub(crate) unsafe fn size(address: *mut c_void) -> usize {
     }
 }
 
-/// `malloc` within the limit.
-pub(crate) extern "C" fn malloc(bytes: usize) -> *mut c_void {
-    // SAFETY: a null address is a fresh allocation.
-    unsafe { realloc(std::ptr::null_mut(), bytes) }
-}
-
 /// `realloc` within the limit.
 ///
 /// # Safety

@@ -110,7 +110,7 @@ fn load(bytes: &[u8]) -> Result<Library, Diagnostic> {
     let host = library.symbol(c"tamis_host");
     let host = host.ok_or_else(|| failed("the library has no room for its host"))?;
     let functions = Host {
-        malloc: budget::malloc,
+        malloc,
         realloc: budget::realloc,
         posix_memalign: budget::posix_memalign,
         free: budget::free,
@@ -118,6 +118,12 @@ fn load(bytes: &[u8]) -> Result<Library, Diagnostic> {
     // SAFETY: the symbol is a variable of this layout.
     unsafe { host.cast::<Host>().write_volatile(functions) };
     Ok(library)
+}
+
+/// `malloc` within the memory limit.
+extern "C" fn malloc(bytes: usize) -> *mut c_void {
+    // SAFETY: a null address is a fresh allocation.
+    unsafe { budget::realloc(std::ptr::null_mut(), bytes) }
 }
 
 fn symbol(library: &Arc<Library>, name: &str) -> Result<CFunction, Diagnostic> {
@@ -271,7 +277,7 @@ fn with_flags(
         "-mtune-ctrl=^use_gather_2parts,^use_gather_4parts,^use_gather",
     ];
     flags.extend(first(&mut gathers.into_iter().map(str::to_owned))?);
-    let width = format!("-mprefer-vector-width={}", vector_bits(level));
+    let width = format!("-mprefer-vector-width={}", 8 * level.vector_bytes());
     for flag in ["-fno-loop-unroll-and-jam".to_owned(), width] {
         flags.extend(first(&mut [flag].into_iter())?);
     }
@@ -287,15 +293,6 @@ fn architectures(level: Level) -> impl Iterator<Item = String> {
         level => *l <= level,
     });
     lower.map(|l| format!("-march={}", l.name()))
-}
-
-/// How many bits the vectors of a level have.
-fn vector_bits(level: Level) -> u16 {
-    match level {
-        _ if level.allows(Level::V4) => 512,
-        _ if level.allows(Level::V3) => 256,
-        _ => 128,
-    }
 }
 
 /// How long a compiler may take: `$TAMIS_CC_TIMEOUT` in seconds.

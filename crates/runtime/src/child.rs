@@ -1,6 +1,6 @@
 //! Programs that we start: in a process group of their own that does not outlive us, for so long at most.
 
-use crate::ending::owned;
+use crate::ending::{self, Owned, owned};
 use crate::interrupt::Interrupt;
 use std::fs::File;
 use std::io;
@@ -62,6 +62,35 @@ fn wait(child: &mut Child, until: Instant) -> Result<ExitStatus, Failure> {
         }
         std::thread::sleep(pause);
         pause = (pause * 2).min(LATER);
+    }
+}
+
+impl Owned {
+    /// Starts a process that leads a group, killed at the end of this one.
+    fn start(&mut self, command: &mut Command) -> io::Result<Child> {
+        self.goes_on()?;
+        let child = command.spawn()?;
+        self.groups.push(child.id() as libc::pid_t);
+        Ok(child)
+    }
+
+    /// The status of a started process, once it ended.
+    fn ended(&mut self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
+        let status = child.try_wait()?;
+        if status.is_some() {
+            // Its number may be another process's from now on.
+            self.groups.retain(|&group| group != child.id() as libc::pid_t);
+        }
+        Ok(status)
+    }
+
+    /// Kills a started process and its group.
+    fn kill(&mut self, child: &Child) {
+        let group = child.id() as libc::pid_t;
+        if self.groups.contains(&group) {
+            self.groups.retain(|&other| other != group);
+            ending::kill(group);
+        }
     }
 }
 

@@ -12,7 +12,6 @@ use std::io::{self, Read};
 use std::os::fd::IntoRawFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus};
 use std::sync::atomic::{AtomicI32, AtomicI64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
@@ -100,7 +99,7 @@ pub(crate) struct Owned {
     process: u32,
     temporaries: Vec<PathBuf>,
     /// Process groups, by their first process.
-    groups: Vec<libc::pid_t>,
+    pub(crate) groups: Vec<libc::pid_t>,
     is_ending: bool,
 }
 
@@ -163,34 +162,8 @@ impl Owned {
         }
     }
 
-    /// Starts a process that leads a group, killed at the end of this one.
-    pub(crate) fn start(&mut self, command: &mut Command) -> io::Result<Child> {
-        self.goes_on()?;
-        let child = command.spawn()?;
-        self.groups.push(child.id() as libc::pid_t);
-        Ok(child)
-    }
-
-    /// The status of a started process, once it ended.
-    pub(crate) fn ended(&mut self, child: &mut Child) -> io::Result<Option<ExitStatus>> {
-        let status = child.try_wait()?;
-        if status.is_some() {
-            // Its number may be another process's from now on.
-            self.groups.retain(|&group| group != child.id() as libc::pid_t);
-        }
-        Ok(status)
-    }
-
-    /// Kills a started process and its group.
-    pub(crate) fn kill(&mut self, child: &Child) {
-        let group = child.id() as libc::pid_t;
-        if self.groups.contains(&group) {
-            self.groups.retain(|&other| other != group);
-            kill(group);
-        }
-    }
-
-    fn goes_on(&self) -> io::Result<()> {
+    /// Refuses what would begin once the process ends.
+    pub(crate) fn goes_on(&self) -> io::Result<()> {
         match self.is_ending {
             true => Err(io::Error::other("the process ends")),
             false => Ok(()),
@@ -205,7 +178,7 @@ impl Owned {
 }
 
 /// Kills a group and waits until nothing of it is left.
-fn kill(group: libc::pid_t) {
+pub(crate) fn kill(group: libc::pid_t) {
     let begin = Instant::now();
     // SAFETY: the group was started by this process, and its first process was not waited for.
     unsafe { libc::kill(-group, libc::SIGKILL) };

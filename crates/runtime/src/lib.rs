@@ -37,12 +37,17 @@
 //! | `size` | sizes as people write them |
 //! | `threads` | the thread pool |
 //! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
+//!
+//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`.
 
 mod ascending;
 pub mod budget;
+#[cfg(feature = "c-tier")]
 pub mod cc;
+#[cfg(feature = "c-tier")]
 mod child;
 pub mod coordinates;
+#[cfg(feature = "c-tier")]
 pub mod disk_cache;
 pub mod ending;
 mod exhausted;
@@ -53,6 +58,7 @@ mod index;
 pub mod interpreted;
 mod interrupt;
 pub mod kernel;
+#[cfg(feature = "c-tier")]
 mod library;
 pub mod memory;
 mod owned;
@@ -69,6 +75,7 @@ pub mod size;
 pub mod temporary;
 pub mod tensor;
 pub mod threads;
+#[cfg(feature = "c-tier")]
 mod trusted;
 mod view;
 

@@ -63,6 +63,15 @@ impl Level {
             level => needed <= level,
         }
     }
+
+    /// How many bytes the widest vectors of code for this level have.
+    pub fn vector_bytes(self) -> usize {
+        match self {
+            _ if self.allows(Level::V4) => 64,
+            _ if self.allows(Level::V3) => 32,
+            _ => 16,
+        }
+    }
 }
 
 /// The level chosen by [`set_level`], as a position in [`Level::ALL`] plus 1.

@@ -64,7 +64,7 @@ impl Drop for Temporary {
 }
 
 /// Whether a name is one of ours.
-pub(crate) fn is_temporary(name: &str) -> bool {
+pub fn is_temporary(name: &str) -> bool {
     name.starts_with(PREFIX) && name.ends_with(SUFFIX)
 }
 

@@ -1,34 +1,46 @@
-//! Backends: what runs a function of the imperative form.
+//! Backends: what runs a function of the imperative form, and which were compiled in.
+//!
+//! ```text
+//! auto    jit with the feature `jit`, else interp
+//! jit     its engine with the feature `jit`, else refused: enable the feature `jit`
+//! ```
 
-use tamis_ir::backend::{c, cuda};
-use tamis_ir::diagnostic::Diagnostic;
+#[cfg(feature = "c-tier")]
+mod c;
+#[cfg(feature = "cuda")]
+pub(crate) mod cuda;
+mod interpreter;
+#[cfg(feature = "jit")]
+mod jit;
+
+use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ir::Function;
 use tamis_ir::ir::verify::verify;
 use tamis_ir::transform::Target;
-use tamis_runtime::cc;
-use tamis_runtime::interpreted::Interpreted;
 use tamis_runtime::kernel::Executable;
 use tamis_runtime::processor::{self, Level};
 
-/// What runs the kernels.
+/// What runs the kernels. One that was not compiled in is refused where kernels are compiled, with the feature
+/// to enable.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Backend {
-    /// Machine code in process at once, and the C tier where it pays.
+    /// Machine code in process at once, and the C tier where it pays; without the feature `jit` the
+    /// interpreter, without `c-tier` no C.
     #[default]
     Auto,
-    /// Machine code in process.
+    /// Machine code in process: the feature `jit`.
     Jit,
-    /// The system's C compiler.
+    /// The system's C compiler: the feature `c-tier`.
     C,
     /// The interpreter: slow, checks everything.
     Interpreter,
     /// The interpreter on code with strips, tiles and vectors, as processors run it: every check on
     /// all that this reads and writes, for tests.
     InterpreterOfVectors,
-    /// Kernels for a GPU, on one; what has no kernel runs as machine code in process.
+    /// Kernels for a GPU, on one; what has no kernel runs as machine code in process. The feature `cuda`.
     Cuda,
-    /// Kernels for a GPU, emulated on the processor thread by thread: slow, for tests.
+    /// Kernels for a GPU, emulated on the processor thread by thread: slow, for tests. The feature `cuda`.
     CudaEmulated,
 }
 
@@ -70,16 +82,38 @@ impl Backend {
         Backend::ALL.into_iter().find(|b| b.name() == name)
     }
 
-    /// Whether everything that the backend needs is there.
+    /// Whether the backend was compiled in, and everything that it needs is there.
     pub fn is_available(self) -> bool {
+        self.engine().is_ok_and(|engine| (engine.is_available)())
+    }
+
+    /// Of `auto` the backend that runs its calls at first; any other is itself.
+    pub(crate) fn at_first(self) -> Backend {
+        let has_jit = || ENGINES.iter().any(|(backend, _)| *backend == Backend::Jit);
         match self {
-            Backend::Auto | Backend::Jit => true,
-            Backend::Interpreter | Backend::InterpreterOfVectors => true,
-            Backend::C | Backend::CudaEmulated => cc::is_available(),
-            Backend::Cuda => {
-                tamis_cuda::driver::device().is_ok() && tamis_cuda::nvrtc::is_available()
-            }
+            Backend::Auto if has_jit() => Backend::Jit,
+            Backend::Auto => Backend::Interpreter,
+            other => other,
         }
+    }
+
+    /// What runs the backend's code, if it was compiled in.
+    fn engine(self) -> Result<&'static Engine, Diagnostic> {
+        let own = self.at_first();
+        let found = ENGINES.iter().find(|(backend, _)| *backend == own);
+        found.map(|(_, engine)| engine).ok_or_else(|| self.missing())
+    }
+
+    /// Why the backend is refused where it was not compiled in.
+    pub(crate) fn missing(self) -> Diagnostic {
+        let message = format!("the backend {} was not compiled in", self.name());
+        let feature = match self {
+            Backend::C => "c-tier",
+            Backend::Cuda | Backend::CudaEmulated => "cuda",
+            _ => "jit",
+        };
+        Diagnostic::new(Code::UnsupportedBackend, message)
+            .help(format!("enable the feature `{feature}` of the crate tamis, or use auto"))
     }
 
     /// What code for the backend may assume.
@@ -90,13 +124,13 @@ impl Backend {
     /// What code may assume on a processor of some level, which need not be this one; the baseline if it has
     /// no valid name.
     pub(crate) fn target_of(self, level: Option<Level>) -> Target {
-        match self {
-            Backend::Auto | Backend::Jit => of_processor(level),
+        match self.at_first() {
             // Its compiler takes loads out of loops.
             Backend::C => Target { hoists: false, ..of_processor(level) },
             Backend::Interpreter => Target::SCALAR,
             Backend::InterpreterOfVectors => WIDE,
             Backend::Cuda | Backend::CudaEmulated => Target::GPU,
+            Backend::Jit | Backend::Auto => of_processor(level),
         }
     }
 
@@ -105,36 +139,58 @@ impl Backend {
         self,
         functions: &[&Function],
     ) -> Result<Option<Executables>, Diagnostic> {
-        if !matches!(self, Backend::Auto | Backend::Jit) {
-            return self.load(functions).map(Some);
-        }
+        let engine = self.engine()?;
         functions.iter().try_for_each(|function| verify(function))?;
-        Ok(tamis_jit::compile_suited(functions)?.map(boxed))
+        (engine.suited)(functions)
     }
 
     /// Makes functions ready to call. One that breaks an invariant of the imperative form, by a
     /// mistake of the compiler, is refused: its machine code would write anywhere.
     pub(crate) fn load(self, functions: &[&Function]) -> Result<Executables, Diagnostic> {
+        let engine = self.engine()?;
         functions.iter().try_for_each(|function| verify(function))?;
-        match self {
-            Backend::Auto | Backend::Jit => Ok(boxed(tamis_jit::compile_all(functions)?)),
-            Backend::C => Ok(boxed(cc::compile(&c::emit(functions), &c::entries(functions))?)),
-            Backend::Interpreter | Backend::InterpreterOfVectors => {
-                Ok(boxed(functions.iter().map(|f| Interpreted::new((*f).clone())).collect()))
-            }
-            // Those of a device are called in another way: see `on_device`.
-            Backend::Cuda | Backend::CudaEmulated => {
-                let emulated =
-                    &|functions: &[&Function]| Ok(boxed(tamis_cuda::emulated::compile(functions)?));
-                on_units(functions, emulated, &|functions| Backend::Jit.load(functions))
-            }
-        }
+        (engine.load)(functions)
+    }
+
+    /// A function's machine code as text.
+    pub(crate) fn listing(self, function: &Function) -> Result<String, Diagnostic> {
+        let listing = self.engine()?.listing.ok_or_else(|| Backend::Jit.missing())?;
+        listing(function)
     }
 }
 
-/// What code may assume of this process's processor level.
+/// What runs a backend's code.
+struct Engine {
+    /// Whether all that it needs is there.
+    is_available: fn() -> bool,
+    /// Makes functions ready to call.
+    load: Load<Executables>,
+    /// The same; `None` if they are better transformed for [`NARROW`] first.
+    suited: Load<Option<Executables>>,
+    /// A function's code as text, where it is not text anyway.
+    listing: Option<fn(&Function) -> Result<String, Diagnostic>>,
+}
+
+/// Makes functions ready to call.
+type Load<E> = fn(&[&Function]) -> Result<E, Diagnostic>;
+
+/// The engines that were compiled in.
+static ENGINES: &[(Backend, Engine)] = &[
+    #[cfg(feature = "jit")]
+    (Backend::Jit, jit::ENGINE),
+    #[cfg(feature = "c-tier")]
+    (Backend::C, c::ENGINE),
+    (Backend::Interpreter, interpreter::ENGINE),
+    (Backend::InterpreterOfVectors, interpreter::ENGINE),
+    #[cfg(feature = "cuda")]
+    (Backend::Cuda, cuda::ENGINE),
+    #[cfg(feature = "cuda")]
+    (Backend::CudaEmulated, cuda::EMULATED),
+];
+
+/// What code may assume of a processor of some level.
 fn of_processor(level: Option<Level>) -> Target {
-    match level.map_or(16, tamis_jit::vector_bytes) {
+    match level.map_or(16, Level::vector_bytes) {
         64 => WIDE,
         32 => HALF_WIDE,
         _ => NARROW,
@@ -148,23 +204,19 @@ fn boxed<E: Executable + 'static>(functions: Vec<E>) -> Executables {
     functions.into_iter().map(|f| Box::new(f) as Box<dyn Executable>).collect()
 }
 
-/// Compiles several functions.
-type Compile<'c, E> = &'c dyn Fn(&[&Function]) -> Result<Vec<E>, Diagnostic>;
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Functions as kernels of a device; those that have none run on the host.
-pub(crate) fn on_units<E>(
-    functions: &[&Function],
-    device: Compile<'_, E>,
-    host: Compile<'_, E>,
-) -> Result<Vec<E>, Diagnostic> {
-    let kernels = cuda::kernels(functions);
-    let has = |wanted: bool| -> Vec<&Function> {
-        let of = functions.iter().zip(&kernels).filter(|(_, k)| k.is_ok() == wanted);
-        of.map(|(&function, _)| function).collect()
-    };
-    let (on_device, on_host) = (has(true), has(false));
-    let compiled = if on_device.is_empty() { vec![] } else { device(&on_device)? };
-    let (mut compiled, mut others) = (compiled.into_iter(), host(&on_host)?.into_iter());
-    let next = |on_device: bool| if on_device { compiled.next() } else { others.next() };
-    Ok(kernels.iter().map(Result::is_ok).filter_map(next).collect())
+    /// Tests are built with every feature.
+    #[test]
+    fn every_backend_has_an_engine_and_a_feature() {
+        let manifest = include_str!("../Cargo.toml");
+        for backend in Backend::ALL {
+            assert!(backend.engine().is_ok(), "{}", backend.name());
+            let refusal = backend.missing().to_string();
+            let feature = refusal.split('`').nth(1).unwrap_or_default();
+            assert!(manifest.contains(&format!("\n{feature} = [")), "{refusal}");
+        }
+    }
 }

@@ -10,8 +10,8 @@ use crate::backend::{Backend, NARROW};
 use crate::binding::Values;
 use crate::kernel::{Options, Parts};
 use crate::on_device::Steps;
-use crate::operand::{Operand, rounded_sizes};
-use crate::tiers::{Subject, Tiers};
+use crate::operand::Operand;
+use crate::tiers::Tiers;
 use crate::waste;
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -47,7 +47,7 @@ impl Cut {
 /// The kernels of one kind.
 pub(crate) struct CompiledKind {
     compiled: Compiled,
-    kind: Kind,
+    pub(crate) kind: Kind,
     executables: Vec<Box<dyn Executable>>,
     /// The temporaries that each kernel is the last to read.
     last_reads: Vec<Vec<TensorId>>,
@@ -87,7 +87,7 @@ impl CompiledKind {
             compiled.functions = pipeline::functions(&compiled.program, NARROW);
             executables = backend.load(&functions(&compiled.functions))?;
         }
-        let tiers = (backend == Backend::Auto).then(Tiers::new);
+        let tiers = Tiers::of(backend);
         let (long, last_reads) = (OnceLock::new(), compiled.program.last_reads());
         Ok(CompiledKind {
             compiled,
@@ -169,12 +169,10 @@ impl CompiledKind {
             *values = results.into_iter().map(|value| value.map(Cow::Owned)).collect();
             return Ok(self.backend);
         }
-        let stored = |value: &Cow<'_, Tensor>| value.stored() as u64;
-        let given: u64 = values.iter().flatten().map(stored).sum();
-        let (begun, second) =
-            self.tiers.as_ref().map(|tiers| tiers.next(given, || self.subject(values))).unzip();
+        let begun = self.tiers.as_ref().map(|tiers| (tiers, tiers.begin(&self.compiled, values)));
+        let second = begun.as_ref().and_then(|(_, (_, second))| *second);
         let start = Instant::now();
-        let executables = second.flatten().unwrap_or(&self.executables);
+        let executables = second.unwrap_or(&self.executables);
         let functions = self.compiled.functions.iter().zip(executables);
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
@@ -206,15 +204,10 @@ impl CompiledKind {
                 values[temporary.index()] = None;
             }
         }
-        if let Some((tiers, begun)) = self.tiers.as_ref().zip(begun) {
+        if let Some((tiers, (begun, _))) = begun {
             tiers.timed(begun, start.elapsed());
         }
-        let ran_on = match (&self.tiers, second.flatten()) {
-            (None, _) => self.backend,
-            (Some(_), None) => Backend::Jit,
-            (Some(_), Some(_)) => Backend::C,
-        };
-        Ok(ran_on)
+        Ok(second.map_or(self.backend.at_first(), |_| Backend::C))
     }
 
     /// A call of one of the kernels on the host.
@@ -248,20 +241,6 @@ impl CompiledKind {
     /// What runs the kernels on a device, if one does.
     pub(crate) fn steps(&self) -> Option<&Steps> {
         self.device.as_ref()
-    }
-
-    pub(crate) fn kind(&self) -> Kind {
-        self.kind
-    }
-
-    /// What the second tier is compiled from for operands like these: its functions have the parameters of the
-    /// first one's.
-    fn subject(&self, values: &[Option<Cow<'_, Tensor>>]) -> Subject {
-        Subject {
-            functions: pipeline::functions(&self.compiled.program, Backend::C.target()),
-            first: self.compiled.functions.iter().map(|l| l.function.to_string()).collect(),
-            sizes: rounded_sizes(values),
-        }
     }
 }
 

@@ -86,7 +86,7 @@ impl Generated for Tensor {
         };
         let options = Options {
             results: BTreeMap::from([("tensor".to_owned(), spec)]),
-            backend: Backend::Jit,
+            backend: Backend::Auto.at_first(),
             ..Options::default()
         };
         let operands = [("A", self)];

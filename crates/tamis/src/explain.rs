@@ -350,7 +350,7 @@ impl<'p> Explanation<'p> {
             Stage::Asm => {
                 let functions = compiled(Backend::Jit)?.functions;
                 let texts: Result<Vec<String>, Diagnostic> =
-                    functions.iter().map(|l| tamis_jit::listing(&l.function)).collect();
+                    functions.iter().map(|l| Backend::Jit.listing(&l.function)).collect();
                 texts?.concat()
             }
             Stage::Cuda => {

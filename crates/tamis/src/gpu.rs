@@ -22,9 +22,11 @@
 
 use crate::binding::{Binding, Values};
 use crate::kernel::{Kernel, Options};
+use crate::operand::Operand;
 use crate::results::Results;
 use std::borrow::Cow;
 use tamis_core::cin::Kind;
+use tamis_core::format::Storage;
 use tamis_core::notation;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::Id;
@@ -119,6 +121,21 @@ impl Kernel {
             }
         }
         Ok(results)
+    }
+}
+
+impl Operand for DeviceTensor {
+    fn dims(&self) -> &[u64] {
+        self.dims()
+    }
+    fn storage(&self) -> &Storage {
+        self.storage()
+    }
+    fn stored(&self) -> usize {
+        self.stored()
+    }
+    fn longest_row(&self) -> Option<u64> {
+        self.longest_row().ok()
     }
 }
 

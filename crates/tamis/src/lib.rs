@@ -81,6 +81,15 @@
 //! What others own is lent by a [`TensorView`]. A level format may live in another crate: `examples/banded` in the
 //! repository is one.
 //!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `jit` (default) | machine code in process; without it the interpreter runs kernels: slow, with few dependencies |
+//! | `c-tier` | the system's C compiler, which `auto` tries for kernels that run long; its cache on disk; `tune` |
+//! | `cuda` | kernels on a GPU and the module `gpu`; implies `jit` and `c-tier` |
+//! | `io` | readers and writers of files, as the module `io` |
+//!
 //! # Modules
 //!
 //! | module | what it does |
@@ -94,7 +103,8 @@
 //! | `compiled_kind` | the kernels of one kind, and running them |
 //! | `on_device` | running them on a device, where tensors stay between them |
 //! | `gpu` | tensors on a device for users |
-//! | `backend` | what runs a function |
+//! | `backend` | what runs a function, and which backends were compiled in |
+//! | `absent` | what stands for parts that were not |
 //! | `tiers` | which of two tiers runs a kernel of `auto`, by their times |
 //! | `cache` | kernels in memory, for conversions and `evaluate` |
 //! | `convert` | any format to any other, by generated kernels |
@@ -109,6 +119,7 @@
 
 #![warn(missing_debug_implementations)]
 
+mod absent;
 mod backend;
 mod binding;
 mod builder;
@@ -118,19 +129,27 @@ mod convert;
 mod dims;
 pub mod explain;
 mod footprint;
+#[cfg(feature = "cuda")]
 pub mod gpu;
 mod kernel;
 mod library;
+#[cfg(feature = "cuda")]
 mod on_device;
 mod operand;
 mod results;
 mod reuse;
 mod scattered;
 mod slow;
+#[cfg(all(feature = "jit", feature = "c-tier"))]
 mod tiers;
+#[cfg(feature = "c-tier")]
 mod tune;
 mod waste;
 
+#[cfg(not(feature = "cuda"))]
+use absent::on_device;
+#[cfg(not(all(feature = "jit", feature = "c-tier")))]
+use absent::tiers;
 pub use backend::Backend;
 pub use builder::Program;
 pub use convert::{ToFormat, pack, usual_format};
@@ -143,12 +162,16 @@ pub use tamis_core::cin::Kind as KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, level, notation, pipeline, schedule};
+#[cfg(feature = "io")]
+pub use tamis_io as io;
 pub use tamis_ir::algebra::Strictness;
 pub use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 pub use tamis_ir::diagnostic::{Code, Diagnostic, Kind, Place, nearest};
 pub use tamis_ir::half::{Bf16, F16};
 pub use tamis_ir::ids;
+#[cfg(feature = "c-tier")]
 pub use tamis_runtime::cc::{is_available as has_c_compiler, use_compiler as use_c_compiler};
+#[cfg(feature = "c-tier")]
 pub use tamis_runtime::disk_cache::refusal as cache_refusal;
 pub use tamis_runtime::{
     Buffer, Coordinates, Duplicates, Element, Entries, Index, Interrupt, LARGEST_DIMENSION,
@@ -157,6 +180,7 @@ pub use tamis_runtime::{
 pub use tamis_runtime::{
     HugePages, budget, end_with_diagnostic, ending, processor, size, temporary, threads,
 };
+#[cfg(feature = "c-tier")]
 pub use tune::{Tuned, tune};
 
 /// The examples of the README, run as tests.

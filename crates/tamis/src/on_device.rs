@@ -7,7 +7,8 @@
 //! z(i) = y ..    on the device      y is copied to the device
 //! ```
 
-use crate::backend::{Backend, on_units};
+use crate::backend::Backend;
+use crate::backend::cuda::on_units;
 use crate::compiled_kind::CompiledKind;
 use crate::waste;
 use std::borrow::Cow;
@@ -159,7 +160,7 @@ impl Running<'_> {
         let (kernel, lowered) = (&compiled.program.kernels[k], &compiled.functions[k]);
         let target = &compiled.program.tensors[kernel.result];
         let place = kernel.result.index();
-        let taken_over = match self.form.kind() == Kind::Compute && kernel.kind == Kind::Fused {
+        let taken_over = match self.form.kind == Kind::Compute && kernel.kind == Kind::Fused {
             true => values[place].take(),
             false => None,
         };

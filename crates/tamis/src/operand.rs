@@ -2,14 +2,12 @@
 
 use crate::kernel::{Options, Parts};
 use crate::scattered;
-use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use tamis_core::cin;
 use tamis_core::format::Storage;
 use tamis_core::legalise::Request;
 use tamis_core::notation::{self, Program};
-use tamis_cuda::tensor::DeviceTensor;
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
@@ -39,21 +37,6 @@ impl Operand for Tensor {
     }
     fn longest_row(&self) -> Option<u64> {
         Some(longest_row(self))
-    }
-}
-
-impl Operand for DeviceTensor {
-    fn dims(&self) -> &[u64] {
-        self.dims()
-    }
-    fn storage(&self) -> &Storage {
-        self.storage()
-    }
-    fn stored(&self) -> usize {
-        self.stored()
-    }
-    fn longest_row(&self) -> Option<u64> {
-        self.longest_row().ok()
     }
 }
 
@@ -134,15 +117,6 @@ pub(crate) fn rounded(dimension: u64) -> u64 {
     dimension.checked_next_power_of_two().unwrap_or(u64::MAX)
 }
 
-/// The dimensions and entries of operands as choices see them, as text.
-pub(crate) fn rounded_sizes<T: Operand>(values: &[Option<Cow<'_, T>>]) -> String {
-    let sizes = values.iter().flatten().map(|value| {
-        let dims: Vec<u64> = value.dims().iter().map(|&d| rounded(d)).collect();
-        format!("{dims:?} {}\n", rounded(value.stored() as u64))
-    });
-    sizes.collect()
-}
-
 /// Refuses a pattern that is not stored as its result is.
 pub(crate) fn check_pattern(
     name: &str,
@@ -195,19 +169,4 @@ pub(crate) fn variable(program: &Program, name: &str) -> Result<IndexVar, Diagno
         )
         .help(format!("its index variables are {}", names.join(", ")))
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn like_sizes_are_one() {
-        let of = |n: usize| {
-            let x = Tensor::dense(&[n as u64], vec![1.0; n]).expect("a vector");
-            rounded_sizes::<Tensor>(&[None, Some(Cow::Owned(x))])
-        };
-        assert_eq!(of(5), of(8));
-        assert_ne!(of(5), of(9));
-    }
 }

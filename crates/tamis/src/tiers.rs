@@ -15,14 +15,18 @@
 mod round;
 
 use crate::backend::{Backend, Executables};
+use crate::binding::Values;
+use crate::operand::{Operand, rounded};
 use round::Round;
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 use tamis_core::lower::Lowered;
+use tamis_core::pipeline::{self, Compiled};
 use tamis_ir::backend::c;
 use tamis_ir::ir;
 use tamis_runtime::disk_cache::Cache;
-use tamis_runtime::{cc, processor, threads};
+use tamis_runtime::{Tensor, cc, processor, threads};
 
 /// Time in the first tier after which the second is worth its compilation; and where it was slower before.
 const LONG: Duration = Duration::from_millis(300);
@@ -54,13 +58,13 @@ struct Second {
 }
 
 /// What the second tier is compiled from, and what the choice depends on beside the machine.
-pub(crate) struct Subject {
+struct Subject {
     /// The functions for the second tier.
-    pub(crate) functions: Vec<Lowered>,
+    functions: Vec<Lowered>,
     /// Those of the first tier, as text.
-    pub(crate) first: String,
+    first: String,
     /// The sizes of the operands, rounded.
-    pub(crate) sizes: String,
+    sizes: String,
 }
 
 /// A call that begins: the tier that runs it, and what its time counts for.
@@ -108,8 +112,23 @@ enum Stage {
 }
 
 impl Tiers {
-    pub(crate) fn new() -> Arc<Tiers> {
+    fn new() -> Arc<Tiers> {
         Arc::new(Tiers { second: OnceLock::new(), state: Mutex::new(State::new()) })
+    }
+
+    /// The tiers of a backend: of `auto` there are two.
+    pub(crate) fn of(backend: Backend) -> Option<Arc<Tiers>> {
+        (backend == Backend::Auto).then(Tiers::new)
+    }
+
+    /// The tier for the next call of kernels on these operands: see [`next`](Tiers::next).
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        compiled: &Compiled,
+        operands: &Values<'_, Tensor>,
+    ) -> (Begun, Option<&Executables>) {
+        let values = operands.iter().flatten().map(|value| value.stored() as u64).sum();
+        self.next(values, || Subject::of(compiled, operands))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -119,7 +138,7 @@ impl Tiers {
     /// The tier for the next call, on operands of so many values, and its code if that is the second. Has the second
     /// compiled in the background once kernels that proved long are called again: one that runs once needs no
     /// compiler.
-    pub(crate) fn next(
+    fn next(
         self: &Arc<Self>,
         values: u64,
         subject: impl FnOnce() -> Subject,
@@ -173,10 +192,28 @@ impl Tiers {
 }
 
 impl Subject {
+    /// For operands like these: the functions of the second tier have the parameters of the first one's.
+    fn of(compiled: &Compiled, operands: &[Option<Cow<'_, Tensor>>]) -> Subject {
+        Subject {
+            functions: pipeline::functions(&compiled.program, Backend::C.target()),
+            first: compiled.functions.iter().map(|l| l.function.to_string()).collect(),
+            sizes: rounded_sizes(operands),
+        }
+    }
+
     /// Everything that the choice depends on: this version, whose parts are pinned, generates the machine code.
     fn key<'k>(&'k self, machine: &'k str, second: &'k str) -> [&'k str; 6] {
         ["tier", env!("CARGO_PKG_VERSION"), machine, &self.sizes, &self.first, second]
     }
+}
+
+/// The dimensions and entries of operands as choices see them, as text.
+fn rounded_sizes(values: &[Option<Cow<'_, Tensor>>]) -> String {
+    let sizes = values.iter().flatten().map(|value| {
+        let dims: Vec<u64> = value.dims().iter().map(|&d| rounded(d)).collect();
+        format!("{dims:?} {}\n", rounded(value.stored() as u64))
+    });
+    sizes.collect()
 }
 
 impl Begun {
@@ -488,6 +525,16 @@ mod tests {
         let (ran, kept) = calls(&mut state, 100, |tier| [100.0, 30.0][tier as usize]);
         assert!(slow_calls(&ran, Tier::First) <= 2);
         assert_eq!(kept, None, "it is kept already");
+    }
+
+    #[test]
+    fn like_sizes_are_one() {
+        let of = |n: usize| {
+            let x = Tensor::dense(&[n as u64], vec![1.0; n]).expect("a vector");
+            rounded_sizes(&[None, Some(Cow::Owned(x))])
+        };
+        assert_eq!(of(5), of(8));
+        assert_ne!(of(5), of(9));
     }
 
     #[test]

@@ -10,7 +10,7 @@
 //! compiler weighed and by another way to merge each loop. What is as fast as it can be on one
 //! machine is kept on its disk: by program, formats, threads, and sizes to a factor of two.
 
-use crate::{Backend, Kernel, Options, cache};
+use crate::{Kernel, Options, cache};
 use std::time::{Duration, Instant};
 use tamis_core::notation;
 use tamis_core::schedule::{self, Schedule};
@@ -93,11 +93,8 @@ impl Way {
         options: &Options,
         schedule: Schedule,
     ) -> Result<Way, Diagnostic> {
-        let backend = match options.backend {
-            // Which tier a kernel of `auto` runs on is told by how long it takes.
-            Backend::Auto => Backend::Jit,
-            pinned => pinned,
-        };
+        // Which tier a kernel of `auto` runs on is told by how long it takes.
+        let backend = options.backend.at_first();
         let options = Options { schedule: schedule.clone(), backend, ..options.clone() };
         let kernel = Kernel::of_program(program.clone(), operands, &options)?;
         Ok(Way { schedule, kernel, seconds: f64::INFINITY })

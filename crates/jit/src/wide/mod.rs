@@ -98,11 +98,6 @@ impl Vectors {
     }
 }
 
-/// The most bytes of a vector in code for a level.
-pub fn vector_bytes(level: Level) -> usize {
-    Vectors::of(level).map_or(16, |vectors| vectors.bytes().into())
-}
-
 impl Wide {
     /// Leaves everything to Cranelift.
     pub(crate) fn none() -> Wide {

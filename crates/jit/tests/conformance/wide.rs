@@ -34,7 +34,7 @@ fn read(body: &str, lanes: usize) -> Function {
     let function = parse(&text).unwrap_or_else(|d| panic!("{d}"));
     verify(&function).unwrap_or_else(|d| panic!("{d}"));
     let level = processor::level().expect("a level of this machine");
-    if tamis_jit::vector_bytes(level) == 8 * lanes {
+    if level.vector_bytes() == 8 * lanes {
         let taken = tamis_jit::compile_suited(&[&function]).unwrap_or_else(|d| panic!("{d}"));
         assert!(taken.is_some(), "{function}");
     }
