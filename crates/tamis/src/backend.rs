@@ -159,6 +159,9 @@ impl Backend {
     }
 }
 
+/// Machine code as text.
+type Listing = fn(&Function) -> Result<String, Diagnostic>;
+
 /// What runs a backend's code.
 struct Engine {
     /// Whether all that it needs is there.
@@ -168,7 +171,7 @@ struct Engine {
     /// The same; `None` if they are better transformed for [`NARROW`] first.
     suited: Load<Option<Executables>>,
     /// A function's code as text, where it is not text anyway.
-    listing: Option<fn(&Function) -> Result<String, Diagnostic>>,
+    listing: Option<Listing>,
 }
 
 /// Makes functions ready to call.
