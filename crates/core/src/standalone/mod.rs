@@ -215,13 +215,12 @@ fn identifier(name: &str, taken: &mut BTreeSet<String>) -> String {
         || ["status", "code", "std", "dims"].contains(&name);
     let mut name = if is_own { format!("t_{name}") } else { name.to_owned() };
     loop {
-        let c = backend::c::identifier(&name);
-        let rust = backend::rust::identifier(&name);
-        if c == rust && taken.insert(c.clone()) {
-            return c;
+        // What C escapes nothing of C owns, also with a `_` more.
+        let escaped = backend::rust::identifier(&backend::c::identifier(&name));
+        if taken.insert(escaped.clone()) {
+            return escaped;
         }
-        // What one language owns ends in a way that neither owns.
-        name = if c == rust { c + "_" } else { c.max(rust) };
+        name.push('_');
     }
 }
 
