@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -20,13 +21,16 @@ from ._guard import guarded
 from ._programs import check_text
 from ._tensor import Tensor, asarray
 
+#: How the names of archives end that are binsparse, not SciPy's.
+_BINSPARSE = ".bsp.npz"
+
 
 @guarded
 def read(path: str | os.PathLike[str], *, format: str | None = None) -> Tensor:
     """The tensor of a file: Matrix Market ``.mtx``, Rutherford-Boeing ``.rb``, FROSTT ``.tns``,
-    each also ``.gz``, SciPy's ``.npz``, or binsparse in HDF5, ``.bsp.h5``, for which h5py is
-    needed. Without ``format`` a matrix is csr, a tensor of more axes csf, a vector dense; those of
-    SciPy and binsparse are as they were saved."""
+    each also ``.gz``, SciPy's ``.npz``, binsparse ``.bsp.npz``, or in HDF5, ``.bsp.h5``, for which
+    h5py is needed. Without ``format`` a matrix is csr, a tensor of more axes csf, a vector dense;
+    those of SciPy and of HDF5 are as they were saved."""
     name = os.fspath(path)
     if format is not None:
         check_text("format", format)
@@ -35,7 +39,7 @@ def read(path: str | os.PathLike[str], *, format: str | None = None) -> Tensor:
 
         made = _binsparse.read(name)
         return made if format is None else made.asformat(format)
-    if name.endswith(".npz"):
+    if name.endswith(".npz") and _is_scipys(name):
         sparse = _scipy(name)
         with reading(name):
             made = asarray(sparse.load_npz(name)).copy()
@@ -50,7 +54,7 @@ def write(path: str | os.PathLike[str], tensor: Any, *, comments: Sequence[str] 
     What was there stays until the new file is complete."""
     name = os.fspath(path)
     known = asarray(tensor)
-    if name.endswith(".npz"):
+    if name.endswith(".npz") and not name.endswith(_BINSPARSE):
         sparse, made = _scipy(name), known.to_scipy()
         with writing(name) as own, open(own, "xb") as file:
             sparse.save_npz(file, made)
@@ -61,6 +65,14 @@ def write(path: str | os.PathLike[str], tensor: Any, *, comments: Sequence[str] 
         _binsparse.write(name, known, comments)
         return
     _native.write(name, known, list(comments))
+
+
+def _is_scipys(path: str) -> bool:
+    """Whether SciPy knows all that an archive says: it has no fill values, and no binsparse."""
+    if path.endswith(_BINSPARSE):
+        return False
+    with reading(path), zipfile.ZipFile(path) as archive:
+        return not {"binsparse.npy", "fill_value.npy"} & set(archive.namelist())
 
 
 def _scipy(path: str) -> Any:

@@ -1,6 +1,7 @@
 """``tamis.Tensor`` behaves as NumPy's arrays do."""
 
 import copy
+import os
 import pickle
 
 import numpy as np
@@ -395,13 +396,28 @@ def test_array_api():
     assert set(xp.__all__) <= set(dir(xp))
 
 
-@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.tns", "a.rb", "a.npz"])
+@pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.tns", "a.rb", "a.npz", "a.bsp.npz"])
 def test_files(tmp_path, name):
     made = array(5, (4, 5)) + np.diag([7.0, 7.0, 7.0, 7.0, 7.0])[:4]
     tamis.write(tmp_path / name, sp.csr_array(made))
     found = tamis.read(tmp_path / name)
     same(found[:4, :5], made)
     assert tamis.read(tmp_path / name, format="csc").format == "csc"
+
+
+def test_fill_values_of_archives_are_read(tmp_path):
+    sp.save_npz(tmp_path / "a.npz", sp.csr_array([[0, 2.0, 0], [0, 0, 5.0]]))
+    arrays = dict(np.load(tmp_path / "a.npz"))
+    np.savez(tmp_path / "b.npz", fill_value=np.inf, **arrays)
+    found = tamis.read(tmp_path / "b.npz")
+    assert found.fill_value == np.inf
+    same(found, np.array([[np.inf, 2, np.inf], [np.inf, np.inf, 5]]))
+    tamis.write(tmp_path / "c.bsp.npz", found)
+    assert "binsparse" in np.load(tmp_path / "c.bsp.npz")
+    os.rename(tmp_path / "c.bsp.npz", tmp_path / "c.npz")
+    same(tamis.read(tmp_path / "c.npz"), found.to_numpy())
+    with pytest.raises(tamis.TamisError, match="fill"):
+        tamis.write(tmp_path / "d.npz", found)
 
 
 def test_files_that_are_not_read(tmp_path):
