@@ -154,8 +154,10 @@ def _round(a: Any, decimals: int = 0, out: None = None) -> Any:
 
 
 def _isclose(
-    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> Any:
+    if np.ndim(rtol) or np.ndim(atol):
+        return apply(lambda x, y, r, t: np.isclose(x, y, r, t, equal_nan), a, b, rtol, atol)
     if _is_finite(a) and _is_finite(b) and not is_like(a, b):
         # What NumPy computes then, as kernels.
         return abs(a - b) <= xp.abs(b) * float(rtol) + float(atol)
@@ -170,7 +172,7 @@ def _is_finite(x: Any) -> bool:
 
 
 def _allclose(
-    a: Any, b: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False
+    a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False
 ) -> bool:
     return bool(xp.all(_isclose(a, b, rtol, atol, equal_nan)))
 

@@ -15,7 +15,7 @@ from ._elements import apply
 from ._expressions import axes_of
 from ._moves import broadcast_to, refused
 from ._operators import no_out
-from ._tensor import Tensor, asarray
+from ._tensor import Tensor, asarray, compact
 
 
 def _is_float(x: Any) -> bool:
@@ -82,9 +82,17 @@ def nanmean(
 
 def _count(a: Any, axis: Any, keepdims: bool) -> Any:
     """How many elements are numbers."""
-    size = math.prod(a.shape[k] for k in axes_of(axis, a.ndim))
+    missing = asarray(apply(np.isnan, a))
+    axes = axes_of(axis, a.ndim)
+    size = math.prod(a.shape[k] for k in axes)
+    if len(axes) == a.ndim:
+        # All elements may be more than integers of 64 bits count.
+        stored = compact(missing)
+        found = int(np.count_nonzero(stored.values))
+        absent = size - len(stored.values) if missing.fill_value else 0
+        return float(size - found - absent)
     # Absent elements that are NaN make every group have some: the number of those is dense then.
-    return size - asarray(apply(np.isnan, a)).sum(axis, dtype=np.int64, keepdims=keepdims)
+    return size - missing.sum(axis, dtype=np.int64, keepdims=keepdims)
 
 
 def average(

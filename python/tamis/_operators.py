@@ -289,9 +289,12 @@ class Operators:
         wide = np.result_type(made, np.float32)
         total = chosen.sum(axis=axis, dtype=wide, keepdims=keepdims)
         held: Any = np.broadcast_to(where, chosen.shape)
-        with np.errstate(all="ignore"):
-            mean = total / held.sum(axis=axis, keepdims=keepdims)
-        return mean.astype(made)
+        count = held.sum(axis=axis, keepdims=keepdims)
+        from ._elements import apply
+
+        # Of nothing that is held the mean is NaN, also where the total is absent.
+        mean = apply(lambda x, n: (x / n).astype(made), total, count)
+        return mean if np.ndim(mean) else np.asarray(mean)[()]
 
     def transpose(self, *axes: Any) -> Any:
         """The axes in another order; reversed if none is given."""

@@ -291,3 +291,34 @@ def test_truth_values_are_of_two_bytes():
     odd = np.array([1, 7], dtype=np.uint8).view(bool)
     with pytest.raises(tamis.TamisValueError, match="not a bool"):
         t._with_values(odd.copy(), False)
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning")
+@pytest.mark.parametrize("form", FORMS)
+def test_means_of_nothing_that_is_held(form):
+    held = np.array([[1, 0, 1, 0], [0, 0, 0, 0], [1, 0, 0, 0], [0, 0, 1, 0]], dtype=bool)
+    for where in (held, tensor(held, "csr")):
+        for how in ({"axis": 0}, {"axis": 1, "keepdims": True}, {}):
+            with np.errstate(all="ignore"):
+                expected = B.mean(where=held, **how)
+            same(tensor(B, form).mean(where=where, **how), expected)
+    assert np.isnan(tensor(B, form).mean(where=held[1]))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_tolerances_of_each_element(form):
+    near = B + 1e-3
+    for rtol, atol in (([1e-5, 1e-2, 1, 1], 1e-8), (1e-5, W[:, None] * 4e-4), (W, W)):
+        expected = np.isclose(B, near, rtol, atol)
+        for other in (near, tensor(near, form)):
+            same(np.isclose(tensor(B, form), other, rtol, atol), expected)
+        assert np.allclose(tensor(B, form), near, rtol, atol) == expected.all()
+
+
+@pytest.mark.parametrize("fill", [0, np.nan])
+def test_numbers_among_more_elements_than_64_bits_count(fill):
+    t = tamis.coo(([0, 5], [1, 2]), [3.0, np.nan], shape=(2**61, 8), fill_value=fill)
+    count = 1 if np.isnan(fill) else 2.0**64
+    assert np.nanmax(t) == 3 and np.nanmin(t) == (3 if count == 1 else 0)
+    assert np.nanmean(t) == np.nanmean(t, axis=(0, 1)) == 3 / count
+    assert np.nanmean(t, keepdims=True).shape == (1, 1)
