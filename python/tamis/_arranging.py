@@ -17,7 +17,7 @@ import numpy as np
 from . import _moves, array_api
 from ._errors import TamisIndexError
 from ._expressions import axes_of
-from ._operands import number_text, refused
+from ._operands import fitted, refused
 from ._tensor import Tensor, _of_entries, asarray, compact
 
 xp: Any = array_api
@@ -90,7 +90,11 @@ def diag(v: Any, k: int = 0) -> Any:
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
     """Without the elements at some coordinates of an axis."""
     x, at = _along(arr, axis)
-    gone = np.unique(_places(obj, x.shape[at], x.shape[at]))
+    size = x.shape[at]
+    if _is_mask(obj) and np.shape(obj) != (size,):
+        reason = f"truth values of shape {np.shape(obj)} for an axis of {size} elements"
+        raise _moves.refused(reason, "give one for each element")
+    gone = np.unique(_places(obj, size, size))
 
     def move(coords: _moves.Arrays) -> tuple[_moves.Arrays, Any]:
         which = np.flatnonzero(~np.isin(coords[at], gone))
@@ -98,22 +102,24 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         made[at] = made[at] - np.searchsorted(gone, made[at])
         return made, which
 
-    return _moves.moved(x, _resized(x, at, x.shape[at] - len(gone)), move)
+    return _moves.moved(x, _resized(x, at, size - len(gone)), move)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     """With elements before those at some coordinates of an axis."""
     x, at = _along(arr, axis)
     tensor, size = asarray(x), x.shape[at]
-    added = asarray(values).astype(tensor.dtype)
+    added = _typed(asarray(values), tensor.dtype)
+    if _is_mask(obj) and np.ndim(obj) != 1:
+        raise _moves.refused(f"truth values of {np.ndim(obj)} axes for one", "give a vector")
     places = _places(obj, size, size + 1)
+    added = _of_fill(added, tensor.fill_value)
     if not places.ndim:
         added = added.reshape((1,) * (tensor.ndim - added.ndim) + added.shape)
         added = xp.moveaxis(added, 0, at)
         places = np.full(added.shape[at], places)
     count = len(places)
     added = _moves.broadcast_to(added, _resized(tensor, at, count))
-    added = _of_fill(added, tensor.fill_value)
     order = np.argsort(places, kind="stable")
     # Where those that are put in go, and behind how many of them the others are.
     ends = np.empty(count, dtype=np.int64)
@@ -138,13 +144,29 @@ def _places(obj: Any, size: int, bound: int) -> Any:
         return np.arange(*obj.indices(size))
     places = asarray(obj).to_numpy() if np.size(obj) else np.zeros(0, dtype=np.int64)
     if places.dtype == bool:
-        return np.flatnonzero(places)
+        places = np.flatnonzero(places)
     if places.dtype.kind not in "iu":
         raise refused(f"{places.dtype} are no coordinates", "use integers, or truth values")
     if places.size and not -size <= places.min() <= places.max() < bound:
         text = f"error[dimension-mismatch]: {obj} is outside of an axis of {size} elements"
         raise TamisIndexError("dimension-mismatch", f"{text}\n  = help: count from 0, or from -1")
     return np.where(places < 0, places + size, places).astype(np.int64)
+
+
+def _is_mask(obj: Any) -> bool:
+    """Whether truth values are given, not coordinates."""
+    if hasattr(obj, "dtype"):
+        return bool(obj.dtype == bool)
+    return not isinstance(obj, slice) and np.size(obj) > 0 and np.asarray(obj).dtype == bool
+
+
+def _typed(x: Tensor, dtype: Any) -> Tensor:
+    """The same elements in a type that has them."""
+    if x.dtype == dtype:
+        return x
+    elements = x.canonical()
+    fill = fitted(elements.fill_value, dtype)[()]
+    return elements._with_values(fitted(elements.values, dtype), fill)
 
 
 def _resized(x: Any, axis: int, size: int) -> tuple[int, ...]:
@@ -161,11 +183,13 @@ def _along(x: Any, axis: int | None) -> tuple[Any, int]:
 
 
 def _of_fill(x: Any, fill: Any) -> Tensor:
-    """The same elements beside another fill value."""
+    """The same elements beside another fill value: all are stored then."""
     tensor = asarray(x)
     if np.array_equal(tensor.fill_value, fill, equal_nan=True):
         return tensor
-    return Tensor(tensor.with_fill(number_text(fill)))
+    values = tensor.to_numpy()
+    coords = np.indices(values.shape).reshape(values.ndim, values.size)
+    return _of_entries(values.shape, list(coords), values.reshape(-1), fill)
 
 
 def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
@@ -178,7 +202,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
                 places = np.pad(np.arange(array.shape[axis]), width, mode=mode)
                 made = xp.take(made, places, axis=axis)
         return made
-    values = options.pop("constant_values", 0)
+    values = fitted(options.pop("constant_values", 0), array.dtype)
     if options or mode not in ("constant", "empty"):
         reason = f"tensors are padded by {', '.join((*_REPEATING, 'constant', 'empty'))}"
         raise refused(f"{reason}, not by {mode!r}", "pad to_numpy() of a small tensor")
@@ -210,7 +234,7 @@ def _constant(beside: Tensor, axis: int, size: int, value: Any) -> Tensor:
     """Elements of one value, of the shape of others but for an axis, beside the same fill value."""
     shape = _resized(beside, axis, size)
     one = asarray(np.full((1,) * len(shape), value, dtype=beside.dtype))
-    return _of_fill(_moves.broadcast_to(one, shape), beside.fill_value)
+    return _moves.broadcast_to(_of_fill(one, beside.fill_value), shape)
 
 
 def outer(function: Callable[..., Any], a: Any, b: Any) -> Any:

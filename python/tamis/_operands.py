@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._errors import TamisTypeError, TamisValueError
+from ._errors import TamisOverflowError, TamisTypeError, TamisValueError
 
 #: The codes of SciPy's formats that share arrays with tensors: 10 more for arrays, 20 for matrices.
 _SCHEMES = {"csr": 1, "csc": 2, "coo": 3, "bsr": 4, "dia": 5}
@@ -229,6 +229,39 @@ def type_name(dtype: Any) -> str:
             )
         _TYPES[made] = name
     return name
+
+
+def fitted(values: Any, dtype: Any) -> np.ndarray[Any, Any]:
+    """Numbers as those of a type: rounded to its floats, but refused where a value would become
+    another, as of 300 or NaN in 8 bits."""
+    array, made = np.asarray(values), np.dtype(dtype)
+    if array.dtype.kind == "O":
+        # Integers beyond 64 bits are floats.
+        try:
+            array = array.astype(np.complex128 if made.kind == "c" else np.float64)
+        except (OverflowError, TypeError, ValueError) as error:
+            raise refused(f"{values!r} is no number", "give a number") from error
+    if array.dtype.kind not in "biufc":
+        raise refused(f"elements of {array.dtype} do not become {made}", "give numbers")
+    if np.can_cast(array.dtype, made, "safe"):
+        return array.astype(made)
+    with np.errstate(all="ignore"):
+        real = array.real if array.dtype.kind == "c" and made.kind != "c" else array
+        cast = real.astype(made)
+        if made.kind in "fc":
+            fits = ~np.isfinite(real) | np.isfinite(cast)
+        else:
+            # The greatest integer may be rounded to a float beyond it.
+            end = 2.0 ** (8 * made.itemsize - (made.kind == "i"))
+            fits = (cast == real) & ((real.dtype.kind != "f") | (real < end))
+        wrong = np.flatnonzero(~fits | (array.imag != real.imag))
+    if not len(wrong):
+        return cast
+    value = array.flat[wrong[0]]
+    if array.dtype.kind in "iu":
+        text = f"error[integer-overflow]: the value {value} does not fit {made}"
+        raise TamisOverflowError("integer-overflow", f"{text}\n  = help: use astype first")
+    raise refused(f"the value {value} does not become {made}", "use astype first")
 
 
 def number_text(value: Any) -> str:

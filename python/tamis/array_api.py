@@ -51,6 +51,7 @@ from ._errors import TamisTypeError
 from ._guard import guarded as _guarded
 from ._expressions import broadcast_shapes
 from ._moves import broadcast_to
+from ._operands import fitted as _fitted
 from ._operands import sizes_of as _sizes_of
 from ._reductions import std, var
 from ._searching import (
@@ -454,7 +455,7 @@ def _filled(shape: Any, fill: Any, dtype: Any, device: Any) -> Tensor:
     _on_processor(device)
     sizes = _sizes_of(shape)
     empty = np.zeros(0, dtype=np.int64)
-    value = np.asarray(fill).astype(dtype)[()]
+    value = _fitted(fill, dtype)[()]
     if not sizes:
         return _packed((), [], np.asarray([value]))
     return _packed(sizes, [empty] * len(sizes), np.zeros(0, dtype=value.dtype), value)

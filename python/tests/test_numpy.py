@@ -322,3 +322,36 @@ def test_numbers_among_more_elements_than_64_bits_count(fill):
     assert np.nanmax(t) == 3 and np.nanmin(t) == (3 if count == 1 else 0)
     assert np.nanmean(t) == np.nanmean(t, axis=(0, 1)) == 3 / count
     assert np.nanmean(t, keepdims=True).shape == (1, 1)
+
+
+def test_what_is_put_in_beside_another_fill_value():
+    t = tamis.coo([[0, 1], [0, 1]], [1.0, 5.0], shape=(2, 2), fill_value=1)
+    for added in (sp.csr_array([[0.0, 3.0]]), np.array([[0.0, 3.0]]), 0.0):
+        full = added.toarray() if sp.issparse(added) else added
+        same(np.insert(t, [0], added, axis=0), np.insert(t.to_numpy(), [0], full, axis=0))
+    same(np.pad(t, 1, constant_values=0), np.pad(t.to_numpy(), 1, constant_values=0))
+
+
+def test_values_that_do_not_fit_are_refused():
+    t, x = tamis.asarray(np.eye(2, dtype="i1"), format="csr"), tamis.asarray(np.eye(2))
+    for value in (300, np.nan, 1.5, 1 + 2j, 2.0**63, 2**70):
+        for call in (
+            lambda v: np.insert(t, 0, v),
+            lambda v: np.full_like(t, v),
+            lambda v: np.pad(t, 1, constant_values=v),
+        ):
+            with pytest.raises(tamis.TamisError, match="value|number|type|integer"):
+                call(value)
+    with pytest.raises(tamis.TamisTypeError, match="does not become float64"):
+        np.insert(x, 0, 1 + 2j)
+    same(np.insert(t, 0, 5.0), np.insert(t.to_numpy(), 0, 5.0))
+    assert np.full_like(x, 2**70).fill_value == 2.0**70
+
+
+def test_masks_have_the_length_of_the_axis():
+    t = tamis.asarray(B, format="csr")
+    for mask in ([True, False], [False] * 6, np.zeros(0, dtype=bool), True):
+        with pytest.raises(tamis.TamisValueError, match="truth values"):
+            np.delete(t, mask, axis=0)
+    with pytest.raises(tamis.TamisIndexError, match="outside"):
+        np.insert(t, np.ones(6, dtype=bool), 1.0, axis=0)
