@@ -284,7 +284,9 @@ fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>,
             return Err(invalid(&format!("-i {text}"), &reason, "read one of them from a file"));
         }
         let dims = known(program, name, order, &given);
-        let options = ReadOptions { dims, format: standard_format(&args.formats) };
+        // It may be said for a result alone.
+        let otherwise = standard_format(&args.formats);
+        let options = ReadOptions { dims, otherwise, ..ReadOptions::default() };
         let list = read(program, name, file, order, &options)?;
         if lists.insert(name.to_owned(), list).is_some() {
             return Err(twice("-i", name));

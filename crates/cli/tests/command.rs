@@ -301,7 +301,7 @@ fn fill_values_other_than_zero_are_told() {
         "written",
     );
     let text = std::fs::read_to_string(&path).expect("the file is there");
-    assert!(text.contains("# fill: 1.0\n"), "{text}");
+    assert!(text.contains("# tamis fill: 1.0\n"), "{text}");
     assert_eq!(text.lines().filter(|l| !l.starts_with('#')).count(), 4);
     let input = format!("C={}", path.display());
     let total = |input: &str| tamis(&["run", "s = C(i,j)", "-i", input, "-f", "C=csr"]).stdout;

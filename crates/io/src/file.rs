@@ -3,7 +3,7 @@
 use crate::chunks::Source;
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode, Parsed};
-use crate::header::{File, FileFormat, Layout, ReadOptions, WriteOptions};
+use crate::header::{FILL_MARK, File, FileFormat, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
 use crate::{frostt, matrix_market, npz, progress, rutherford_boeing, save};
 use flate2::Compression;
@@ -46,7 +46,7 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         return Err(FileError::whole(FileErrorCode::Compression, path, "not a gzip file", help));
     }
     let format = match is_standard(path) {
-        true => told.or(named).ok_or_else(|| unknown_format(path))?,
+        true => named.or(told).or(options.otherwise).ok_or_else(|| unknown_format(path))?,
         false => named.ok_or_else(|| unknown_format(path))?,
     };
     let mut gzip;
@@ -69,8 +69,11 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         FileFormat::RutherfordBoeing => rutherford_boeing::read_source(source, path)?,
         _ => frostt::read_source(source, path, options)?,
     };
-    let fill = file.header.comments.iter().find_map(|line| line.strip_prefix("fill:"));
-    file.header.fill = fill.and_then(npz::scalar_of);
+    if format != FileFormat::RutherfordBoeing {
+        let said = |line: &String| line.strip_prefix(FILL_MARK).and_then(npz::scalar_of);
+        file.header.fill = file.header.comments.iter().find_map(said);
+        file.header.comments.retain(|line| said(line).is_none());
+    }
     Ok(file)
 }
 
@@ -162,6 +165,7 @@ pub fn check_writable(
     if order > 2 && !format.holds_tensors() {
         return Err(FileError::order(path, format, order));
     }
+    npz::check_order(format, path, order)?;
     save::check(path)
 }
 

@@ -4,6 +4,10 @@ use std::fmt;
 use std::path::Path;
 use tamis_runtime::{Coordinates, Scalar};
 
+/// How the comment begins that says the fill value of a text file. Nobody else writes such comments:
+/// those of others that begin with `fill:` say nothing about entries.
+pub(crate) const FILL_MARK: &str = "tamis fill:";
+
 /// A file format, told by the extension of the name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum FileFormat {
@@ -38,9 +42,12 @@ impl FileFormat {
     /// The format that the first bytes of a file tell, where they do.
     pub fn of_bytes(bytes: &[u8]) -> Option<FileFormat> {
         match bytes {
-            [b'%', ..] => Some(FileFormat::MatrixMarket),
-            [b'P', b'K', ..] => Some(FileFormat::Npz),
-            _ => None,
+            [b'P', b'K', 3 | 5, 4 | 6, ..] => Some(FileFormat::Npz),
+            // Comments of FROSTT and titles of Rutherford-Boeing may begin with %, too.
+            _ => {
+                let start = bytes.first_chunk::<14>()?;
+                start.eq_ignore_ascii_case(b"%%MatrixMarket").then_some(FileFormat::MatrixMarket)
+            }
         }
     }
 
@@ -147,7 +154,7 @@ pub struct Header {
     /// The comments before the first entry, or the title, without their marks.
     pub comments: Vec<String>,
     /// The value of coordinates without an entry, where the file says another than 0: a comment
-    /// `fill: inf`, or an array `fill_value`.
+    /// `tamis fill: inf`, or an array `fill_value`.
     pub fill: Option<Scalar>,
 }
 
@@ -166,8 +173,11 @@ pub struct ReadOptions {
     /// The dimensions of a FROSTT file that has none, as far as known: others are the largest
     /// coordinates. Those in a file hold.
     pub dims: Vec<Option<u64>>,
-    /// The format of what comes through standard input, which has no name that tells.
+    /// The format of what comes through standard input, which has no name that tells. Of archives,
+    /// the content says which of the two formats it is.
     pub format: Option<FileFormat>,
+    /// The format of standard input where neither `format` nor its first bytes tell.
+    pub otherwise: Option<FileFormat>,
 }
 
 /// How to write a file.

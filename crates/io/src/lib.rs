@@ -57,7 +57,7 @@ pub use error::{FileError, FileErrorCode};
 pub use file::{check_writable, is_standard, read, read_with, write};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};
-pub use matrix_market::{read_matrix_market, write_matrix_market};
+pub use matrix_market::{entries_written, read_matrix_market, write_matrix_market};
 pub use progress::{Progress, progress};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
 pub use tamis_runtime::{Bf16, Coordinates, F16, Scalar, Values};

@@ -15,4 +15,4 @@ mod write;
 
 pub use read::read_matrix_market;
 pub(crate) use read::read_source;
-pub use write::write_matrix_market;
+pub use write::{entries_written, write_matrix_market};

@@ -1,7 +1,7 @@
 //! Coordinates to FROSTT text.
 
 use crate::error::FileError;
-use crate::header::WriteOptions;
+use crate::header::{FILL_MARK, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ fn write_text(
         }
         text.push(b'\n');
         if let Some(fill) = options.fill {
-            write_to(&mut text, format_args!("# fill: {fill}\n"));
+            write_to(&mut text, format_args!("# {FILL_MARK} {fill}\n"));
         }
         for line in options.comments.iter().flat_map(|comment| comment.lines()) {
             write_to(&mut text, format_args!("# {line}\n"));

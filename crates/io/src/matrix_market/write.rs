@@ -2,7 +2,7 @@
 
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode};
-use crate::header::{Field, FileFormat, Layout, Symmetry, WriteOptions};
+use crate::header::{FILL_MARK, Field, FileFormat, Layout, Symmetry, WriteOptions};
 use crate::save::not_writable;
 use crate::text::{CHUNK, ComplexText, flush_chunk, push_integer, push_value, write_to};
 use std::io::Write;
@@ -31,7 +31,7 @@ pub fn write_matrix_market(
     let symmetry = kept.symmetry;
     write_to(&mut text, format_args!("%%MatrixMarket matrix {layout} {field} {symmetry}\n"));
     if let Some(fill) = options.fill {
-        write_to(&mut text, format_args!("% fill: {fill}\n"));
+        write_to(&mut text, format_args!("% {FILL_MARK} {fill}\n"));
     }
     for line in options.comments.iter().flat_map(|comment| comment.lines()) {
         write_to(&mut text, format_args!("% {line}\n"));
@@ -39,8 +39,7 @@ pub fn write_matrix_market(
     write_to(&mut text, format_args!("{} {}", shape.rows, shape.columns));
     let written = match options.layout {
         Layout::Coordinate => {
-            let entries = 0..coordinates.vals().len();
-            let count = entries.filter(|&n| kept.has(coordinates, n)).count();
+            let count = entries_written(coordinates, options);
             write_to(&mut text, format_args!(" {count}\n"));
             write_entries(out, text, coordinates, &kept)
         }
@@ -50,6 +49,12 @@ pub fn write_matrix_market(
         }
     };
     written.map_err(|error| not_writable(path, &error))
+}
+
+/// How many entries of a list a file holds: of a symmetric matrix, those of one triangle.
+pub fn entries_written(coordinates: &Coordinates, options: &WriteOptions) -> usize {
+    let kept = Kept::of(options);
+    (0..coordinates.vals().len()).filter(|&n| kept.has(coordinates, n)).count()
 }
 
 /// What is written of a matrix.

@@ -246,9 +246,14 @@ pub(super) fn truncated(values: Values, length: usize) -> Values {
 
 impl Array {
     /// An array of indices.
-    pub fn of_indices(list: &[u64]) -> Array {
-        let signed = list.iter().map(|&x| x as i64).collect();
-        Array { shape: vec![list.len() as u64], data: Data::Numbers(Values::I64(signed)) }
+    pub fn of_indices<'a>(list: impl IntoIterator<Item = &'a u64>) -> Parsed<Array> {
+        let mut signed = Counted::default();
+        for &x in list {
+            let index = i64::try_from(x).map_err(|_| wrong(format!("{x} is no index")))?;
+            signed.push(index)?;
+        }
+        let shape = vec![signed.len() as u64];
+        Ok(Array { shape, data: Data::Numbers(Values::I64(signed.into_vec())) })
     }
 
     /// The values of entries.

@@ -14,7 +14,7 @@ use super::array::{Array, paired, select};
 use super::levels::{check_length, expanded};
 use super::{Archive, entries, unsupported, wrong};
 use crate::counted::Counted;
-use crate::error::{FileErrorCode, Flaw, Parsed, Place};
+use crate::error::Parsed;
 use serde_json::{Map, Value, json};
 use std::io::{Read, Seek};
 use tamis_runtime::{Coordinates, DataType, Scalar, Values};
@@ -148,12 +148,15 @@ fn values(archive: &mut Archive<impl Read + Seek>, said: &str, count: usize) -> 
     }
 }
 
-/// The arrays of an archive.
+/// How many modes a tensor may have that is written.
+pub(super) const MOST_MODES: usize = 8;
+
+/// The arrays of an archive of a tensor of 1 to [`MOST_MODES`] modes.
 pub(super) fn parts(
     list: &Coordinates,
     fill: Option<Scalar>,
 ) -> Parsed<Vec<(&'static str, Array)>> {
-    const INDICES: [&str; 8] = [
+    const INDICES: [&str; MOST_MODES] = [
         "indices_0",
         "indices_1",
         "indices_2",
@@ -164,10 +167,6 @@ pub(super) fn parts(
         "indices_7",
     ];
     let (order, crds) = (list.dims().len(), list.crds());
-    if !(1..=INDICES.len()).contains(&order) {
-        let message = format!("binsparse holds tensors of 1 to 8 modes here, this one has {order}");
-        return Err(Flaw::at(Place::File, FileErrorCode::Order, message, "write a .tns file"));
-    }
     let order_of_entries = sorted(list)?;
     let format = match order {
         1 => json!("CVEC"),
@@ -192,7 +191,7 @@ pub(super) fn parts(
     let mut parts = vec![("binsparse", Array::of_text(&json!({"binsparse": said}).to_string()))];
     for (name, crd) in INDICES.into_iter().zip(crds) {
         let sorted: Vec<u64> = order_of_entries.iter().map(|&n| crd[n]).collect();
-        parts.push((name, Array::of_indices(&sorted)));
+        parts.push((name, Array::of_indices(&sorted)?));
     }
     let vals = match select(list.vals(), order_of_entries.iter().copied())? {
         Values::C64(list) => Values::F32(list.into_flattened()),

@@ -21,7 +21,7 @@ use crate::{progress, save};
 use array::{Array, read_array, write_array};
 use std::io::{self, Read, Seek, Write};
 use std::path::Path;
-use tamis_runtime::{Coordinates, Scalar, Values};
+use tamis_runtime::{Coordinates, Scalar, Values, check_dims};
 use zip::result::ZipError;
 use zip::write::SimpleFileOptions;
 use zip::{ZipArchive, ZipWriter};
@@ -59,6 +59,19 @@ fn read(from: impl Read + Seek) -> Parsed<File> {
     Ok(File { coordinates, header })
 }
 
+/// Refuses tensors of so many modes as an archive of a format does not hold; other formats hold them.
+pub(crate) fn check_order(format: FileFormat, path: &Path, order: usize) -> Result<(), FileError> {
+    let message = match format {
+        FileFormat::Npz if order == 0 => "SciPy reads no scalars from an archive".to_owned(),
+        FileFormat::Binsparse if !(1..=binsparse::MOST_MODES).contains(&order) => {
+            let most = binsparse::MOST_MODES;
+            format!("binsparse holds tensors of 1 to {most} modes here, this one has {order}")
+        }
+        _ => return Ok(()),
+    };
+    Err(FileError::whole(FileErrorCode::Order, path, message, "write a .tns file"))
+}
+
 /// Writes an archive in one of the two formats.
 pub(crate) fn write_archive(
     format: FileFormat,
@@ -67,6 +80,10 @@ pub(crate) fn write_archive(
     coordinates: &Coordinates,
     options: &WriteOptions,
 ) -> Result<(), FileError> {
+    check_order(format, path, coordinates.dims().len())?;
+    check_dims(coordinates.dims()).map_err(|told| {
+        FileError::whole(FileErrorCode::Range, path, told.message, "write a .tns file")
+    })?;
     let parts = match format {
         FileFormat::Binsparse => binsparse::parts(coordinates, options.fill),
         _ => scipy::parts(coordinates),
@@ -143,6 +160,7 @@ fn unsupported(message: impl Into<String>, help: &str) -> Box<Flaw> {
 
 /// Values at coordinates, one list per mode.
 fn entries(dims: Vec<u64>, crds: Vec<Vec<u64>>, vals: Values) -> Parsed<Coordinates> {
+    check_dims(&dims).map_err(Flaw::of_list)?;
     Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)
 }
 

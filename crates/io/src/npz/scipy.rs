@@ -16,10 +16,7 @@ pub(super) fn read(archive: &mut Archive<impl Read + Seek>) -> Parsed<Coordinate
     let dims = archive.indices("shape")?;
     match (format.as_str(), &dims[..]) {
         ("csr", &[rows, _]) => compressed(archive, dims, rows, Compressed::Rows),
-        ("csr", &[_]) => {
-            let crd = archive.indices("indices")?;
-            entries(dims, vec![crd], archive.array("data")?.numbers()?)
-        }
+        ("csr", &[_]) => compressed(archive, dims, 1, Compressed::Vector),
         ("csc", &[_, columns]) => compressed(archive, dims, columns, Compressed::Columns),
         ("bsr", &[rows, columns]) => blocks(archive, rows, columns),
         ("dia", &[rows, columns]) => diagonals(archive, rows, columns),
@@ -32,10 +29,12 @@ pub(super) fn read(archive: &mut Archive<impl Read + Seek>) -> Parsed<Coordinate
 }
 
 /// What is compressed.
-#[derive(Clone, Copy, PartialEq)]
+#[derive(Clone, Copy)]
 enum Compressed {
     Rows,
     Columns,
+    /// The only row of a vector.
+    Vector,
 }
 
 fn compressed(
@@ -54,7 +53,11 @@ fn compressed(
         return Err(wrong(format!("data has {} values instead of {}", vals.len(), outer.len())));
     }
     let vals = truncated(vals, outer.len());
-    let crds = if which == Compressed::Rows { vec![outer, inner] } else { vec![inner, outer] };
+    let crds = match which {
+        Compressed::Rows => vec![outer, inner],
+        Compressed::Columns => vec![inner, outer],
+        Compressed::Vector => vec![inner],
+    };
     entries(dims, crds, vals)
 }
 
@@ -141,25 +144,23 @@ pub(super) fn parts(list: &Coordinates) -> Parsed<Vec<(&'static str, Array)>> {
         [rows, columns] if rows.is_sorted() && list.dims()[0] <= 4 * (rows.len() as u64 + 256) => {
             vec![
                 ("format", Array::of_text("csr")),
-                ("indices", Array::of_indices(columns)),
-                ("indptr", Array::of_indices(&starts(rows, list.dims()[0])?)),
+                ("indices", Array::of_indices(columns)?),
+                ("indptr", Array::of_indices(&starts(rows, list.dims()[0])?)?),
             ]
         }
         [rows, columns] => vec![
             ("format", Array::of_text("coo")),
-            ("row", Array::of_indices(rows)),
-            ("col", Array::of_indices(columns)),
+            ("row", Array::of_indices(rows)?),
+            ("col", Array::of_indices(columns)?),
         ],
         crds => {
-            let mut all = Counted::with_room(crds.len() * vals.len())?;
-            crds.iter().flatten().try_for_each(|&crd| all.push(crd as i64))?;
             let shape = vec![crds.len() as u64, vals.len() as u64];
-            let coords = Array { shape, data: Data::Numbers(Values::I64(all.into_vec())) };
+            let coords = Array { shape, ..Array::of_indices(crds.iter().flatten())? };
             vec![("format", Array::of_text("coo")), ("coords", coords)]
         }
     };
     let is_array = Array { shape: vec![], data: Data::Numbers(Values::Bool(vec![1])) };
-    parts.push(("shape", Array::of_indices(list.dims())));
+    parts.push(("shape", Array::of_indices(list.dims())?));
     parts.push(("_is_array", is_array));
     parts.push(("data", Array::of_values(vals)));
     Ok(parts)

@@ -3,7 +3,9 @@
 use crate::Folder;
 use std::io::Write;
 use std::path::Path;
-use tamis_io::{Coordinates, FileFormat, Scalar, Values, WriteOptions, read, write};
+use tamis_io::{
+    Coordinates, FileFormat, Scalar, Values, WriteOptions, check_writable, read, write,
+};
 
 fn all_types() -> Vec<Values> {
     vec![
@@ -156,5 +158,90 @@ fn archives_of_scipy_are_read() {
         found.retain(|(_, value)| *value != 0.0);
         found.sort_by_key(|(crd, _)| *crd);
         assert_eq!(found, wanted, "{name}");
+    }
+}
+
+#[test]
+fn what_archives_do_not_hold_is_refused() {
+    let folder = Folder::new();
+    let refused = |name: &str, dims: &[u64], says: &str| {
+        let none = vec![vec![]; dims.len()];
+        let vals = Values::F64(vec![]);
+        let tensor = Coordinates::new(dims.to_vec(), none, vals).unwrap();
+        let told = write(&folder.file(name), &tensor, &WriteOptions::default()).unwrap_err();
+        assert!(told.message.contains(says), "{told}");
+        assert_eq!(told.help, "write a .tns file");
+    };
+    for name in ["e.npz", "e.bsp.npz"] {
+        refused(name, &[1 << 62, 3], "beyond 2^62 - 1");
+        refused(name, &[u64::MAX], "beyond 2^62 - 1");
+        let told = check_writable(&folder.file(name), 0, None).unwrap_err();
+        assert_eq!(told.help, "write a .tns file");
+        refused(name, &[], &told.message);
+    }
+    refused("e.bsp.npz", &[2; 9], "tensors of 1 to 8 modes here, this one has 9");
+    assert!(check_writable(&folder.file("e.bsp.npz"), 9, None).is_err());
+    assert!(check_writable(&folder.file("e.npz"), 9, None).is_ok());
+}
+
+/// An archive of arrays of indices and a format.
+fn archive(path: &Path, format: &str, arrays: &[(&str, &[i64])]) {
+    let array = |descr: &str, shape: &str, bytes: &[u8]| {
+        let header =
+            format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}\n");
+        let length = (header.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), bytes].concat()
+    };
+    let mut zip = zip::ZipWriter::new(std::fs::File::create(path).unwrap());
+    let mut add = |name: &str, bytes: Vec<u8>| {
+        let options = zip::write::SimpleFileOptions::default();
+        zip.start_file(format!("{name}.npy"), options).unwrap();
+        zip.write_all(&bytes).unwrap();
+    };
+    add("format", array("|S3", "()", format.as_bytes()));
+    for (name, list) in arrays {
+        let bytes: Vec<u8> = list.iter().flat_map(|x| x.to_le_bytes()).collect();
+        add(name, array("<i8", &format!("({},)", list.len()), &bytes));
+    }
+}
+
+#[test]
+fn the_only_row_of_a_vector_ends_where_it_says() {
+    let folder = Folder::new();
+    let path = folder.file("f.npz");
+    let vector = |size: i64, pointers: &[i64]| {
+        let (crds, vals) = (&[1, 3, 4], &[7, 8, 9]);
+        let arrays: [(&str, &[i64]); 4] =
+            [("shape", &[size]), ("indptr", pointers), ("indices", crds), ("data", vals)];
+        archive(&path, "csr", &arrays);
+        read(&path).map(|file| file.coordinates.vals().len()).map_err(|error| error.message)
+    };
+    assert_eq!(vector(5, &[0, 3]), Ok(3));
+    assert_eq!(vector(5, &[0, 2]), Ok(2));
+    assert!(vector(5, &[0, 4]).is_err());
+    assert!(vector(5, &[0, 1, 3]).is_err());
+    assert!(vector(i64::MAX, &[0, 3]).unwrap_err().contains("beyond 2^62 - 1"));
+}
+
+/// Comments of others that look like a fill value are comments.
+#[test]
+fn fill_values_of_text_files_have_a_mark() {
+    let folder = Folder::new();
+    for (name, head, mark) in
+        [("g.mtx", "%%MatrixMarket matrix coordinate real general\n", '%'), ("g.tns", "", '#')]
+    {
+        let path = folder.file(name);
+        let text = format!("{head}{mark} fill: 0.25\n2 2 1\n1 1 4\n");
+        std::fs::write(&path, text).unwrap();
+        let header = read(&path).unwrap().header;
+        assert_eq!((header.fill, &header.comments[..]), (None, &["fill: 0.25".to_owned()][..]));
+        let inf = Some(Scalar::F64(f64::INFINITY));
+        let options = WriteOptions { fill: inf, comments: header.comments, ..Default::default() };
+        write(&path, &list(&[3, 5], Values::F64(vec![1.0, 2.0])), &options).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert!(text.contains(&format!("\n{mark} tamis fill: inf\n")), "{text}");
+        let header = read(&path).unwrap().header;
+        assert!(header.comments.contains(&"fill: 0.25".to_owned()));
+        assert_eq!((header.fill, header.comments.len()), (inf, 1));
     }
 }
