@@ -221,7 +221,7 @@ pub struct ConvertArgs {
     pub input: PathBuf,
     /// The file to write, or - for standard output
     pub output: PathBuf,
-    /// The format of -; that of standard input is told by its first bytes if it is mtx, npz or bsp
+    /// The format of -; where both sides are, of the output, if the first bytes tell that of the input (mtx, npz, bsp)
     #[arg(long, value_name = "FORMAT", value_parser = Names::of_file_formats())]
     pub format: Option<String>,
     /// Write both triangles of a symmetric matrix, and the ones of a pattern

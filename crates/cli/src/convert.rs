@@ -1,11 +1,11 @@
 //! `tamis convert`: reads a tensor file and writes it as another.
 
 use crate::args::ConvertArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, invalid};
 use crate::recommend::storage;
 use crate::{inputs, progress};
 use std::io::Write;
-use tamis::Duplicates;
+use tamis::{Coordinates, Duplicates, Scalar, Storage};
 use tamis_io::{Field, File, FileFormat, Header, ReadOptions, Symmetry, WriteOptions};
 
 /// Runs the command.
@@ -13,26 +13,53 @@ pub fn convert(args: &ConvertArgs, out: &mut dyn Write) -> Result<(), Failure> {
     inputs::limit_memory(args.memory_limit.as_deref())?;
     tamis::threads::set(None)?;
     let format = inputs::file_format(args.format.as_deref())?;
-    let options = ReadOptions { format, ..ReadOptions::default() };
+    // Where both sides are standard, the format is that of the output.
+    let both = tamis_io::is_standard(&args.output);
+    let known = if both { None } else { format };
+    let options = ReadOptions { format: known, otherwise: format, ..ReadOptions::default() };
     let File { coordinates: mut list, header } = progress::read(&args.input, &options)?;
     if let Some(text) = &args.to {
         let storage = storage(&list, text, header.fill)?;
+        check_fill(&list, text, header.fill, &storage)?;
         let _packing = progress::stage("packing");
         let packed = tamis::pack(&list, &storage, Duplicates::Sum)?;
         // Both lists at once are more than needed.
         drop(list);
         list = packed.to_coordinates()?;
     }
-    progress::write(&args.output, &list, &written(args, &header, format))?;
+    let options = written(args, &header, format);
+    progress::write(&args.output, &list, &options)?;
     if tamis_io::is_standard(&args.output) {
         return Ok(());
     }
-    let entries = match list.vals().len() {
+    let entries = match tamis_io::entries_written(&list, &options) {
         1 => "1 entry".to_owned(),
         n => format!("{n} entries"),
     };
     writeln!(out, "{entries} written to {}", args.output.display())?;
     Ok(())
+}
+
+/// Refuses a fill value for what a file has no entries for: the file says which that is.
+fn check_fill(
+    list: &Coordinates,
+    text: &str,
+    fill: Option<Scalar>,
+    storage: &Storage,
+) -> Result<(), Failure> {
+    let mut spec = tamis::format::parse(text, Some(list.dims().len()))?;
+    if spec.fill.is_none() {
+        return Ok(());
+    }
+    spec.fill = fill;
+    let own = spec.resolve(list.vals().datatype())?.fill;
+    // By their text, so that NaN is itself.
+    if own.to_string() == storage.fill.to_string() {
+        return Ok(());
+    }
+    let reason = format!("the file has {own} where it has no entry, not {}", storage.fill);
+    let help = format!("write fill: {own}, or no fill value");
+    Err(invalid(&format!("--to {text}"), &reason, &help))
 }
 
 /// How a file is written that keeps what another said of itself.
@@ -47,7 +74,7 @@ fn written(args: &ConvertArgs, header: &Header, format: Option<FileFormat>) -> W
     WriteOptions {
         format,
         fill: header.fill,
-        comments: comments.iter().filter(|line| !line.starts_with("fill:")).cloned().collect(),
+        comments: comments.to_vec(),
         symmetry: if keeps { header.symmetry } else { Symmetry::General },
         field: Some(header.field).filter(|&field| keeps && field == Field::Pattern),
         ..WriteOptions::default()

@@ -109,10 +109,20 @@ pub fn assignment<'a>(
 ) -> Result<(&'a str, &'a str), Failure> {
     let parts = text.split_once('=').filter(|(name, value)| !name.is_empty() && !value.is_empty());
     parts.map(|(n, v)| (n.trim(), v.trim())).ok_or_else(|| {
+        let told = format!("{option} {text}");
+        if let Some(name) = text.strip_suffix('=').filter(|name| !name.is_empty()) {
+            let value = match option {
+                "-i" | "-o" => "FILE",
+                "-f" => "FORMAT",
+                _ => "...",
+            };
+            let help = format!("write {option} {name}={value}");
+            return invalid(&told, "no value follows", &help);
+        }
         let name = meant().unwrap_or_else(|| "A".to_owned());
         let value = text.trim_matches('=');
         invalid(
-            &format!("{option} {text}"),
+            &told,
             "this names no tensor or variable, as in NAME=VALUE",
             &format!("write {option} {name}={}", if value.is_empty() { "..." } else { value }),
         )

@@ -88,8 +88,12 @@ fn parse() -> Result<Cli, clap::Error> {
 /// A command line that is wrong, as JSON.
 fn refused(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
-    let message = text.lines().next().unwrap_or_default().trim_start_matches("error: ");
-    let help = text.lines().find_map(|line| line.trim().strip_prefix("tip: "));
+    let lines = || text.lines().map(str::trim);
+    let message: Vec<&str> = lines().take_while(|line| !line.is_empty()).collect();
+    let message = message.join(" ");
+    let message = message.trim_start_matches("error: ");
+    let tip = lines().find_map(|line| line.strip_prefix("tip: "));
+    let help = tip.or_else(|| lines().find(|line| line.starts_with("Usage: ")));
     let error = serde_json::json!({"code": "invalid-option", "message": message, "help": help, "place": null});
     let _ = json::print(&mut std::io::stdout(), serde_json::json!({"error": error}));
     ExitCode::from(2)

@@ -48,7 +48,10 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
         let _tuning = progress::stage("tuning");
         let tuned = tamis::tune(&program, &operands, &options)?;
         if !args.json {
-            show(out, &tuned)?;
+            match writes_standard(&outputs) {
+                true => show(&mut io::stderr(), &tuned)?,
+                false => show(out, &tuned)?,
+            }
         }
         options.schedule = tuned.schedule;
     }
@@ -61,10 +64,15 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
     match args.json {
         true => report.json(out, &kernel, &operands, &results)?,
-        false if outputs.iter().any(|(_, path)| tamis_io::is_standard(path)) => {}
+        false if writes_standard(&outputs) => {}
         false => report.summary(out, &results, &outputs)?,
     }
     Ok(())
+}
+
+/// Whether a result goes to standard output, where nothing else may go then.
+fn writes_standard(outputs: &[(String, PathBuf)]) -> bool {
+    outputs.iter().any(|(_, path)| tamis_io::is_standard(path))
 }
 
 /// Refuses to time nothing.
