@@ -230,7 +230,7 @@ def _pairs(pad_width: Any, axes: int) -> list[list[int]]:
     return made
 
 
-def _constant(beside: Tensor, axis: int, size: int, value: Any) -> Tensor:
+def _constant(beside: Tensor, axis: int, size: int, value: Any) -> Any:
     """Elements of one value, of the shape of others but for an axis, beside the same fill value."""
     shape = _resized(beside, axis, size)
     one = asarray(np.full((1,) * len(shape), value, dtype=beside.dtype))
