@@ -4,14 +4,6 @@ use super::{Generator, access};
 use crate::slices::slice;
 
 impl Generator<'_> {
-    /// Names a variable twice now and then, so that a diagonal is written.
-    pub(super) fn repeat(&mut self, free: &mut [&'static str]) {
-        if free.len() > 1 && !self.slices && self.random.one_in(8) {
-            let to = 1 + self.random.below(free.len() - 1);
-            free[to] = free[0];
-        }
-    }
-
     /// An operand that the program has, through slices of its modes, if one is large enough.
     pub(super) fn sliced_again(&mut self, vars: &[&'static str]) -> Option<String> {
         let counts: Vec<u64> = vars.iter().map(|v| self.sizes[v]).collect();
