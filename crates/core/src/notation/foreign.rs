@@ -93,7 +93,7 @@ pub(super) fn between(meaning: Meaning, left: &str, right: &str) -> String {
         Meaning::Function(name) => format!("write {name}({}, {})", bare(left), bare(right)),
         Meaning::Floor => format!("write ({left} - mod({left}, {right})) / {right}"),
         Meaning::Matrix => "a product is written with indices: A(i,j) * B(j,k)".to_owned(),
-        Meaning::Choice => format!("write ({left}) * {right}"),
+        Meaning::Choice => format!("write {}", chosen(left, right, "0")),
         Meaning::Condition => format!("write {}", chosen(right, left, "0")),
     }
 }
@@ -108,13 +108,35 @@ pub(super) fn chosen(condition: &str, then: &str, otherwise: &str) -> String {
         _ => format!("{condition} * {}", factor(value)),
     };
     let condition = bare(condition);
-    let first = term(format!("({condition})"), then);
+    let first = match is_truth(condition) {
+        true => term(format!("({condition})"), then),
+        false => term(format!("({condition} != 0)"), then),
+    };
     let second = term(format!("not({condition})"), otherwise);
     match (then, otherwise) {
         (_, "0") => first,
         ("0", _) => second,
         _ => format!("{first} + {second}"),
     }
+}
+
+/// Whether a text is a comparison or one of the functions of truth values: others are numbers.
+fn is_truth(text: &str) -> bool {
+    let Ok(tokens) = lex(text) else { return false };
+    let is_function = tokens.first().is_some_and(|token| {
+        matches!(&text[token.span.clone()], "and" | "or" | "xor" | "not") && factor(text) == text
+    });
+    let mut depth = 0_usize;
+    let compares = tokens.iter().any(|token| {
+        match token.kind {
+            Kind::Sign("(" | "[") => depth += 1,
+            Kind::Sign(")" | "]") => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        let comparison = matches!(token.kind, Kind::Sign("<" | "<=" | ">" | ">=" | "==" | "!="));
+        depth == 0 && comparison
+    });
+    is_function || compares
 }
 
 /// A text without parentheses around all of it.
@@ -271,6 +293,9 @@ mod tests {
             ("x(i) > 0 ? x(i) : 0", "(x(i) > 0) * x(i)"),
             ("x(i) where x(i) > 0", "(x(i) > 0) * x(i)"),
             ("1 if x(i) > 0 else y(i) + 2", "(x(i) > 0) + not(x(i) > 0) * (y(i) + 2)"),
+            ("x(i) ? 2 : (y(i) + 1)", "(x(i) != 0) * 2 + not(x(i)) * (y(i) + 1)"),
+            ("x(i) if y(i) else 2", "(y(i) != 0) * x(i) + not(y(i)) * 2"),
+            ("x(i) where and(y(i), 1)", "(and(y(i), 1)) * x(i)"),
             ("not x(i)", "not(x(i))"),
             ("2 x(i)", "2 * x(i)"),
         ] {
@@ -284,6 +309,7 @@ mod tests {
     fn functions_of_other_languages_are_expressions() {
         for (wrong, right) in [
             ("where(x(i) > 0, x(i), 0)", "(x(i) > 0) * x(i)"),
+            ("where(x(i), y(i), 0)", "(x(i) != 0) * y(i)"),
             ("if(x(i) > 0, -1, x(i))", "(x(i) > 0) * (-1) + not(x(i) > 0) * x(i)"),
             ("mean(j, A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
             ("mean(A(i,j))", "sum(j, A(i,j)) / sum(j, 1)"),
