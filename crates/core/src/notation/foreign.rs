@@ -293,6 +293,7 @@ mod tests {
             ("x(i) > 0 ? x(i) : 0", "(x(i) > 0) * x(i)"),
             ("x(i) where x(i) > 0", "(x(i) > 0) * x(i)"),
             ("1 if x(i) > 0 else y(i) + 2", "(x(i) > 0) + not(x(i) > 0) * (y(i) + 2)"),
+            ("x(i) ? 2 : y(i)", "(x(i) != 0) * 2 + not(x(i)) * y(i)"),
             ("x(i) ? 2 : (y(i) + 1)", "(x(i) != 0) * 2 + not(x(i)) * (y(i) + 1)"),
             ("x(i) if y(i) else 2", "(y(i) != 0) * x(i) + not(y(i)) * 2"),
             ("x(i) where and(y(i), 1)", "(and(y(i), 1)) * x(i)"),

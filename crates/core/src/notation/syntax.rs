@@ -284,9 +284,10 @@ impl Parser<'_> {
         };
         let right = right.map_or("y", |right| &self.source[right.span]);
         let second = |parser: &mut Self| {
-            let is_next = parser.eat(":") || parser.source[parser.span()] == *"else";
-            parser.at += usize::from(parser.kind() == Kind::Name && is_next);
-            let value = parser.expression().ok().filter(|_| is_next);
+            let is_colon = parser.eat(":");
+            let is_else = !is_colon && parser.source[parser.span()] == *"else";
+            parser.at += usize::from(is_else);
+            let value = parser.expression().ok().filter(|_| is_colon || is_else);
             value.map_or("0", |value| &parser.source[value.span])
         };
         let help = match meaning {
