@@ -157,7 +157,10 @@ impl Legaliser<'_> {
         };
         self.declare_uses(&value);
         let kept = self.kept_storage(&statement.result, datatype);
-        let filled = |inferred| fill.map_or(inferred, |fill| fill.stored(datatype));
+        let zero = Scalar::I64(0).computed(datatype);
+        // What the value is without operands says nothing of elements beside a diagonal.
+        let inferred = |of_value| if statement.result.is_diagonal() { zero } else { of_value };
+        let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
         let storage = match spec {
             Some(spec) => {
                 check_writable(&source.tensors[id].name, &spec.format)?;
