@@ -1,6 +1,7 @@
 //! What each operator means on constants: the one definition that folding and interpreting share,
 //! and that compiled backends must reproduce bit for bit (see the semantics in [`crate::ir`]).
 
+use super::cbrt::cbrt;
 use super::{BinaryOp, UnaryOp, complex};
 use crate::datatype::Scalar;
 
@@ -253,32 +254,11 @@ macro_rules! float_functions {
 float_functions!(f32 unary_f32 binary_f32);
 float_functions!(f64 unary_f64 binary_f64);
 
-/// The cube root in operations that every backend has, since those of libraries differ. It is
-/// exact where a cube root is, and else within one ulp.
-fn cbrt(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        return x;
-    }
-    let small = x.abs() < f64::MIN_POSITIVE;
-    // Subnormal numbers are raised by 2^54, whose cube root is 2^18.
-    let (raise, lower) = if small { (18014398509481984.0, 3.814697265625e-6) } else { (1.0, 1.0) };
-    let a = x.abs() * raise;
-    // A third of the exponent, give or take the bias; then cubic convergence.
-    let mut t = f64::from_bits(a.to_bits() / 3 + (715_094_163 << 32));
-    for _ in 0..2 {
-        let q = a / (t * t) / t;
-        t *= (1.0 + 2.0 * q) / (2.0 + q);
-    }
-    // With 23 bits left, t * t is exact.
-    t = f64::from_bits((t.to_bits() + (1 << 29)) & !0x3fff_ffff);
-    let r = a / (t * t);
-    ((t + t * ((r - t) / (t + t + r))) * lower).copysign(x)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{binary, cbrt};
+    use super::binary;
     use crate::algebra::BinaryOp;
+    use crate::algebra::cbrt::cbrt;
     use crate::datatype::Scalar;
 
     #[test]

@@ -3,6 +3,7 @@
 //! Intersections, unions and zero-skipping follow from these tables and from fill values alone:
 //! `+`/`*` over 0 is one case, `min`/`+` over infinity another.
 
+mod cbrt;
 pub mod complex;
 pub mod eval;
 

@@ -2,32 +2,146 @@
 
 use std::collections::BTreeSet;
 
-/// The helpers that a text needs, and those that they need.
+/// The helpers that a text uses. A helper that another one uses stands before it.
 pub(super) fn before(body: &str) -> String {
     let mut out = String::new();
     require(body, &mut BTreeSet::new(), &mut out);
     out
 }
 
-fn require(text: &str, seen: &mut BTreeSet<&'static str>, out: &mut String) {
+fn require(text: &str, seen: &mut BTreeSet<String>, out: &mut String) {
     for word in text.split(|c: char| !c.is_alphanumeric() && c != '_') {
-        let Some((name, definition)) = HELPERS.iter().find(|(name, _)| *name == word) else {
+        let Some(definition) = definition(word).filter(|_| seen.insert(word.to_owned())) else {
             continue;
         };
-        if seen.insert(name) {
-            require(definition, seen, out);
-            out.push_str(definition);
-            out.push_str("\n\n");
-        }
+        require(&definition, seen, out);
+        out.push_str(&definition);
+        out.push_str("\n\n");
     }
 }
 
 /// Whether a word is the name of a helper.
 pub(super) fn defines(word: &str) -> bool {
-    HELPERS.iter().any(|(name, _)| *name == word)
+    definition(word).is_some()
 }
 
-const HELPERS: [(&str, &str); 36] = [
+/// The text of a helper.
+fn definition(word: &str) -> Option<String> {
+    if word == "cbrt_f64" {
+        let text = include_str!("../../algebra/cbrt.rs").lines().filter(|l| !l.starts_with("//!"));
+        let text = text.collect::<Vec<_>>().join("\n");
+        return Some(text.trim().replace("pub(crate) fn cbrt(", "fn cbrt_f64("));
+    }
+    if let Some((_, text)) = HELPERS.iter().find(|(name, _)| *name == word) {
+        return Some((*text).to_owned());
+    }
+    let (op, ty) = word.rsplit_once('_')?;
+    let has_type = |types: &[&str]| types.contains(&ty);
+    let (.., text) = TYPED.iter().find(|(name, types, _)| *name == op && has_type(types))?;
+    Some(text.replace("NAME", word).replace("TYPE", ty))
+}
+
+const FLOATS: &[&str] = &["f32", "f64"];
+const INTEGERS: &[&str] = &["i64", "u64"];
+
+/// Helpers that exist once per type: the operator, its types, the text.
+const TYPED: [(&str, &[&str], &str); 18] = [
+    (
+        "min",
+        FLOATS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE { if x < y || x.is_nan() { x } else { y } }",
+    ),
+    (
+        "max",
+        FLOATS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE { if x > y || x.is_nan() { x } else { y } }",
+    ),
+    ("square", FLOATS, "fn NAME(x: TYPE) -> TYPE { x * x }"),
+    ("square", INTEGERS, "fn NAME(x: TYPE) -> TYPE { x.wrapping_mul(x) }"),
+    ("cube", FLOATS, "fn NAME(x: TYPE) -> TYPE { x * x * x }"),
+    ("cube", INTEGERS, "fn NAME(x: TYPE) -> TYPE { x.wrapping_mul(x).wrapping_mul(x) }"),
+    (
+        "div",
+        INTEGERS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE { if y == 0 { 0 } else { x.wrapping_div(y) } }",
+    ),
+    (
+        "mod",
+        &["i64"],
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE {
+    let r = if y == 0 { 0 } else { x.wrapping_rem(y) };
+    if r != 0 && (r < 0) != (y < 0) { r + y } else { r }
+}",
+    ),
+    ("mod", &["u64"], "fn NAME(x: TYPE, y: TYPE) -> TYPE { if y == 0 { 0 } else { x % y } }"),
+    (
+        "mod",
+        FLOATS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE {
+    let r = x % y;
+    let zero: TYPE = 0.0;
+    if r == 0.0 { zero.copysign(y) } else if (r < 0.0) != (y < 0.0) { r + y } else { r }
+}",
+    ),
+    (
+        "heaviside",
+        INTEGERS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE { if x == 0 { y } else { (x > 0) as TYPE } }",
+    ),
+    (
+        "heaviside",
+        FLOATS,
+        "fn NAME(x: TYPE, y: TYPE) -> TYPE {
+    if x < 0.0 { 0.0 } else if x == 0.0 { y } else if x > 0.0 { 1.0 } else { x }
+}",
+    ),
+    ("cbrt", &["f32"], "fn NAME(x: TYPE) -> TYPE { cbrt_f64(f64::from(x)) as TYPE }"),
+    (
+        "asinh",
+        FLOATS,
+        "fn NAME(x: TYPE) -> TYPE {
+    let (a, one) = (x.abs(), 1.0 as TYPE);
+    let i = one / a;
+    (a + a / (one.hypot(i) + i)).ln_1p().copysign(x)
+}",
+    ),
+    (
+        "acosh",
+        FLOATS,
+        "fn NAME(x: TYPE) -> TYPE {
+    if x < 1.0 { TYPE::NAN } else { (x + (x - 1.0).sqrt() * (x + 1.0).sqrt()).ln() }
+}",
+    ),
+    (
+        "atanh",
+        FLOATS,
+        "fn NAME(x: TYPE) -> TYPE {
+    let a = x.abs();
+    ((2.0 * a / (1.0 - a)).ln_1p() / 2.0).copysign(x)
+}",
+    ),
+    (
+        "sum",
+        FLOATS,
+        "/// The sum of lanes, halves first.
+fn NAME<const N: usize>(mut x: [TYPE; N]) -> TYPE {
+    let mut n = N / 2;
+    while n > 0 {
+        (0..n).for_each(|k| x[k] += x[k + n]);
+        n /= 2;
+    }
+    x[0]
+}",
+    ),
+    (
+        "sum",
+        INTEGERS,
+        "fn NAME<const N: usize>(x: [TYPE; N]) -> TYPE { x.iter().fold(0, |s, &x| s.wrapping_add(x)) }",
+    ),
+];
+
+/// Helpers of no type, or of one that Rust does not have.
+const HELPERS: [(&str, &str); 8] = [
     (
         "reserve",
         "/// Makes an array at least `len` long, and at least doubles it.
@@ -59,112 +173,6 @@ fn permute<T: Copy>(lo: i64, order: &[usize], array: &mut [T]) {
 }",
     ),
     ("select", "fn select<T>(c: bool, x: T, y: T) -> T { if c { x } else { y } }"),
-    ("min_f64", "fn min_f64(x: f64, y: f64) -> f64 { if x < y || x.is_nan() { x } else { y } }"),
-    ("min_f32", "fn min_f32(x: f32, y: f32) -> f32 { if x < y || x.is_nan() { x } else { y } }"),
-    ("max_f64", "fn max_f64(x: f64, y: f64) -> f64 { if x > y || x.is_nan() { x } else { y } }"),
-    ("max_f32", "fn max_f32(x: f32, y: f32) -> f32 { if x > y || x.is_nan() { x } else { y } }"),
-    ("square_f64", "fn square_f64(x: f64) -> f64 { x * x }"),
-    ("square_f32", "fn square_f32(x: f32) -> f32 { x * x }"),
-    ("square_i64", "fn square_i64(x: i64) -> i64 { x.wrapping_mul(x) }"),
-    ("square_u64", "fn square_u64(x: u64) -> u64 { x.wrapping_mul(x) }"),
-    ("cube_f64", "fn cube_f64(x: f64) -> f64 { x * x * x }"),
-    ("cube_f32", "fn cube_f32(x: f32) -> f32 { x * x * x }"),
-    ("cube_i64", "fn cube_i64(x: i64) -> i64 { x.wrapping_mul(x).wrapping_mul(x) }"),
-    ("cube_u64", "fn cube_u64(x: u64) -> u64 { x.wrapping_mul(x).wrapping_mul(x) }"),
-    ("div_i64", "fn div_i64(x: i64, y: i64) -> i64 { if y == 0 { 0 } else { x.wrapping_div(y) } }"),
-    ("div_u64", "fn div_u64(x: u64, y: u64) -> u64 { if y == 0 { 0 } else { x / y } }"),
-    (
-        "mod_i64",
-        "fn mod_i64(x: i64, y: i64) -> i64 {
-    let r = if y == 0 { 0 } else { x.wrapping_rem(y) };
-    if r != 0 && (r < 0) != (y < 0) { r + y } else { r }
-}",
-    ),
-    ("mod_u64", "fn mod_u64(x: u64, y: u64) -> u64 { if y == 0 { 0 } else { x % y } }"),
-    (
-        "mod_f64",
-        "fn mod_f64(x: f64, y: f64) -> f64 {
-    let r = x % y;
-    if r == 0.0 { 0f64.copysign(y) } else if (r < 0.0) != (y < 0.0) { r + y } else { r }
-}",
-    ),
-    (
-        "mod_f32",
-        "fn mod_f32(x: f32, y: f32) -> f32 {
-    let r = x % y;
-    if r == 0.0 { 0f32.copysign(y) } else if (r < 0.0) != (y < 0.0) { r + y } else { r }
-}",
-    ),
-    (
-        "heaviside_i64",
-        "fn heaviside_i64(x: i64, y: i64) -> i64 { if x == 0 { y } else { i64::from(x > 0) } }",
-    ),
-    ("heaviside_u64", "fn heaviside_u64(x: u64, y: u64) -> u64 { if x == 0 { y } else { 1 } }"),
-    (
-        "heaviside_f64",
-        "fn heaviside_f64(x: f64, y: f64) -> f64 {
-    if x < 0.0 { 0.0 } else if x == 0.0 { y } else if x > 0.0 { 1.0 } else { x }
-}",
-    ),
-    (
-        "heaviside_f32",
-        "fn heaviside_f32(x: f32, y: f32) -> f32 {
-    if x < 0.0 { 0.0 } else if x == 0.0 { y } else if x > 0.0 { 1.0 } else { x }
-}",
-    ),
-    (
-        "cbrt_f64",
-        "/// The cube root, exact where a cube root is, else within one ulp.
-fn cbrt_f64(x: f64) -> f64 {
-    if x == 0.0 || !x.is_finite() {
-        return x;
-    }
-    let small = x.abs() < f64::MIN_POSITIVE;
-    let (raise, lower) = if small { (18014398509481984.0, 3.814697265625e-6) } else { (1.0, 1.0) };
-    let a = x.abs() * raise;
-    let mut t = f64::from_bits(a.to_bits() / 3 + (715_094_163 << 32));
-    for _ in 0..2 {
-        let q = a / (t * t) / t;
-        t *= (1.0 + 2.0 * q) / (2.0 + q);
-    }
-    t = f64::from_bits((t.to_bits() + (1 << 29)) & !0x3fff_ffff);
-    let r = a / (t * t);
-    ((t + t * ((r - t) / (t + t + r))) * lower).copysign(x)
-}",
-    ),
-    ("cbrt_f32", "fn cbrt_f32(x: f32) -> f32 { cbrt_f64(f64::from(x)) as f32 }"),
-    (
-        "sum_f64",
-        "/// The sum of lanes, halves first.
-fn sum_f64<const N: usize>(mut x: [f64; N]) -> f64 {
-    let mut n = N / 2;
-    while n > 0 {
-        (0..n).for_each(|k| x[k] += x[k + n]);
-        n /= 2;
-    }
-    x[0]
-}",
-    ),
-    (
-        "sum_f32",
-        "/// The sum of lanes, halves first.
-fn sum_f32<const N: usize>(mut x: [f32; N]) -> f32 {
-    let mut n = N / 2;
-    while n > 0 {
-        (0..n).for_each(|k| x[k] += x[k + n]);
-        n /= 2;
-    }
-    x[0]
-}",
-    ),
-    (
-        "sum_i64",
-        "fn sum_i64<const N: usize>(x: [i64; N]) -> i64 { x.iter().fold(0, |s, &x| s.wrapping_add(x)) }",
-    ),
-    (
-        "sum_u64",
-        "fn sum_u64<const N: usize>(x: [u64; N]) -> u64 { x.iter().fold(0, |s, &x| s.wrapping_add(x)) }",
-    ),
     (
         "widen_f16",
         "fn widen_f16(x: u16) -> f32 {
