@@ -4,11 +4,11 @@ use super::binding::Binding;
 use super::value::Vals;
 use crate::cin::{Kind, Tensor};
 use crate::level::{Crd, LevelArrays, Names, Part};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
-use tamis_ir::ir::build::{add, assign, binary, int, when};
+use tamis_ir::ir::build::{UniqueNames, add, assign, binary, int, when};
 use tamis_ir::ir::verify::CONSTANTS;
 use tamis_ir::ir::{ArrayDecl, Expr, Param, Role, Status, Stmt, Type, VarDecl};
 
@@ -20,7 +20,7 @@ pub(super) struct Builder {
     pub(super) arrays: IdVec<Array, ArrayDecl>,
     /// Sizes of levels that follow from dimensions.
     pub(super) prologue: Vec<Stmt>,
-    names: BTreeSet<String>,
+    names: UniqueNames,
     /// Variables that belong to that of a position.
     beside: BTreeMap<(Var, Beside), Var>,
 }
@@ -59,13 +59,13 @@ impl Builder {
             arrays: IdVec::new(),
             prologue: vec![],
             beside: BTreeMap::new(),
-            names: CONSTANTS.iter().chain([&name]).map(|&name| name.to_owned()).collect(),
+            names: UniqueNames::of(CONSTANTS.iter().copied().chain([name])),
         }
     }
 
     /// A new variable, named so if the name is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         self.vars.push(VarDecl::new(&name, ty))
     }
 
@@ -120,7 +120,7 @@ impl Builder {
 
     /// A new array of the kernel's own, of this role.
     pub(super) fn own(&mut self, name: &str, elem: DataType, role: Role) -> Array {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         self.arrays.push(ArrayDecl::new(&name, elem, role))
     }
 
@@ -219,20 +219,10 @@ impl Builder {
     }
 
     fn array(&mut self, name: &str, elem: DataType, role: Role, binding: Binding) -> Array {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         let array = self.arrays.push(ArrayDecl::new(&name, elem, role));
         self.params.push((Param::Array(array), binding));
         array
-    }
-
-    fn unique(&mut self, name: &str) -> String {
-        let mut candidate = name.to_owned();
-        let mut k = 1;
-        while !self.names.insert(candidate.clone()) {
-            k += 1;
-            candidate = format!("{name}_{k}");
-        }
-        candidate
     }
 }
 

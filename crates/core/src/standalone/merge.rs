@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Mode, TensorId, Var};
-use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, store, when};
+use tamis_ir::ir::build::{UniqueNames, add, assign, binary, for_loop, int, load, store, when};
 use tamis_ir::ir::number::{Renamed, number};
 use tamis_ir::ir::verify::CONSTANTS;
 use tamis_ir::ir::{self, ArrayDecl, Expr, Function, Param, Status, Stmt, Type, VarDecl};
@@ -22,7 +22,7 @@ pub(super) struct Merger<'c> {
     vars: IdVec<Var, VarDecl>,
     arrays: IdVec<Array, ArrayDecl>,
     params: Vec<(Param, Parameter)>,
-    names: BTreeSet<String>,
+    names: UniqueNames,
     pub(super) body: Vec<Stmt>,
     operands: Vec<Signature>,
     pub(super) results: Vec<Signature>,
@@ -47,7 +47,7 @@ impl<'c> Merger<'c> {
     ) -> Merger<'c> {
         Merger {
             compiled,
-            names: CONSTANTS.iter().map(|&c| c.to_owned()).chain([name.clone()]).collect(),
+            names: UniqueNames::of(CONSTANTS.iter().copied().chain([name.as_str()])),
             name,
             vars: IdVec::new(),
             arrays: IdVec::new(),
@@ -66,18 +66,8 @@ impl<'c> Merger<'c> {
 
     /// A new variable, named so if the name is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
-        let name = self.unique(name);
+        let name = self.names.fresh(name);
         self.vars.push(VarDecl::new(&name, ty))
-    }
-
-    fn unique(&mut self, name: &str) -> String {
-        let mut candidate = name.to_owned();
-        let mut k = 1;
-        while !self.names.insert(candidate.clone()) {
-            k += 1;
-            candidate = format!("{name}_{k}");
-        }
-        candidate
     }
 
     /// The dimensions of operands, by their ids in the notation: parameters.
@@ -156,7 +146,7 @@ impl<'c> Merger<'c> {
             (None, None) => (ir::Role::Local, None),
         };
         let elem = piece.elem(&declared.storage);
-        let name = self.unique(&name);
+        let name = self.names.fresh(&name);
         let array = self.arrays.push(ArrayDecl::new(&name, elem, role));
         self.params.extend(stands_for.map(|parameter| (Param::Array(array), parameter)));
         self.held.insert((tensor, piece), array);
@@ -165,7 +155,7 @@ impl<'c> Merger<'c> {
 
     /// Where the sizes of a result are written.
     pub(super) fn sizes_of(&mut self, k: usize) -> Array {
-        let name = self.unique(&format!("{}_sizes", self.results[k].name));
+        let name = self.names.fresh(&format!("{}_sizes", self.results[k].name));
         let array = self.arrays.push(ArrayDecl::new(&name, DataType::I64, ir::Role::Output));
         self.params.push((Param::Array(array), Parameter::Sizes(k)));
         array
@@ -216,14 +206,14 @@ impl<'c> Merger<'c> {
         self.allocate(lowered, target);
         for (id, array) in function.arrays.enumerate() {
             if renamed.arrays[id.index()].is_none() {
-                let name = self.unique(&array.name);
+                let name = self.names.fresh(&array.name);
                 renamed.arrays[id.index()] =
                     Some(self.arrays.push(ArrayDecl { name, ..array.clone() }));
             }
         }
         for (id, var) in function.vars.enumerate() {
             if renamed.vars[id.index()].is_none() {
-                let name = self.unique(&var.name);
+                let name = self.names.fresh(&var.name);
                 renamed.vars[id.index()] = Some(self.vars.push(VarDecl { name, ..var.clone() }));
             }
         }

@@ -4,6 +4,29 @@ use super::{Expr, Stmt};
 use crate::algebra::BinaryOp;
 use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
+use std::collections::BTreeSet;
+
+/// Names in use, which functions under construction keep unique.
+#[derive(Clone, Debug, Default)]
+pub struct UniqueNames(BTreeSet<String>);
+
+impl UniqueNames {
+    /// These are in use.
+    pub fn of<'n>(names: impl IntoIterator<Item = &'n str>) -> UniqueNames {
+        UniqueNames(names.into_iter().map(str::to_owned).collect())
+    }
+
+    /// The name if it is free, else with a number behind it.
+    pub fn fresh(&mut self, name: &str) -> String {
+        let mut candidate = name.to_owned();
+        let mut k = 1;
+        while !self.0.insert(candidate.clone()) {
+            k += 1;
+            candidate = format!("{name}_{k}");
+        }
+        candidate
+    }
+}
 
 /// An index constant.
 pub fn int(x: i64) -> Expr {

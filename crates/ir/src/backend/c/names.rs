@@ -6,6 +6,7 @@
 //! declares itself (see [`super::prelude`]).
 
 use super::prelude;
+use crate::backend::in_letters;
 use crate::ids::{Array, Id, Var};
 use crate::ir::Function;
 use std::collections::BTreeSet;
@@ -27,16 +28,7 @@ warpSize fma fmaf nan nanf atomicAdd atomicMax atomicCAS clock";
 
 /// A name as a C identifier that nothing else owns.
 pub(in crate::backend) fn escape(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => out.push(c),
-            other => out.push_str(&format!("u{:x}_", u32::from(other))),
-        }
-    }
-    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        out.insert(0, 'v');
-    }
+    let mut out = in_letters(name);
     if is_owned(&out) {
         out.push('_');
     }

@@ -1,6 +1,7 @@
 //! Names that mean nothing else in Rust.
 
 use super::prelude;
+use crate::backend::in_letters;
 use crate::ids::{Array, Id, Var};
 use crate::ir::Function;
 use std::collections::BTreeSet;
@@ -14,16 +15,7 @@ Drop Iterator From Into Debug PartialEq at lanes order k a b";
 
 /// A name as an identifier that nothing else owns.
 pub(super) fn escape(name: &str) -> String {
-    let mut out = String::new();
-    for c in name.chars() {
-        match c {
-            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' => out.push(c),
-            other => out.push_str(&format!("u{:x}_", u32::from(other))),
-        }
-    }
-    if !out.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        out.insert(0, 'v');
-    }
+    let mut out = in_letters(name);
     if OWNED.split_whitespace().any(|word| word == out) || prelude::defines(&out) {
         out.push('_');
     }
