@@ -49,6 +49,16 @@ pub struct Standalone {
 }
 
 impl Standalone {
+    /// The operands of which the function takes nothing.
+    fn unused(&self) -> impl Iterator<Item = &Signature> {
+        let is_used = |k: usize| {
+            let of_operand = |parameter: &Parameter| matches!(parameter, Parameter::Dimension(of, _) | Parameter::Operand(of, _) if *of == k);
+            self.parameters.iter().any(of_operand)
+        };
+        let unused = self.operands.iter().enumerate().filter(move |(k, _)| !is_used(*k));
+        unused.map(|(_, operand)| operand)
+    }
+
     /// How a call may end, other than well.
     pub fn failures(&self) -> BTreeSet<Status> {
         let mut found = BTreeSet::new();

@@ -10,6 +10,12 @@ use std::fmt::Write;
 use tamis_ir::backend::rust::{element_type, emit, identifier, variant};
 use tamis_ir::ids::Id;
 
+/// Lints that the code of kernels is free of: names are those of the notation, variables are declared where the function
+/// begins, parameters stand for all that kernels may read, and each operand stands in parentheses.
+const ALLOWED: &str = "\
+#[allow(non_snake_case, unused_assignments, unused_variables, unused_parens, clippy::all)]
+";
+
 /// The file `NAME.rs`.
 pub fn module(library: &Standalone, name: &str) -> String {
     let mut out = String::new();
@@ -29,18 +35,9 @@ pub fn module(library: &Standalone, name: &str) -> String {
     }
     out.push_str(&errors(library));
     out.push_str(&call(library, name));
-    // Names are those of the notation.
-    let body = emit(&library.function);
-    let allow = "#[allow(\n    non_snake_case,\n    unused_variables,\n    unused_assignments,\n    unused_mut,\n    unused_parens,\n    clippy::all\n)]\n";
-    let _ = write!(out, "{allow}mod code {{\n    use super::Error;\n\n");
-    for line in body
-        .replacen(
-            &format!("\nfn {}(", identifier(&library.function.name)),
-            &format!("\npub(super) fn {}(", identifier(&library.function.name)),
-            1,
-        )
-        .lines()
-    {
+    out.push_str(ALLOWED);
+    out.push_str("mod code {\n    use super::Error;\n\n");
+    for line in emit(&library.function).lines() {
         let _ = if line.is_empty() { writeln!(out) } else { writeln!(out, "    {line}") };
     }
     out.push_str("}\n");
@@ -58,6 +55,7 @@ fn structure(signature: &Signature, is_result: bool) -> String {
     let own = &signature.ident;
     let storage = &signature.storage;
     let (role, lifetime) = if is_result { ("result", "") } else { ("operand", "<'a>") };
+    // A kernel need not read all arrays of an operand.
     let derive = if is_result { "Clone, Debug, PartialEq" } else { "Clone, Copy, Debug" };
     let mut out = format!(
         "/// The {role} `{}`: {storage}\n#[allow(dead_code, non_camel_case_types)]\n#[derive({derive})]\npub struct {own}{lifetime} {{\n",
@@ -110,10 +108,13 @@ fn call(library: &Standalone, name: &str) -> String {
     }
     params.extend(library.sizes.iter().map(|size| format!("{}_size: usize", identifier(size))));
     let mut out = format!(
-        "/// Computes `{}`.\n///\n/// # Errors\n///\n/// If operands disagree on a dimension, or a result cannot be stored.\n#[allow(non_snake_case, unused_variables)]\npub fn {name}({}) -> Result<{result}, Error> {{\n",
+        "/// Computes `{}`.\n///\n/// # Errors\n///\n/// If operands disagree on a dimension, or a result cannot be stored.\n#[allow(non_snake_case)] // Names are those of the notation.\npub fn {name}({}) -> Result<{result}, Error> {{\n",
         library.source.trim().replace('\n', "; "),
         params.join(", ")
     );
+    for operand in library.unused() {
+        let _ = writeln!(out, "    let _ = {};", operand.ident);
+    }
     for (k, result) in library.results.iter().enumerate() {
         let numbers = result.order() + result.arrays.len();
         let _ = writeln!(out, "    let mut sizes_{k} = [0i64; {numbers}];");

@@ -1,7 +1,7 @@
 //! Rust: a function of the imperative form as safe Rust that needs only the standard library.
 //!
 //! ```text
-//! fn compute_y(A_dim1: i64, A2_pos: &[i32], y_vals: &mut Vec<f64>, ..) -> Result<(), Error> {
+//! pub fn compute_y(A_dim1: i64, A2_pos: &[i32], y_vals: &mut Vec<f64>, ..) -> Result<(), Error> {
 //!     for i in 0..A_dim1 {
 //! ```
 //!
@@ -93,7 +93,7 @@ impl Writer<'_> {
         self.block(body);
         let name = names::escape(&self.function.name);
         let params = self.parameters().join(", ");
-        format!("fn {name}({params}) -> Result<(), Error> {{\n{}    Ok(())\n}}\n", self.text)
+        format!("pub fn {name}({params}) -> Result<(), Error> {{\n{}    Ok(())\n}}\n", self.text)
     }
 
     fn parameters(&self) -> Vec<String> {
