@@ -44,4 +44,6 @@ fn what_cannot_be_a_library_is_refused() {
     check(&["R(i[0:4]) = x(i)"], 2, "give its dimensions: -d R=SIZE");
     let scattered = "C=(i, j) -> (i: hashed, j: compressed)";
     check(&["C(i,j) = A(i,j)", "-f", scattered], 2, "packed in two steps");
+    check(&["C(i,j) = C(i,j) + A(i,j)", "-f", scattered], 2, "packed in two steps");
+    check(&[SPMV, "-o", "match"], 2, "`match` is no name for a library");
 }

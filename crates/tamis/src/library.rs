@@ -90,10 +90,11 @@ impl Explanation<'_> {
 
     /// The program as one function that needs nothing else.
     pub fn standalone(&self, name: &str, target: Target) -> Result<Standalone, Diagnostic> {
+        let program = self.request.program;
         for (name, spec) in &self.formats {
-            let is_result = |id| !self.request.inputs.contains_key(&id);
-            let id = operand(self.request.program, name)?;
-            if is_result(id) && is_scattered(&spec.format) {
+            let id = operand(program, name)?;
+            let is_result = program.statements.iter().any(|s| s.result.tensor == id);
+            if is_result && is_scattered(&spec.format) {
                 let message = format!("{name} in {} is packed in two steps", spec.format);
                 return Err(Diagnostic::new(Code::FormatProperty, message)
                     .help("ask for another format, such as coo, for the result of a library"));
@@ -104,7 +105,7 @@ impl Explanation<'_> {
             // Nobody counts the terms of sums before a call.
             compiled = pipeline::with_long_sums(&compiled, target);
         }
-        standalone::standalone(name, self.request.program, &compiled, &self.given)
+        standalone::standalone(name, program, &compiled, &self.given)
     }
 }
 
