@@ -158,7 +158,10 @@ impl<'r> Generator<'r> {
         let result = match updated.clone().and_then(|dims| self.update(name, &dims, &mut free)) {
             Some(result) => result,
             None if updated.is_some() => return format!("{name}_2 = 0"),
-            None => self.result(name, &free),
+            None => {
+                self.repeat(&mut free);
+                self.result(name, &free)
+            }
         };
         let again = updated.is_some() && !result.contains('[');
         let assign = match self.flavour {

@@ -4,6 +4,15 @@ use super::{Generator, access};
 use crate::slices::slice;
 
 impl Generator<'_> {
+    /// Names a variable twice now and then, so that a diagonal is written. What else is drawn does not depend on it.
+    pub(super) fn repeat(&self, free: &mut [&'static str]) {
+        let mut random = self.random.clone();
+        if free.len() > 1 && !self.slices && random.one_in(8) {
+            let to = 1 + random.below(free.len() - 1);
+            free[to] = free[0];
+        }
+    }
+
     /// An operand that the program has, through slices of its modes, if one is large enough.
     pub(super) fn sliced_again(&mut self, vars: &[&'static str]) -> Option<String> {
         let counts: Vec<u64> = vars.iter().map(|v| self.sizes[v]).collect();
