@@ -1,30 +1,14 @@
 //! What calls allocate: this file has one test, since all threads are counted.
 
+mod common;
+
+use common::{matrix, options, vector};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use std::alloc::System;
-use tamis::{Backend, Kernel, Options, Tensor, format};
+use tamis::{Backend, Kernel, Tensor};
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// A tridiagonal matrix.
-fn matrix(n: u64, value: f64) -> Tensor {
-    let near = (0..n).flat_map(|i| (i.saturating_sub(1)..n.min(i + 2)).map(move |j| [i, j]));
-    Tensor::from_triplets([n, n], near.map(|place| (place, value))).expect("a matrix")
-}
-
-fn vector(n: u64) -> Tensor {
-    Tensor::dense(&[n], (0..n).map(|k| k as f64).collect()).expect("a vector")
-}
-
-fn options(backend: Backend, formats: &[(&str, &str)]) -> Options {
-    let mut options = Options { backend, ..Options::default() };
-    for (name, text) in formats {
-        let spec = format::parse(text, Some(2)).expect("a format");
-        options.results.insert((*name).to_owned(), spec);
-    }
-    options
-}
 
 /// How many allocations a call makes once it was made before.
 fn allocations(text: &str, operands: &[(&str, &Tensor)], formats: &[(&str, &str)]) -> usize {

@@ -1,25 +1,9 @@
 //! Results in tensors that are there: the same values as new ones.
 
-use tamis::{Backend, Code, Kernel, Options, Tensor, TensorView, format};
+mod common;
 
-/// A tridiagonal matrix.
-fn matrix(n: u64, value: f64) -> Tensor {
-    let near = (0..n).flat_map(|i| (i.saturating_sub(1)..n.min(i + 2)).map(move |j| [i, j]));
-    Tensor::from_triplets([n, n], near.map(|place| (place, value))).expect("a matrix")
-}
-
-fn vector(n: u64) -> Tensor {
-    Tensor::dense(&[n], (0..n).map(|k| k as f64).collect()).expect("a vector")
-}
-
-fn options(backend: Backend, formats: &[(&str, &str)]) -> Options {
-    let mut options = Options { backend, ..Options::default() };
-    for (name, text) in formats {
-        let spec = format::parse(text, Some(2)).expect("a format");
-        options.results.insert((*name).to_owned(), spec);
-    }
-    options
-}
+use common::{matrix, options, vector};
+use tamis::{Backend, Code, Kernel, Options, Tensor, TensorView};
 
 /// Tensors of any contents, formats and dimensions, alone or shared, are replaced by the result.
 #[test]
