@@ -103,7 +103,7 @@ fn all(explanation: &Explanation, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The text of each stage; of those that no machine here has, without any.
+/// The text of each stage, or null for a stage that this machine cannot show.
 fn as_json(
     explanation: &Explanation,
     stages: &[Stage],

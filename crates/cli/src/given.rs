@@ -70,7 +70,7 @@ fn no_tensor(program: &Program, name: &str) -> Failure {
     diagnostic.help(suggested(name, &names, "its tensors are")).into()
 }
 
-/// The first tensor that has no value yet, of those that the expression only reads.
+/// The first operand that has no value yet; results are no operands.
 pub fn next(program: &Program, is_given: impl Fn(&str) -> bool) -> Option<String> {
     let reads = program.statements.iter().flat_map(|s| s.value.accesses());
     let mut names = reads.map(|access| program.tensors[access.tensor].name.as_str());

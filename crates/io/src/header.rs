@@ -173,8 +173,8 @@ pub struct ReadOptions {
     /// The dimensions of a FROSTT file that has none, as far as known: others are the largest
     /// coordinates. Those in a file hold.
     pub dims: Vec<Option<u64>>,
-    /// The format of what comes through standard input, which has no name that tells. Of archives,
-    /// the content says which of the two formats it is.
+    /// The format of standard input, which has no file name. An archive's content tells which of the two
+    /// archive formats it is.
     pub format: Option<FileFormat>,
     /// The format of standard input where neither `format` nor its first bytes tell.
     pub otherwise: Option<FileFormat>,

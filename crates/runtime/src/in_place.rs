@@ -18,11 +18,11 @@ use tamis_ir::ids::Id;
 use tamis_ir::ir::Role;
 
 impl Call<'_> {
-    /// Runs the kernel with these values instead of those of the call. Of the result they hold a tensor,
-    /// into which it is written where that is stored and shaped as the result: in place where the entries
-    /// stay, otherwise with its memory at first. A kernel that follows a pattern follows that one.
+    /// Runs the kernel with these values instead of those of the call, and leaves the result among them.
     ///
-    /// The values hold the result then; after an error they hold a valid tensor there, or none.
+    /// The value of the result is a tensor to write into. If it has the result's storage and dimensions, it
+    /// is written in place where the entries stay; otherwise its memory is used first. It is also the
+    /// pattern of a kernel that follows one. After an error it is a valid tensor of any contents, or none.
     pub fn run_into(&self, values: &mut [Option<Cow<'_, Tensor>>]) -> Result<(), Diagnostic> {
         Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
         let place = self.id.index();

@@ -125,7 +125,7 @@ pub struct Buffer {
     owner: Arc<dyn Any + Send + Sync>,
 }
 
-// SAFETY: the memory is never written after construction, but by kernels that own it alone, and
+// SAFETY: the memory is written after construction only by whoever owns it alone, and
 // the owner is itself Send and Sync.
 unsafe impl Send for Buffer {}
 // SAFETY: as above.

@@ -44,7 +44,7 @@ pub struct Options {
     pub backend: Backend,
     /// How kernels are cut into parts that run at the same time.
     pub parts: Parts,
-    /// At most so many threads run parts at the same time, of those that there are.
+    /// The most threads that run parts at the same time; by default all threads of the pool.
     pub threads: Option<usize>,
     /// What `/`, `mod` and `atan2` make of a first argument that is an implicit 0.
     ///

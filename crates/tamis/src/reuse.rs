@@ -74,7 +74,7 @@ impl Kernel {
     }
 
     /// Computes values at known entries as [`compute`](Kernel::compute) does, into the tensors that have the
-    /// entries: their values are written in place, but for those that others have as well.
+    /// entries. Their values are written in place; values that are shared with somebody else are replaced.
     ///
     /// # Errors
     /// As for [`compute`](Kernel::compute). After an error the tensors are valid and hold any values.

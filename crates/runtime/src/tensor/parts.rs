@@ -43,7 +43,7 @@ impl Tensor {
         self.vals.as_slice().ok_or_else(|| self.other_type::<T>(self.vals.datatype()))
     }
 
-    /// The stored values, to write to; those that others have too, such as clones of the tensor, are
+    /// The stored values, to write to. If a clone of the tensor or somebody else shares them, they are
     /// copied first.
     ///
     /// # Errors

@@ -32,7 +32,7 @@ fn load(functions: &[&Function]) -> Result<Executables, Diagnostic> {
 /// Compiles several functions.
 type Compile<'c, E> = &'c dyn Fn(&[&Function]) -> Result<Vec<E>, Diagnostic>;
 
-/// Functions as kernels of a device; those that have none run on the host.
+/// Compiles functions for a device. A function that cannot run there is compiled for the host.
 pub(crate) fn on_units<E>(
     functions: &[&Function],
     device: Compile<'_, E>,

@@ -229,7 +229,7 @@ fn with_values(kind: &str, case: Case, random: &mut Random) -> (Case, Check) {
 /// Prints what is told of so many programs from a seed on.
 type Print = fn(u64, u64) -> ExitCode;
 
-/// Builds so many programs as libraries in C and in Rust, and prints those that are wrong.
+/// Builds so many programs as libraries in C and in Rust, and prints the wrong ones.
 fn print_libraries(seed: u64, count: u64) -> ExitCode {
     const AT_ONCE: u64 = 40;
     let folder = Temporary::folder(&std::env::temp_dir()).expect("there is room for a folder");
