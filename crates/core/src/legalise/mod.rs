@@ -140,49 +140,59 @@ impl Legaliser<'_> {
         let value = self.facts(compute).expr(types::decided(value, compute));
         let value = self.regrouped(value);
         let fill = spec.and_then(|s| s.fill);
-        let written = match statement.result.is_sliced() {
+        let mut written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, (compute, wanted), fill),
             false => {
                 let (vars, value) = (statement.result.indices.clone(), self.sliceable(value));
                 slices::Written { vars, value, stored, compute, fill }
             }
         };
-        let slices::Written { vars, value, stored, compute, fill } = written;
-        let given = if is_real { types::value_type(&self.program, &value, stored) } else { stored };
+        let stored = written.stored;
+        let given =
+            if is_real { types::value_type(&self.program, &written.value, stored) } else { stored };
         let datatype = wanted.unwrap_or(given);
         complex::check_result(source, statement, given, datatype)?;
-        let value = match statement.result.is_diagonal() {
-            true => self.for_diagonal(value, &vars, compute),
-            false => value,
-        };
-        self.declare_uses(&value);
-        let kept = self.kept_storage(&statement.result, datatype);
-        let zero = Scalar::I64(0).computed(datatype);
-        // What the value is without operands says nothing of elements beside a diagonal.
-        let inferred = |of_value| if statement.result.is_diagonal() { zero } else { of_value };
-        let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
-        let storage = match spec {
-            Some(spec) => {
-                check_writable(&source.tensors[id].name, &spec.format)?;
-                let mut storage = spec.resolve(datatype)?;
-                storage.pos = spec.pos.unwrap_or(self.request.width);
-                storage.crd = spec.crd.unwrap_or(self.request.width);
-                if spec.fill.is_none() {
-                    storage.fill = filled(self.inferred_fill(&value, compute, datatype));
-                }
-                storage
-            }
-            None => kept.unwrap_or_else(|| {
-                let storage = self.inferred_storage(&value, &vars, compute, datatype);
-                Storage { fill: filled(storage.fill), ..storage }
-            }),
-        };
+        if statement.result.is_diagonal() {
+            written.value = self.for_diagonal(written.value, &written.vars, written.compute);
+        }
+        self.declare_uses(&written.value);
+        let storage = self.result_storage(source, &statement.result, &written, datatype)?;
+        let slices::Written { vars, value, compute, .. } = written;
         let name = source.tensors[id].name.clone();
         let result = self.program.declare(&name, storage, Role::Result(id), vars.clone());
         self.program.tensors[result].streamed = self.is_streamed(result);
         self.compute(Task { result, vars, value, compute });
         self.current.insert(id, result);
         Ok(())
+    }
+
+    /// The storage of a result: as the user says, as that of the tensor of which a slice is written, or inferred.
+    fn result_storage(
+        &self,
+        source: &notation::Program,
+        result: &Access,
+        written: &slices::Written,
+        datatype: DataType,
+    ) -> Result<Storage, Diagnostic> {
+        let slices::Written { vars, value, compute, fill, .. } = written;
+        let zero = Scalar::I64(0).computed(datatype);
+        // What the value is without operands says nothing of elements beside a diagonal.
+        let inferred = |of_value| if result.is_diagonal() { zero } else { of_value };
+        let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
+        let Some(spec) = self.request.results.get(&result.tensor) else {
+            return Ok(self.kept_storage(result, datatype).unwrap_or_else(|| {
+                let storage = self.inferred_storage(value, vars, *compute, datatype);
+                Storage { fill: filled(storage.fill), ..storage }
+            }));
+        };
+        check_writable(&source.tensors[result.tensor].name, &spec.format)?;
+        let mut storage = spec.resolve(datatype)?;
+        storage.pos = spec.pos.unwrap_or(self.request.width);
+        storage.crd = spec.crd.unwrap_or(self.request.width);
+        if spec.fill.is_none() {
+            storage.fill = filled(self.inferred_fill(value, *compute, datatype));
+        }
+        Ok(storage)
     }
 
     /// What is written to a diagonal: a temporary over its variables, each once, but for short values.
