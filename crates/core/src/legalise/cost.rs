@@ -4,10 +4,12 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
-use super::{Legaliser, Task};
+use super::written::{copy_output_order, gathered_elsewhere, output_order};
+use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;
-use crate::legalise::copies::transpose;
+use crate::legalise::copies::transpose::{is_dense, transposed_result};
+use crate::legalise::statistics::{DIMENSION, FAN_OUT};
 use crate::level::{BITMAP, LevelKind};
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
@@ -15,10 +17,6 @@ use crate::plan::access::distinct;
 use std::collections::BTreeSet;
 use tamis_ir::ids::IndexVar;
 
-/// A dimension that nobody knows.
-pub(super) const DIMENSION: f64 = 1000.0;
-/// Entries below one position of a compressed level.
-pub(super) const FAN_OUT: f64 = 16.0;
 /// Diagonals of a matrix that is stored by them.
 const DIAGONALS: f64 = 8.0;
 /// A step of a binary search.
@@ -57,7 +55,7 @@ const REREAD: f64 = 0.3;
 
 /// A task with some operands imagined in another order.
 pub(super) struct Operands<'l> {
-    pub(super) legaliser: &'l Legaliser<'l>,
+    pub(super) cx: &'l Context<'l>,
     pub(super) task: &'l Task,
     /// Operands to convert, with the variables of their levels afterwards, and these.
     pub(super) converted: Vec<(Access, Vec<IndexVar>, Format)>,
@@ -122,7 +120,7 @@ impl Estimate<'_> {
         let weight = if self.is_block_offset(var) && universal { CONTIGUOUS } else { 1.0 };
         self.cost += self.trips * steps.max(1.0) * weight;
         self.trips *= trips.max(1.0);
-        self.operands.legaliser.program.derived.learn(var, &mut self.known);
+        self.operands.cx.program.derived.learn(var, &mut self.known);
         for (access, k) in &mut self.reached {
             if iterated.iter().any(|(a, _)| a == access) {
                 *k += 1;
@@ -134,7 +132,7 @@ impl Estimate<'_> {
 
     /// Whether a small copy of an operand may find its coordinates of a variable at once.
     fn may_be_located(&self, access: &Access, var: IndexVar) -> bool {
-        let vars = self.operands.legaliser.level_vars(access);
+        let vars = self.operands.cx.level_vars(access);
         let places: f64 = vars.iter().map(|&v| self.dimension(v)).product();
         vars.last() == Some(&var) && places <= MOST_PLACES
     }
@@ -205,22 +203,22 @@ impl Estimate<'_> {
 
     /// The assignment in the innermost loop.
     fn leaf(&mut self, vars: &[IndexVar], universal: bool) {
-        let legaliser = self.operands.legaliser;
+        let cx = self.operands.cx;
         let task = self.operands.task;
-        let order = legaliser.program.level_vars(task.result, &task.vars);
-        let written = legaliser.written(task, vars);
+        let order = cx.program.level_vars(task.result, &task.vars);
+        let written = output_order(cx, task, vars);
         self.cost += self.trips
             * match written {
                 OutputOrder::InOrder => 0.0,
                 OutputOrder::Gathered => GATHER,
                 OutputOrder::Sorted => SORT,
-                _ if legaliser.gathered_elsewhere(task, vars, written).is_some() => ELSEWHERE,
+                _ if gathered_elsewhere(cx, task, vars, written).is_some() => ELSEWHERE,
                 OutputOrder::Listed => STAGE,
             };
         let Some(&inner) = vars.last() else { return };
-        let full = legaliser.program.storage(task.result).format.is_full();
+        let full = cx.program.storage(task.result).format.is_full();
         let strided = |order: &[IndexVar]| order.contains(&inner) && order.last() != Some(&inner);
-        let copied = full && legaliser.transposed_result(task, vars).is_some();
+        let copied = full && transposed_result(cx, task, vars).is_some();
         if copied {
             let elements: f64 = order.iter().map(|&var| self.dimension(var)).product();
             self.cost += TRANSPOSE * elements;
@@ -233,13 +231,13 @@ impl Estimate<'_> {
             false => 0.0,
         };
         let mut strides = if full && !copied { stride(&order) } else { 0.0 };
-        for (access, _) in self.reached.iter().filter(|(a, _)| legaliser.is_full(a)) {
+        for (access, _) in self.reached.iter().filter(|(a, _)| cx.is_full(a)) {
             let is_copied = self.operands.converted.iter().any(|(a, ..)| a == access);
-            strides += if is_copied { 0.0 } else { stride(&legaliser.level_vars(access)) };
+            strides += if is_copied { 0.0 } else { stride(&cx.level_vars(access)) };
         }
         self.cost += self.trips * strides;
         let of_inner = |(a, _): &(Access, usize)| {
-            let levels = legaliser.program.levels(a).into_iter();
+            let levels = cx.program.levels(a).into_iter();
             levels.filter(|(_, v)| *v == inner).all(|(level, _)| level.kind.properties().full)
         };
         let is_dense = self.reached.iter().all(of_inner);
@@ -251,14 +249,12 @@ impl Estimate<'_> {
     /// What it costs to come to the elements of a full result again after so many others that they are in
     /// no cache: the loops over these are inside of one that reduces.
     fn revisits(&self, vars: &[IndexVar]) -> f64 {
-        let Operands { legaliser, task, .. } = self.operands;
-        let reduces = |v: &IndexVar| !legaliser.follows(*v, &task.vars);
-        let full = legaliser.program.storage(task.result).format.is_full();
+        let Operands { cx, task, .. } = self.operands;
+        let reduces = |v: &IndexVar| !cx.follows(*v, &task.vars);
+        let full = cx.program.storage(task.result).format.is_full();
         let Some(outer) = vars.iter().position(reduces).filter(|_| full) else { return 0.0 };
-        let inside = task.vars.iter().filter(|v| !legaliser.follows(**v, &vars[..outer]));
-        let known = |v: &IndexVar| {
-            legaliser.request.dims.get(&legaliser.program.derived.alias(*v)).map(|&d| d as f64)
-        };
+        let inside = task.vars.iter().filter(|v| !cx.follows(**v, &vars[..outer]));
+        let known = |v: &IndexVar| cx.known_dimension(*v).map(|d| d as f64);
         let elements: f64 = inside.filter_map(known).product();
         match elements {
             _ if elements > CACHED => REVISIT * self.trips,
@@ -269,12 +265,12 @@ impl Estimate<'_> {
 
     /// What it costs to walk operands once for each iteration of the outermost loop, which they have not.
     fn rereads(&self, vars: &[IndexVar]) -> f64 {
-        let Operands { legaliser, task, .. } = self.operands;
+        let Operands { cx, task, .. } = self.operands;
         let Some(&outer) = vars.first() else { return 0.0 };
-        let operands = distinct(&task.value).into_iter().filter(|a| {
-            !legaliser.is_full(a) && !a.indices.iter().any(|v| legaliser.follows(outer, &[*v]))
-        });
-        let entries = operands.filter_map(|a| legaliser.input_entries(&a));
+        let operands = distinct(&task.value)
+            .into_iter()
+            .filter(|a| !cx.is_full(a) && !a.indices.iter().any(|v| cx.follows(outer, &[*v])));
+        let entries = operands.filter_map(|a| cx.input_entries(&a));
         let entries: f64 =
             entries.map(|entries| entries as f64).filter(|&entries| entries > CACHED_NEAR).sum();
         REREAD * (self.dimension(outer) * entries).min(self.trips)
@@ -282,10 +278,10 @@ impl Estimate<'_> {
 
     fn conversions(&self) -> f64 {
         let entries = |access: &Access| -> f64 {
-            if let Some(known) = self.operands.legaliser.known_entries(access) {
+            if let Some(known) = self.operands.cx.known_entries(access) {
                 return known as f64;
             }
-            let levels = self.operands.legaliser.program.levels(access).into_iter().enumerate();
+            let levels = self.operands.cx.program.levels(access).into_iter().enumerate();
             let per_level = levels.map(|(k, (level, var))| match level.kind.properties().full {
                 true => self.dimension(var),
                 false => self.fan_out(access, k, var),
@@ -293,10 +289,10 @@ impl Estimate<'_> {
             per_level.product()
         };
         let cost = |(access, vars, format): &(Access, Vec<IndexVar>, Format)| {
-            if transpose::is_dense(format) {
+            if is_dense(format) {
                 return TRANSPOSE;
             }
-            match self.operands.legaliser.copied(access, vars, format) {
+            match copy_output_order(self.operands.cx, access, vars, format) {
                 OutputOrder::InOrder | OutputOrder::Gathered | OutputOrder::Sorted => CONVERT,
                 OutputOrder::Listed => CONVERT_BY_LIST,
             }
@@ -310,7 +306,7 @@ impl Estimate<'_> {
         {
             return vars.get(k).map(|&v| (v, format.levels()[k].kind));
         }
-        let program = &self.operands.legaliser.program;
+        let program = &self.operands.cx.program;
         let format = &program.storage(access.tensor).format;
         let kind = format.levels().get(k)?.kind;
         Some((program.derived.of_level(format, k, access.tensor, &access.indices), kind))
@@ -319,11 +315,11 @@ impl Estimate<'_> {
     /// Whether the value is without effect where none of these operands has an entry.
     fn nothing_without(&self, body: &Expr, operands: &[(Access, f64)]) -> bool {
         let task = self.operands.task;
-        let legaliser = self.operands.legaliser;
-        let facts = legaliser.facts(task.compute);
+        let cx = self.operands.cx;
+        let facts = cx.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         let Expr::Literal(c) = facts.expr_without(body, &absent) else { return false };
-        legaliser.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
+        cx.access_methods().nothing(task).is_some_and(|n| n.same_value(c))
     }
 
     /// Whether one iteration of a loop does what all those do where none of these operands has an entry,
@@ -331,7 +327,7 @@ impl Estimate<'_> {
     fn once_without(&self, body: &Expr, operands: &[(Access, f64)], var: IndexVar) -> bool {
         let task = self.operands.task;
         let Expr::Reduce { op, .. } = task.value else { return false };
-        let is_cut = self.operands.legaliser.request.parallel && self.known.is_empty();
+        let is_cut = self.operands.cx.request.parallel && self.known.is_empty();
         let locates = |(access, k): &(Access, usize)| {
             operands.iter().any(|(o, _)| o == access)
                 && self.level(access, *k).is_some_and(|(_, kind)| kind.locates())
@@ -339,7 +335,7 @@ impl Estimate<'_> {
         if is_cut && self.reached.iter().any(locates) {
             return false;
         }
-        let facts = self.operands.legaliser.facts(task.compute);
+        let facts = self.operands.cx.facts(task.compute);
         let absent = |a: &Access| operands.iter().any(|(o, _)| o == a);
         facts.takes_once(var, (op, &task.vars), &facts.expr_without(body, &absent))
     }
@@ -351,16 +347,15 @@ impl Estimate<'_> {
 
     /// Whether a loop is over the offsets in a block.
     fn is_block_offset(&self, var: IndexVar) -> bool {
-        let derived = &self.operands.legaliser.program.derived;
+        let derived = &self.operands.cx.program.derived;
         matches!(derived.map(var), Some(LevelMap::Mod(..)))
     }
 
     fn dimension(&self, var: IndexVar) -> f64 {
-        let legaliser = self.operands.legaliser;
-        match legaliser.program.derived.map(var) {
+        let cx = self.operands.cx;
+        match cx.program.derived.map(var) {
             None | Some(LevelMap::Mode(_)) => {
-                let var = legaliser.program.derived.alias(var);
-                legaliser.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+                cx.known_dimension(var).map_or(DIMENSION, |d| d as f64)
             }
             Some(LevelMap::Div(i, size)) => (self.dimension(i) / size as f64).max(1.0),
             Some(LevelMap::Mod(i, size)) => self.dimension(i).min(size as f64),
@@ -393,7 +388,7 @@ impl Estimate<'_> {
         }
         let below = self.level(access, level + 1);
         let whole = below.is_none_or(|(_, kind)| kind.properties().full);
-        match self.operands.legaliser.program.derived.map(var) {
+        match self.operands.cx.program.derived.map(var) {
             Some(LevelMap::Diff { .. }) if whole => DIAGONALS.min(dimension),
             Some(LevelMap::Div(_, size)) => (FAN_OUT / size as f64).max(1.0).min(dimension),
             _ if level == 0 => dimension.powf(0.8),
@@ -407,15 +402,8 @@ impl Estimate<'_> {
     fn known_fan_out(&self, access: &Access, level: usize) -> Option<f64> {
         let levels: Vec<(LevelKind, IndexVar)> =
             (0..).map_while(|k| self.level(access, k).map(|(var, kind)| (kind, var))).collect();
-        let positions = self.operands.legaliser.positions_of(access, &levels)?;
+        let positions = self.operands.cx.positions_of(access, &levels)?;
         let above = level.checked_sub(1).map_or(Some(1.0), |k| positions.get(k).copied())?;
         Some(positions.get(level)? / above.max(1e-9))
-    }
-}
-
-impl Legaliser<'_> {
-    /// The variables of an access in the order of its levels.
-    pub(super) fn level_vars(&self, access: &Access) -> Vec<IndexVar> {
-        self.program.level_vars(access.tensor, &access.indices)
     }
 }

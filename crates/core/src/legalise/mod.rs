@@ -12,30 +12,31 @@
 //! operands, and operands worth storing in another order become temporaries. Lowering would
 //! accept any order of loops; here the cheap one is chosen.
 
+mod context;
 mod copies;
 mod cost;
 mod infer;
 mod order;
 mod rewrite;
+mod statistics;
 mod written;
 
 pub(crate) use cost::CONTIGUOUS;
 
-use crate::cin::simplify::Facts;
-use crate::cin::{self, Derived, Program, Role};
+use crate::cin::{Derived, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::notation::{self, Access, Expr};
-use crate::plan::access::{AccessMethods, Task};
+use crate::plan::access::Task;
+use context::Context;
+use infer::formats::{inferred_fill, inferred_storage};
 use infer::{complex, slices, types};
+use rewrite::reductions::regrouped;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Deref, DerefMut};
 use tamis_ir::algebra::{ReduceOp, Strictness};
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{IdVec, IndexVar, TensorId};
-
-/// Threshold, in bytes, for non-temporal stores to dense tensors: other stores first read the line that they
-/// write. Measured to pay from 32 MiB on, if nothing reads the tensor soon.
-const STREAMED: u64 = 64 << 20;
 
 /// What to compile: a program, how its operands are stored, and what is wanted of its results.
 #[derive(Clone, Debug)]
@@ -77,25 +78,21 @@ pub struct Request<'p> {
 /// The kernels of a program.
 pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
     let explicit = notation::make_explicit(request.program)?;
-    let mut l = Legaliser {
-        request,
-        program: Program {
-            kernels: vec![],
-            tensors: IdVec::new(),
-            vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
-            derived: Derived::default(),
-            operators: explicit.operators.clone(),
-            width: request.width,
-            strictness: request.strictness,
-        },
-        current: BTreeMap::new(),
-        plain: BTreeMap::new(),
-        checked: false,
+    let program = Program {
+        kernels: vec![],
+        tensors: IdVec::new(),
+        vars: explicit.vars.iter().map(|v| v.name.clone()).collect(),
+        derived: Derived::default(),
+        operators: explicit.operators.clone(),
+        width: request.width,
+        strictness: request.strictness,
     };
+    let cx = Context { request, program };
+    let mut l = Legaliser { cx, current: BTreeMap::new(), plain: BTreeMap::new(), checked: false };
     let results = explicit.results();
     for (id, decl) in explicit.tensors.enumerate() {
         if let Some(storage) = request.inputs.get(&id) {
-            let modes = l.modes(&explicit, id);
+            let modes = slices::modes(&mut l, &explicit, id);
             let suffix = if results.contains(&id) { "_old" } else { "" };
             let name = format!("{}{suffix}", decl.name);
             let tensor = l.program.declare(&name, storage.clone(), Role::Input(id), modes);
@@ -105,19 +102,32 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
     for statement in &explicit.statements {
         l.statement(&explicit, statement)?;
     }
-    Ok(l.program)
+    Ok(l.cx.program)
 }
 
-/// The program under construction.
+/// What makes temporaries and kernels.
 struct Legaliser<'r> {
-    request: &'r Request<'r>,
-    program: Program,
+    cx: Context<'r>,
     /// The tensor that holds the present value of each tensor of the notation.
     current: BTreeMap<TensorId, TensorId>,
     /// Copies of tensors whose levels are their modes.
     plain: BTreeMap<TensorId, TensorId>,
     /// Whether integers of the statement at hand that leave 64 bits are refused.
     checked: bool,
+}
+
+impl<'r> Deref for Legaliser<'r> {
+    type Target = Context<'r>;
+
+    fn deref(&self) -> &Context<'r> {
+        &self.cx
+    }
+}
+
+impl DerefMut for Legaliser<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.cx
+    }
 }
 
 impl Legaliser<'_> {
@@ -138,7 +148,7 @@ impl Legaliser<'_> {
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);
         let value = self.facts(compute).expr(types::decided(value, compute));
-        let value = self.regrouped(value);
+        let value = regrouped(self, value);
         let fill = spec.and_then(|s| s.fill);
         let mut written = match statement.result.is_sliced() {
             true => self.patched(&statement.result, value, (compute, wanted), fill),
@@ -181,7 +191,7 @@ impl Legaliser<'_> {
         let filled = |of_value| fill.map_or(inferred(of_value), |fill| fill.stored(datatype));
         let Some(spec) = self.request.results.get(&result.tensor) else {
             return Ok(self.kept_storage(result, datatype).unwrap_or_else(|| {
-                let storage = self.inferred_storage(value, vars, *compute, datatype);
+                let storage = inferred_storage(self, value, vars, *compute, datatype);
                 Storage { fill: filled(storage.fill), ..storage }
             }));
         };
@@ -190,7 +200,7 @@ impl Legaliser<'_> {
         storage.pos = spec.pos.unwrap_or(self.request.width);
         storage.crd = spec.crd.unwrap_or(self.request.width);
         if spec.fill.is_none() {
-            storage.fill = filled(self.inferred_fill(value, *compute, datatype));
+            storage.fill = filled(inferred_fill(self, value, *compute, datatype));
         }
         Ok(storage)
     }
@@ -274,40 +284,12 @@ impl Legaliser<'_> {
         failure.map_or(Ok(e), Err)
     }
 
-    /// Gives the levels of every operand of a value their variables.
-    fn declare_uses(&mut self, value: &Expr) {
-        for access in value.accesses() {
-            let format = self.program.storage(access.tensor).format.clone();
-            let (derived, vars) = (&mut self.program.derived, &mut self.program.vars);
-            derived.declare(&format, access.tensor, &access.indices, vars);
-        }
-    }
-
-    fn access_methods(&self) -> AccessMethods<'_> {
-        AccessMethods { program: &self.program }
-    }
-
-    fn facts(&self, compute: DataType) -> Facts<'_> {
-        Facts { program: &self.program, compute }
-    }
-
     /// The kernels that compute a tensor, temporaries first.
     fn compute(&mut self, task: Task) {
         self.declare_uses(&task.value);
         let task = self.split(task);
         let kernel = self.kernel(task);
         self.program.kernels.push(kernel);
-    }
-
-    /// Whether a tensor is dense and known to be larger than what caches hold for long.
-    fn is_streamed(&self, tensor: TensorId) -> bool {
-        let cin::Tensor { storage, modes, .. } = &self.program.tensors[tensor];
-        let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
-        let sizes: Option<Vec<u64>> = modes.iter().map(|v| size(v).copied()).collect();
-        let bytes = |sizes: Vec<u64>| {
-            sizes.into_iter().fold(storage.datatype.size() as u64, u64::saturating_mul)
-        };
-        storage.format.is_full() && sizes.map(bytes).is_some_and(|bytes| bytes >= STREAMED)
     }
 
     /// A temporary that holds a value for every combination of `vars`, as an operand.
@@ -337,7 +319,7 @@ impl Legaliser<'_> {
             value if compute == DataType::Bool && is_reduced(value) => (compute, compute),
             _ => (compute, self.program.accumulator(&value, compute)),
         };
-        let mut storage = self.inferred_storage(&value, &vars, compute, datatype);
+        let mut storage = inferred_storage(self, &value, &vars, compute, datatype);
         if let Some(format) = format {
             storage.format = format;
         }

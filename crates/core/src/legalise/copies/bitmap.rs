@@ -11,9 +11,10 @@
 //! far more entries is faster than a look at each of these (`legalise::order::merge_strategy`). One of the operands that meet keeps
 //! telling which coordinates to visit.
 
+use super::in_order::replace;
 use crate::format::{Format, LevelMap};
 use crate::legalise::order::merge_strategy::SKEWED;
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
@@ -33,7 +34,7 @@ impl Legaliser<'_> {
         mut task: Task,
         vars: &[IndexVar],
     ) -> Task {
-        let at = |d: usize| self.to_locate(&task, vars[d], &vars[..d]);
+        let at = |d: usize| to_locate(self, &task, vars[d], &vars[..d]);
         for access in (0..vars.len()).flat_map(at).collect::<Vec<Access>>() {
             let name = format!("{}_located", self.program.tensors[access.tensor].name);
             let of = self.level_vars(&access);
@@ -42,79 +43,73 @@ impl Legaliser<'_> {
             let source = Expr::Access(access.clone());
             let copy = self.temporary(&name, format, of, source, task.compute);
             self.declare_uses(&copy);
-            task.value = crate::legalise::order::replace(task.value, &access, &copy);
+            task.value = replace(task.value, &access, &copy);
         }
         task
     }
+}
 
-    /// Of the operands that meet at a loop inside of others, those to copy: all that are worth it. If that is
-    /// all of them, one is left to tell what to visit, with few entries there and that changes seldom.
-    fn to_locate(&self, task: &Task, var: IndexVar, outer: &[IndexVar]) -> Vec<Access> {
-        let lists = |a: &Access| {
-            let levels = self.program.levels(a);
-            levels.iter().any(|(level, of)| *of == var && !level.kind.locates())
+/// Of the operands that meet at a loop inside of others, those to copy: all that are worth it. If that is
+/// all of them, one is left to tell what to visit, with few entries there and that changes seldom.
+fn to_locate(cx: &Context<'_>, task: &Task, var: IndexVar, outer: &[IndexVar]) -> Vec<Access> {
+    let lists = |a: &Access| {
+        let levels = cx.program.levels(a);
+        levels.iter().any(|(level, of)| *of == var && !level.kind.locates())
+    };
+    let mut meeting = distinct(&task.value);
+    meeting.retain(|a| lists(a) && cx.access_methods().decides(a, task));
+    let merges = merges_of(cx, task, outer);
+    let looks = |a: &Access| cx.fan_out(a, var);
+    let fits = |a: &Access| {
+        let places = places(cx, a, var, outer).filter(|&places| places <= MOST_PLACES);
+        places.zip(looks(a)).is_some_and(|(places, looks)| places <= merges * looks)
+    };
+    let (mut small, mut visited): (Vec<Access>, Vec<Access>) = meeting.into_iter().partition(fits);
+    if visited.is_empty() && !small.is_empty() {
+        let cost = |a: &Access| {
+            let depth = |v: &IndexVar| outer.iter().position(|u| u == v).map(|d| d as i32 + 1);
+            let changes = a.indices.iter().filter_map(depth).max().unwrap_or(0);
+            looks(a).unwrap_or(f64::INFINITY) * CHANGES.powi(changes)
         };
-        let mut meeting = distinct(&task.value);
-        meeting.retain(|a| lists(a) && self.access_methods().decides(a, task));
-        let merges = self.merges_of(task, outer);
-        let looks = |a: &Access| self.fan_out(a, var);
-        let fits = |a: &Access| {
-            let places = self.places(a, var, outer).filter(|&places| places <= MOST_PLACES);
-            places.zip(looks(a)).is_some_and(|(places, looks)| places <= merges * looks)
+        small.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
+        visited.push(small.remove(0));
+    }
+    let fewest = visited.iter().filter_map(looks).fold(f64::INFINITY, f64::min);
+    small.retain(|a| looks(a).is_some_and(|entries| fewest < SKEWED * entries));
+    small
+}
+
+/// About how often loops over these variables come to what is inside of them: as often as the operand has
+/// entries there that decides for most of the loops, or, if all of these are dense, as there are positions.
+fn merges_of(cx: &Context<'_>, task: &Task, outer: &[IndexVar]) -> f64 {
+    let (mut deciding, mut trips, mut places) = (0, f64::INFINITY, 1.0f64);
+    for access in distinct(&task.value) {
+        let levels = cx.positions(&access).unwrap_or_default();
+        let led = levels.iter().take_while(|(_, of, _)| outer.contains(of)).count();
+        let Some(&(.., positions)) = led.checked_sub(1).map(|last| &levels[last]) else {
+            continue;
         };
-        let (mut small, mut visited): (Vec<Access>, Vec<Access>) =
-            meeting.into_iter().partition(fits);
-        if visited.is_empty() && !small.is_empty() {
-            let cost = |a: &Access| {
-                let depth = |v: &IndexVar| outer.iter().position(|u| u == v).map(|d| d as i32 + 1);
-                let changes = a.indices.iter().filter_map(depth).max().unwrap_or(0);
-                looks(a).unwrap_or(f64::INFINITY) * CHANGES.powi(changes)
-            };
-            small.sort_by(|a, b| cost(a).total_cmp(&cost(b)));
-            visited.push(small.remove(0));
+        let is_list = levels[..led].iter().any(|(level, ..)| !level.kind.properties().full);
+        if !is_list {
+            places = places.max(positions);
+        } else if led >= deciding && cx.access_methods().decides(&access, task) {
+            trips = if led > deciding { positions } else { trips.min(positions) };
+            deciding = led;
         }
-        let fewest = visited.iter().filter_map(looks).fold(f64::INFINITY, f64::min);
-        small.retain(|a| looks(a).is_some_and(|entries| fewest < SKEWED * entries));
-        small
     }
+    if deciding > 0 { trips.max(1.0) } else { places }
+}
 
-    /// About how often loops over these variables come to what is inside of them: as often as the operand has
-    /// entries there that decides for most of the loops, or, if all of these are dense, as there are positions.
-    fn merges_of(&self, task: &Task, outer: &[IndexVar]) -> f64 {
-        let (mut deciding, mut trips, mut places) = (0, f64::INFINITY, 1.0f64);
-        for access in distinct(&task.value) {
-            let levels = self.positions(&access).unwrap_or_default();
-            let led = levels.iter().take_while(|(_, of, _)| outer.contains(of)).count();
-            let Some(&(.., positions)) = led.checked_sub(1).map(|last| &levels[last]) else {
-                continue;
-            };
-            let is_list = levels[..led].iter().any(|(level, ..)| !level.kind.properties().full);
-            if !is_list {
-                places = places.max(positions);
-            } else if led >= deciding && self.access_methods().decides(&access, task) {
-                trips = if led > deciding { positions } else { trips.min(positions) };
-                deciding = led;
-            }
-        }
-        if deciding > 0 { trips.max(1.0) } else { places }
-    }
-
-    /// The positions of a copy of an operand with rows over what the other loops know, if it can have these.
-    fn places(&self, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
-        let levels = self.positions(access)?;
-        let ((_, last, _), above) = levels.split_last()?;
-        let plain = levels.iter().all(|(level, ..)| matches!(level.map, LevelMap::Mode(_)));
-        let rows = above.iter().all(|(_, of, _)| outer.contains(of));
-        let once =
-            (1..access.indices.len()).all(|k| !access.indices[..k].contains(&access.indices[k]));
-        let format = &self.program.storage(access.tensor).format;
-        let suits = plain
-            && rows
-            && once
-            && *last == var
-            && !access.is_sliced()
-            && !format.has_duplicates();
-        let size = |v: &IndexVar| self.request.dims.get(v).map(|&d| d as f64);
-        suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
-    }
+/// The positions of a copy of an operand with rows over what the other loops know, if it can have these.
+fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) -> Option<f64> {
+    let levels = cx.positions(access)?;
+    let ((_, last, _), above) = levels.split_last()?;
+    let plain = levels.iter().all(|(level, ..)| matches!(level.map, LevelMap::Mode(_)));
+    let rows = above.iter().all(|(_, of, _)| outer.contains(of));
+    let once = (1..access.indices.len()).all(|k| !access.indices[..k].contains(&access.indices[k]));
+    let format = &cx.program.storage(access.tensor).format;
+    let suits =
+        plain && rows && once && *last == var && !access.is_sliced() && !format.has_duplicates();
+    let size = |v: &IndexVar| cx.request.dims.get(v).map(|&d| d as f64);
+    suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
 }

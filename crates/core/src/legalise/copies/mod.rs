@@ -1,4 +1,5 @@
 //! Copies of operands and results that make loops cheaper.
 
 pub(super) mod bitmap;
+pub(super) mod in_order;
 pub(super) mod transpose;

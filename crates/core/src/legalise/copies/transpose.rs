@@ -11,7 +11,7 @@
 
 use crate::cin::Role;
 use crate::format::{Format, LevelMap};
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use crate::plan::access::distinct;
@@ -20,58 +20,55 @@ use tamis_ir::ids::IndexVar;
 /// So often loops come to an element that is copied for them.
 const OFTEN: u64 = 8;
 
-impl Legaliser<'_> {
-    /// The dense operands to copy for loops in this order.
-    pub(in crate::legalise) fn transposed_operands(
-        &self,
-        task: &Task,
-        loops: &[IndexVar],
-    ) -> Vec<Access> {
-        let mut operands = distinct(&task.value);
-        operands.retain(|a| {
-            let is_dense = is_dense(&self.program.storage(a.tensor).format) && !a.is_sliced();
-            is_dense && is_across(&self.level_vars(a), loops) && self.is_often(&a.indices, task)
-        });
-        operands
-    }
+/// The dense operands to copy for loops in this order.
+pub(in crate::legalise) fn transposed_operands(
+    cx: &Context<'_>,
+    task: &Task,
+    loops: &[IndexVar],
+) -> Vec<Access> {
+    let mut operands = distinct(&task.value);
+    operands.retain(|a| {
+        let is_dense = is_dense(&cx.program.storage(a.tensor).format) && !a.is_sliced();
+        is_dense && is_across(&cx.level_vars(a), loops) && is_often(cx, &a.indices, task)
+    });
+    operands
+}
 
-    /// The variables of a temporary for a dense result, in the order of the loops that compute it.
-    pub(in crate::legalise) fn transposed_result(
-        &self,
-        task: &Task,
-        loops: &[IndexVar],
-    ) -> Option<Vec<IndexVar>> {
-        let levels = self.program.level_vars(task.result, &task.vars);
-        let mut vars = task.vars.clone();
-        vars.sort_by_key(|&v| self.depth(v, loops));
-        (is_across(&levels, loops) && self.is_written_often(task)).then_some(vars)
-    }
+/// The variables of a temporary for a dense result, in the order of the loops that compute it.
+pub(in crate::legalise) fn transposed_result(
+    cx: &Context<'_>,
+    task: &Task,
+    loops: &[IndexVar],
+) -> Option<Vec<IndexVar>> {
+    let levels = cx.program.level_vars(task.result, &task.vars);
+    let mut vars = task.vars.clone();
+    vars.sort_by_key(|&v| cx.depth(v, loops));
+    (is_across(&levels, loops) && is_written_often(cx, task)).then_some(vars)
+}
 
-    /// Whether loops come to the elements of a dense result often.
-    pub(in crate::legalise) fn is_written_often(&self, task: &Task) -> bool {
-        is_dense(&self.program.storage(task.result).format) && self.is_often(&task.vars, task)
-    }
+/// Whether loops come to the elements of a dense result often.
+pub(in crate::legalise) fn is_written_often(cx: &Context<'_>, task: &Task) -> bool {
+    is_dense(&cx.program.storage(task.result).format) && is_often(cx, &task.vars, task)
+}
 
-    /// Whether each sparse operand has so many entries that loops over them come to each combination of
-    /// these variables often, in an order that no schedule chose.
-    fn is_often(&self, vars: &[IndexVar], task: &Task) -> bool {
-        if self.request.scheduled || !matches!(task.value, Expr::Reduce { .. }) {
-            return false;
-        }
-        let accesses = distinct(&task.value);
-        let mut sparse = accesses.iter().filter(|a| !self.is_full(a)).peekable();
-        let often = |a: &Access| {
-            let Role::Input(id) = self.program.tensors[a.tensor].role else { return false };
-            let listed = vars.iter().filter(|v| a.indices.contains(v));
-            let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
-            let sizes: Option<Vec<u64>> = listed.map(|v| size(v).copied()).collect();
-            let entries = self.request.entries.get(&id);
-            sizes.zip(entries).is_some_and(|(sizes, &entries)| {
-                sizes.into_iter().fold(OFTEN, u64::saturating_mul) <= entries
-            })
-        };
-        sparse.peek().is_some() && sparse.all(often)
+/// Whether each sparse operand has so many entries that loops over them come to each combination of
+/// these variables often, in an order that no schedule chose.
+fn is_often(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
+    if cx.request.scheduled || !matches!(task.value, Expr::Reduce { .. }) {
+        return false;
     }
+    let accesses = distinct(&task.value);
+    let mut sparse = accesses.iter().filter(|a| !cx.is_full(a)).peekable();
+    let often = |a: &Access| {
+        let Role::Input(id) = cx.program.tensors[a.tensor].role else { return false };
+        let listed = vars.iter().filter(|v| a.indices.contains(v));
+        let sizes: Option<Vec<u64>> = listed.map(|v| cx.known_dimension(*v)).collect();
+        let entries = cx.request.entries.get(&id);
+        sizes.zip(entries).is_some_and(|(sizes, &entries)| {
+            sizes.into_iter().fold(OFTEN, u64::saturating_mul) <= entries
+        })
+    };
+    sparse.peek().is_some() && sparse.all(often)
 }
 
 /// Whether the innermost loop goes across the rows of a tensor with levels of these variables.

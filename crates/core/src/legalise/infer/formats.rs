@@ -7,7 +7,7 @@
 //! dense, whichever side is which.
 
 use crate::format::{Format, LevelSpec, Storage};
-use crate::legalise::Legaliser;
+use crate::legalise::Context;
 use crate::level::{COMPRESSED, DENSE, LevelKind};
 use crate::notation::{Access, Expr};
 use std::collections::BTreeSet;
@@ -20,127 +20,116 @@ const DENSE_LIMIT: u64 = 1 << 26;
 /// The most elements of modes that are dense because dense operands spread over them.
 const SPREAD_LIMIT: u64 = 1 << 30;
 
-impl Legaliser<'_> {
-    /// The value where no sparse operand has an entry, if it is a constant.
-    fn constant_background(&self, value: &Expr, compute: DataType) -> Option<Scalar> {
-        let absent = |a: &Access| !self.is_full(a);
-        match self.facts(compute).expr_without(value, &absent) {
-            Expr::Literal(c) => Some(c),
-            _ => None,
+/// The value where no sparse operand has an entry, if it is a constant.
+fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Option<Scalar> {
+    let absent = |a: &Access| !cx.is_full(a);
+    match cx.facts(compute).expr_without(value, &absent) {
+        Expr::Literal(c) => Some(c),
+        _ => None,
+    }
+}
+
+/// The fill value of a result that does not say. Zero has no sign: `csr` results of `-A` are as
+/// those of `A`, and kernels that start sums from it store the same bits as those that pack.
+pub(in crate::legalise) fn inferred_fill(
+    cx: &Context<'_>,
+    value: &Expr,
+    compute: DataType,
+    datatype: DataType,
+) -> Scalar {
+    let zero = Scalar::I64(0).computed(datatype);
+    let Some(c) = constant_background(cx, value, compute) else { return zero };
+    let fill = c.stored(datatype);
+    if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
+}
+
+/// The storage of a result or temporary that nobody chose.
+pub(in crate::legalise) fn inferred_storage(
+    cx: &Context<'_>,
+    value: &Expr,
+    vars: &[IndexVar],
+    compute: DataType,
+    datatype: DataType,
+) -> Storage {
+    let sparse = constant_background(cx, value, compute).is_some();
+    // Beside a diagonal nothing is stored.
+    let repeats = |k: usize, v: IndexVar| vars[..k].contains(&v);
+    let constrains = |v: IndexVar| sparse && cx.is_constrained(value, v);
+    let kind = |(k, &v): (usize, &IndexVar)| match repeats(k, v) || constrains(v) {
+        true => COMPRESSED,
+        false => DENSE,
+    };
+    let mut kinds: Vec<LevelKind> = vars.iter().enumerate().map(kind).collect();
+    if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
+        && !is_listed(cx, value, var)
+        && (cx.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
+            || is_passed_over(cx, value, var))
+    {
+        *first = DENSE;
+    }
+    if sparse {
+        spread(cx, value, vars, &mut kinds);
+    }
+    let mut storage = Storage::of(Format::in_order(kinds), datatype);
+    storage.fill = inferred_fill(cx, value, compute, datatype);
+    storage.pos = cx.request.width;
+    storage.crd = cx.request.width;
+    storage
+}
+
+/// Makes modes dense over which a dense operand spreads, where an array of them has a bound.
+fn spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelKind]) {
+    let is_spread = |&v: &IndexVar| !is_listed(cx, value, v) && is_spread(cx, value, vars, v);
+    let spread: Vec<bool> = vars.iter().map(is_spread).collect();
+    let dim = |v: &IndexVar| cx.request.dims.get(v).copied().unwrap_or(1);
+    let is_dense = |m: usize| kinds[m] == DENSE || spread[m];
+    let dense = (0..vars.len()).filter(|&m| is_dense(m)).map(|m| dim(&vars[m]));
+    if dense.fold(1, u64::saturating_mul) <= SPREAD_LIMIT {
+        for (kind, _) in kinds.iter_mut().zip(spread).filter(|(_, spread)| *spread) {
+            *kind = DENSE;
         }
     }
+}
 
-    /// The fill value of a result that does not say. Zero has no sign: `csr` results of `-A` are as
-    /// those of `A`, and kernels that start sums from it store the same bits as those that pack.
-    pub(in crate::legalise) fn inferred_fill(
-        &self,
-        value: &Expr,
-        compute: DataType,
-        datatype: DataType,
-    ) -> Scalar {
-        let zero = Scalar::I64(0).computed(datatype);
-        let Some(c) = self.constant_background(value, compute) else { return zero };
-        let fill = c.stored(datatype);
-        if c.fits(datatype) && !fill.is_zero() { fill } else { zero }
-    }
-
-    /// The storage of a result or temporary that nobody chose.
-    pub(in crate::legalise) fn inferred_storage(
-        &self,
-        value: &Expr,
-        vars: &[IndexVar],
-        compute: DataType,
-        datatype: DataType,
-    ) -> Storage {
-        let sparse = self.constant_background(value, compute).is_some();
-        // Beside a diagonal nothing is stored.
-        let repeats = |k: usize, v: IndexVar| vars[..k].contains(&v);
-        let constrains = |v: IndexVar| sparse && self.is_constrained(value, v);
-        let kind = |(k, &v): (usize, &IndexVar)| match repeats(k, v) || constrains(v) {
-            true => COMPRESSED,
-            false => DENSE,
-        };
-        let mut kinds: Vec<LevelKind> = vars.iter().enumerate().map(kind).collect();
-        if let (Some(first), Some(&var)) = (kinds.first_mut(), vars.first())
-            && !self.is_listed(value, var)
-            && (self.request.dims.get(&var).is_none_or(|&d| d <= DENSE_LIMIT)
-                || self.is_passed_over(value, var))
-        {
-            *first = DENSE;
-        }
-        if sparse {
-            self.spread(value, vars, &mut kinds);
-        }
-        let mut storage = Storage::of(Format::in_order(kinds), datatype);
-        storage.fill = self.inferred_fill(value, compute, datatype);
-        storage.pos = self.request.width;
-        storage.crd = self.request.width;
-        storage
-    }
-
-    /// Makes modes dense over which a dense operand spreads, where an array of them has a bound.
-    fn spread(&self, value: &Expr, vars: &[IndexVar], kinds: &mut [LevelKind]) {
-        let is_spread = |&v: &IndexVar| !self.is_listed(value, v) && self.is_spread(value, vars, v);
-        let spread: Vec<bool> = vars.iter().map(is_spread).collect();
-        let dim = |v: &IndexVar| self.request.dims.get(v).copied().unwrap_or(1);
-        let is_dense = |m: usize| kinds[m] == DENSE || spread[m];
-        let dense = (0..vars.len()).filter(|&m| is_dense(m)).map(|m| dim(&vars[m]));
-        if dense.fold(1, u64::saturating_mul) <= SPREAD_LIMIT {
-            for (kind, _) in kinds.iter_mut().zip(spread).filter(|(_, spread)| *spread) {
-                *kind = DENSE;
+/// Whether the sparse operands tie a variable to no other variable of the result, but to a sum
+/// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse, with entries at many `j`.
+fn is_spread(cx: &Context<'_>, value: &Expr, vars: &[IndexVar], var: IndexVar) -> bool {
+    let (full, sparse): (Vec<_>, Vec<_>) =
+        value.accesses().into_iter().partition(|a| cx.is_full(a));
+    let mut tied = BTreeSet::from([var]);
+    // Each pass over the operands ties at least the next one of a chain.
+    for _ in &sparse {
+        for a in &sparse {
+            if a.indices.iter().any(|v| tied.contains(v)) {
+                tied.extend(a.indices.iter().copied());
             }
         }
     }
+    let is_kept = |v: &IndexVar| vars.contains(v);
+    // Of fewer entries than that, most coordinates have none.
+    let half = cx.request.dims.get(&var).map_or(0, |dim| dim / 2);
+    let owns = |a: &&Access| a.indices.contains(&var);
+    let known = sparse.iter().copied().filter(owns).filter_map(|a| cx.known_entries(a));
+    known.min().is_none_or(|entries| entries >= half)
+        && tied.iter().filter(|v| is_kept(v)).count() == 1
+        && full.iter().any(|a| a.indices.iter().any(|v| tied.contains(v) && !is_kept(v)))
+}
 
-    /// Whether the sparse operands tie a variable to no other variable of the result, but to a sum
-    /// over a dense operand: `j` of `B(i,k) * C(k,j)` where only `C` is sparse, with entries at many `j`.
-    fn is_spread(&self, value: &Expr, vars: &[IndexVar], var: IndexVar) -> bool {
-        let (full, sparse): (Vec<_>, Vec<_>) =
-            value.accesses().into_iter().partition(|a| self.is_full(a));
-        let mut tied = BTreeSet::from([var]);
-        // Each pass over the operands ties at least the next one of a chain.
-        for _ in &sparse {
-            for a in &sparse {
-                if a.indices.iter().any(|v| tied.contains(v)) {
-                    tied.extend(a.indices.iter().copied());
-                }
-            }
-        }
-        let is_kept = |v: &IndexVar| vars.contains(v);
-        // Of fewer entries than that, most coordinates have none.
-        let half = self.request.dims.get(&var).map_or(0, |dim| dim / 2);
-        let owns = |a: &&Access| a.indices.contains(&var);
-        let known = sparse.iter().copied().filter(owns).filter_map(|a| self.known_entries(a));
-        known.min().is_none_or(|entries| entries >= half)
-            && tied.iter().filter(|v| is_kept(v)).count() == 1
-            && full.iter().any(|a| a.indices.iter().any(|v| tied.contains(v) && !is_kept(v)))
-    }
+/// Whether some operand lists the coordinates of a variable in its outermost level.
+fn is_listed(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
+    value.accesses().iter().any(|a| {
+        let lists = |l: &LevelSpec| !l.kind.properties().full && l.kind.properties().unique;
+        cx.program.levels(a).first().is_some_and(|(level, v)| *v == var && lists(level))
+    })
+}
 
-    /// Whether some sparse operand indexes a variable.
-    pub(in crate::legalise) fn is_constrained(&self, value: &Expr, var: IndexVar) -> bool {
-        value.accesses().iter().any(|a| !self.is_full(a) && a.indices.contains(&var))
-    }
-
-    /// Whether some operand lists the coordinates of a variable in its outermost level.
-    fn is_listed(&self, value: &Expr, var: IndexVar) -> bool {
-        value.accesses().iter().any(|a| {
-            let lists = |l: &LevelSpec| !l.kind.properties().full && l.kind.properties().unique;
-            self.program.levels(a).first().is_some_and(|(level, v)| *v == var && lists(level))
-        })
-    }
-
-    /// Whether every operand stores a variable in a full level, so that all its coordinates are
-    /// visited anyway.
-    fn is_passed_over(&self, value: &Expr, var: IndexVar) -> bool {
-        value.accesses().iter().all(|a| {
-            let levels = self.program.storage(a.tensor).format.levels();
-            let mut uses =
-                levels.iter().filter(|l| l.map.modes().iter().any(|m| a.indices[m.index()] == var));
-            uses.all(|l| l.kind.properties().full)
-        })
-    }
-
-    pub(in crate::legalise) fn is_full(&self, access: &Access) -> bool {
-        self.program.storage(access.tensor).format.is_full()
-    }
+/// Whether every operand stores a variable in a full level, so that all its coordinates are
+/// visited anyway.
+fn is_passed_over(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
+    value.accesses().iter().all(|a| {
+        let levels = cx.program.storage(a.tensor).format.levels();
+        let mut uses =
+            levels.iter().filter(|l| l.map.modes().iter().any(|m| a.indices[m.index()] == var));
+        uses.all(|l| l.kind.properties().full)
+    })
 }

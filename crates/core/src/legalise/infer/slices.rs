@@ -13,8 +13,10 @@
 
 use crate::cin::Role;
 use crate::format::{LevelMap, Storage};
-use crate::legalise::Legaliser;
+use crate::legalise::copies::in_order::copy_format;
+use crate::legalise::infer::formats::inferred_fill;
 use crate::legalise::infer::types;
+use crate::legalise::{Context, Legaliser};
 use crate::notation::{self, Access, Expr, Slicing, Within};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
@@ -30,34 +32,34 @@ pub(in crate::legalise) struct Written {
     pub(in crate::legalise) fill: Option<Scalar>,
 }
 
-impl Legaliser<'_> {
-    /// The variables whose dimensions the modes of an operand have.
-    pub(in crate::legalise) fn modes(
-        &mut self,
-        source: &notation::Program,
-        id: TensorId,
-    ) -> Vec<IndexVar> {
-        let mut uses: Vec<&Access> = vec![];
-        for statement in &source.statements {
-            uses.extend(statement.value.accesses());
-            uses.push(&statement.result);
-        }
-        uses.retain(|access| access.tensor == id);
-        let order = source.tensors[id].order;
-        let whole = |a: &&Access| !a.is_sliced();
-        if let Some(access) = uses.iter().find(|a| whole(a)) {
-            return access.indices.clone();
-        }
-        let mode = |k: usize| {
-            let whole = uses.iter().find(|a| a.slicing(k).is_none_or(|s| s.slice().is_whole()));
-            match whole {
-                Some(access) => access.indices[k],
-                None => self.program.derived.of_mode(id, Mode::new(k), &mut self.program.vars),
-            }
-        };
-        (0..order).map(mode).collect()
+/// The variables whose dimensions the modes of an operand have.
+pub(in crate::legalise) fn modes(
+    cx: &mut Context<'_>,
+    source: &notation::Program,
+    id: TensorId,
+) -> Vec<IndexVar> {
+    let mut uses: Vec<&Access> = vec![];
+    for statement in &source.statements {
+        uses.extend(statement.value.accesses());
+        uses.push(&statement.result);
     }
+    uses.retain(|access| access.tensor == id);
+    let order = source.tensors[id].order;
+    let whole = |a: &&Access| !a.is_sliced();
+    if let Some(access) = uses.iter().find(|a| whole(a)) {
+        return access.indices.clone();
+    }
+    let mode = |k: usize| {
+        let whole = uses.iter().find(|a| a.slicing(k).is_none_or(|s| s.slice().is_whole()));
+        match whole {
+            Some(access) => access.indices[k],
+            None => cx.of_mode(id, Mode::new(k)),
+        }
+    };
+    (0..order).map(mode).collect()
+}
 
+impl Legaliser<'_> {
     /// The value with slices only of tensors whose levels there are modes; others are copied, in the type
     /// that sums have, so that the type of the value has to be known before.
     pub(in crate::legalise) fn sliceable(&mut self, value: Expr) -> Expr {
@@ -70,15 +72,10 @@ impl Legaliser<'_> {
                 && map.modes().iter().any(|mode| access.slices.contains_key(mode))
         };
         let levels = self.program.storage(access.tensor).format.levels();
-        if levels.iter().any(|level| is_mapped(level.map)) || self.is_copied(access.tensor) {
+        if levels.iter().any(|level| is_mapped(level.map)) || is_copied(self, access.tensor) {
             access.tensor = self.plain(access.tensor);
         }
         Expr::Access(access)
-    }
-
-    /// Whether loops of a schedule read a copy of an operand.
-    fn is_copied(&self, tensor: TensorId) -> bool {
-        matches!(self.program.tensors[tensor].role, Role::Input(id) if self.request.restored.contains(&id))
     }
 
     /// A copy of a tensor whose levels are its modes.
@@ -91,16 +88,12 @@ impl Legaliser<'_> {
         let modes = declared.modes.clone();
         let vars: Vec<IndexVar> = modes.into_iter().map(|mode| self.another(mode)).collect();
         let source = Access::of(tensor, vars.clone());
-        let format = self.copy_format(&source, &vars);
+        let format = copy_format(self, &source, &vars);
         let value = Expr::Access(source);
         let copy = self.temporary(&name, Some(format), vars, value, datatype);
         let Expr::Access(copy) = copy else { return tensor };
         self.plain.insert(tensor, copy.tensor);
         copy.tensor
-    }
-
-    fn another(&mut self, var: IndexVar) -> IndexVar {
-        self.program.derived.another(var, &mut self.program.vars)
     }
 
     /// The whole result of a statement that writes slices of it.
@@ -119,8 +112,11 @@ impl Legaliser<'_> {
                 continue;
             }
             let var = match old {
-                Some(old) => self.another(self.program.tensors[old].modes[mode.index()]),
-                None => self.program.derived.of_mode(result.tensor, mode, &mut self.program.vars),
+                Some(old) => {
+                    let whole = self.program.tensors[old].modes[mode.index()];
+                    self.another(whole)
+                }
+                None => self.of_mode(result.tensor, mode),
             };
             let counter = std::mem::replace(&mut vars[mode.index()], var);
             within.push(Within { var, counter, slice: slicing.slice().clone() });
@@ -142,7 +138,7 @@ impl Legaliser<'_> {
             None => {
                 let value = Expr::Access(part.clone());
                 let own = || types::value_type(&self.program, &value, stored);
-                let inferred = || self.inferred_fill(&value, compute, wanted.unwrap_or_else(own));
+                let inferred = || inferred_fill(self, &value, compute, wanted.unwrap_or_else(own));
                 let fill = fill.unwrap_or_else(inferred);
                 (Expr::Literal(self.facts(compute).typed(fill)), Some(fill))
             }
@@ -184,6 +180,11 @@ impl Legaliser<'_> {
             ..storage.clone()
         })
     }
+}
+
+/// Whether loops of a schedule read a copy of an operand.
+fn is_copied(cx: &Context<'_>, tensor: TensorId) -> bool {
+    matches!(cx.program.tensors[tensor].role, Role::Input(id) if cx.request.restored.contains(&id))
 }
 
 /// A use of a part by the variables of the whole.

@@ -10,70 +10,68 @@
 //! schedule, whose commands name expressions, none are.
 
 use crate::cin::Stmt;
-use crate::legalise::Legaliser;
+use crate::legalise::Context;
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, Strictness};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-impl Legaliser<'_> {
-    /// A statement with its products associated by the loops around them.
-    pub(in crate::legalise) fn associated(&self, body: Stmt, compute: DataType) -> Stmt {
-        let is_real = compute.is_float() && !compute.is_complex();
-        match is_real && !self.request.scheduled {
-            true => self.associated_within(body, &mut vec![]),
-            false => body,
-        }
+/// A statement with its products associated by the loops around them.
+pub(in crate::legalise) fn associated(cx: &Context<'_>, body: Stmt, compute: DataType) -> Stmt {
+    let is_real = compute.is_float() && !compute.is_complex();
+    match is_real && !cx.request.scheduled {
+        true => associated_within(cx, body, &mut vec![]),
+        false => body,
     }
+}
 
-    fn associated_within(&self, stmt: Stmt, loops: &mut Vec<IndexVar>) -> Stmt {
-        match stmt {
-            Stmt::Forall { var, body } => {
-                loops.push(var);
-                let body = Box::new(self.associated_within(*body, loops));
-                loops.pop();
-                Stmt::Forall { var, body }
-            }
-            Stmt::Assign { lhs, op, rhs } => {
-                Stmt::Assign { lhs, op, rhs: self.associated_value(rhs, loops) }
-            }
-            stmt => stmt.map_children(&mut |child| self.associated_within(child, loops)),
+fn associated_within(cx: &Context<'_>, stmt: Stmt, loops: &mut Vec<IndexVar>) -> Stmt {
+    match stmt {
+        Stmt::Forall { var, body } => {
+            loops.push(var);
+            let body = Box::new(associated_within(cx, *body, loops));
+            loops.pop();
+            Stmt::Forall { var, body }
         }
+        Stmt::Assign { lhs, op, rhs } => {
+            Stmt::Assign { lhs, op, rhs: associated_value(cx, rhs, loops) }
+        }
+        stmt => stmt.map_children(&mut |child| associated_within(cx, child, loops)),
     }
+}
 
-    fn associated_value(&self, e: Expr, loops: &[IndexVar]) -> Expr {
-        let mut factors = vec![];
-        flatten(&e, &mut factors);
-        let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
-        let is_kept = divides && self.request.strictness == Strictness::Ieee;
-        let depths = factors.iter().map(|(_, factor)| self.known_after(factor, loops));
-        let mut sorted: Vec<_> = depths.zip(&factors).collect();
-        let last = sorted.iter().map(|(depth, _)| *depth).max();
-        // One factor from outside has nothing to be multiplied with there.
-        let outer = sorted.iter().filter(|(depth, _)| Some(*depth) < last).count();
-        if outer < 2 || is_kept {
-            return e.map_children(&mut |child| self.associated_value(child, loops));
-        }
-        sorted.sort_by_key(|(depth, _)| *depth);
-        if let Some(first) = sorted.iter().position(|(_, (op, _))| *op == BinaryOp::Mul) {
-            sorted[..=first].rotate_right(1);
-        }
-        let mut parts = sorted.into_iter().map(|(_, (op, factor))| (*op, (*factor).clone()));
-        let (_, first) = parts.next().expect("a product has factors");
-        let join = |left, (op, right)| {
-            Expr::Binary(op, Box::new(left), Box::new(self.associated_value(right, loops)))
-        };
-        parts.fold(self.associated_value(first, loops), join)
+fn associated_value(cx: &Context<'_>, e: Expr, loops: &[IndexVar]) -> Expr {
+    let mut factors = vec![];
+    flatten(&e, &mut factors);
+    let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
+    let is_kept = divides && cx.request.strictness == Strictness::Ieee;
+    let depths = factors.iter().map(|(_, factor)| known_after(cx, factor, loops));
+    let mut sorted: Vec<_> = depths.zip(&factors).collect();
+    let last = sorted.iter().map(|(depth, _)| *depth).max();
+    // One factor from outside has nothing to be multiplied with there.
+    let outer = sorted.iter().filter(|(depth, _)| Some(*depth) < last).count();
+    if outer < 2 || is_kept {
+        return e.map_children(&mut |child| associated_value(cx, child, loops));
     }
+    sorted.sort_by_key(|(depth, _)| *depth);
+    if let Some(first) = sorted.iter().position(|(_, (op, _))| *op == BinaryOp::Mul) {
+        sorted[..=first].rotate_right(1);
+    }
+    let mut parts = sorted.into_iter().map(|(_, (op, factor))| (*op, (*factor).clone()));
+    let (_, first) = parts.next().expect("a product has factors");
+    let join = |left, (op, right)| {
+        Expr::Binary(op, Box::new(left), Box::new(associated_value(cx, right, loops)))
+    };
+    parts.fold(associated_value(cx, first, loops), join)
+}
 
-    /// After how many loops a factor has a value: all, if it is computed in these.
-    fn known_after(&self, factor: &Expr, loops: &[IndexVar]) -> usize {
-        let is_computed = |tensor| self.program.is_workspace(tensor);
-        if factor.accesses().iter().any(|a| is_computed(a.tensor)) {
-            return loops.len();
-        }
-        factor.free_vars().iter().map(|v| self.depth(*v, loops)).max().unwrap_or(0)
+/// After how many loops a factor has a value: all, if it is computed in these.
+fn known_after(cx: &Context<'_>, factor: &Expr, loops: &[IndexVar]) -> usize {
+    let is_computed = |tensor| cx.program.is_workspace(tensor);
+    if factor.accesses().iter().any(|a| is_computed(a.tensor)) {
+        return loops.len();
     }
+    factor.free_vars().iter().map(|v| cx.depth(*v, loops)).max().unwrap_or(0)
 }
 
 /// The factors of a product and of the numerators in it, and its divisors.

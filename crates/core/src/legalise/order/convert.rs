@@ -5,8 +5,9 @@
 //!                                        C(i,j) = B(i,j) * X_transposed(i,n) * X_transposed(j,n)
 //! ```
 
-use super::{Order, replace};
+use super::Order;
 use crate::format::Format;
+use crate::legalise::copies::in_order::{copy_format, copy_order, replace, with_distinct_indices};
 use crate::legalise::copies::transpose::is_dense;
 use crate::legalise::{Legaliser, Task};
 use crate::notation::{Access, Expr, Slicing};
@@ -18,15 +19,15 @@ impl Legaliser<'_> {
     pub(in crate::legalise) fn convert(&mut self, value: Expr, order: &Order, task: &Task) -> Expr {
         let mut copies: Vec<Copied> = vec![];
         order.converted.iter().fold(value, |value, access| {
-            let vars = self.copy_order(access, &order.vars);
+            let vars = copy_order(self, access, &order.vars);
             let is_dense = is_dense(&self.program.storage(access.tensor).format);
             let how = if is_dense { "transposed" } else { "sorted" };
             let name = format!("{}_{how}", self.program.tensors[access.tensor].name);
-            let source = self.with_distinct_indices(access);
+            let source = with_distinct_indices(self, access);
             let repeats = source.indices != access.indices;
             // The copy of a diagonal is one of the whole tensor.
             let vars = if repeats { source.indices.clone() } else { vars };
-            let format = self.copy_format(&source, &vars);
+            let format = copy_format(self, &source, &vars);
             let modes =
                 vars.iter().map(|v| source.indices.iter().position(|own| own == v)).collect();
             let slices = source.slices.clone();

@@ -15,12 +15,14 @@ pub(super) mod merge_strategy;
 mod unlisted;
 
 use super::cost::{Estimate, Operands};
-use super::{Legaliser, Task};
-use crate::cin::Role;
+use super::{Context, Task};
 use crate::cin::choice::{self, Choice};
-use crate::format::{Format, LevelMap, LevelSpec};
-use crate::legalise::copies::transpose::is_dense;
-use crate::level::{COMPRESSED, DENSE};
+use crate::format::{LevelMap, LevelSpec};
+use crate::legalise::copies::in_order::{copy_format, copy_order};
+use crate::legalise::copies::transpose::transposed_operands;
+use crate::legalise::order::basis::bases;
+use crate::legalise::order::unlisted::{is_alone_beside, is_unlisted};
+use crate::legalise::written::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::{AccessMethod, distinct};
@@ -28,9 +30,6 @@ use tamis_ir::ids::IndexVar;
 
 /// How many orders are looked at, at most.
 const MAX_CANDIDATES: usize = 150;
-
-/// A copy has an array over rows if there are no more rows than so many times its entries.
-const EMPTY_ROWS: u64 = 8;
 
 /// Up to so many variables all of these candidates are weighed.
 const FEW_VARS: usize = 8;
@@ -54,318 +53,223 @@ impl Order {
     }
 }
 
-impl Legaliser<'_> {
-    /// The cheapest order of a task's loops; `as_stored` rules conversions and searches out where it
-    /// can: what lists an operand's entries has a position for these alone.
-    pub(super) fn best_order(&self, task: &Task, as_stored: bool) -> Order {
-        let best = self.best_orders(task, as_stored).into_iter().next();
-        best.map(|(_, order)| order).unwrap_or_default()
-    }
+/// The cheapest order of a task's loops; `as_stored` rules conversions and searches out where it
+/// can: what lists an operand's entries has a position for these alone.
+pub(in crate::legalise) fn best_order(cx: &Context<'_>, task: &Task, as_stored: bool) -> Order {
+    let best = best_orders(cx, task, as_stored).into_iter().next();
+    best.map(|(_, order)| order).unwrap_or_default()
+}
 
-    /// Where commands begin by taking the loops apart, the order of those that are cheapest then.
-    pub(super) fn order_to_part(&self, task: &Task) -> Option<Order> {
-        let vars = self.request.apart.then(|| self.order_apart(task)).flatten()?;
-        let direct = |a: &Access| self.access_methods().of(a, &vars, task) == AccessMethod::Direct;
-        let direct = distinct(&task.value).iter().all(direct);
-        direct.then_some(Order { vars, converted: vec![] })
-    }
-
-    /// The cheapest orders of a task's loops with their costs, cheapest first.
-    pub(super) fn best_orders(&self, task: &Task, as_stored: bool) -> Vec<(f64, Order)> {
-        let accesses = distinct(&task.value);
-        let mut best: Vec<(f64, Order)> = vec![];
-        for basis in self.bases(task, &accesses) {
-            for vars in self.candidate_orders(task, &accesses, &basis) {
-                for order in self.variants(task, &accesses, vars) {
-                    let penalty = match as_stored {
-                        true if !order.converted.is_empty() => 1e100,
-                        true if accesses.iter().any(|a| self.is_searched(a, &order)) => 1e50,
-                        _ => 0.0,
-                    };
-                    let cost = self.estimate(task, &order) + penalty;
-                    // The first of those that cost the same is the best.
-                    let at = best.partition_point(|(less, _)| *less <= cost);
-                    if at < choice::KEPT {
-                        best.truncate(choice::KEPT - 1);
-                        best.insert(at, (cost, order));
-                    }
+/// The cheapest orders of a task's loops with their costs, cheapest first.
+pub(in crate::legalise) fn best_orders(
+    cx: &Context<'_>,
+    task: &Task,
+    as_stored: bool,
+) -> Vec<(f64, Order)> {
+    let accesses = distinct(&task.value);
+    let mut best: Vec<(f64, Order)> = vec![];
+    for basis in bases(cx, task, &accesses) {
+        for vars in candidate_orders(cx, task, &accesses, &basis) {
+            for order in variants(cx, task, &accesses, vars) {
+                let penalty = match as_stored {
+                    true if !order.converted.is_empty() => 1e100,
+                    true if accesses.iter().any(|a| is_searched(cx, a, &order)) => 1e50,
+                    _ => 0.0,
+                };
+                let cost = estimate(cx, task, &order) + penalty;
+                // The first of those that cost the same is the best.
+                let at = best.partition_point(|(less, _)| *less <= cost);
+                if at < choice::KEPT {
+                    best.truncate(choice::KEPT - 1);
+                    best.insert(at, (cost, order));
                 }
             }
         }
-        best
     }
+    best
+}
 
-    fn candidate_orders(
-        &self,
-        task: &Task,
-        accesses: &[Access],
-        basis: &[IndexVar],
-    ) -> Vec<Vec<IndexVar>> {
-        let orders = topological(basis, &self.edges(accesses, basis));
-        if orders.is_empty() {
-            return self.orders_of_each(accesses, basis);
-        }
-        if self.request.scheduled {
-            return orders;
-        }
-        let listed = orders.iter().all(|order| self.written(task, order) == OutputOrder::Listed);
-        let against =
-            |a: &&Access| listed || self.passes_by(a, accesses) || self.is_rest_once(a, task);
-        let against = accesses.iter().filter(against);
-        let mut found = orders;
-        for access in against {
-            // Of many variables, only so many orders are weighed in all, and one against each operand.
-            let all = most_candidates(basis.len());
-            let is_much = basis.len() > FEW_VARS && found.len() >= all;
-            let most = if is_much { 1 } else { all };
-            let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
-            for order in first_topological(basis, &self.edges(&others, basis), most) {
-                if !found.contains(&order) {
-                    found.push(order);
-                }
+fn candidate_orders(
+    cx: &Context<'_>,
+    task: &Task,
+    accesses: &[Access],
+    basis: &[IndexVar],
+) -> Vec<Vec<IndexVar>> {
+    let orders = topological(basis, &edges(cx, accesses, basis));
+    if orders.is_empty() {
+        return orders_of_each(cx, accesses, basis);
+    }
+    if cx.request.scheduled {
+        return orders;
+    }
+    let listed = orders.iter().all(|order| output_order(cx, task, order) == OutputOrder::Listed);
+    let against = |a: &&Access| listed || passes_by(cx, a, accesses) || is_rest_once(cx, a, task);
+    let against = accesses.iter().filter(against);
+    let mut found = orders;
+    for access in against {
+        // Of many variables, only so many orders are weighed in all, and one against each operand.
+        let all = most_candidates(basis.len());
+        let is_much = basis.len() > FEW_VARS && found.len() >= all;
+        let most = if is_much { 1 } else { all };
+        let others: Vec<Access> = accesses.iter().filter(|a| *a != access).cloned().collect();
+        for order in first_topological(basis, &edges(cx, &others, basis), most) {
+            if !found.contains(&order) {
+                found.push(order);
             }
         }
+    }
+    found
+}
+
+/// All orders, where those that operands are stored in form a cycle; of too many the first, and for each
+/// operand one that it is stored in.
+fn orders_of_each(cx: &Context<'_>, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
+    let mut found = topological(basis, &[]);
+    if found.len() < most_candidates(basis.len()) {
+        return found;
+    }
+    for access in accesses {
+        let edges = edges(cx, std::slice::from_ref(access), basis);
+        for order in first_topological(basis, &edges, 1) {
+            if !found.contains(&order) {
+                found.push(order);
+            }
+        }
+    }
+    found
+}
+
+/// Whether the order of an operand's levels makes loops visit the coordinates of a variable, which
+/// no other operand lists, before one at which the operand meets others that have no such mode.
+fn passes_by(cx: &Context<'_>, access: &Access, all: &[Access]) -> bool {
+    let others = || all.iter().filter(|a| *a != access);
+    let lists = |a: &Access, var: IndexVar| {
+        let levels = cx.program.levels(a);
+        levels.into_iter().any(|(level, v)| v == var && !level.kind.properties().full)
+    };
+    let mut visited = None;
+    cx.program.levels(access).into_iter().any(|(level, var)| {
+        let meets = |a: &Access| lists(a, var) && visited.is_some_and(|v| !a.indices.contains(&v));
+        let found = !level.kind.properties().full && others().any(meets);
+        visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
         found
-    }
+    })
+}
 
-    /// All orders, where those that operands are stored in form a cycle; of too many the first, and for each
-    /// operand one that it is stored in.
-    fn orders_of_each(&self, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
-        let mut found = topological(basis, &[]);
-        if found.len() < most_candidates(basis.len()) {
-            return found;
-        }
-        for access in accesses {
-            let edges = self.edges(std::slice::from_ref(access), basis);
-            for order in first_topological(basis, &edges, 1) {
-                if !found.contains(&order) {
-                    found.push(order);
-                }
-            }
-        }
-        found
-    }
+/// Whether one iteration of a loop over something that is reduced does what all those do where an
+/// operand has no entry, so that a loop inside of all others is best.
+fn is_rest_once(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
+    let Expr::Reduce { op, vars, body } = &task.value else { return false };
+    let facts = cx.facts(task.compute);
+    let rest = facts.expr_without(body, &|a| a == access);
+    let once = |&var: &IndexVar| facts.takes_once(var, (*op, &task.vars), &rest);
+    !cx.access_methods().decides(access, task) && vars.iter().any(once)
+}
 
-    /// Whether the order of an operand's levels makes loops visit the coordinates of a variable, which
-    /// no other operand lists, before one at which the operand meets others that have no such mode.
-    fn passes_by(&self, access: &Access, all: &[Access]) -> bool {
-        let others = || all.iter().filter(|a| *a != access);
-        let lists = |a: &Access, var: IndexVar| {
-            let levels = self.program.levels(a);
-            levels.into_iter().any(|(level, v)| v == var && !level.kind.properties().full)
+/// An order with operands against it searched, and with them converted; and with dense operands that
+/// it goes across transposed.
+fn variants(cx: &Context<'_>, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
+    let ways: Vec<AccessMethod> =
+        accesses.iter().map(|a| cx.access_methods().of(a, &vars, task)).collect();
+    let those = |chosen: &dyn Fn(AccessMethod) -> bool| -> Vec<Access> {
+        let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
+        picked.map(|(a, _)| a.clone()).collect()
+    };
+    let needed = those(&|way| way == AccessMethod::Copied);
+    // Loops over slots are for the operand that has them.
+    let copied = |var: &IndexVar| {
+        let owner = cx.program.derived.slots(*var);
+        owner.is_some_and(|(tensor, _)| needed.iter().any(|a| a.tensor == tensor))
+    };
+    if vars.iter().any(copied) {
+        return vec![];
+    }
+    let against = those(&|way| way != AccessMethod::Direct);
+    let searched = against.len() - needed.len();
+    let unlisted =
+        accesses.iter().filter(|a| is_unlisted(cx, a, &vars, task) || is_alone_beside(cx, a, task));
+    let mut listed = against.clone();
+    listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
+    let more = listed.len() > against.len();
+    let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
+    // A search doubles the code where the operand may be absent.
+    let mut variants = match searched {
+        1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
+        _ => vec![copied(against)],
+    };
+    variants.extend(more.then(|| copied(listed)));
+    let transposed = transposed_operands(cx, task, &vars);
+    if !transposed.is_empty() {
+        let with = |order: &Order| {
+            let converted = order.converted.iter().chain(&transposed).cloned();
+            Order { vars: order.vars.clone(), converted: converted.collect() }
         };
-        let mut visited = None;
-        self.program.levels(access).into_iter().any(|(level, var)| {
-            let meets =
-                |a: &Access| lists(a, var) && visited.is_some_and(|v| !a.indices.contains(&v));
-            let found = !level.kind.properties().full && others().any(meets);
-            visited = visited.or(Some(var).filter(|v| !others().any(|a| lists(a, *v))));
-            found
-        })
+        let more: Vec<Order> = variants.iter().map(with).collect();
+        variants.extend(more);
     }
+    variants
+}
 
-    /// Whether one iteration of a loop over something that is reduced does what all those do where an
-    /// operand has no entry, so that a loop inside of all others is best.
-    fn is_rest_once(&self, access: &Access, task: &Task) -> bool {
-        let Expr::Reduce { op, vars, body } = &task.value else { return false };
-        let facts = self.facts(task.compute);
-        let rest = facts.expr_without(body, &|a| a == access);
-        let once = |&var: &IndexVar| facts.takes_once(var, (*op, &task.vars), &rest);
-        !self.access_methods().decides(access, task) && vars.iter().any(once)
-    }
+/// Whether no loop of an order walks a level of an operand, which is not computed either.
+fn is_searched(cx: &Context<'_>, access: &Access, order: &Order) -> bool {
+    let levels = cx.program.storage(access.tensor).format.levels();
+    let mut walked = 0;
+    let searched = |(level, var): (&LevelSpec, IndexVar)| {
+        let at = order.vars.iter().position(|&v| v == var).unwrap_or(0);
+        let passed = walked;
+        walked = passed.max(at);
+        !level.kind.locates() && (!order.vars.contains(&var) || at < passed)
+    };
+    !order.converted.contains(access) && levels.iter().zip(cx.level_vars(access)).any(searched)
+}
 
-    /// An order with operands against it searched, and with them converted; and with dense operands that
-    /// it goes across transposed.
-    fn variants(&self, task: &Task, accesses: &[Access], vars: Vec<IndexVar>) -> Vec<Order> {
-        let ways: Vec<AccessMethod> =
-            accesses.iter().map(|a| self.access_methods().of(a, &vars, task)).collect();
-        let those = |chosen: &dyn Fn(AccessMethod) -> bool| -> Vec<Access> {
-            let picked = accesses.iter().zip(&ways).filter(|(_, way)| chosen(**way));
-            picked.map(|(a, _)| a.clone()).collect()
-        };
-        let needed = those(&|way| way == AccessMethod::Copied);
-        // Loops over slots are for the operand that has them.
-        let copied = |var: &IndexVar| {
-            let owner = self.program.derived.slots(*var);
-            owner.is_some_and(|(tensor, _)| needed.iter().any(|a| a.tensor == tensor))
-        };
-        if vars.iter().any(copied) {
-            return vec![];
-        }
-        let against = those(&|way| way != AccessMethod::Direct);
-        let searched = against.len() - needed.len();
-        let unlisted = accesses
+fn estimate(cx: &Context<'_>, task: &Task, order: &Order) -> f64 {
+    let operands = Operands {
+        cx,
+        task,
+        converted: order
+            .converted
             .iter()
-            .filter(|a| self.is_unlisted(a, &vars, task) || self.is_alone_beside(a, task));
-        let mut listed = against.clone();
-        listed.extend(unlisted.filter(|a| !against.contains(a)).cloned());
-        let more = listed.len() > against.len();
-        let copied = |converted: Vec<Access>| Order { vars: vars.clone(), converted };
-        // A search doubles the code where the operand may be absent.
-        let mut variants = match searched {
-            1..=MAX_SEARCHED => vec![copied(needed), copied(against)],
-            _ => vec![copied(against)],
-        };
-        variants.extend(more.then(|| copied(listed)));
-        let transposed = self.transposed_operands(task, &vars);
-        if !transposed.is_empty() {
-            let with = |order: &Order| {
-                let converted = order.converted.iter().chain(&transposed).cloned();
-                Order { vars: order.vars.clone(), converted: converted.collect() }
-            };
-            let more: Vec<Order> = variants.iter().map(with).collect();
-            variants.extend(more);
-        }
-        variants
-    }
+            .map(|a| {
+                let vars = copy_order(cx, a, &order.vars);
+                let format = copy_format(cx, a, &vars);
+                (a.clone(), vars, format)
+            })
+            .collect(),
+    };
+    Estimate::of(&operands, &order.vars)
+}
 
-    /// Whether no loop of an order walks a level of an operand, which is not computed either.
-    fn is_searched(&self, access: &Access, order: &Order) -> bool {
-        let levels = self.program.storage(access.tensor).format.levels();
-        let mut walked = 0;
-        let searched = |(level, var): (&LevelSpec, IndexVar)| {
-            let at = order.vars.iter().position(|&v| v == var).unwrap_or(0);
-            let passed = walked;
-            walked = passed.max(at);
-            !level.kind.locates() && (!order.vars.contains(&var) || at < passed)
-        };
-        !order.converted.contains(access)
-            && levels.iter().zip(self.level_vars(access)).any(searched)
-    }
-
-    fn estimate(&self, task: &Task, order: &Order) -> f64 {
-        let operands = Operands {
-            legaliser: self,
-            task,
-            converted: order
-                .converted
-                .iter()
-                .map(|a| {
-                    let vars = self.copy_order(a, &order.vars);
-                    let format = self.copy_format(a, &vars);
-                    (a.clone(), vars, format)
-                })
-                .collect(),
-        };
-        Estimate::of(&operands, &order.vars)
-    }
-
-    /// The iteration graph: a level that must be iterated comes after the levels above it, and so
-    /// does an offset in a block, since loops over blocks inside it would stride over all others.
-    pub(super) fn edges(
-        &self,
-        accesses: &[Access],
-        vars: &[IndexVar],
-    ) -> Vec<(IndexVar, IndexVar)> {
-        let mut edges = vec![];
-        for access in accesses {
-            let levels = self.program.levels(access);
-            for (k, &(level, to)) in levels.iter().enumerate() {
-                if !vars.contains(&to) {
-                    continue;
-                }
-                let full = level.kind.properties().full;
-                for &(above, from) in &levels[..k] {
-                    let needed = !full || is_block_of(above.map, level.map);
-                    if needed && from != to && vars.contains(&from) {
-                        edges.push((from, to));
-                    }
+/// The iteration graph: a level that must be iterated comes after the levels above it, and so
+/// does an offset in a block, since loops over blocks inside it would stride over all others.
+pub(in crate::legalise) fn edges(
+    cx: &Context<'_>,
+    accesses: &[Access],
+    vars: &[IndexVar],
+) -> Vec<(IndexVar, IndexVar)> {
+    let mut edges = vec![];
+    for access in accesses {
+        let levels = cx.program.levels(access);
+        for (k, &(level, to)) in levels.iter().enumerate() {
+            if !vars.contains(&to) {
+                continue;
+            }
+            let full = level.kind.properties().full;
+            for &(above, from) in &levels[..k] {
+                let needed = !full || is_block_of(above.map, level.map);
+                if needed && from != to && vars.contains(&from) {
+                    edges.push((from, to));
                 }
             }
         }
-        edges
     }
-
-    /// How a copy of an operand with levels in the order of these variables is stored: with an
-    /// array over the first dimension, which locates a row, if the operand has one over its own
-    /// or enough entries. Implicit coordinates stay so; a copy of an array over all modes is another.
-    pub(super) fn copy_format(&self, access: &Access, vars: &[IndexVar]) -> Format {
-        let format = &self.program.storage(access.tensor).format;
-        if is_dense(format) {
-            return Format::in_order(vec![DENSE; vars.len()]);
-        }
-        let full = format.levels().first().is_some_and(|level| level.kind.properties().full);
-        let rows = match vars {
-            [first, _, ..] => self.is_small(*first) && (full || self.fills_rows(access, *first)),
-            [first] => self.is_small(*first) && format.is_full(),
-            [] => false,
-        };
-        let first = if rows { DENSE } else { COMPRESSED };
-        let kind = |k| if k == 0 { first } else { COMPRESSED };
-        Format::in_order((0..vars.len()).map(kind))
-    }
-
-    /// Whether an operand is known to have about as many entries as a variable has coordinates; of what
-    /// is computed from operands, whether one of them has.
-    pub(super) fn fills_rows(&self, access: &Access, var: IndexVar) -> bool {
-        let size = self.request.dims.get(&self.program.derived.alias(var));
-        self.known_entries(access)
-            .zip(size)
-            .is_some_and(|(entries, &size)| size <= EMPTY_ROWS.saturating_mul(entries))
-    }
-
-    /// About how many entries an operand has, if that is known; what is computed from operands, about as
-    /// many as that with most.
-    pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
-        match self.program.tensors[access.tensor].role {
-            Role::Input(_) => self.input_entries(access),
-            _ => self.request.entries.values().max().copied(),
-        }
-    }
-
-    /// How many entries an operand of the program has, if that is known.
-    pub(super) fn input_entries(&self, access: &Access) -> Option<u64> {
-        match self.program.tensors[access.tensor].role {
-            Role::Input(id) => self.request.entries.get(&id).copied(),
-            _ => None,
-        }
-    }
-
-    /// The access with a variable of its own for each mode, if it repeats one and is not plain.
-    fn with_distinct_indices(&mut self, access: &Access) -> Access {
-        let mut distinct = access.clone();
-        if self.program.storage(access.tensor).format.is_plain() {
-            return distinct;
-        }
-        for k in 0..distinct.indices.len() {
-            let var = distinct.indices[k];
-            if distinct.indices[..k].contains(&var) {
-                let (derived, names) = (&mut self.program.derived, &mut self.program.vars);
-                distinct.indices[k] = derived.another(var, names);
-            }
-        }
-        distinct
-    }
-
-    /// The variables of an access in the order in which loops give them values, each once; those
-    /// of inner reductions last.
-    fn copy_order(&self, access: &Access, loops: &[IndexVar]) -> Vec<IndexVar> {
-        let mut order: Vec<IndexVar> = vec![];
-        for &v in &access.indices {
-            if !order.contains(&v) {
-                order.push(v);
-            }
-        }
-        order.sort_by_key(|&v| self.depth(v, loops));
-        order
-    }
+    edges
 }
 
 /// Whether a level stores the blocks in which another has the offsets.
 fn is_block_of(block: LevelMap, place: LevelMap) -> bool {
     let LevelMap::Mod(mode, size) = place else { return false };
     block == LevelMap::Div(mode, size)
-}
-
-pub(super) fn replace(e: Expr, access: &Access, copy: &Expr) -> Expr {
-    match e {
-        Expr::Access(a) if a == *access => match copy {
-            // It stands where the operand was written.
-            Expr::Access(copy) => Expr::Access(Access { span: a.span, ..copy.clone() }),
-            _ => copy.clone(),
-        },
-        _ => e.map_children(&mut |child| replace(child, access, copy)),
-    }
 }
 
 /// Orders that respect the edges, those nearest to the given one first; none if edges form a cycle. Of many

@@ -7,51 +7,54 @@
 //! ```
 
 use crate::format::{LevelMap, LevelSpec};
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Task};
 use crate::notation::Access;
 use crate::plan::access::distinct;
 use tamis_ir::ids::IndexVar;
 
-impl Legaliser<'_> {
-    /// Whether loops would walk an operand alone since its entries are unordered, and search another one that they
-    /// would merge with a copy.
-    pub(super) fn is_alone_beside(&self, access: &Access, task: &Task) -> bool {
-        let lists = |a: &Access, var: IndexVar| {
-            let levels = self.program.levels(a);
-            levels.into_iter().any(|(level, v)| v == var && !level.kind.locates())
-        };
-        let others = distinct(&task.value);
-        let met = |(level, var): (LevelSpec, IndexVar)| {
-            let p = level.kind.properties();
-            let merges = level.kind.locates() || p.ordered && p.compact;
-            !merges && others.iter().any(|a| a != access && lists(a, var))
-        };
-        !self.request.scheduled && self.program.levels(access).into_iter().any(met)
-    }
+/// Whether loops would walk an operand alone since its entries are unordered, and search another one that they
+/// would merge with a copy.
+pub(in crate::legalise) fn is_alone_beside(cx: &Context<'_>, access: &Access, task: &Task) -> bool {
+    let lists = |a: &Access, var: IndexVar| {
+        let levels = cx.program.levels(a);
+        levels.into_iter().any(|(level, v)| v == var && !level.kind.locates())
+    };
+    let others = distinct(&task.value);
+    let met = |(level, var): (LevelSpec, IndexVar)| {
+        let p = level.kind.properties();
+        let merges = level.kind.locates() || p.ordered && p.compact;
+        !merges && others.iter().any(|a| a != access && lists(a, var))
+    };
+    !cx.request.scheduled && cx.program.levels(access).into_iter().any(met)
+}
 
-    /// Whether loops visit every coordinate of a level that a copy of the operand would list: its
-    /// entries are unordered, and either something is done elsewhere too, or another operand has to
-    /// be walked beside it, or the loops come to the level before those above it; or it lists
-    /// diagonals, and something is done elsewhere.
-    pub(super) fn is_unlisted(&self, access: &Access, loops: &[IndexVar], task: &Task) -> bool {
-        let levels = self.program.levels(access);
-        let mut latest = 0;
-        let mut is_against = false;
-        let unlisted = levels.iter().filter(|(level, var)| {
-            let (p, depth) = (level.kind.properties(), self.depth(*var, loops));
-            let hashed = level.kind.locates() && !p.ordered;
-            is_against |= hashed && depth < latest;
-            latest = latest.max(depth);
-            let diagonals = matches!(level.map, LevelMap::Diff { .. });
-            hashed || diagonals && !self.access_methods().decides(access, task)
-        });
-        let free = !self.request.scheduled && !task.is_copy();
-        let decides = |a: &Access| self.access_methods().decides(a, task);
-        let walked = |a: &Access| {
-            let levels = self.program.storage(a.tensor).format.levels();
-            levels.iter().any(|level| !level.kind.locates()) && !decides(a)
-        };
-        let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
-        unlisted.count() > 0 && free && (is_against || !is_alone())
-    }
+/// Whether loops visit every coordinate of a level that a copy of the operand would list: its
+/// entries are unordered, and either something is done elsewhere too, or another operand has to
+/// be walked beside it, or the loops come to the level before those above it; or it lists
+/// diagonals, and something is done elsewhere.
+pub(in crate::legalise) fn is_unlisted(
+    cx: &Context<'_>,
+    access: &Access,
+    loops: &[IndexVar],
+    task: &Task,
+) -> bool {
+    let levels = cx.program.levels(access);
+    let mut latest = 0;
+    let mut is_against = false;
+    let unlisted = levels.iter().filter(|(level, var)| {
+        let (p, depth) = (level.kind.properties(), cx.depth(*var, loops));
+        let hashed = level.kind.locates() && !p.ordered;
+        is_against |= hashed && depth < latest;
+        latest = latest.max(depth);
+        let diagonals = matches!(level.map, LevelMap::Diff { .. });
+        hashed || diagonals && !cx.access_methods().decides(access, task)
+    });
+    let free = !cx.request.scheduled && !task.is_copy();
+    let decides = |a: &Access| cx.access_methods().decides(a, task);
+    let walked = |a: &Access| {
+        let levels = cx.program.storage(a.tensor).format.levels();
+        levels.iter().any(|level| !level.kind.locates()) && !decides(a)
+    };
+    let is_alone = || decides(access) && !distinct(&task.value).iter().any(walked);
+    unlisted.count() > 0 && free && (is_against || !is_alone())
 }

@@ -48,8 +48,10 @@
 use crate::cin::Kernel;
 use crate::format::Format;
 use crate::legalise::cost::CONTIGUOUS;
+use crate::legalise::infer::formats::inferred_storage;
+use crate::legalise::rewrite::factorize::independent::separated;
 use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
 use std::cmp::Ordering;
@@ -89,20 +91,20 @@ impl Legaliser<'_> {
         if self.request.apart {
             return task;
         }
-        if let Some(value) = self.separated(&task) {
+        if let Some(value) = separated(self, &task) {
             task.value = value;
         }
         if let Some(value) = self.with_plain_factors(&task) {
             task.value = value;
         }
         loop {
-            let whole = self.one_sum(&task.value);
+            let whole = one_sum(self, &task.value);
             let Expr::Reduce { op: ReduceOp::Add, vars, body } = &whole else { return task };
             let mut factors = vec![];
             if !flatten(body, &mut factors) {
                 return task;
             }
-            let contracted = self.candidates(&factors, vars).into_iter().find_map(|contraction| {
+            let contracted = candidates(self, &factors, vars).into_iter().find_map(|contraction| {
                 let (mut before, mut after) = (vec![], vec![]);
                 for (factor, chosen) in factors.iter().zip(&contraction.factors) {
                     let side = if *chosen { &mut before } else { &mut after };
@@ -121,37 +123,6 @@ impl Legaliser<'_> {
         }
     }
 
-    /// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
-    /// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
-    pub(super) fn one_sum(&self, value: &Expr) -> Expr {
-        let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
-        if self.request.scheduled {
-            return value.clone();
-        }
-        let (mut vars, mut factors) = (vars.clone(), vec![]);
-        let mut open = vec![&**body];
-        while let Some(factor) = open.pop() {
-            match factor {
-                Expr::Binary(BinaryOp::Mul, a, b) => open.extend([&**b, &**a]),
-                Expr::Reduce { op: ReduceOp::Add, vars: inner, body }
-                    if body.accesses().iter().any(|a| !self.is_full(a)) =>
-                {
-                    vars.extend(inner);
-                    open.push(body);
-                }
-                factor => factors.push(factor.clone()),
-            }
-        }
-        let mut bound = [value.free_vars(), vars.clone()].concat();
-        let count = bound.len();
-        bound.sort();
-        bound.dedup();
-        match bound.len() == count {
-            true => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(product(factors)) },
-            false => value.clone(),
-        }
-    }
-
     /// The temporary of a contraction, unless its elements are of floats and may be empty reductions.
     fn summed(
         &mut self,
@@ -167,160 +138,184 @@ impl Legaliser<'_> {
         let is_shared = kept.first().is_some_and(|v| task.vars.contains(v));
         let masked = match is_known || is_shared || self.request.scheduled {
             true => None,
-            false => self.masked(&sum, &kept, task.compute),
+            false => masked(self, &sum, &kept, task.compute),
         };
         let temporary = self.temporary("t", masked, kept, sum, task.compute);
-        if is_known || self.program.kernels.last().is_some_and(|kernel| self.lists_sums(kernel)) {
+        if is_known || self.program.kernels.last().is_some_and(|kernel| lists_sums(self, kernel)) {
             return Some(temporary);
         }
         self.program = before;
         None
     }
+}
 
-    /// Levels of a temporary that would otherwise have a position for each element, with a mask of its
-    /// first variable: sparse factors tell where there is something to sum, and those have no other.
-    /// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
-    fn masked(&self, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
-        let storage = self.inferred_storage(sum, kept, compute, compute);
-        let is_small = self.trips_over(kept) <= MOST_MASKED;
-        let is_full = storage.format.is_full() && self.is_constrained(sum, *kept.first()?);
-        let kind = |k| if k == 0 { BITMAP } else { DENSE };
-        (is_full && is_small).then(|| Format::in_order((0..kept.len()).map(kind)))
+/// A sum of a product whose factors may be sums as one sum of all factors. Sums without a sparse
+/// factor stay: they are over all coordinates, and of a dimension of size 0 they are zeros.
+pub(in crate::legalise) fn one_sum(cx: &Context<'_>, value: &Expr) -> Expr {
+    let Expr::Reduce { op: ReduceOp::Add, vars, body } = value else { return value.clone() };
+    if cx.request.scheduled {
+        return value.clone();
     }
-
-    /// Whether a kernel stores an element only where something was added to it. Sums that the innermost
-    /// loops complete are stored whether they had terms or not, but for those of a vector with a mask
-    /// (`schedule::accumulate`).
-    fn lists_sums(&self, kernel: &Kernel) -> bool {
-        let levels = self.program.storage(kernel.result).format.levels();
-        let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
-        let innermost = kernel.body.loops().last().copied();
-        let mut adds = true;
-        kernel.body.for_each_assign(&mut |lhs, op, _| {
-            let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
-            let is_known = scatters || is_masked && levels.len() == 1;
-            adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
-        });
-        adds && (is_masked || levels.last().is_some_and(|level| !level.kind.properties().full))
-    }
-
-    /// Whether the rule allows any contraction.
-    pub(super) fn is_contracted(&self, factors: &[&Access], summed: &[IndexVar]) -> bool {
-        !self.candidates(factors, summed).is_empty()
-    }
-
-    /// What the rule allows, best first.
-    fn candidates(&self, factors: &[&Access], summed: &[IndexVar]) -> Vec<Contraction> {
-        if factors.len() < 3 {
-            return vec![];
+    let (mut vars, mut factors) = (vars.clone(), vec![]);
+    let mut open = vec![&**body];
+    while let Some(factor) = open.pop() {
+        match factor {
+            Expr::Binary(BinaryOp::Mul, a, b) => open.extend([&**b, &**a]),
+            Expr::Reduce { op: ReduceOp::Add, vars: inner, body }
+                if body.accesses().iter().any(|a| !cx.is_full(a)) =>
+            {
+                vars.extend(inner);
+                open.push(body);
+            }
+            factor => factors.push(factor.clone()),
         }
-        let over = |&v: &IndexVar| {
-            self.over(factors, summed, v).or_else(|| self.sampled(factors, summed, v))
-        };
-        let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
-        let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
-        candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
-        candidates
     }
+    let mut bound = [value.free_vars(), vars.clone()].concat();
+    let count = bound.len();
+    bound.sort();
+    bound.dedup();
+    match bound.len() == count {
+        true => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(product(factors)) },
+        false => value.clone(),
+    }
+}
 
-    /// The factors over a variable, if they are worth multiplying beforehand.
-    fn over(&self, factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> Option<Contraction> {
-        let Sides { chosen, before, after } = Sides::of(factors, var);
-        let (inner, outer) = (variables(&before), variables(&after));
-        let within = within(summed, &inner, &outer);
-        let kept = without(&inner, &within);
-        let listed = before.iter().any(|a| !self.is_full(a) && a.indices.contains(&var));
-        let samples = |a: &&Access| !self.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
-        let is_sampled = kept.len() > 1 && after.iter().any(samples);
-        let long = !self.request.scheduled && self.is_long(factors, summed, var);
-        let fewer = inner.len() < variables(factors).len()
-            && (before.len() > 1 || long)
-            && !after.is_empty();
-        let trips = self.trips_over(&inner);
-        let pays = || self.pays_dense((&before, &after), (&within, &kept));
-        let worth = fewer && !is_sampled && (listed || long || pays());
-        let is_whole = before.iter().all(|a| self.is_full(a));
-        let listing = before.iter().filter(|a| !self.is_full(a)).count();
-        let summed = within;
-        worth.then_some(Contraction { factors: chosen, summed, kept, trips, listing, is_whole })
-    }
+/// Levels of a temporary that would otherwise have a position for each element, with a mask of its
+/// first variable: sparse factors tell where there is something to sum, and those have no other.
+/// (Rows of the result need no temporary for the rows of all: see [`crate::legalise::rewrite::factorize`].)
+fn masked(cx: &Context<'_>, sum: &Expr, kept: &[IndexVar], compute: DataType) -> Option<Format> {
+    let storage = inferred_storage(cx, sum, kept, compute, compute);
+    let is_small = cx.trips_over(kept) <= MOST_MASKED;
+    let is_full = storage.format.is_full() && cx.is_constrained(sum, *kept.first()?);
+    let kind = |k| if k == 0 { BITMAP } else { DENSE };
+    (is_full && is_small).then(|| Format::in_order((0..kept.len()).map(kind)))
+}
 
-    /// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
-    fn pays_dense(
-        &self,
-        (before, after): (&[&Access], &[&Access]),
-        (summed, kept): (&[IndexVar], &[IndexVar]),
-    ) -> bool {
-        let sparse = after.iter().find(|a| !self.is_full(a));
-        let known = sparse.and_then(|a| Some((a, self.known_entries(a)? as f64)));
-        let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| self.is_full(a)))
-        else {
-            return false;
-        };
-        let apart = |vars: &[IndexVar]| self.trips_over(&without(vars, &sparse.indices));
-        let inner = variables(before);
-        let first = CONTIGUOUS * self.trips_over(&inner) + entries * apart(kept);
-        let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
-        let last = entries * apart(summed) + CONTIGUOUS * self.trips_over(&left);
-        !self.request.scheduled && first < WORTH * last
-    }
+/// Whether a kernel stores an element only where something was added to it. Sums that the innermost
+/// loops complete are stored whether they had terms or not, but for those of a vector with a mask
+/// (`schedule::accumulate`).
+fn lists_sums(cx: &Context<'_>, kernel: &Kernel) -> bool {
+    let levels = cx.program.storage(kernel.result).format.levels();
+    let is_masked = levels.first().is_some_and(|level| level.kind == BITMAP);
+    let innermost = kernel.body.loops().last().copied();
+    let mut adds = true;
+    kernel.body.for_each_assign(&mut |lhs, op, _| {
+        let scatters = innermost.is_some_and(|v| lhs.indices.contains(&v));
+        let is_known = scatters || is_masked && levels.len() == 1;
+        adds &= lhs.tensor == kernel.result && op == Some(ReduceOp::Add) && is_known;
+    });
+    adds && (is_masked || levels.last().is_some_and(|level| !level.kind.properties().full))
+}
 
-    /// Whether a sum shares factors with more sums than are looked at together.
-    fn is_long(&self, factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> bool {
-        let factors: Vec<&[IndexVar]> = factors.iter().map(|a| &a.indices[..]).collect();
-        let groups = independent(&factors, summed);
-        groups.iter().any(|group| group.contains(&var) && group.len() > MAX_SUMS)
-    }
+/// Whether the rule allows any contraction.
+pub(in crate::legalise) fn is_contracted(
+    cx: &Context<'_>,
+    factors: &[&Access],
+    summed: &[IndexVar],
+) -> bool {
+    !candidates(cx, factors, summed).is_empty()
+}
 
-    /// The full factors over a variable and the sparse one that samples them, if this leaves less to
-    /// gather at a time.
-    fn sampled(
-        &self,
-        factors: &[&Access],
-        summed: &[IndexVar],
-        var: IndexVar,
-    ) -> Option<Contraction> {
-        let Sides { mut chosen, before, after } = Sides::of(factors, var);
-        let inner = variables(&before);
-        let (sparse, others): (Vec<&Access>, Vec<&Access>) =
-            after.iter().partition(|a| !self.is_full(a));
-        let &[sampler] = &sparse[..] else { return None };
-        let outer = variables(&after);
-        let within = within(summed, &inner, &outer);
-        let kept = without(&inner, &within);
-        let &row = self.level_vars(sampler).first()?;
-        let samples = kept.len() > 1
-            && kept.len() == sampler.indices.len()
-            && kept.iter().all(|v| sampler.indices.contains(v))
-            && self.program.storage(sampler.tensor).format.is_plain();
-        let gathers = |side: &[&Access]| -> f64 {
-            let rows = side.iter().filter(|a| !a.indices.contains(&row));
-            rows.map(|a| self.bytes(a)).sum()
-        };
-        let (x, y) = (gathers(&before), gathers(&others));
-        let is_much = x + y > CACHE && x.min(y) > (x + y) / 4.0;
-        if self.request.scheduled || !samples || !is_much || before.iter().any(|a| !self.is_full(a))
-        {
-            return None;
-        }
-        let at = factors.iter().position(|a| *a == sampler)?;
-        chosen[at] = true;
-        let trips = self.trips_over(&inner);
-        // Where the sampler has an entry there is something to sum.
-        let summed = within;
-        Some(Contraction { factors: chosen, summed, kept, trips, listing: 1, is_whole: true })
+/// What the rule allows, best first.
+fn candidates(cx: &Context<'_>, factors: &[&Access], summed: &[IndexVar]) -> Vec<Contraction> {
+    if factors.len() < 3 {
+        return vec![];
     }
+    let over =
+        |&v: &IndexVar| over(cx, factors, summed, v).or_else(|| sampled(cx, factors, summed, v));
+    let mut candidates: Vec<Contraction> = summed.iter().filter_map(over).collect();
+    let key = |c: &Contraction| (c.kept.len(), c.trips, c.listing);
+    candidates.sort_by(|a, b| key(a).partial_cmp(&key(b)).unwrap_or(Ordering::Equal));
+    candidates
+}
 
-    pub(in crate::legalise) fn trips_over(&self, vars: &[IndexVar]) -> f64 {
-        vars.iter().map(|v| self.dimension_of(*v)).product()
-    }
+/// The factors over a variable, if they are worth multiplying beforehand.
+fn over(
+    cx: &Context<'_>,
+    factors: &[&Access],
+    summed: &[IndexVar],
+    var: IndexVar,
+) -> Option<Contraction> {
+    let Sides { chosen, before, after } = Sides::of(factors, var);
+    let (inner, outer) = (variables(&before), variables(&after));
+    let within = within(summed, &inner, &outer);
+    let kept = without(&inner, &within);
+    let listed = before.iter().any(|a| !cx.is_full(a) && a.indices.contains(&var));
+    let samples = |a: &&Access| !cx.is_full(a) && kept.iter().all(|v| a.indices.contains(v));
+    let is_sampled = kept.len() > 1 && after.iter().any(samples);
+    let long = !cx.request.scheduled && is_long(factors, summed, var);
+    let fewer =
+        inner.len() < variables(factors).len() && (before.len() > 1 || long) && !after.is_empty();
+    let trips = cx.trips_over(&inner);
+    let pays = || pays_dense(cx, (&before, &after), (&within, &kept));
+    let worth = fewer && !is_sampled && (listed || long || pays());
+    let is_whole = before.iter().all(|a| cx.is_full(a));
+    let listing = before.iter().filter(|a| !cx.is_full(a)).count();
+    let summed = within;
+    worth.then_some(Contraction { factors: chosen, summed, kept, trips, listing, is_whole })
+}
 
-    /// How much memory a full operand takes; nothing if its dimensions are not known.
-    fn bytes(&self, access: &Access) -> f64 {
-        let size = self.program.storage(access.tensor).datatype.size() as f64;
-        let dims = access.indices.iter().map(|v| self.request.dims.get(v).copied());
-        dims.map(|d| d.unwrap_or(0) as f64).product::<f64>() * size
+/// Whether full factors are better summed for all coordinates than for the entries of a sparse one.
+fn pays_dense(
+    cx: &Context<'_>,
+    (before, after): (&[&Access], &[&Access]),
+    (summed, kept): (&[IndexVar], &[IndexVar]),
+) -> bool {
+    let sparse = after.iter().find(|a| !cx.is_full(a));
+    let known = sparse.and_then(|a| Some((a, cx.known_entries(a)? as f64)));
+    let Some((sparse, entries)) = known.filter(|_| before.iter().all(|a| cx.is_full(a))) else {
+        return false;
+    };
+    let apart = |vars: &[IndexVar]| cx.trips_over(&without(vars, &sparse.indices));
+    let inner = variables(before);
+    let first = CONTIGUOUS * cx.trips_over(&inner) + entries * apart(kept);
+    let left = [without(&sparse.indices, &inner), without(&inner, &sparse.indices)].concat();
+    let last = entries * apart(summed) + CONTIGUOUS * cx.trips_over(&left);
+    !cx.request.scheduled && first < WORTH * last
+}
+
+/// Whether a sum shares factors with more sums than are looked at together.
+fn is_long(factors: &[&Access], summed: &[IndexVar], var: IndexVar) -> bool {
+    let factors: Vec<&[IndexVar]> = factors.iter().map(|a| &a.indices[..]).collect();
+    let groups = independent(&factors, summed);
+    groups.iter().any(|group| group.contains(&var) && group.len() > MAX_SUMS)
+}
+
+/// The full factors over a variable and the sparse one that samples them, if this leaves less to
+/// gather at a time.
+fn sampled(
+    cx: &Context<'_>,
+    factors: &[&Access],
+    summed: &[IndexVar],
+    var: IndexVar,
+) -> Option<Contraction> {
+    let Sides { mut chosen, before, after } = Sides::of(factors, var);
+    let inner = variables(&before);
+    let (sparse, others): (Vec<&Access>, Vec<&Access>) = after.iter().partition(|a| !cx.is_full(a));
+    let &[sampler] = &sparse[..] else { return None };
+    let outer = variables(&after);
+    let within = within(summed, &inner, &outer);
+    let kept = without(&inner, &within);
+    let &row = cx.level_vars(sampler).first()?;
+    let samples = kept.len() > 1
+        && kept.len() == sampler.indices.len()
+        && kept.iter().all(|v| sampler.indices.contains(v))
+        && cx.program.storage(sampler.tensor).format.is_plain();
+    let gathers = |side: &[&Access]| -> f64 {
+        let rows = side.iter().filter(|a| !a.indices.contains(&row));
+        rows.map(|a| cx.bytes(a)).sum()
+    };
+    let (x, y) = (gathers(&before), gathers(&others));
+    let is_much = x + y > CACHE && x.min(y) > (x + y) / 4.0;
+    if cx.request.scheduled || !samples || !is_much || before.iter().any(|a| !cx.is_full(a)) {
+        return None;
     }
+    let at = factors.iter().position(|a| *a == sampler)?;
+    chosen[at] = true;
+    let trips = cx.trips_over(&inner);
+    // Where the sampler has an entry there is something to sum.
+    let summed = within;
+    Some(Contraction { factors: chosen, summed, kept, trips, listing: 1, is_whole: true })
 }
 
 /// The factors over a variable, and the others.

@@ -20,7 +20,8 @@
 
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::rewrite::merge_size::merges_little;
+use crate::legalise::{Context, Task};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -37,129 +38,127 @@ pub(in crate::legalise) struct Gather {
     pub(in crate::legalise) var: IndexVar,
 }
 
-impl Legaliser<'_> {
-    /// What to gather, if a value has too many operands to merge, and gathering them helps.
-    pub(in crate::legalise) fn gather(&self, task: &Task) -> Option<Gather> {
-        if self.merges_little(&task.value, task.compute)
-            || self.access_methods().is_revisited_by(&task.value)
-        {
-            return None;
-        }
-        let Expr::Binary(op, ..) = &task.value else { return None };
-        let op = match op {
-            BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,
-            BinaryOp::Min => ReduceOp::Min,
-            BinaryOp::Max => ReduceOp::Max,
-            _ => return None,
-        };
-        let mut terms = vec![];
-        flatten(&task.value, op, &mut terms);
-        let simple = |e: &Expr| self.merges_little(e, task.compute) && !reduces(e);
-        let var = self.only_sparse_var(&task.value)?;
-        let small = self.is_small(var);
-        let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
-        let gather = Gather { op, terms, var };
-        // Where fill values count, in max(A(i,j), ..), every element would be.
-        let full = self.program.storage(task.result).format.is_full();
-        // Loops one after another leave none around all, of which parts could run.
-        let runs = !self.request.parallel || task.vars.len() > 1 || self.merges(task, &gather);
-        (gathers && runs && (full || self.adds_entries(task, &gather))).then_some(gather)
+/// What to gather, if a value has too many operands to merge, and gathering them helps.
+pub(in crate::legalise) fn gather(cx: &Context<'_>, task: &Task) -> Option<Gather> {
+    if merges_little(cx, &task.value, task.compute)
+        || cx.access_methods().is_revisited_by(&task.value)
+    {
+        return None;
     }
+    let Expr::Binary(op, ..) = &task.value else { return None };
+    let op = match op {
+        BinaryOp::Add | BinaryOp::Sub => ReduceOp::Add,
+        BinaryOp::Min => ReduceOp::Min,
+        BinaryOp::Max => ReduceOp::Max,
+        _ => return None,
+    };
+    let mut terms = vec![];
+    flatten(&task.value, op, &mut terms);
+    let simple = |e: &Expr| merges_little(cx, e, task.compute) && !reduces(e);
+    let var = only_sparse_var(cx, &task.value)?;
+    let small = cx.is_small(var);
+    let gathers = small && terms.iter().all(simple) && task.vars.contains(&var);
+    let gather = Gather { op, terms, var };
+    // Where fill values count, in max(A(i,j), ..), every element would be.
+    let full = cx.program.storage(task.result).format.is_full();
+    // Loops one after another leave none around all, of which parts could run.
+    let runs = !cx.request.parallel || task.vars.len() > 1 || merges(cx, task, &gather);
+    (gathers && runs && (full || adds_entries(cx, task, &gather))).then_some(gather)
+}
 
-    /// Whether the operands come in order and are few, so that one loop comes to all of them.
-    fn merges(&self, task: &Task, g: &Gather) -> bool {
-        let plain = |a: &&Access| {
-            let format = &self.program.storage(a.tensor).format;
-            // Diagonals are searched, and code doubles with each.
-            let repeats = (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k]));
-            format.is_plain() && !a.is_sliced() && !repeats
-        };
-        let lists = |a: &&Access| !self.program.storage(a.tensor).format.is_full();
-        let single = |e: &Expr| {
-            let accesses = e.accesses();
-            accesses.iter().all(plain) && accesses.iter().filter(|a| lists(a)).count() == 1
-        };
-        let mut operands: Vec<&Access> = task.value.accesses();
-        operands.retain(lists);
-        operands.sort_by_key(|a| a.tensor);
-        operands.dedup_by_key(|a| a.tensor);
-        let distinct = operands.len() == g.terms.len();
-        let few = g.terms.len() <= MOST_MERGED;
-        few && distinct && g.terms.iter().all(single) && self.adds_entries(task, g)
-    }
+/// Whether the operands come in order and are few, so that one loop comes to all of them.
+fn merges(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
+    let plain = |a: &&Access| {
+        let format = &cx.program.storage(a.tensor).format;
+        // Diagonals are searched, and code doubles with each.
+        let repeats = (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k]));
+        format.is_plain() && !a.is_sliced() && !repeats
+    };
+    let lists = |a: &&Access| !cx.program.storage(a.tensor).format.is_full();
+    let single = |e: &Expr| {
+        let accesses = e.accesses();
+        accesses.iter().all(plain) && accesses.iter().filter(|a| lists(a)).count() == 1
+    };
+    let mut operands: Vec<&Access> = task.value.accesses();
+    operands.retain(lists);
+    operands.sort_by_key(|a| a.tensor);
+    operands.dedup_by_key(|a| a.tensor);
+    let distinct = operands.len() == g.terms.len();
+    let few = g.terms.len() <= MOST_MERGED;
+    few && distinct && g.terms.iter().all(single) && adds_entries(cx, task, g)
+}
 
-    /// The only variable at which operands are sparse, if there is only one.
-    fn only_sparse_var(&self, value: &Expr) -> Option<IndexVar> {
-        let mut found: Vec<IndexVar> = vec![];
-        for access in value.accesses() {
-            for (level, var) in self.program.levels(access) {
-                if !level.kind.properties().full && !found.contains(&var) {
-                    found.push(var);
-                }
+/// The only variable at which operands are sparse, if there is only one.
+fn only_sparse_var(cx: &Context<'_>, value: &Expr) -> Option<IndexVar> {
+    let mut found: Vec<IndexVar> = vec![];
+    for access in value.accesses() {
+        for (level, var) in cx.program.levels(access) {
+            if !level.kind.properties().full && !found.contains(&var) {
+                found.push(var);
             }
         }
-        found.pop().filter(|_| found.is_empty())
     }
+    found.pop().filter(|_| found.is_empty())
+}
 
-    /// The loops of a task, the innermost of which are those of the gathered operands.
-    pub(in crate::legalise) fn gathering_loops(
-        &mut self,
-        task: &Task,
-        vars: &[IndexVar],
-        g: Gather,
-    ) -> Stmt {
-        if self.merges(task, &g) {
-            return self.merging_loops(task, vars, g);
-        }
-        let w = self.gathered(task, &g);
-        let at = |tensor| Access::of(tensor, vec![g.var]);
-        let each = |leaf| Stmt::forall(&[g.var], leaf);
-        let parts = g.terms.into_iter().enumerate().map(|(k, rhs)| {
-            let op = (k > 0).then_some(g.op);
-            each(Stmt::Assign { lhs: at(w), op, rhs })
-        });
-        let producer = Stmt::Sequence(parts.collect());
-        let lhs = self.access(task.result, &task.vars);
-        let consumer = each(Stmt::Assign { lhs, op: None, rhs: Expr::Access(at(w)) });
-        let (consumer, producer) = (Box::new(consumer), Box::new(producer));
-        Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
+/// The loops of a task, the innermost of which are those of the gathered operands.
+pub(in crate::legalise) fn gathering_loops(
+    cx: &mut Context<'_>,
+    task: &Task,
+    vars: &[IndexVar],
+    g: Gather,
+) -> Stmt {
+    if merges(cx, task, &g) {
+        return merging_loops(cx, task, vars, g);
     }
+    let w = gathered(cx, task, &g);
+    let at = |tensor| Access::of(tensor, vec![g.var]);
+    let each = |leaf| Stmt::forall(&[g.var], leaf);
+    let parts = g.terms.into_iter().enumerate().map(|(k, rhs)| {
+        let op = (k > 0).then_some(g.op);
+        each(Stmt::Assign { lhs: at(w), op, rhs })
+    });
+    let producer = Stmt::Sequence(parts.collect());
+    let lhs = Access::of(task.result, task.vars.clone());
+    let consumer = each(Stmt::Assign { lhs, op: None, rhs: Expr::Access(at(w)) });
+    let (consumer, producer) = (Box::new(consumer), Box::new(producer));
+    Stmt::forall(&vars[..vars.len() - 1], Stmt::Where { consumer, producer })
+}
 
-    /// The loops of a task, at the coordinates of which every operand adds to a register.
-    fn merging_loops(&mut self, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
-        let register = self.program.register(g.op, &task.value, task.compute);
-        let lhs = Access::of(register, vec![]);
-        let each = |rhs| Stmt::Assign { lhs: lhs.clone(), op: Some(g.op), rhs };
-        let producer = Box::new(Stmt::Sequence(g.terms.into_iter().map(each).collect()));
-        let rhs = Expr::Access(lhs.clone());
-        let lhs = self.access(task.result, &task.vars);
-        let consumer = Box::new(Stmt::Assign { lhs, op: None, rhs });
-        Stmt::forall(vars, Stmt::Where { consumer, producer })
-    }
+/// The loops of a task, at the coordinates of which every operand adds to a register.
+fn merging_loops(cx: &mut Context<'_>, task: &Task, vars: &[IndexVar], g: Gather) -> Stmt {
+    let register = cx.program.register(g.op, &task.value, task.compute);
+    let lhs = Access::of(register, vec![]);
+    let each = |rhs| Stmt::Assign { lhs: lhs.clone(), op: Some(g.op), rhs };
+    let producer = Box::new(Stmt::Sequence(g.terms.into_iter().map(each).collect()));
+    let rhs = Expr::Access(lhs.clone());
+    let lhs = Access::of(task.result, task.vars.clone());
+    let consumer = Box::new(Stmt::Assign { lhs, op: None, rhs });
+    Stmt::forall(vars, Stmt::Where { consumer, producer })
+}
 
-    /// Whether operands count only where they have entries.
-    fn adds_entries(&self, task: &Task, g: &Gather) -> bool {
-        let facts = self.facts(task.compute);
-        let identity = self.program.identity(g.op, task.compute);
-        let sparse = |a: &Access| !self.program.storage(a.tensor).format.is_full();
-        g.terms.iter().all(|e| match facts.expr_without(e, &sparse) {
-            Expr::Literal(c) => identity.is_some_and(|id| id.same_value(c)),
-            _ => false,
-        })
-    }
+/// Whether operands count only where they have entries.
+fn adds_entries(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
+    let facts = cx.facts(task.compute);
+    let identity = cx.program.identity(g.op, task.compute);
+    let sparse = |a: &Access| !cx.program.storage(a.tensor).format.is_full();
+    g.terms.iter().all(|e| match facts.expr_without(e, &sparse) {
+        Expr::Literal(c) => identity.is_some_and(|id| id.same_value(c)),
+        _ => false,
+    })
+}
 
-    /// The workspace: a list of what is written, or dense if every element is.
-    fn gathered(&mut self, task: &Task, g: &Gather) -> TensorId {
-        let identity = self.program.identity(g.op, task.compute);
-        let kind = if self.adds_entries(task, g) { LISTED } else { DENSE };
-        let datatype = self.program.accumulator(&task.value, task.compute);
-        let mut storage = Storage::of(Format::in_order([kind]), datatype);
-        if let Some(identity) = identity {
-            storage.fill = identity.computed(task.compute).stored(datatype);
-        }
-        storage.crd = self.program.width;
-        self.program.declare("w", storage, Role::Workspace, vec![g.var])
+/// The workspace: a list of what is written, or dense if every element is.
+fn gathered(cx: &mut Context<'_>, task: &Task, g: &Gather) -> TensorId {
+    let identity = cx.program.identity(g.op, task.compute);
+    let kind = if adds_entries(cx, task, g) { LISTED } else { DENSE };
+    let datatype = cx.program.accumulator(&task.value, task.compute);
+    let mut storage = Storage::of(Format::in_order([kind]), datatype);
+    if let Some(identity) = identity {
+        storage.fill = identity.computed(task.compute).stored(datatype);
     }
+    storage.crd = cx.program.width;
+    cx.program.declare("w", storage, Role::Workspace, vec![g.var])
 }
 
 fn reduces(e: &Expr) -> bool {

@@ -17,8 +17,11 @@
 //! Values stay with the entries of tensors that list coordinates, so that no zero is computed that was
 //! implicit. Integers are left as they are: their quotients are rounded.
 
+use crate::legalise::order::best_order;
 use crate::legalise::rewrite::contraction::flatten;
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::rewrite::contraction::{is_contracted, one_sum};
+use crate::legalise::rewrite::factorize::order_apart;
+use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::ids::IndexVar;
@@ -69,17 +72,12 @@ impl Legaliser<'_> {
         let before = self.program.clone();
         let becomes_plain = self.plain_product(task).is_some();
         self.program = before;
-        becomes_plain || self.splits(task) || self.has_other_loops(task)
-    }
-
-    /// Whether the cheapest loops of a sum begin with other variables than those of the result.
-    fn has_other_loops(&self, task: &Task) -> bool {
-        !self.best_order(task, false).vars.starts_with(&self.storage_order(task))
+        becomes_plain || splits(self, task) || has_other_loops(self, task)
     }
 
     /// A sum of a product of tensors alone, if it is better split than what it was.
     fn plain_product(&mut self, task: &Task) -> Option<Expr> {
-        let Expr::Reduce { op, vars, body } = self.one_sum(&task.value) else { return None };
+        let Expr::Reduce { op, vars, body } = one_sum(self, &task.value) else { return None };
         let mut factors = vec![];
         factors_of(&body, &mut factors);
         if factors.iter().all(|f| matches!(f, Factor::Tensor(_))) {
@@ -90,34 +88,14 @@ impl Legaliser<'_> {
             let body = Box::new(super::contraction::product(factors));
             Task { value: Expr::Reduce { op, vars, body }, vars: task.vars.clone(), ..*task }
         });
-        let pays = self.pays_alone(&factors);
-        match plain.filter(|plain| pays || self.splits(plain)) {
+        let pays = pays_alone(self, &factors);
+        match plain.filter(|plain| pays || splits(self, plain)) {
             Some(plain) => Some(plain.value),
             None => {
                 self.program = before;
                 None
             }
         }
-    }
-
-    /// Whether a factor that is no tensor takes long, and has by far fewer elements than the product has
-    /// terms.
-    fn pays_alone(&self, factors: &[Factor<'_>]) -> bool {
-        let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
-        let size = |vars: &[IndexVar]| vars.iter().map(|v| self.dimension_of(*v)).product::<f64>();
-        let listed = tensors.iter().find(|a| !self.is_full(a));
-        let Some((listed, entries)) = listed.and_then(|a| Some((a, self.known_entries(a)?))) else {
-            return false;
-        };
-        factors.iter().any(|factor| {
-            let Factor::Times(value) = factor else { return false };
-            let own = value.free_vars();
-            let mut others = own.clone();
-            others.retain(|v| !listed.indices.contains(v));
-            self.home(&tensors, &own).is_none()
-                && takes_long(value)
-                && 2.0 * size(&own) < entries as f64 * size(&others)
-        })
     }
 
     /// Tensors in place of all factors: those of the product, or temporaries.
@@ -127,7 +105,7 @@ impl Legaliser<'_> {
         let mut alone = vec![];
         for &factor in factors {
             let Some(value) = factor.value() else { continue };
-            match self.home(&tensors, &value.free_vars()) {
+            match home(self, &tensors, &value.free_vars()) {
                 Some(home) => own[home].push(factor),
                 // 1 / d(i) is rounded before it is multiplied.
                 None if matches!(factor, Factor::Over(_)) => return None,
@@ -147,19 +125,12 @@ impl Legaliser<'_> {
                 let vars = value.free_vars();
                 let same =
                     vars.len() == a.indices.len() && vars.iter().all(|v| a.indices.contains(v));
-                same.then(|| self.order_of(a))
+                same.then(|| order_of(self, a))
             });
             let vars = is_full.then_some(vars).flatten()?;
             plain.push(self.temporary("t", None, vars, value.clone(), task.compute));
         }
         Some(plain)
-    }
-
-    /// The tensor to multiply or divide by something of these variables: one with few entries.
-    fn home(&self, tensors: &[&Access], vars: &[IndexVar]) -> Option<usize> {
-        let fits = |k: &usize| vars.iter().all(|v| tensors[*k].indices.contains(v));
-        let cost = |k: &usize| (self.is_full(tensors[*k]), tensors[*k].indices.len());
-        (0..tensors.len()).filter(fits).min_by_key(cost)
     }
 
     /// A tensor multiplied and divided by its own factors; nothing if that would fill it.
@@ -172,29 +143,61 @@ impl Legaliser<'_> {
             }
             Factor::Tensor(_) => value,
         });
-        let vars = self.order_of(tensor);
+        let vars = order_of(self, tensor);
         let temporary = self.temporary("t", None, vars, value, task.compute);
         let Expr::Access(access) = &temporary else { return None };
         (self.is_full(access) == self.is_full(tensor)).then_some(temporary)
     }
+}
 
-    /// The variables of an operand, in the order of its levels where these store nothing else.
-    fn order_of(&self, access: &Access) -> Vec<IndexVar> {
-        let levels = self.level_vars(access);
-        let is_plain = levels.len() == access.indices.len()
-            && access.indices.iter().all(|v| levels.contains(v));
-        if is_plain { levels } else { access.indices.clone() }
-    }
+/// Whether the cheapest loops of a sum begin with other variables than those of the result.
+fn has_other_loops(cx: &Context<'_>, task: &Task) -> bool {
+    !best_order(cx, task, false).vars.starts_with(&cx.storage_order(task))
+}
 
-    /// Whether the loops of a sum of a product of tensors are split.
-    fn splits(&self, task: &Task) -> bool {
-        let Expr::Reduce { op: ReduceOp::Add, vars, body } = self.one_sum(&task.value) else {
-            return false;
-        };
-        let mut factors = vec![];
-        flatten(&body, &mut factors)
-            && (self.is_contracted(&factors, &vars) || self.order_apart(task).is_some())
-    }
+/// Whether a factor that is no tensor takes long, and has by far fewer elements than the product has
+/// terms.
+fn pays_alone(cx: &Context<'_>, factors: &[Factor<'_>]) -> bool {
+    let tensors: Vec<&Access> = factors.iter().filter_map(|f| f.tensor()).collect();
+    let size = |vars: &[IndexVar]| vars.iter().map(|v| cx.dimension_of(*v)).product::<f64>();
+    let listed = tensors.iter().find(|a| !cx.is_full(a));
+    let Some((listed, entries)) = listed.and_then(|a| Some((a, cx.known_entries(a)?))) else {
+        return false;
+    };
+    factors.iter().any(|factor| {
+        let Factor::Times(value) = factor else { return false };
+        let own = value.free_vars();
+        let mut others = own.clone();
+        others.retain(|v| !listed.indices.contains(v));
+        home(cx, &tensors, &own).is_none()
+            && takes_long(value)
+            && 2.0 * size(&own) < entries as f64 * size(&others)
+    })
+}
+
+/// The tensor to multiply or divide by something of these variables: one with few entries.
+fn home(cx: &Context<'_>, tensors: &[&Access], vars: &[IndexVar]) -> Option<usize> {
+    let fits = |k: &usize| vars.iter().all(|v| tensors[*k].indices.contains(v));
+    let cost = |k: &usize| (cx.is_full(tensors[*k]), tensors[*k].indices.len());
+    (0..tensors.len()).filter(fits).min_by_key(cost)
+}
+
+/// The variables of an operand, in the order of its levels where these store nothing else.
+fn order_of(cx: &Context<'_>, access: &Access) -> Vec<IndexVar> {
+    let levels = cx.level_vars(access);
+    let is_plain =
+        levels.len() == access.indices.len() && access.indices.iter().all(|v| levels.contains(v));
+    if is_plain { levels } else { access.indices.clone() }
+}
+
+/// Whether the loops of a sum of a product of tensors are split.
+fn splits(cx: &Context<'_>, task: &Task) -> bool {
+    let Expr::Reduce { op: ReduceOp::Add, vars, body } = one_sum(cx, &task.value) else {
+        return false;
+    };
+    let mut factors = vec![];
+    flatten(&body, &mut factors)
+        && (is_contracted(cx, &factors, &vars) || order_apart(cx, task).is_some())
 }
 
 impl<'e> Factor<'e> {

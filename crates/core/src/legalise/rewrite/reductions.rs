@@ -10,17 +10,17 @@
 //! Under a schedule none of that happens: its commands name the loops of the statement.
 
 use crate::legalise::rewrite::factorize::independent;
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::Expr;
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
 use tamis_ir::ids::IndexVar;
 
-impl Legaliser<'_> {
-    /// A value with nested reductions as one, and with terms of fewer variables apart.
-    pub(in crate::legalise) fn regrouped(&self, value: Expr) -> Expr {
-        if self.request.scheduled { value } else { regroup(value) }
-    }
+/// A value with nested reductions as one, and with terms of fewer variables apart.
+pub(in crate::legalise) fn regrouped(cx: &Context<'_>, value: Expr) -> Expr {
+    if cx.request.scheduled { value } else { regroup(value) }
+}
 
+impl Legaliser<'_> {
     /// The task as a copy of a temporary, if it is a reduction that lacks variables of the result.
     pub(in crate::legalise) fn repeated(&mut self, task: Task) -> Task {
         let order = self.storage_order(&task);

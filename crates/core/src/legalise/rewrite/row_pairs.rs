@@ -13,7 +13,8 @@
 
 use super::row_workspaces::has_reduction;
 use super::temporaries::replaced;
-use crate::legalise::Legaliser;
+use crate::legalise::rewrite::merge_size::{points, vanishes};
+use crate::legalise::{Context, Legaliser};
 use crate::notation::{Access, Expr};
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
@@ -30,12 +31,12 @@ impl Legaliser<'_> {
         compute: DataType,
     ) -> Expr {
         let mut value = value;
-        while self.mixes_rows(&value, compute) {
+        while mixes_rows(self, &value, compute) {
             let mut path = vec![];
-            self.path_to_pair(&value, &mut path);
+            path_to_pair(self, &value, &mut path);
             // Where two operands are not worth it, perhaps the term is that another decides.
             let within = path.into_iter().skip(1).rev();
-            let mut parts = within.filter(|part| self.is_worth_all(part, &value, compute));
+            let mut parts = within.filter(|part| is_worth_all(self, part, &value, compute));
             let Some(pair) = parts.next().cloned() else { break };
             let free = pair.free_vars();
             let vars = order.iter().copied().filter(|v| free.contains(v)).collect();
@@ -44,62 +45,61 @@ impl Legaliser<'_> {
         }
         value
     }
+}
 
-    /// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop.
-    fn mixes_rows(&self, value: &Expr, compute: DataType) -> bool {
-        let accesses = value.accesses();
-        let listing: Vec<&&Access> = accesses.iter().filter(|a| !self.is_full(a)).collect();
-        let is_row = |a: &&&Access| {
-            let format = &self.program.storage(a.tensor).format;
-            let full = format.levels().iter().filter(|l| l.kind.properties().full).count();
-            let same = self.level_vars(a) == self.level_vars(listing[0]);
-            format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
+/// Whether three operands or more, all of one sparse level over the same variables, meet and join in one loop.
+fn mixes_rows(cx: &Context<'_>, value: &Expr, compute: DataType) -> bool {
+    let accesses = value.accesses();
+    let listing: Vec<&&Access> = accesses.iter().filter(|a| !cx.is_full(a)).collect();
+    let is_row = |a: &&&Access| {
+        let format = &cx.program.storage(a.tensor).format;
+        let full = format.levels().iter().filter(|l| l.kind.properties().full).count();
+        let same = cx.level_vars(a) == cx.level_vars(listing[0]);
+        format.is_plain() && !a.is_sliced() && full + 1 == format.levels().len() && same
+    };
+    let count = listing.len() as u32;
+    let points = points(cx, value, compute);
+    !cx.request.scheduled
+        && (3..usize::BITS).contains(&count)
+        && listing.iter().all(is_row)
+        && !has_reduction(value)
+        && 1 < points
+        && points < (1 << count) - 1
+}
+
+/// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
+fn is_worth_all(cx: &Context<'_>, part: &Expr, value: &Expr, compute: DataType) -> bool {
+    let own = part.accesses();
+    let entries = |a: &Access| cx.input_entries(a);
+    let walked: Option<u64> = own.iter().map(|a| entries(a)).sum();
+    let mut around = Some(value).filter(|e| *e != part);
+    while let Some(e) = around {
+        let accesses = e.accesses();
+        let decides =
+            |a: &&&Access| !own.contains(a) && vanishes(cx, e, compute, &|operand| operand == **a);
+        let is_few = |a: &&Access| match (walked, entries(a)) {
+            (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
+            _ => true,
         };
-        let count = listing.len() as u32;
-        let points = self.points(value, compute);
-        !self.request.scheduled
-            && (3..usize::BITS).contains(&count)
-            && listing.iter().all(is_row)
-            && !has_reduction(value)
-            && 1 < points
-            && points < (1 << count) - 1
+        if accesses.iter().filter(decides).any(is_few) {
+            return false;
+        }
+        let inside = e.children().into_iter().filter(|child| *child != part);
+        let holds = |e: &&Expr| own.iter().all(|a| e.accesses().contains(a));
+        around = inside.into_iter().find(holds);
     }
+    true
+}
 
-    /// Whether all of a part is worth computing: no operand with far fewer entries decides where it is needed.
-    fn is_worth_all(&self, part: &Expr, value: &Expr, compute: DataType) -> bool {
-        let own = part.accesses();
-        let entries = |a: &Access| self.input_entries(a);
-        let walked: Option<u64> = own.iter().map(|a| entries(a)).sum();
-        let mut around = Some(value).filter(|e| *e != part);
-        while let Some(e) = around {
-            let accesses = e.accesses();
-            let decides = |a: &&&Access| {
-                !own.contains(a) && self.vanishes(e, compute, &|operand| operand == **a)
-            };
-            let is_few = |a: &&Access| match (walked, entries(a)) {
-                (Some(walked), Some(needed)) => walked > needed.saturating_mul(FEW_DECIDED),
-                _ => true,
-            };
-            if accesses.iter().filter(decides).any(is_few) {
-                return false;
-            }
-            let inside = e.children().into_iter().filter(|child| *child != part);
-            let holds = |e: &&Expr| own.iter().all(|a| e.accesses().contains(a));
-            around = inside.into_iter().find(holds);
-        }
-        true
+/// From a value down to the first of its largest parts with two operands that list coordinates.
+fn path_to_pair<'e>(cx: &Context<'_>, e: &'e Expr, path: &mut Vec<&'e Expr>) {
+    path.push(e);
+    if cx.listing(e) <= 2 {
+        return;
     }
-
-    /// From a value down to the first of its largest parts with two operands that list coordinates.
-    fn path_to_pair<'e>(&self, e: &'e Expr, path: &mut Vec<&'e Expr>) {
-        path.push(e);
-        if self.listing(e) <= 2 {
-            return;
-        }
-        let many = |child: &&Expr| self.listing(child) >= 2;
-        match e.children().into_iter().find(many) {
-            Some(child) => self.path_to_pair(child, path),
-            None => path.clear(),
-        }
+    let many = |child: &&Expr| cx.listing(child) >= 2;
+    match e.children().into_iter().find(many) {
+        Some(child) => path_to_pair(cx, child, path),
+        None => path.clear(),
     }
 }

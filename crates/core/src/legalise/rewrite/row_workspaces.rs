@@ -13,66 +13,96 @@
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, LevelMap, LevelSpec, Storage};
 use crate::legalise::order::Order;
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
+use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
+use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::IndexVar;
 
 /// The most elements of a workspace, as far as dimensions are known: it has to stay in the caches.
 const MOST: u64 = 1 << 16;
 
-impl Legaliser<'_> {
-    /// How many of the outermost loops are around the workspace, if there should be one. Longer
-    /// products may be factored, which needs sums that a tensor holds.
-    pub(in crate::legalise) fn summed_rows(&self, task: &Task, order: &Order) -> Option<usize> {
-        let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
-        let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
-        let format = &self.program.storage(task.result).format;
-        let is_dense = format.is_full() && format.levels().iter().all(plain);
-        let simple = body.accesses().len() <= 2 && !has_reduction(body);
-        let accesses = task.value.accesses();
-        let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);
-        if self.holds_sums(task)
-            || !is_dense
-            || !simple
-            || self.request.scheduled
-            || self.access_methods().is_revisited_by(&task.value)
-            || self.access_methods().is_list_driven(task)
-            || accesses.iter().any(|a| a.is_sliced())
-            || !order.vars.iter().all(own)
-        {
-            return None;
-        }
-        let outer = order.vars.iter().take_while(|v| task.vars.contains(v)).count();
-        let sizes = order.vars[outer..].iter().filter(|v| task.vars.contains(v));
-        let size = |v: &IndexVar| self.request.dims.get(&self.program.derived.alias(*v));
-        let known = sizes.clone().filter_map(size).fold(1, |n: u64, &d| n.saturating_mul(d));
-        (outer > 0 && sizes.count() > 0 && known <= MOST).then_some(outer)
+/// How many of the outermost loops are around the workspace, if there should be one. Longer
+/// products may be factored, which needs sums that a tensor holds.
+pub(in crate::legalise) fn summed_rows(
+    cx: &Context<'_>,
+    task: &Task,
+    order: &Order,
+) -> Option<usize> {
+    let Expr::Reduce { vars: reduced, body, .. } = &task.value else { return None };
+    let plain = |l: &LevelSpec| matches!(l.map, LevelMap::Mode(_));
+    let format = &cx.program.storage(task.result).format;
+    let is_dense = format.is_full() && format.levels().iter().all(plain);
+    let simple = body.accesses().len() <= 2 && !has_reduction(body);
+    let accesses = task.value.accesses();
+    let own = |v: &IndexVar| task.vars.contains(v) || reduced.contains(v);
+    if holds_sums(cx, task)
+        || !is_dense
+        || !simple
+        || cx.request.scheduled
+        || cx.access_methods().is_revisited_by(&task.value)
+        || cx.access_methods().is_list_driven(task)
+        || accesses.iter().any(|a| a.is_sliced())
+        || !order.vars.iter().all(own)
+    {
+        return None;
     }
+    let outer = order.vars.iter().take_while(|v| task.vars.contains(v)).count();
+    let sizes = order.vars[outer..].iter().filter(|v| task.vars.contains(v));
+    let known = sizes.clone().filter_map(|v| cx.known_dimension(*v)).fold(1, u64::saturating_mul);
+    (outer > 0 && sizes.count() > 0 && known <= MOST).then_some(outer)
+}
 
-    /// The loops of a task in an order, with a workspace below the outer ones.
-    pub(in crate::legalise) fn row_loops(
-        &mut self,
-        task: Task,
-        order: &[IndexVar],
-        outer: usize,
-    ) -> Stmt {
-        let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
-        let (outer, inner) = order.split_at(outer);
-        let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();
-        let datatype = self.program.accumulator(&body, task.compute);
-        let mut storage = Storage::of(Format::in_order(vec![DENSE; row.len()]), datatype);
-        if let Some(identity) = self.program.identity(op, task.compute) {
-            storage.fill = identity.computed(task.compute).stored(datatype);
-        }
-        let w = self.program.declare("w", storage, Role::Workspace, row.clone());
-        let at = || Access::of(w, row.clone());
-        let lhs = self.access(task.result, &task.vars);
-        let written = Stmt::Assign { lhs, op: None, rhs: Expr::Access(at()) };
-        let summed = Stmt::Assign { lhs: at(), op: Some(op), rhs: *body };
-        let consumer = Box::new(Stmt::forall(&row, written));
-        let producer = Box::new(Stmt::forall(inner, summed));
-        Stmt::forall(outer, Stmt::Where { consumer, producer })
+/// The loops of a task in an order, with a workspace below the outer ones.
+pub(in crate::legalise) fn row_loops(
+    cx: &mut Context<'_>,
+    task: Task,
+    order: &[IndexVar],
+    outer: usize,
+) -> Stmt {
+    let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
+    let (outer, inner) = order.split_at(outer);
+    let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();
+    let datatype = cx.program.accumulator(&body, task.compute);
+    let mut storage = Storage::of(Format::in_order(vec![DENSE; row.len()]), datatype);
+    if let Some(identity) = cx.program.identity(op, task.compute) {
+        storage.fill = identity.computed(task.compute).stored(datatype);
+    }
+    let w = cx.program.declare("w", storage, Role::Workspace, row.clone());
+    let at = || Access::of(w, row.clone());
+    let lhs = Access::of(task.result, task.vars.clone());
+    let written = Stmt::Assign { lhs, op: None, rhs: Expr::Access(at()) };
+    let summed = Stmt::Assign { lhs: at(), op: Some(op), rhs: *body };
+    let consumer = Box::new(Stmt::forall(&row, written));
+    let producer = Box::new(Stmt::forall(inner, summed));
+    Stmt::forall(outer, Stmt::Where { consumer, producer })
+}
+
+/// Whether elements of the result hold what its value is summed in.
+pub(in crate::legalise) fn holds_sums(cx: &Context<'_>, task: &Task) -> bool {
+    let datatype = cx.program.storage(task.result).datatype;
+    // Of truth values, a partial result tells what has come so far where nothing that comes can take it back.
+    let tells = match &task.value {
+        Expr::Reduce { op: ReduceOp::Or | ReduceOp::And | ReduceOp::Mul, .. } => true,
+        Expr::Reduce { op: ReduceOp::Add, body, .. } => is_nonnegative(cx, body),
+        Expr::Reduce { .. } => false,
+        _ => true,
+    };
+    let is_logical = [datatype, task.compute] == [DataType::Bool; 2] && tells;
+    is_logical || datatype == cx.program.accumulator(&task.value, task.compute)
+}
+
+/// Whether an expression of truth values and coordinates is never less than 0.
+fn is_nonnegative(cx: &Context<'_>, e: &Expr) -> bool {
+    use BinaryOp::{Add, Max, Min, Mul};
+    match e {
+        Expr::Index(_) | Expr::Unary(UnaryOp::Not | UnaryOp::Abs, _) => true,
+        Expr::Access(access) => cx.program.storage(access.tensor).datatype == DataType::Bool,
+        Expr::Literal(c) => matches!(c, Scalar::Bool(_) | Scalar::I64(0..) | Scalar::U64(_)),
+        Expr::Binary(op, ..) if op.is_logical() => true,
+        Expr::Binary(Add | Mul | Min | Max, a, b) => is_nonnegative(cx, a) && is_nonnegative(cx, b),
+        _ => false,
     }
 }
 

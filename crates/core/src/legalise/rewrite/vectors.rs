@@ -14,7 +14,7 @@
 use crate::legalise::order::association::flatten;
 use crate::legalise::rewrite::plain_factors::takes_long;
 use crate::legalise::rewrite::row_workspaces::has_reduction;
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, Strictness};
 use tamis_ir::datatype::DataType;
@@ -39,42 +39,40 @@ impl Legaliser<'_> {
         flatten(&e, &mut factors);
         let divides = factors.iter().any(|(op, _)| *op == BinaryOp::Div);
         let is_kept = divides && self.request.strictness == Strictness::Ieee;
-        let var = if is_kept { None } else { self.repeated_var(&factors) };
+        let var = if is_kept { None } else { repeated_var(self, &factors) };
         let Some(var) = var else {
             return e.map_children(&mut |child| self.vectors_apart(child, compute));
         };
         let owned = factors.into_iter().map(|(op, factor)| (op, factor.clone()));
         let (own, mut others): (Vec<_>, Vec<_>) =
-            owned.partition(|(_, factor)| self.is_vector(factor, var));
+            owned.partition(|(_, factor)| is_vector(self, factor, var));
         let temporary = self.temporary("t", None, vec![var], product(own), compute);
         others.push((BinaryOp::Mul, temporary));
         self.vectors_apart(product(others), compute)
     }
+}
 
-    /// The variable of vectors that are worth multiplying beforehand.
-    fn repeated_var(&self, factors: &[(BinaryOp, &Expr)]) -> Option<IndexVar> {
-        let listed = factors.iter().find_map(|(_, factor)| match factor {
-            Expr::Access(access) if !self.is_full(access) => Some(access),
-            _ => None,
-        })?;
-        let inner = self.level_vars(listed).into_iter().skip(1);
-        let entries = self.input_entries(listed)? as f64;
-        inner.into_iter().find(|&var| {
-            let own = || factors.iter().filter(|(_, factor)| self.is_vector(factor, var));
-            let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
-            numerators.peek().is_some()
-                && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(factor)))
-                && WORTH * self.dimension_of(var) < entries
-        })
-    }
+/// The variable of vectors that are worth multiplying beforehand.
+fn repeated_var(cx: &Context<'_>, factors: &[(BinaryOp, &Expr)]) -> Option<IndexVar> {
+    let listed = factors.iter().find_map(|(_, factor)| match factor {
+        Expr::Access(access) if !cx.is_full(access) => Some(access),
+        _ => None,
+    })?;
+    let inner = cx.level_vars(listed).into_iter().skip(1);
+    let entries = cx.input_entries(listed)? as f64;
+    inner.into_iter().find(|&var| {
+        let own = || factors.iter().filter(|(_, factor)| is_vector(cx, factor, var));
+        let mut numerators = own().filter(|(op, _)| *op == BinaryOp::Mul).peekable();
+        numerators.peek().is_some()
+            && (own().count() > 1 || numerators.any(|(_, factor)| takes_long(factor)))
+            && WORTH * cx.dimension_of(var) < entries
+    })
+}
 
-    /// Whether a value is a vector over a variable, of elements that are all stored.
-    fn is_vector(&self, value: &Expr, var: IndexVar) -> bool {
-        let plain = |a: &Access| self.is_full(a) && a.slices.is_empty();
-        value.free_vars() == [var]
-            && !has_reduction(value)
-            && value.accesses().into_iter().all(plain)
-    }
+/// Whether a value is a vector over a variable, of elements that are all stored.
+fn is_vector(cx: &Context<'_>, value: &Expr, var: IndexVar) -> bool {
+    let plain = |a: &Access| cx.is_full(a) && a.slices.is_empty();
+    value.free_vars() == [var] && !has_reduction(value) && value.accesses().into_iter().all(plain)
 }
 
 /// The product of factors, and divided by others, the first numerator first.

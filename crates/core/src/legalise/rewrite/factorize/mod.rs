@@ -17,15 +17,20 @@
 //! Where the sum may be empty, which would make a NaN of an infinite factor, the rest is
 //! skipped if it is empty (`Kernel::partial`).
 
-mod independent;
+pub(in crate::legalise) mod independent;
+mod product;
 mod rows;
 
 pub(in crate::legalise) use independent::independent;
+use product::{Factor, Product, edges_of, lists};
 
 use crate::cin::{Role, Stmt};
 use crate::format::{Format, Storage};
-use crate::legalise::cost::{CONTIGUOUS, DIMENSION, FAN_OUT, STRIDE};
-use crate::legalise::{Legaliser, Task};
+use crate::legalise::cost::{CONTIGUOUS, STRIDE};
+use crate::legalise::order::topological;
+use crate::legalise::rewrite::contraction::flatten;
+use crate::legalise::statistics::FAN_OUT;
+use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp};
@@ -39,35 +44,14 @@ const DEPTH: usize = 4;
 /// Of up to so many sums that share factors all sets are weighed; of more, some are summed beforehand.
 pub(in crate::legalise) const MAX_SUMS: usize = 4;
 
-/// A factor of a product.
-#[derive(Clone, PartialEq)]
-enum Factor {
-    Operand(Access),
-    /// What the part of the split of this number leaves.
-    Part(usize, Vec<IndexVar>),
-}
-
-/// A product to sum inside of loops.
-#[derive(Clone)]
-struct Product {
-    factors: Vec<Factor>,
-    /// The variables of what it is added to.
-    written: Vec<IndexVar>,
-    /// The variables of the loops around.
-    outer: Vec<IndexVar>,
-    /// Of these, so many leading ones are outside of what it is added to.
-    begun: usize,
-    /// How often the loops around run.
-    trips: f64,
-}
-
 /// The loops of a product.
 struct Plan {
     cost: f64,
-    way: AccessMethod,
+    loops: Loops,
 }
 
-enum AccessMethod {
+/// How they run.
+enum Loops {
     Nest(Product, Vec<IndexVar>),
     Split(Box<Split>),
 }
@@ -106,9 +90,9 @@ pub(in crate::legalise) struct Distributed {
 impl Plan {
     /// One order of all loops in which those of parts and of the rest are in theirs.
     fn order(&self) -> Vec<IndexVar> {
-        let split = match &self.way {
-            AccessMethod::Nest(_, vars) => return vars.clone(),
-            AccessMethod::Split(split) => split,
+        let split = match &self.loops {
+            Loops::Nest(_, vars) => return vars.clone(),
+            Loops::Split(split) => split,
         };
         let (mut order, rest) = (split.shared.clone(), split.rest.order());
         let mut rest = rest.into_iter();
@@ -123,366 +107,310 @@ impl Plan {
     }
 }
 
-impl Legaliser<'_> {
-    /// The order of a task's loops from which they are better split.
-    pub(in crate::legalise) fn order_apart(&self, task: &Task) -> Option<Vec<IndexVar>> {
-        Some(self.plan_apart(task)?.order())
-    }
-
-    /// The loops of a task, if they are better split.
-    pub(in crate::legalise) fn distributed(&mut self, task: &Task) -> Option<Distributed> {
-        let plan = self.plan_apart(task)?;
-        let mut target =
-            Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
-        let lhs = self.access(task.result, &task.vars);
-        let cost = plan.cost;
-        let body = self.built(plan, &lhs, false, &mut target);
-        debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
-        Some(Distributed { cost, body, partial: target.partial })
-    }
-
-    fn plan_apart(&self, task: &Task) -> Option<Plan> {
-        let Expr::Reduce { op: ReduceOp::Add, body, .. } = &task.value else { return None };
-        let mut accesses = vec![];
-        let format = &self.program.storage(task.result).format;
-        let is_product = crate::legalise::rewrite::contraction::flatten(body, &mut accesses);
-        let plain = |a: &&Access| self.program.storage(a.tensor).format.is_plain();
-        let fits = format.is_plain();
-        let levels = format.levels();
-        let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
-        if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
-            return None;
-        }
-        let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
-        let written = self.storage_order(task);
-        let (outer, begun) = (vec![], 0);
-        let product = Product { factors, written, outer, begun, trips: 1.0 };
-        let plan = self.plan(&product, task.compute, &mut 0, 0)?;
-        // Levels that are not full are written in order, by the loops around everything.
-        let AccessMethod::Split(split) = &plan.way else { return None };
-        if !split.shared.starts_with(&self.storage_order(task)[..appended]) {
-            return None;
-        }
-        Some(plan)
-    }
-
-    /// The cheapest loops of a product.
-    fn plan(
-        &self,
-        product: &Product,
-        compute: DataType,
-        numbers: &mut usize,
-        depth: usize,
-    ) -> Option<Plan> {
-        let open = product.open();
-        let orders =
-            crate::legalise::order::topological(&open, &self.edges_of(&product.factors, &open));
-        let nests = orders.into_iter().map(|order| (self.nest_cost(product, &order), order));
-        let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
-        let mut best = Plan { cost, way: AccessMethod::Nest(product.clone(), order) };
-        if depth == DEPTH {
-            return Some(best);
-        }
-        let sums = product.sums();
-        if sums.len() > MAX_SUMS {
-            return Some(self.plan_separate(product, compute, numbers, depth, best));
-        }
-        let worth = best.cost * WORTH;
-        for chosen in 1..1_usize << sums.len() {
-            let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
-            let chosen: Vec<IndexVar> = chosen.collect();
-            let split = self.split_over(product, &chosen, compute, numbers, depth + 1);
-            if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
-                best = plan;
-            }
-        }
-        Some(best)
-    }
-
-    /// The loops of a product with many sums: those that share no factor run one after the other.
-    fn plan_separate(
-        &self,
-        product: &Product,
-        compute: DataType,
-        numbers: &mut usize,
-        depth: usize,
-        best: Plan,
-    ) -> Plan {
-        let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
-        let separate = independent(&factors, &product.sums());
-        if separate.len() < 2 {
-            return best;
-        }
-        let split = |sums: &Vec<IndexVar>| self.split_over(product, sums, compute, numbers, depth);
-        let split = separate.iter().find_map(split);
-        split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
-    }
-
-    /// A product split into the factors over some variables and the rest.
-    fn split_over(
-        &self,
-        product: &Product,
-        chosen: &[IndexVar],
-        compute: DataType,
-        numbers: &mut usize,
-        depth: usize,
-    ) -> Option<Plan> {
-        let over = |f: &Factor| f.vars().iter().any(|v| chosen.contains(v));
-        let (part, rest): (Vec<Factor>, Vec<Factor>) =
-            product.factors.iter().cloned().partition(over);
-        let needed =
-            |v: &IndexVar| product.written.contains(v) || rest.iter().any(|f| f.vars().contains(v));
-        // A sum that stays with the rest is none of the part's.
-        if rest.is_empty() || chosen.iter().any(needed) {
-            return None;
-        }
-        let mut kept = product.open();
-        kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
-        let shared = self.shareable(product, &kept);
-        // Of many sums, the loops that are shared are not weighed.
-        let fewest = if product.sums().len() > MAX_SUMS { shared.len() } else { 0 };
-        let least = kept.len().saturating_sub(1).max(fewest);
-        let mut best: Option<Plan> = None;
-        for count in least..=shared.len() {
-            let sides = (part.clone(), rest.clone());
-            let (shared, kept) = (shared[..count].to_vec(), kept.clone());
-            let split = self.split_at(product, sides, (shared, kept), compute, (numbers, depth));
-            if let Some(plan) = split
-                && best.as_ref().is_none_or(|best| plan.cost < best.cost)
-            {
-                best = Some(plan);
-            }
-        }
-        best
-    }
-
-    /// Of the variables that both sides of a split have, those that loops can begin with.
-    fn shareable(&self, product: &Product, both: &[IndexVar]) -> Vec<IndexVar> {
-        let edges = self.edges_of(&product.factors, &product.open());
-        let mut shared: Vec<IndexVar> = vec![];
-        loop {
-            let first = product.outer.is_empty() && shared.is_empty();
-            let ready = |v: &IndexVar| {
-                let reads = edges.iter().all(|(from, to)| to != v || shared.contains(from));
-                reads && (!first || self.begins(product, *v))
-            };
-            let next: Vec<IndexVar> =
-                both.iter().copied().filter(|v| !shared.contains(v) && ready(v)).collect();
-            // What is listed has to be read in order; a vector may hold the others.
-            let listed = next.iter().find(|v| self.lists(&product.factors, |w| w == **v));
-            match listed.or(next.first()) {
-                Some(&next) => shared.push(next),
-                None => return shared,
-            }
-        }
-    }
-
-    /// Whether the loop around everything may be over a variable: what is written is written row by
-    /// row, and a number is summed as what is listed comes.
-    fn begins(&self, product: &Product, var: IndexVar) -> bool {
-        match product.written.first() {
-            Some(outermost) => *outermost == var,
-            None => {
-                self.lists(&product.factors, |v| v == var)
-                    || !self.lists(&product.factors, |_| true)
-            }
-        }
-    }
-
-    /// A split with these loops around both sides; `kept` are the variables that both have.
-    fn split_at(
-        &self,
-        product: &Product,
-        (part, mut rest): (Vec<Factor>, Vec<Factor>),
-        (shared, mut kept): (Vec<IndexVar>, Vec<IndexVar>),
-        compute: DataType,
-        (numbers, depth): (&mut usize, usize),
-    ) -> Option<Plan> {
-        kept.retain(|v| !shared.contains(v));
-        let outer = [&product.outer[..], &shared].concat();
-        // What the part has no loop for is left to the rest.
-        let (part, fixed): (Vec<Factor>, Vec<Factor>) =
-            part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
-        rest.splice(0..0, fixed);
-        let trips =
-            shared.iter().fold(product.trips, |n, &v| n * self.trip_count(&product.factors, v));
-        // Whether anything came has to be the same for every element that is left.
-        let listed = part.iter().any(|factor| {
-            let over = factor.vars().iter().any(|v| kept.contains(v));
-            over && self.lists(std::slice::from_ref(factor), |v| !outer.contains(&v))
-        });
-        let is_small = kept.iter().all(|v| self.is_small(*v));
-        if listed || !is_small || (outer.is_empty() && !kept.is_empty()) {
-            return None;
-        }
-        *numbers += 1;
-        let number = *numbers;
-        rest.push(Factor::Part(number, kept.clone()));
-        let begun = outer.len();
-        let factors = part.clone();
-        let part =
-            Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
-        let part = self.plan(&part, compute, numbers, depth)?;
-        let rest = Product { factors: rest, outer, trips, ..product.clone() };
-        let rows = kept.is_empty().then(|| self.rows(&rest, &factors, &shared, compute)).flatten();
-        let rest = self.plan(&rest, compute, numbers, depth)?;
-        let cleared: f64 = kept.iter().map(|v| self.dimension_of(*v)).product();
-        let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
-        let split = Split { shared, number, kept, factors, rows, part, rest };
-        Some(Plan { cost, way: AccessMethod::Split(Box::new(split)) })
-    }
-
-    /// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
-    fn nest_cost(&self, product: &Product, order: &[IndexVar]) -> f64 {
-        let (mut trips, mut cost) = (product.trips, 0.0);
-        for &var in order {
-            trips *= self.trip_count(&product.factors, var);
-            cost += trips;
-        }
-        let Some(&inner) = order.last() else { return trips };
-        let orders = product.factors.iter().map(|f| match f {
-            Factor::Operand(a) => self.level_vars(a),
-            Factor::Part(_, kept) => kept.clone(),
-        });
-        let strided = |vars: &Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
-        let all: Vec<Vec<IndexVar>> = orders.chain([product.written.clone()]).collect();
-        let strides = all.iter().filter(|vars| strided(vars)).count();
-        let lists = self.lists(&product.factors, |v| v == inner);
-        match strides {
-            0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
-            _ => cost + trips * STRIDE * strides as f64,
-        }
-    }
-
-    /// The trip count of a loop.
-    fn trip_count(&self, factors: &[Factor], var: IndexVar) -> f64 {
-        let dimension = self.dimension_of(var);
-        let mut least = dimension;
-        for factor in factors {
-            let Factor::Operand(access) = factor else { continue };
-            for (k, (level, v)) in self.program.levels(access).into_iter().enumerate() {
-                if v == var && !level.kind.properties().full {
-                    let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };
-                    least = least.min(listed);
-                }
-            }
-        }
-        least.max(1.0)
-    }
-
-    /// The dimension of a variable, as far as it is known.
-    pub(in crate::legalise) fn dimension_of(&self, var: IndexVar) -> f64 {
-        self.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
-    }
-
-    /// Whether factors list the coordinates of some of the variables.
-    fn lists(&self, factors: &[Factor], of: impl Fn(IndexVar) -> bool) -> bool {
-        factors.iter().any(|factor| {
-            let Factor::Operand(access) = factor else { return false };
-            let mut levels = self.program.levels(access).into_iter();
-            levels.any(|(level, v)| !level.kind.properties().full && of(v))
-        })
-    }
-
-    /// Which variables come before which, since levels are read from the outside in.
-    fn edges_of(&self, factors: &[Factor], vars: &[IndexVar]) -> Vec<(IndexVar, IndexVar)> {
-        let operands = factors.iter().filter_map(|f| match f {
-            Factor::Operand(access) => Some(access.clone()),
-            Factor::Part(..) => None,
-        });
-        let operands: Vec<Access> = operands.collect();
-        self.edges(&operands, vars)
-    }
-
-    /// The temporary that a part leaves.
-    fn left_by(&mut self, value: &Expr, kept: &[IndexVar], compute: DataType) -> TensorId {
-        if kept.is_empty() {
-            return self.program.register(ReduceOp::Add, value, compute);
-        }
-        let datatype = self.program.accumulator(value, compute);
-        let mut storage = Storage::of(Format::in_order(kept.iter().map(|_| DENSE)), datatype);
-        if let Some(identity) = self.program.identity(ReduceOp::Add, compute) {
-            storage.fill = identity.computed(compute).stored(datatype);
-        }
-        self.program.declare("w", storage, Role::Workspace, kept.to_vec())
-    }
-
-    /// The product of factors.
-    fn value(&self, factors: &[Factor], target: &Target) -> Expr {
-        let operand = |factor: &Factor| match factor {
-            Factor::Operand(access) => access.clone(),
-            Factor::Part(number, _) => {
-                let part = target.parts.iter().find(|(n, _)| n == number);
-                part.expect("parts are built before what reads them").1.clone()
-            }
-        };
-        let factors = factors.iter().map(|f| Expr::Access(operand(f)));
-        let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
-        factors.reduce(times).expect("both sides of a split have factors")
-    }
-
-    /// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
-    fn built(&mut self, plan: Plan, lhs: &Access, partial: bool, target: &mut Target) -> Stmt {
-        let split = match plan.way {
-            AccessMethod::Split(split) => *split,
-            AccessMethod::Nest(product, order) => {
-                let mut loops = product.outer[product.begun..].iter().chain(&order);
-                let again = partial || loops.any(|v| !lhs.indices.contains(v));
-                let op = again.then_some(ReduceOp::Add);
-                // What inner loops do not change is multiplied outside of them.
-                let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
-                let mut factors = product.factors;
-                factors.sort_by_key(depth);
-                let rhs = self.value(&factors, target);
-                return Stmt::forall(&order, Stmt::Assign { lhs: lhs.clone(), op, rhs });
-            }
-        };
-        let value = self.value(&split.factors, target);
-        let (mut shared, mut kept) = (split.shared, split.kept);
-        let own = split.rows.map(|row| self.entries(row, &mut shared));
-        kept.extend(own);
-        let tensor = self.left_by(&value, &kept, target.compute);
-        let left = Access::of(tensor, kept);
-        target.parts.push((split.number, left.clone()));
-        let exact = target.compute.integers().is_some();
-        let is_partial = !exact && self.program.may_be_nothing(&value, &target.partial);
-        if is_partial {
-            target.partial.push(tensor);
-        }
-        let part = self.built(split.part, &left, false, target);
-        let rest = self.built(split.rest, lhs, partial || is_partial, target);
-        let own: Vec<IndexVar> = own.into_iter().collect();
-        let [consumer, producer] = [rest, part].map(|side| Box::new(Stmt::forall(&own, side)));
-        Stmt::forall(&shared, Stmt::Where { consumer, producer })
-    }
+/// The order of a task's loops from which they are better split.
+pub(in crate::legalise) fn order_apart(cx: &Context<'_>, task: &Task) -> Option<Vec<IndexVar>> {
+    Some(plan_apart(cx, task)?.order())
 }
 
-impl Factor {
-    fn vars(&self) -> &[IndexVar] {
-        match self {
-            Factor::Operand(access) => &access.indices,
-            Factor::Part(_, kept) => kept,
+/// The loops of a task, if they are better split.
+pub(in crate::legalise) fn distributed(cx: &mut Context<'_>, task: &Task) -> Option<Distributed> {
+    let plan = plan_apart(cx, task)?;
+    let mut target =
+        Target { tensor: task.result, compute: task.compute, parts: vec![], partial: vec![] };
+    let lhs = Access::of(task.result, task.vars.clone());
+    let cost = plan.cost;
+    let body = built(cx, plan, &lhs, false, &mut target);
+    debug_assert_eq!(target.tensor, task.result, "the result is what is computed");
+    Some(Distributed { cost, body, partial: target.partial })
+}
+
+fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
+    let Expr::Reduce { op: ReduceOp::Add, body, .. } = &task.value else { return None };
+    let mut accesses = vec![];
+    let format = &cx.program.storage(task.result).format;
+    let is_product = flatten(body, &mut accesses);
+    let plain = |a: &&Access| cx.program.storage(a.tensor).format.is_plain();
+    let fits = format.is_plain();
+    let levels = format.levels();
+    let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
+    if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
+        return None;
+    }
+    let factors = accesses.into_iter().map(|a| Factor::Operand(a.clone())).collect();
+    let written = cx.storage_order(task);
+    let (outer, begun) = (vec![], 0);
+    let product = Product { factors, written, outer, begun, trips: 1.0 };
+    let plan = plan(cx, &product, task.compute, &mut 0, 0)?;
+    // Levels that are not full are written in order, by the loops around everything.
+    let Loops::Split(split) = &plan.loops else { return None };
+    if !split.shared.starts_with(&cx.storage_order(task)[..appended]) {
+        return None;
+    }
+    Some(plan)
+}
+
+/// The cheapest loops of a product.
+fn plan(
+    cx: &Context<'_>,
+    product: &Product,
+    compute: DataType,
+    numbers: &mut usize,
+    depth: usize,
+) -> Option<Plan> {
+    let open = product.open();
+    let orders = topological(&open, &edges_of(cx, &product.factors, &open));
+    let nests = orders.into_iter().map(|order| (nest_cost(cx, product, &order), order));
+    let (cost, order) = nests.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let mut best = Plan { cost, loops: Loops::Nest(product.clone(), order) };
+    if depth == DEPTH {
+        return Some(best);
+    }
+    let sums = product.sums();
+    if sums.len() > MAX_SUMS {
+        return Some(plan_separate(cx, product, compute, numbers, depth, best));
+    }
+    let worth = best.cost * WORTH;
+    for chosen in 1..1_usize << sums.len() {
+        let chosen = (0..sums.len()).filter(|k| chosen >> k & 1 == 1).map(|k| sums[k]);
+        let chosen: Vec<IndexVar> = chosen.collect();
+        let split = split_over(cx, product, &chosen, compute, numbers, depth + 1);
+        if let Some(plan) = split.filter(|plan| plan.cost < best.cost.min(worth)) {
+            best = plan;
+        }
+    }
+    Some(best)
+}
+
+/// The loops of a product with many sums: those that share no factor run one after the other.
+fn plan_separate(
+    cx: &Context<'_>,
+    product: &Product,
+    compute: DataType,
+    numbers: &mut usize,
+    depth: usize,
+    best: Plan,
+) -> Plan {
+    let factors: Vec<&[IndexVar]> = product.factors.iter().map(Factor::vars).collect();
+    let separate = independent(&factors, &product.sums());
+    if separate.len() < 2 {
+        return best;
+    }
+    let split = |sums: &Vec<IndexVar>| split_over(cx, product, sums, compute, numbers, depth);
+    let split = separate.iter().find_map(split);
+    split.filter(|plan| plan.cost < best.cost).unwrap_or(best)
+}
+
+/// A product split into the factors over some variables and the rest.
+fn split_over(
+    cx: &Context<'_>,
+    product: &Product,
+    chosen: &[IndexVar],
+    compute: DataType,
+    numbers: &mut usize,
+    depth: usize,
+) -> Option<Plan> {
+    let over = |f: &Factor| f.vars().iter().any(|v| chosen.contains(v));
+    let (part, rest): (Vec<Factor>, Vec<Factor>) = product.factors.iter().cloned().partition(over);
+    let needed =
+        |v: &IndexVar| product.written.contains(v) || rest.iter().any(|f| f.vars().contains(v));
+    // A sum that stays with the rest is none of the part's.
+    if rest.is_empty() || chosen.iter().any(needed) {
+        return None;
+    }
+    let mut kept = product.open();
+    kept.retain(|v| part.iter().any(|f| f.vars().contains(v)) && needed(v));
+    let shared = shareable(cx, product, &kept);
+    // Of many sums, the loops that are shared are not weighed.
+    let fewest = if product.sums().len() > MAX_SUMS { shared.len() } else { 0 };
+    let least = kept.len().saturating_sub(1).max(fewest);
+    let mut best: Option<Plan> = None;
+    for count in least..=shared.len() {
+        let sides = (part.clone(), rest.clone());
+        let (shared, kept) = (shared[..count].to_vec(), kept.clone());
+        let split = split_at(cx, product, sides, (shared, kept), compute, (numbers, depth));
+        if let Some(plan) = split
+            && best.as_ref().is_none_or(|best| plan.cost < best.cost)
+        {
+            best = Some(plan);
+        }
+    }
+    best
+}
+
+/// Of the variables that both sides of a split have, those that loops can begin with.
+fn shareable(cx: &Context<'_>, product: &Product, both: &[IndexVar]) -> Vec<IndexVar> {
+    let edges = edges_of(cx, &product.factors, &product.open());
+    let mut shared: Vec<IndexVar> = vec![];
+    loop {
+        let first = product.outer.is_empty() && shared.is_empty();
+        let ready = |v: &IndexVar| {
+            let reads = edges.iter().all(|(from, to)| to != v || shared.contains(from));
+            reads && (!first || begins(cx, product, *v))
+        };
+        let next: Vec<IndexVar> =
+            both.iter().copied().filter(|v| !shared.contains(v) && ready(v)).collect();
+        // What is listed has to be read in order; a vector may hold the others.
+        let listed = next.iter().find(|v| lists(cx, &product.factors, |w| w == **v));
+        match listed.or(next.first()) {
+            Some(&next) => shared.push(next),
+            None => return shared,
         }
     }
 }
 
-impl Product {
-    /// The variables that have no loop yet.
-    fn open(&self) -> Vec<IndexVar> {
-        let all = self.written.iter().chain(self.factors.iter().flat_map(|f| f.vars()));
-        let mut open: Vec<IndexVar> = vec![];
-        for &var in all {
-            if !self.outer.contains(&var) && !open.contains(&var) {
-                open.push(var);
+/// Whether the loop around everything may be over a variable: what is written is written row by
+/// row, and a number is summed as what is listed comes.
+fn begins(cx: &Context<'_>, product: &Product, var: IndexVar) -> bool {
+    match product.written.first() {
+        Some(outermost) => *outermost == var,
+        None => lists(cx, &product.factors, |v| v == var) || !lists(cx, &product.factors, |_| true),
+    }
+}
+
+/// A split with these loops around both sides; `kept` are the variables that both have.
+fn split_at(
+    cx: &Context<'_>,
+    product: &Product,
+    (part, mut rest): (Vec<Factor>, Vec<Factor>),
+    (shared, mut kept): (Vec<IndexVar>, Vec<IndexVar>),
+    compute: DataType,
+    (numbers, depth): (&mut usize, usize),
+) -> Option<Plan> {
+    kept.retain(|v| !shared.contains(v));
+    let outer = [&product.outer[..], &shared].concat();
+    // What the part has no loop for is left to the rest.
+    let (part, fixed): (Vec<Factor>, Vec<Factor>) =
+        part.into_iter().partition(|f| f.vars().iter().any(|v| !outer.contains(v)));
+    rest.splice(0..0, fixed);
+    let trips = shared.iter().fold(product.trips, |n, &v| n * trip_count(cx, &product.factors, v));
+    // Whether anything came has to be the same for every element that is left.
+    let listed = part.iter().any(|factor| {
+        let over = factor.vars().iter().any(|v| kept.contains(v));
+        over && lists(cx, std::slice::from_ref(factor), |v| !outer.contains(&v))
+    });
+    let is_small = kept.iter().all(|v| cx.is_small(*v));
+    if listed || !is_small || (outer.is_empty() && !kept.is_empty()) {
+        return None;
+    }
+    *numbers += 1;
+    let number = *numbers;
+    rest.push(Factor::Part(number, kept.clone()));
+    let begun = outer.len();
+    let factors = part.clone();
+    let part = Product { factors: part, written: kept.clone(), outer: outer.clone(), begun, trips };
+    let part = plan(cx, &part, compute, numbers, depth)?;
+    let rest = Product { factors: rest, outer, trips, ..product.clone() };
+    let rows =
+        kept.is_empty().then(|| rows::operand(cx, &rest, &factors, &shared, compute)).flatten();
+    let rest = plan(cx, &rest, compute, numbers, depth)?;
+    let cleared: f64 = kept.iter().map(|v| cx.dimension_of(*v)).product();
+    let cost = part.cost + rest.cost + trips * cleared * CONTIGUOUS;
+    let split = Split { shared, number, kept, factors, rows, part, rest };
+    Some(Plan { cost, loops: Loops::Split(Box::new(split)) })
+}
+
+/// What a nest of loops costs: its iterations, where contiguous ones are cheap and strides are not.
+fn nest_cost(cx: &Context<'_>, product: &Product, order: &[IndexVar]) -> f64 {
+    let (mut trips, mut cost) = (product.trips, 0.0);
+    for &var in order {
+        trips *= trip_count(cx, &product.factors, var);
+        cost += trips;
+    }
+    let Some(&inner) = order.last() else { return trips };
+    let orders = product.factors.iter().map(|f| match f {
+        Factor::Operand(a) => cx.level_vars(a),
+        Factor::Part(_, kept) => kept.clone(),
+    });
+    let strided = |vars: &Vec<IndexVar>| vars.contains(&inner) && vars.last() != Some(&inner);
+    let all: Vec<Vec<IndexVar>> = orders.chain([product.written.clone()]).collect();
+    let strides = all.iter().filter(|vars| strided(vars)).count();
+    let lists = lists(cx, &product.factors, |v| v == inner);
+    match strides {
+        0 if !lists => cost - trips * (1.0 - CONTIGUOUS),
+        _ => cost + trips * STRIDE * strides as f64,
+    }
+}
+
+/// The trip count of a loop.
+fn trip_count(cx: &Context<'_>, factors: &[Factor], var: IndexVar) -> f64 {
+    let dimension = cx.dimension_of(var);
+    let mut least = dimension;
+    for factor in factors {
+        let Factor::Operand(access) = factor else { continue };
+        for (k, (level, v)) in cx.program.levels(access).into_iter().enumerate() {
+            if v == var && !level.kind.properties().full {
+                let listed = if k == 0 { dimension.powf(0.8) } else { FAN_OUT };
+                least = least.min(listed);
             }
         }
-        open
     }
+    least.max(1.0)
+}
 
-    /// Of these, the ones that are summed.
-    fn sums(&self) -> Vec<IndexVar> {
-        let mut sums = self.open();
-        sums.retain(|v| !self.written.contains(v));
-        sums
+/// The temporary that a part leaves.
+fn left_by(cx: &mut Context<'_>, value: &Expr, kept: &[IndexVar], compute: DataType) -> TensorId {
+    if kept.is_empty() {
+        return cx.program.register(ReduceOp::Add, value, compute);
     }
+    let datatype = cx.program.accumulator(value, compute);
+    let mut storage = Storage::of(Format::in_order(kept.iter().map(|_| DENSE)), datatype);
+    if let Some(identity) = cx.program.identity(ReduceOp::Add, compute) {
+        storage.fill = identity.computed(compute).stored(datatype);
+    }
+    cx.program.declare("w", storage, Role::Workspace, kept.to_vec())
+}
+
+/// The product of factors.
+fn value(factors: &[Factor], target: &Target) -> Expr {
+    let operand = |factor: &Factor| match factor {
+        Factor::Operand(access) => access.clone(),
+        Factor::Part(number, _) => {
+            let part = target.parts.iter().find(|(n, _)| n == number);
+            part.expect("parts are built before what reads them").1.clone()
+        }
+    };
+    let factors = factors.iter().map(|f| Expr::Access(operand(f)));
+    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
+    factors.reduce(times).expect("both sides of a split have factors")
+}
+
+/// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
+fn built(
+    cx: &mut Context<'_>,
+    plan: Plan,
+    lhs: &Access,
+    partial: bool,
+    target: &mut Target,
+) -> Stmt {
+    let split = match plan.loops {
+        Loops::Split(split) => *split,
+        Loops::Nest(product, order) => {
+            let mut loops = product.outer[product.begun..].iter().chain(&order);
+            let again = partial || loops.any(|v| !lhs.indices.contains(v));
+            let op = again.then_some(ReduceOp::Add);
+            // What inner loops do not change is multiplied outside of them.
+            let depth = |f: &Factor| order.iter().rposition(|v| f.vars().contains(v));
+            let mut factors = product.factors;
+            factors.sort_by_key(depth);
+            let rhs = value(&factors, target);
+            return Stmt::forall(&order, Stmt::Assign { lhs: lhs.clone(), op, rhs });
+        }
+    };
+    let value = value(&split.factors, target);
+    let (mut shared, mut kept) = (split.shared, split.kept);
+    let own = split.rows.map(|row| rows::entries(cx, row, &mut shared));
+    kept.extend(own);
+    let tensor = left_by(cx, &value, &kept, target.compute);
+    let left = Access::of(tensor, kept);
+    target.parts.push((split.number, left.clone()));
+    let exact = target.compute.integers().is_some();
+    let is_partial = !exact && cx.program.may_be_nothing(&value, &target.partial);
+    if is_partial {
+        target.partial.push(tensor);
+    }
+    let part = built(cx, split.part, &left, false, target);
+    let rest = built(cx, split.rest, lhs, partial || is_partial, target);
+    let own: Vec<IndexVar> = own.into_iter().collect();
+    let [consumer, producer] = [rest, part].map(|side| Box::new(Stmt::forall(&own, side)));
+    Stmt::forall(&shared, Stmt::Where { consumer, producer })
 }

@@ -11,64 +11,60 @@
 //! `j` had both sides, a row of A would be read and written for every entry; so it stays in
 //! registers, and each side asks ahead for the rows that it gathers.
 
-use super::{Factor, Product};
+use super::product::{Factor, Product, lists};
 use crate::cin::Relation;
-use crate::legalise::Legaliser;
+use crate::legalise::Context;
 use crate::notation::Access;
 use tamis_ir::algebra::BinaryOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::IndexVar;
 
-impl Legaliser<'_> {
-    /// The operand over whose entries each side of a split may have a loop of its own, for the last
-    /// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
-    /// which coordinates come.
-    pub(in crate::legalise::rewrite::factorize) fn rows(
-        &self,
-        rest: &Product,
-        part: &[Factor],
-        shared: &[IndexVar],
-        compute: DataType,
-    ) -> Option<Access> {
-        let (&var, _) = shared.split_last()?;
-        let (_, above) = rest.outer.split_last()?;
-        let adds_rows =
-            !above.is_empty() && !rest.open().is_empty() && !rest.written.contains(&var);
-        let listed = |factor: &&Factor| self.lists(std::slice::from_ref(factor), |v| v == var);
-        let mut listing = rest.factors.iter().filter(listed);
-        let Some(Factor::Operand(access)) = listing.next() else { return None };
-        let levels = self.program.levels(access);
-        let level = levels.iter().position(|(_, v)| *v == var)?;
-        let (kind, p) = (levels[level].0.kind, levels[level].0.kind.properties());
-        let is_row = kind.walks() && !kind.locates() && p.compact && p.ordered && p.unique;
-        let is_reached = levels[..level].iter().all(|(_, v)| above.contains(v));
-        let is_alone = listing.next().is_none() && !part.iter().any(|factor| listed(&factor));
-        // Whether anything came has to be the same for every entry.
-        let is_same = !part.iter().any(|factor| {
-            let of_entry = factor.vars().contains(&var);
-            of_entry && self.lists(std::slice::from_ref(factor), |v| !rest.outer.contains(&v))
-        });
-        let fill = self.program.storage(access.tensor).fill.computed(compute);
-        let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
-        (adds_rows && is_row && is_reached && is_alone && is_same && decides)
-            .then(|| access.clone())
-    }
+/// The operand over whose entries each side of a split may have a loop of its own, for the last
+/// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
+/// which coordinates come.
+pub(in crate::legalise::rewrite::factorize) fn operand(
+    cx: &Context<'_>,
+    rest: &Product,
+    part: &[Factor],
+    shared: &[IndexVar],
+    compute: DataType,
+) -> Option<Access> {
+    let (&var, _) = shared.split_last()?;
+    let (_, above) = rest.outer.split_last()?;
+    let adds_rows = !above.is_empty() && !rest.open().is_empty() && !rest.written.contains(&var);
+    let listed = |factor: &&Factor| lists(cx, std::slice::from_ref(factor), |v| v == var);
+    let mut listing = rest.factors.iter().filter(listed);
+    let Some(Factor::Operand(access)) = listing.next() else { return None };
+    let levels = cx.program.levels(access);
+    let level = levels.iter().position(|(_, v)| *v == var)?;
+    let (kind, p) = (levels[level].0.kind, levels[level].0.kind.properties());
+    let is_row = kind.walks() && !kind.locates() && p.compact && p.ordered && p.unique;
+    let is_reached = levels[..level].iter().all(|(_, v)| above.contains(v));
+    let is_alone = listing.next().is_none() && !part.iter().any(|factor| listed(&factor));
+    // Whether anything came has to be the same for every entry.
+    let is_same = !part.iter().any(|factor| {
+        let of_entry = factor.vars().contains(&var);
+        of_entry && lists(cx, std::slice::from_ref(factor), |v| !rest.outer.contains(&v))
+    });
+    let fill = cx.program.storage(access.tensor).fill.computed(compute);
+    let decides = BinaryOp::Mul.annihilated_left(fill).is_some();
+    (adds_rows && is_row && is_reached && is_alone && is_same && decides).then(|| access.clone())
+}
 
-    /// The variable that counts the entries of a row, which replaces the last one that is
-    /// shared.
-    pub(in crate::legalise::rewrite::factorize) fn entries(
-        &mut self,
-        access: Access,
-        shared: &mut Vec<IndexVar>,
-    ) -> IndexVar {
-        let var = shared.pop().expect("a row has a variable");
-        let vars = self.level_vars(&access);
-        let level = vars.iter().position(|&v| v == var).expect("the row is over the variable");
-        let name = format!("{}pos", self.program.vars[var]);
-        let p = self.program.variable(&name);
-        let above = vars[..level].to_vec();
-        let relation = Relation::Position { of: vec![var], above, access, level };
-        self.program.derived.relate(p, relation);
-        p
-    }
+/// The variable that counts the entries of a row, which replaces the last one that is
+/// shared.
+pub(in crate::legalise) fn entries(
+    cx: &mut Context<'_>,
+    access: Access,
+    shared: &mut Vec<IndexVar>,
+) -> IndexVar {
+    let var = shared.pop().expect("a row has a variable");
+    let vars = cx.level_vars(&access);
+    let level = vars.iter().position(|&v| v == var).expect("the row is over the variable");
+    let name = format!("{}pos", cx.program.vars[var]);
+    let p = cx.program.variable(&name);
+    let above = vars[..level].to_vec();
+    let relation = Relation::Position { of: vec![var], above, access, level };
+    cx.program.derived.relate(p, relation);
+    p
 }
