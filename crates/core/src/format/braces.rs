@@ -7,14 +7,14 @@
 //! The fill value is a number such as `-0.5`, `inf` or `1.5+2j`, or `true` or `false`.
 
 use super::FormatSpec;
-use super::parse::Reader;
+use super::parse::FormatParser;
 use std::ops::Range;
 use tamis_ir::datatype::{DataType, IndexWidth, Scalar};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 const BRACES: &str = "braces are written {f32, fill: 0, pos: i64, crd: i32}";
 
-impl Reader<'_> {
+impl FormatParser<'_> {
     /// The parts in braces, of which the first has been read.
     pub(super) fn braces(&mut self, spec: &mut FormatSpec) -> Result<(), Diagnostic> {
         let mut first = true;

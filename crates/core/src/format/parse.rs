@@ -41,7 +41,7 @@ fn parse_of(
     order: Option<usize>,
     kinds: Vec<LevelKind>,
 ) -> Result<FormatSpec, Diagnostic> {
-    let mut reader = Reader { text, at: 0, kinds };
+    let mut reader = FormatParser { text, at: 0, kinds };
     reader.blank();
     let start = reader.at;
     if let Some(order) = order.filter(|&order| order > MAX_ORDER) {
@@ -72,14 +72,14 @@ fn parse_of(
 const EXAMPLE: &str = "formats are written csr, or (i, j) -> (i: dense, j: compressed)";
 
 /// A location in the text. Blanks are skipped after everything that is read.
-pub(super) struct Reader<'t> {
+pub(super) struct FormatParser<'t> {
     pub(super) text: &'t str,
     pub(super) at: usize,
     /// The level formats that the text may name.
     kinds: Vec<LevelKind>,
 }
 
-impl<'t> Reader<'t> {
+impl<'t> FormatParser<'t> {
     fn rest(&self) -> &'t str {
         &self.text[self.at..]
     }

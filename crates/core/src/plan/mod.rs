@@ -275,7 +275,7 @@ pub fn plan(program: &Program, kernel: &Kernel) -> Plan {
     let planner = Planner::new(program, kernel);
     let output = planner.output();
     let body = planner.facts.stmt(kernel.body.clone());
-    let reader = read::Reader { planner, output: &output };
+    let reader = read::ReadPlanner { planner, output: &output };
     let root = body.as_ref().map(|body| reader.begin(body));
     around(planner, body.as_ref(), output, root)
 }

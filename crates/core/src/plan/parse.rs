@@ -8,7 +8,7 @@ use super::{
     Absent, Advance, Assembly, Background, Body, Case, Driver, Duplicates, Locate, Lookup, Loop,
     Merge, Node, Output, Plan, Planner, Rest, Sum, Times, Where, Window, around,
 };
-use crate::cin::text::{Parser, Reader};
+use crate::cin::text::{CinParser, Reader};
 use crate::cin::{Kernel, Program, Stmt};
 use crate::iteration::lattice::Set;
 use crate::notation::Access;
@@ -26,7 +26,7 @@ pub fn parse(program: &Program, kernel: &Kernel, text: &str) -> Result<Plan, Dia
     let mut known: Vec<Access> = kernel.body.reads().into_iter().cloned().collect();
     kernel.body.for_each_assign(&mut |lhs, _, _| known.push(lhs.clone()));
     known.push(Access::of(kernel.result, program.tensors[kernel.result].modes.clone()));
-    let names = Parser::of(program);
+    let names = CinParser::of(program);
     let mut lines = Lines { program, names, known, text, lines: lines(text), at: 0 };
     let output = lines.output(kernel)?;
     while lines.begins("estimate of legalisation") || lines.begins("parts") || lines.begins("whole")
@@ -70,7 +70,7 @@ fn lines(text: &str) -> Vec<(usize, std::ops::Range<usize>)> {
 /// What is left of a text.
 struct Lines<'t> {
     program: &'t Program,
-    names: Parser,
+    names: CinParser,
     /// Every use of a tensor in the kernel, and the result by its own modes.
     known: Vec<Access>,
     text: &'t str,

@@ -25,12 +25,12 @@ use tamis_ir::ids::IndexVar;
 
 /// Decides how operands are read, once it is decided how the result is written.
 #[derive(Clone, Copy)]
-pub(super) struct Reader<'p> {
+pub(super) struct ReadPlanner<'p> {
     pub(super) planner: Planner<'p>,
     pub(super) output: &'p Output,
 }
 
-impl Reader<'_> {
+impl ReadPlanner<'_> {
     /// The whole statement of the kernel.
     pub(super) fn begin(self, s: &Stmt) -> Node {
         self.resolve(s, Known::default())

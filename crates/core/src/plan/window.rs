@@ -6,13 +6,13 @@
 //! ```
 
 use super::known::{Known, Tile, settled, tile_of};
-use super::read::Reader;
+use super::read::ReadPlanner;
 use super::{Window, given};
 use crate::cin::{Relation, Stmt, WalkOrder};
 use crate::notation::Access;
 use tamis_ir::ids::IndexVar;
 
-impl Reader<'_> {
+impl ReadPlanner<'_> {
     /// The variable over which operands are walked in a loop over another, and which of its coordinates are
     /// visited; `None` if the loop variable is that of the operands, or of none.
     pub(super) fn window(

@@ -31,7 +31,7 @@ pub(super) fn accumulate(mut program: Program) -> Program {
         let is_outermost = |own: &IndexVar| matches!(&body, Stmt::Forall { var, .. } if var == own);
         let mut shared = tags.iter().filter(|(_, tag)| tag.is_on_threads()).map(|(&var, _)| var);
         let shared = shared.find(|var| !is_outermost(var));
-        let mut nest = Nest {
+        let mut sums = InnermostSums {
             program: &mut program,
             compute,
             units,
@@ -41,15 +41,15 @@ pub(super) fn accumulate(mut program: Program) -> Program {
             later: false,
             partial,
         };
-        let body = nest.stmt(body);
-        program.kernels[k].partial = nest.partial;
+        let body = sums.stmt(body);
+        program.kernels[k].partial = sums.partial;
         program.kernels[k].body = body;
     }
     program
 }
 
-/// A walk down the loops.
-struct Nest<'p> {
+/// A walk down the loops of a kernel to sums that a register can hold.
+struct InnermostSums<'p> {
     program: &'p mut Program,
     compute: DataType,
     /// The loops that a GPU runs.
@@ -66,7 +66,7 @@ struct Nest<'p> {
     partial: Vec<TensorId>,
 }
 
-impl Nest<'_> {
+impl InnermostSums<'_> {
     fn stmt(&mut self, s: Stmt) -> Stmt {
         match s {
             Stmt::Forall { var, body } => {

@@ -23,7 +23,7 @@ mod print;
 mod reader;
 mod values;
 
-pub(crate) use parse::Parser;
+pub(crate) use parse::CinParser;
 pub use parse::parse;
 pub(crate) use print::Printer;
 pub use print::print;

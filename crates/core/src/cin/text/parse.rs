@@ -20,7 +20,7 @@ use tamis_ir::ids::{Id, IdVec, IndexVar, Level, Mode, TensorId};
 /// [`Syntax`](tamis_ir::diagnostic::Code::Syntax), with the location, where the text does not follow the grammar or
 /// uses a name that it does not declare.
 pub fn parse(text: &str) -> Result<Program, Diagnostic> {
-    let mut parser = Parser {
+    let mut parser = CinParser {
         program: Program {
             kernels: vec![],
             tensors: IdVec::new(),
@@ -60,19 +60,19 @@ fn lines(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 /// What was read so far.
-pub(crate) struct Parser {
+pub(crate) struct CinParser {
     pub(super) program: Program,
     pub(super) vars: BTreeMap<String, IndexVar>,
     pub(super) tensors: BTreeMap<String, TensorId>,
 }
 
-impl Parser {
+impl CinParser {
     /// What reads statements of a program that is known.
-    pub(crate) fn of(program: &Program) -> Parser {
+    pub(crate) fn of(program: &Program) -> CinParser {
         let names = super::Printer::new(program);
         let vars = names.vars.enumerate().map(|(var, name)| (name.clone(), var)).collect();
         let tensors = names.tensors.enumerate().map(|(t, name)| (name.clone(), t)).collect();
-        Parser { program: program.clone(), vars, tensors }
+        CinParser { program: program.clone(), vars, tensors }
     }
 
     /// Gives variables and tensors their ids.

@@ -1,6 +1,6 @@
 //! Statements and values of the text.
 
-use super::parse::Parser;
+use super::parse::CinParser;
 use super::reader::Reader;
 use crate::cin::Stmt;
 use crate::notation::{Access, Expr, Slice, Slicing, Within};
@@ -9,7 +9,7 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, Mode, UserOp};
 
-impl Parser {
+impl CinParser {
     /// A statement.
     pub(crate) fn stmt(&mut self, line: &mut Reader<'_>) -> Result<Stmt, Diagnostic> {
         if line.eat("forall(") {

@@ -1,6 +1,6 @@
 //! Expressions as Rust: what is no atom stands in parentheses. A vector is an array, lane by lane.
 
-use super::{Writer, scalar_type};
+use super::{RustWriter, scalar_type};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::{DataType, Register, Scalar};
 use crate::ir::Expr;
@@ -15,7 +15,7 @@ pub(super) fn stored(elem: DataType, value: &str) -> String {
     }
 }
 
-impl Writer<'_> {
+impl RustWriter<'_> {
     /// An expression, as an operand.
     pub(super) fn expr(&self, e: &Expr) -> String {
         match self.function.type_of(e).lanes {

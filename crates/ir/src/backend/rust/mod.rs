@@ -22,8 +22,8 @@ use std::fmt::Write;
 /// A function, with the helpers that it needs before it. Whoever uses the text declares `Error`, an enumeration
 /// with a variant for each status but the first ([`variant`]).
 pub fn emit(function: &Function) -> String {
-    let body =
-        Writer { function, names: Names::of(function), text: String::new(), indent: 1 }.function();
+    let body = RustWriter { function, names: Names::of(function), text: String::new(), indent: 1 }
+        .function();
     prelude::before(&body) + &body
 }
 
@@ -79,14 +79,14 @@ fn nothing(register: Register) -> &'static str {
     }
 }
 
-struct Writer<'f> {
+struct RustWriter<'f> {
     function: &'f Function,
     names: Names,
     text: String,
     indent: usize,
 }
 
-impl Writer<'_> {
+impl RustWriter<'_> {
     fn function(mut self) -> String {
         self.declarations();
         let body: &[Stmt] = &self.function.body;
