@@ -1,11 +1,11 @@
 //! Expressions as C.
 
 use super::types::{is_half, narrow, suffix, type_name};
-use super::{Writer, typed};
+use super::{names, typed};
 use crate::algebra::{BinaryOp, UnaryOp, eval};
 use crate::datatype::{DataType, Register, Scalar};
-use crate::ids::Array;
-use crate::ir::{Expr, Type};
+use crate::ids::{Array, Var};
+use crate::ir::{Expr, Function, Type};
 
 /// How tightly C's operators bind; higher is tighter. Signs of truth values always stand between
 /// atoms and comparisons between sums, as compilers ask for.
@@ -17,7 +17,23 @@ const PRODUCT: u8 = 5;
 const PREFIX: u8 = 6;
 const ATOM: u8 = 7;
 
-impl Writer<'_> {
+/// The expressions of a function.
+pub(in crate::backend) struct Expressions<'f> {
+    pub(in crate::backend) function: &'f Function,
+    pub(in crate::backend) names: names::Locals,
+    /// Whether the text is for a GPU, whose compiler has no functions of GCC.
+    pub(super) on_gpu: bool,
+}
+
+impl Expressions<'_> {
+    pub(in crate::backend) fn var(&self, var: Var) -> &str {
+        &self.names.var(var).name
+    }
+
+    pub(in crate::backend) fn array(&self, array: Array) -> &str {
+        &self.names.array(array).name
+    }
+
     /// An expression as text.
     pub(in crate::backend) fn expr(&self, e: &Expr) -> String {
         self.written(e).0
@@ -81,7 +97,7 @@ impl Writer<'_> {
         let (by, ty) = (self.function.type_of(c), self.function.type_of(a));
         let float = ty.lanes == 1 && ty.register.is_float();
         let name = match by.lanes {
-            1 if float && self.place.is_none() => "tamis_choose",
+            1 if float && !self.on_gpu => "tamis_choose",
             1 => "tamis_select",
             _ => "tamis_blend",
         };
@@ -122,7 +138,7 @@ impl Writer<'_> {
             Expr::Fma(a, b, c) => {
                 let ty = self.function.type_of(a);
                 let args = format!("({}, {}, {})", self.expr(a), self.expr(b), self.expr(c));
-                let library = if self.place.is_some() { "" } else { "__builtin_" };
+                let library = self.library();
                 match (ty.lanes, ty.register) {
                     (1, Register::F32) => (format!("{library}fmaf{args}"), ATOM),
                     (1, _) => (format!("{library}fma{args}"), ATOM),
@@ -144,7 +160,12 @@ impl Writer<'_> {
     }
 
     pub(in crate::backend) fn constant(&self, c: Scalar) -> (String, u8) {
-        constant(c, if self.place.is_some() { "" } else { "__builtin_" })
+        constant(c, self.library())
+    }
+
+    /// What the names of functions of the C library begin with.
+    fn library(&self) -> &'static str {
+        if self.on_gpu { "" } else { "__builtin_" }
     }
 
     /// A call of a helper of a type.

@@ -22,16 +22,18 @@ mod uses;
 
 use super::cuda::Place;
 use crate::datatype::{DataType, Register};
-use crate::ids::{Array, Var};
+use crate::ids::Array;
 use crate::ir::{Function, Param, Role};
+use expr::Expressions;
 use std::fmt::Write;
+use std::ops::Deref;
 use types::{element, type_name};
 
 /// The functions as one C file.
 pub fn emit(functions: &[&Function]) -> String {
     let mut body = String::new();
     for (function, name) in functions.iter().zip(names::functions(functions)) {
-        let writer = Writer::new(function, name);
+        let writer = Writer::new(function, name, None);
         let entry = writer.entry();
         body.push_str(&writer.function());
         body.push_str(&entry);
@@ -43,7 +45,7 @@ pub fn emit(functions: &[&Function]) -> String {
 pub fn emit_static(function: &Function) -> String {
     let names = names::functions(&[function]);
     let name = names.into_iter().next().expect("one function has one name");
-    let body = format!("static {}", Writer::new(function, name).function());
+    let body = format!("static {}", Writer::new(function, name, None).function());
     prelude::before(&body, None) + &body
 }
 
@@ -69,9 +71,8 @@ pub fn entries(functions: &[&Function]) -> Vec<String> {
 
 /// One function being written.
 pub(in crate::backend) struct Writer<'f> {
-    pub(in crate::backend) function: &'f Function,
+    expressions: Expressions<'f>,
     name: String,
-    pub(in crate::backend) names: names::Locals,
     scopes: scopes::Scopes,
     uses: uses::Uses,
     text: String,
@@ -81,18 +82,31 @@ pub(in crate::backend) struct Writer<'f> {
     pub(in crate::backend) place: Option<Place>,
 }
 
+impl<'f> Deref for Writer<'f> {
+    type Target = Expressions<'f>;
+
+    fn deref(&self) -> &Expressions<'f> {
+        &self.expressions
+    }
+}
+
 impl<'f> Writer<'f> {
-    pub(in crate::backend) fn new(function: &'f Function, name: String) -> Writer<'f> {
+    /// A function of this name; on a GPU, if it is told where there.
+    pub(in crate::backend) fn new(
+        function: &'f Function,
+        name: String,
+        place: Option<Place>,
+    ) -> Writer<'f> {
+        let names = names::Locals::of(function);
         Writer {
-            function,
+            expressions: Expressions { function, names, on_gpu: place.is_some() },
             name,
-            names: names::Locals::of(function),
             scopes: scopes::Scopes::of(function),
             uses: uses::Uses::of(function),
             text: String::new(),
             indent: 1,
             fails: false,
-            place: None,
+            place,
         }
     }
 
@@ -121,14 +135,6 @@ impl<'f> Writer<'f> {
     pub(in crate::backend) fn body(&mut self) -> String {
         self.block(&self.function.body, &[]);
         std::mem::take(&mut self.text)
-    }
-
-    pub(in crate::backend) fn var(&self, var: Var) -> &str {
-        &self.names.var(var).name
-    }
-
-    pub(in crate::backend) fn array(&self, array: Array) -> &str {
-        &self.names.array(array).name
     }
 
     /// `int64_t NAME(..)`.

@@ -28,10 +28,9 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
         let blocks = if alone { "1 block" } else { "any number of blocks" };
         let (threads, kernel) = (step.shape.threads, kernel_name(name, k));
         let _ = writeln!(out, "/* {name}, {} of {}: {blocks} of {threads} */", k + 1, steps.len());
-        let mut writer = Writer::new(&own, kernel.clone());
         let mut exchanged = exchanged(&own.body);
         exchanged.retain(|a| !step.workspaces.held.contains_key(a));
-        writer.place = Some(Place {
+        let place = Place {
             shape: step.shape,
             held: step.workspaces.held.clone(),
             barriers: barriers(&own.body, &exchanged, &step.workspaces.owners()),
@@ -39,7 +38,8 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
             in_warp: false,
             counted: vec![],
             reserves: step.reserves(),
-        });
+        };
+        let mut writer = Writer::new(&own, kernel.clone(), Some(place));
         let params = params(&writer, &arguments(function, step), &reread(&own.body));
         let bounds = match threads > ANY {
             true => format!("__launch_bounds__({threads}) "),
