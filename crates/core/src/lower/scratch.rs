@@ -27,29 +27,6 @@ use tamis_ir::ir::build::{assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
 impl Symbols<'_> {
-    /// The level functions of the last level of a workspace, if it is sparse.
-    fn scratch(&mut self, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
-        let level = self.arrays(tensor).levels.last()?.clone();
-        let kind = self.program.storage(tensor).format.levels().last()?.kind;
-        Some((kind.format().scratch()?, level))
-    }
-
-    /// The arrays of a workspace, and what makes room for them here: positions are counted below
-    /// coordinates, so there are as many as these have. All others have room from the beginning.
-    fn local_arrays(&mut self, tensor: TensorId, scope: &Scope) -> (TensorArrays, Vec<ir::Stmt>) {
-        let program = self.program;
-        let modes = &program.tensors[tensor].modes;
-        if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
-            return (self.arrays(tensor), vec![]);
-        }
-        // Where the same loops are run again, that needs room, too.
-        self.tensors.remove(&tensor);
-        let prologue = std::mem::take(&mut self.values.builder.prologue);
-        let arrays = self.arrays_in(tensor, scope);
-        let room = std::mem::replace(&mut self.values.builder.prologue, prologue);
-        (arrays, room)
-    }
-
     /// Room for a workspace, before everything else.
     pub(super) fn allocate_local(&mut self, tensor: TensorId, arrays: &TensorArrays) {
         let sizes = arrays.levels.iter().map(|l| l.size.clone());
@@ -62,57 +39,84 @@ impl Symbols<'_> {
             self.values.builder.prologue.extend(scratch.scratch_init(level, parents(arrays)));
         }
     }
+}
 
-    /// Gives every element of a workspace its fill value.
-    fn fill_local(&mut self, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
-        let sizes = arrays.levels.iter().map(|l| l.size.clone());
-        let size = sizes.fold(int(1), mul);
-        let fill = self.facts.fill(tensor);
-        match arrays.vals {
-            Vals::Split(re, im) => {
-                let [x, y] = fill.parts();
-                let mut stmts = self.filled(Vals::Real(re), int(0), size.clone(), x);
-                stmts.extend(self.filled(Vals::Real(im), int(0), size, y));
-                stmts
-            }
-            vals => self.filled(vals, int(0), size, fill),
-        }
-    }
+/// The level functions of the last level of a workspace, if it is sparse.
+fn scratch(cx: &mut Symbols<'_>, tensor: TensorId) -> Option<(&'static dyn Scratch, LevelArrays)> {
+    let level = cx.arrays(tensor).levels.last()?.clone();
+    let kind = cx.program.storage(tensor).format.levels().last()?.kind;
+    Some((kind.format().scratch()?, level))
+}
 
-    /// Where an element of a workspace is.
-    fn local_position(
-        &mut self,
-        lhs: &Access,
-        scope: &Scope,
-        stmts: &mut Vec<ir::Stmt>,
-    ) -> LocalPosition {
-        let mut scope = scope.clone();
-        let arrays = self.arrays(lhs.tensor);
-        let vars = self.program.level_vars(lhs.tensor, &lhs.indices);
-        let levels = self.program.storage(lhs.tensor).format.levels();
-        let (mut parent, mut position, mut found) = (int(0), int(0), None);
-        let mut last = int(0);
-        for (k, var) in vars.iter().enumerate() {
-            let coordinate = scope.coordinate(self, *var, stmts);
-            last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
-            parent = position;
-            let at = levels[k].kind.locate(
-                &arrays.levels[k],
-                parent.clone(),
-                last.clone(),
-                &mut self.values.builder,
-            );
-            let at = at.expect("levels of a workspace locate");
-            stmts.extend(at.stmts);
-            (position, found) = (at.position, at.found);
-        }
-        if !matches!(position, Expr::Var(_)) {
-            let p = self.position_var(lhs, levels.len() - 1);
-            stmts.push(assign(p, position));
-            position = Expr::Var(p);
-        }
-        LocalPosition { parent, last, position, found }
+/// The arrays of a workspace, and what makes room for them here: positions are counted below
+/// coordinates, so there are as many as these have. All others have room from the beginning.
+fn local_arrays(
+    cx: &mut Symbols<'_>,
+    tensor: TensorId,
+    scope: &Scope,
+) -> (TensorArrays, Vec<ir::Stmt>) {
+    let program = cx.program;
+    let modes = &program.tensors[tensor].modes;
+    if !modes.iter().any(|mode| program.derived.position(*mode).is_some()) {
+        return (cx.arrays(tensor), vec![]);
     }
+    // Where the same loops are run again, that needs room, too.
+    cx.tensors.remove(&tensor);
+    let prologue = std::mem::take(&mut cx.values.builder.prologue);
+    let arrays = cx.arrays_in(tensor, scope);
+    let room = std::mem::replace(&mut cx.values.builder.prologue, prologue);
+    (arrays, room)
+}
+
+/// Gives every element of a workspace its fill value.
+fn fill_local(cx: &mut Symbols<'_>, tensor: TensorId, arrays: &TensorArrays) -> Vec<ir::Stmt> {
+    let sizes = arrays.levels.iter().map(|l| l.size.clone());
+    let size = sizes.fold(int(1), mul);
+    let fill = cx.facts.fill(tensor);
+    match arrays.vals {
+        Vals::Split(re, im) => {
+            let [x, y] = fill.parts();
+            let mut stmts = cx.filled(Vals::Real(re), int(0), size.clone(), x);
+            stmts.extend(cx.filled(Vals::Real(im), int(0), size, y));
+            stmts
+        }
+        vals => cx.filled(vals, int(0), size, fill),
+    }
+}
+
+/// Where an element of a workspace is.
+fn local_position(
+    cx: &mut Symbols<'_>,
+    lhs: &Access,
+    scope: &Scope,
+    stmts: &mut Vec<ir::Stmt>,
+) -> LocalPosition {
+    let mut scope = scope.clone();
+    let arrays = cx.arrays(lhs.tensor);
+    let vars = cx.program.level_vars(lhs.tensor, &lhs.indices);
+    let levels = cx.program.storage(lhs.tensor).format.levels();
+    let (mut parent, mut position, mut found) = (int(0), int(0), None);
+    let mut last = int(0);
+    for (k, var) in vars.iter().enumerate() {
+        let coordinate = scope.coordinate(cx, *var, stmts);
+        last = Expr::Var(coordinate.expect("the coordinates of a workspace are bound"));
+        parent = position;
+        let at = levels[k].kind.locate(
+            &arrays.levels[k],
+            parent.clone(),
+            last.clone(),
+            &mut cx.values.builder,
+        );
+        let at = at.expect("levels of a workspace locate");
+        stmts.extend(at.stmts);
+        (position, found) = (at.position, at.found);
+    }
+    if !matches!(position, Expr::Var(_)) {
+        let p = cx.position_var(lhs, levels.len() - 1);
+        stmts.push(assign(p, position));
+        position = Expr::Var(p);
+    }
+    LocalPosition { parent, last, position, found }
 }
 
 /// Where an element of a workspace is.
@@ -130,9 +134,9 @@ impl Lowerer<'_> {
     /// A consumer that reads a workspace, after its producer.
     pub(super) fn with_local(&mut self, temporary: &plan::Where, scope: &Scope) -> Code {
         let plan::Where { tensor, opens, asks, ref producer, ref consumer } = *temporary;
-        let (arrays, room) = self.cx.local_arrays(tensor, scope);
+        let (arrays, room) = local_arrays(&mut self.cx, tensor, scope);
         self.gpu.note_loops(&self.cx, tensor, scope);
-        let is_sparse = self.cx.scratch(tensor).is_some();
+        let is_sparse = scratch(&mut self.cx, tensor).is_some();
         // Masks and lists follow from what came before.
         if !opens && !is_sparse {
             self.gpu.lent.insert(tensor);
@@ -147,14 +151,14 @@ impl Lowerer<'_> {
             return Code::nothing();
         }
         let mut stmts = room.clone();
-        let Some((scratch, level)) = self.cx.scratch(tensor) else {
+        let Some((scratch, level)) = scratch(&mut self.cx, tensor) else {
             let before = match (opens, producer.covers) {
                 (true, _) => {
                     self.fill_once(tensor, &arrays);
                     vec![]
                 }
                 (false, true) => vec![],
-                (false, false) => self.cx.fill_local(tensor, &arrays),
+                (false, false) => fill_local(&mut self.cx, tensor, &arrays),
             };
             return if_partial(any, [[room, before].concat(), producer.stmts], consumer);
         };
@@ -183,7 +187,7 @@ impl Lowerer<'_> {
         let mut stmts = vec![];
         let arrays = self.cx.arrays(lhs.tensor);
         let LocalPosition { parent, last, position, found } =
-            self.cx.local_position(lhs, scope, &mut stmts);
+            local_position(&mut self.cx, lhs, scope, &mut stmts);
         if let Some(op) = update {
             stmts.extend(self.cx.updated(arrays.vals, position, op, value));
             return Code { stmts, covers: false };
@@ -198,7 +202,8 @@ impl Lowerer<'_> {
             None => value.clone(),
         };
         again.extend(self.cx.kept_value(arrays.vals, position.clone(), total));
-        let (Some(found), Some((scratch, level))) = (found, self.cx.scratch(lhs.tensor)) else {
+        let (Some(found), Some((scratch, level))) = (found, scratch(&mut self.cx, lhs.tensor))
+        else {
             stmts.extend(again);
             return Code { stmts, covers: op.is_none() };
         };
@@ -217,7 +222,7 @@ impl Lowerer<'_> {
     /// pattern that opens it are combined with, but what they are is never asked: a call for
     /// another part takes the workspace as it was left.
     fn fill_once(&mut self, tensor: TensorId, arrays: &TensorArrays) {
-        let filled = self.cx.fill_local(tensor, arrays);
+        let filled = fill_local(&mut self.cx, tensor, arrays);
         if self.interval.is_none() {
             return self.cx.prologue.extend(filled);
         }
