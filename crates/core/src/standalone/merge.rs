@@ -19,10 +19,7 @@ use tamis_ir::ir::{self, ArrayDecl, Expr, Function, Param, Status, Stmt, Type, V
 pub(super) struct Merger<'c> {
     pub(super) compiled: &'c Compiled,
     name: String,
-    vars: IdVec<Var, VarDecl>,
-    arrays: IdVec<Array, ArrayDecl>,
-    params: Vec<(Param, Parameter)>,
-    names: UniqueNames,
+    declared: Declarations,
     pub(super) body: Vec<Stmt>,
     operands: Vec<Signature>,
     pub(super) results: Vec<Signature>,
@@ -38,6 +35,33 @@ pub(super) struct Merger<'c> {
     shared: BTreeMap<TensorId, (TensorId, usize)>,
 }
 
+/// What the function declares, each under a name of its own.
+struct Declarations {
+    vars: IdVec<Var, VarDecl>,
+    arrays: IdVec<Array, ArrayDecl>,
+    params: Vec<(Param, Parameter)>,
+    names: UniqueNames,
+}
+
+impl Declarations {
+    fn var(&mut self, var: VarDecl) -> Var {
+        let name = self.names.fresh(&var.name);
+        self.vars.push(VarDecl { name, ..var })
+    }
+
+    fn array(&mut self, array: ArrayDecl) -> Array {
+        let name = self.names.fresh(&array.name);
+        self.arrays.push(ArrayDecl { name, ..array })
+    }
+
+    /// A variable that the caller says.
+    fn number(&mut self, name: &str, parameter: Parameter) -> Var {
+        let var = self.var(VarDecl::new(name, Type::INDEX));
+        self.params.push((Param::Scalar(var), parameter));
+        var
+    }
+}
+
 impl<'c> Merger<'c> {
     pub(super) fn new(
         name: String,
@@ -45,13 +69,16 @@ impl<'c> Merger<'c> {
         operands: Vec<Signature>,
         results: Vec<Signature>,
     ) -> Merger<'c> {
-        Merger {
-            compiled,
-            names: UniqueNames::of(CONSTANTS.iter().copied().chain([name.as_str()])),
-            name,
+        let declared = Declarations {
             vars: IdVec::new(),
             arrays: IdVec::new(),
             params: vec![],
+            names: UniqueNames::of(CONSTANTS.iter().copied().chain([name.as_str()])),
+        };
+        Merger {
+            compiled,
+            name,
+            declared,
             body: vec![],
             operands,
             results,
@@ -66,8 +93,7 @@ impl<'c> Merger<'c> {
 
     /// A new variable, named so if the name is free.
     pub(super) fn var(&mut self, name: &str, ty: Type) -> Var {
-        let name = self.names.fresh(name);
-        self.vars.push(VarDecl::new(&name, ty))
+        self.declared.var(VarDecl::new(name, ty))
     }
 
     /// The dimensions of operands, by their ids in the notation: parameters.
@@ -80,8 +106,8 @@ impl<'c> Merger<'c> {
             };
             let mut dims = vec![];
             for mode in 0..operand.order() {
-                let var = self.var(&format!("{}_dim{}", operand.name, mode + 1), Type::INDEX);
-                self.params.push((Param::Scalar(var), Parameter::Dimension(k, Mode::new(mode))));
+                let name = format!("{}_dim{}", operand.name, mode + 1);
+                let var = self.declared.number(&name, Parameter::Dimension(k, Mode::new(mode)));
                 dims.push(Expr::Var(var));
             }
             all.push((source, dims));
@@ -91,8 +117,8 @@ impl<'c> Merger<'c> {
 
     /// The dimension of an index variable that the caller says.
     pub(super) fn size(&mut self, name: &str) -> Expr {
-        let var = self.var(&format!("{name}_size"), Type::INDEX);
-        self.params.push((Param::Scalar(var), Parameter::Size(self.sizes.len())));
+        let parameter = Parameter::Size(self.sizes.len());
+        let var = self.declared.number(&format!("{name}_size"), parameter);
         self.sizes.push(name.to_owned());
         let beyond = binary(BinaryOp::Lt, Expr::Var(var), int(0));
         self.body.push(when(beyond, vec![Stmt::Fail(Status::Dimensions)]));
@@ -146,18 +172,17 @@ impl<'c> Merger<'c> {
             (None, None) => (ir::Role::Local, None),
         };
         let elem = piece.elem(&declared.storage);
-        let name = self.names.fresh(&name);
-        let array = self.arrays.push(ArrayDecl::new(&name, elem, role));
-        self.params.extend(stands_for.map(|parameter| (Param::Array(array), parameter)));
+        let array = self.declared.array(ArrayDecl::new(&name, elem, role));
+        self.declared.params.extend(stands_for.map(|parameter| (Param::Array(array), parameter)));
         self.held.insert((tensor, piece), array);
         array
     }
 
     /// Where the sizes of a result are written.
     pub(super) fn sizes_of(&mut self, k: usize) -> Array {
-        let name = self.names.fresh(&format!("{}_sizes", self.results[k].name));
-        let array = self.arrays.push(ArrayDecl::new(&name, DataType::I64, ir::Role::Output));
-        self.params.push((Param::Array(array), Parameter::Sizes(k)));
+        let name = format!("{}_sizes", self.results[k].name);
+        let array = self.declared.array(ArrayDecl::new(&name, DataType::I64, ir::Role::Output));
+        self.declared.params.push((Param::Array(array), Parameter::Sizes(k)));
         array
     }
 
@@ -206,15 +231,12 @@ impl<'c> Merger<'c> {
         self.allocate(lowered, target);
         for (id, array) in function.arrays.enumerate() {
             if renamed.arrays[id.index()].is_none() {
-                let name = self.names.fresh(&array.name);
-                renamed.arrays[id.index()] =
-                    Some(self.arrays.push(ArrayDecl { name, ..array.clone() }));
+                renamed.arrays[id.index()] = Some(self.declared.array(array.clone()));
             }
         }
         for (id, var) in function.vars.enumerate() {
             if renamed.vars[id.index()].is_none() {
-                let name = self.names.fresh(&var.name);
-                renamed.vars[id.index()] = Some(self.vars.push(VarDecl { name, ..var.clone() }));
+                renamed.vars[id.index()] = Some(self.declared.var(var.clone()));
             }
         }
         let body = renamed.block(function.body.clone());
@@ -326,8 +348,9 @@ impl<'c> Merger<'c> {
 
     /// The function with all that it declares in order.
     pub(super) fn finished(self, source: String) -> Standalone {
-        let (params, parameters) = self.params.into_iter().unzip();
-        let (name, vars, arrays, body) = (self.name, self.vars, self.arrays, self.body);
+        let Declarations { vars, arrays, params, .. } = self.declared;
+        let (params, parameters) = params.into_iter().unzip();
+        let (name, body) = (self.name, self.body);
         let function = number(Function { name, params, vars, arrays, body });
         Standalone {
             source,
