@@ -58,7 +58,7 @@ fn part(kernel: &Kernel, result: TensorId, body: &Stmt) -> Kernel {
     let mut part = Kernel { result, body: body.clone(), ..kernel.clone() };
     let loops = part.body.loops();
     part.tags.retain(|var, _| loops.contains(var));
-    part.assembling = kernel.assembling.filter(|_| result == kernel.result);
+    part.assembly.wanted = kernel.assembly.wanted.filter(|_| result == kernel.result);
     part
 }
 

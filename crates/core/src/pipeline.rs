@@ -1,7 +1,7 @@
 //! The compiler on one page.
 
 use crate::cin::verify::assert_valid as assert_valid_program;
-use crate::cin::{self, Kind, Unit};
+use crate::cin::{self, Kind, Overflow, Unit};
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Dropped, Lowered, lower};
@@ -162,7 +162,8 @@ pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
 /// The same kernels for sums of so many terms that even those of 32 bits may leave 64 bits.
 pub fn with_long_sums(compiled: &Compiled, target: Target) -> Compiled {
     let mut program = compiled.program.clone();
-    program.kernels.iter_mut().for_each(|kernel| kernel.long_sums = kernel.checked);
+    let checked = program.kernels.iter_mut().filter(|kernel| kernel.overflow.is_checked());
+    checked.for_each(|kernel| kernel.overflow = Overflow::CheckedLong);
     let functions = functions(&program, target);
     Compiled { program, functions, apart: None }
 }

@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
-use tamis_core::cin::{self, Kind, Role};
+use tamis_core::cin::{self, Kind, Overflow, Role};
 use tamis_core::kind;
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
@@ -143,7 +143,7 @@ impl CompiledKind {
         };
         let sizes = Sizes { dimension: &|var| dims[var], stored: &stored };
         let is_long = |kernel: &cin::Kernel| {
-            let tests = kernel.checked && !kernel.long_sums && kernel.kind != Kind::Assemble;
+            let tests = kernel.overflow == Overflow::Checked && kernel.kind != Kind::Assemble;
             tests && most_terms(program, kernel, &sizes) >= MANY
         };
         if !program.kernels.iter().any(is_long) {

@@ -13,7 +13,7 @@ use tamis_core::format::{self, FormatSpec};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
 use tamis_core::kind;
-use tamis_core::legalise::{Request, legalise};
+use tamis_core::legalise::{Request, Statistics, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
@@ -151,15 +151,12 @@ impl<'p> Explanation<'p> {
         let datatype = options.datatype;
         let schedule = options.schedule.clone();
         let (parallel, scheduled) = (false, !schedule.is_empty());
-        let (entries, longest) = (BTreeMap::new(), BTreeMap::new());
         let request = Request {
             program,
             inputs,
             results,
             datatype,
-            dims,
-            entries,
-            longest,
+            statistics: Statistics { dims, ..Statistics::default() },
             width,
             strictness: options.strict,
             parallel,
@@ -190,7 +187,8 @@ impl<'p> Explanation<'p> {
     #[must_use]
     pub fn of_entries(mut self, entries: &BTreeMap<String, u64>) -> Explanation<'p> {
         self.stored = self.of_operands(entries);
-        self.request.entries = self.stored.iter().map(|(&id, &n)| (id, rounded(n))).collect();
+        self.request.statistics.entries =
+            self.stored.iter().map(|(&id, &n)| (id, rounded(n))).collect();
         self
     }
 
@@ -198,7 +196,7 @@ impl<'p> Explanation<'p> {
     #[must_use]
     pub fn of_longest(mut self, longest: &BTreeMap<String, u64>) -> Explanation<'p> {
         let longest = self.of_operands(longest).into_iter();
-        self.request.longest = longest.map(|(id, n)| (id, rounded(n))).collect();
+        self.request.statistics.longest = longest.map(|(id, n)| (id, rounded(n))).collect();
         self
     }
 

@@ -101,7 +101,7 @@ impl Explanation<'_> {
             }
         }
         let mut compiled = pipeline::compile(&self.request, &self.schedule, target)?;
-        if compiled.program.kernels.iter().any(|kernel| kernel.checked) {
+        if compiled.program.kernels.iter().any(|kernel| kernel.overflow.is_checked()) {
             // Nobody counts the terms of sums before a call.
             compiled = pipeline::with_long_sums(&compiled, target);
         }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use tamis_core::cin;
 use tamis_core::format::Storage;
-use tamis_core::legalise::Request;
+use tamis_core::legalise::{Request, Statistics};
 use tamis_core::notation::{self, Program};
 use tamis_ir::datatype::IndexWidth;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -94,9 +94,14 @@ pub(crate) fn request<'p>(
         inputs: operands.iter().map(|(&id, t)| (id, t.storage.clone())).collect(),
         results,
         datatype: options.datatype,
-        dims: dims.iter().map(|(&v, &d)| (v, rounded(d))).collect(),
-        entries: operands.iter().filter_map(|(&id, t)| Some((id, rounded(t.entries?)))).collect(),
-        longest: operands.iter().filter_map(|(&id, t)| Some((id, t.longest?))).collect(),
+        statistics: Statistics {
+            dims: dims.iter().map(|(&v, &d)| (v, rounded(d))).collect(),
+            entries: operands
+                .iter()
+                .filter_map(|(&id, t)| Some((id, rounded(t.entries?))))
+                .collect(),
+            longest: operands.iter().filter_map(|(&id, t)| Some((id, t.longest?))).collect(),
+        },
         width: IndexWidth::for_max(largest),
         strictness: options.strict,
         parallel: options.parts != Parts::Whole,

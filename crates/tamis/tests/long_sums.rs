@@ -3,6 +3,7 @@
 use tamis::{
     Backend, Coordinates, DataType, Duplicates, Kernel, Options, Parts, Tensor, Values, format,
 };
+use tamis_core::cin::Overflow;
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
 use tamis_ir::ids::{Id, TensorId};
 
@@ -56,7 +57,10 @@ fn no_sum_has_more_terms_than_its_bound() {
             let stored = |id: TensorId| values[id.index()].as_ref().map(|t| t.vals().len() as u64);
             let sizes = Sizes { dimension: &|var| dims[var], stored: &stored };
             let program = &kernel.compiled().program;
-            assert!(program.kernels.iter().all(|k| k.checked && !k.long_sums), "{text} {format}");
+            assert!(
+                program.kernels.iter().all(|k| k.overflow == Overflow::Checked),
+                "{text} {format}"
+            );
             let bounds = program.kernels.iter().map(|k| most_terms(program, k, &sizes).max(1));
             let bound = bounds.fold(1, u64::saturating_mul);
             let results = kernel.run(&operands).unwrap_or_else(|d| panic!("{text} {format}: {d}"));

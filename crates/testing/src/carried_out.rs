@@ -56,7 +56,7 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
         return Some("a loop on cpu_vector".to_owned());
     }
     let plan = plan::print(program, kernel, &plan);
-    let wrong: &[&str] = match kernel.assembling {
+    let wrong: &[&str] = match kernel.assembly.wanted {
         Some(Assembling::Append) => {
             &["in place", "inserted", "coordinate buffer", "count then", "count, fill and sort"]
         }

@@ -70,24 +70,47 @@ pub struct Kernel {
     /// Whether operands that repeat coordinates are walked entry by entry, since the result adds
     /// up what comes for the same coordinate.
     pub scatter: bool,
-    /// Whether a dense array over any level of the result is small enough to gather it in.
-    pub workspace: bool,
+    /// What the result may be assembled by.
+    pub assembly: AssemblyOptions,
     /// The cheapest ways to run its loops that were weighed, the chosen one first.
     pub choices: Vec<Choice>,
     /// Whether it is called for parts of its outermost loop, where that can be cut.
     pub chunked: bool,
     /// What the schedule wants of loops, by their variables.
     pub tags: BTreeMap<IndexVar, Tag>,
-    /// How a schedule wants the result assembled.
-    pub assembling: Option<Assembling>,
     /// Temporaries that are factors of what is added to others, where nothing is to be added if
     /// nothing was summed.
     pub partial: Vec<TensorId>,
-    /// Whether integers that leave 64 bits on the way end the call, as those do that do not fit the
-    /// statement's result.
-    pub checked: bool,
-    /// Whether sums may have so many terms that even those of 32 bits leave 64 bits on the way.
-    pub long_sums: bool,
+    /// What becomes of integers that leave 64 bits on the way.
+    pub overflow: Overflow,
+}
+
+/// What becomes of integers that leave 64 bits on the way to a result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Overflow {
+    /// They wrap around.
+    #[default]
+    Wraps,
+    /// They end the call, as those do that do not fit the statement's result.
+    Checked,
+    /// The same where sums may have so many terms that even those of 32 bits leave 64 bits.
+    CheckedLong,
+}
+
+impl Overflow {
+    /// Whether it ends the call.
+    pub fn is_checked(self) -> bool {
+        self != Overflow::Wraps
+    }
+}
+
+/// What a result may be assembled by.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct AssemblyOptions {
+    /// Whether a dense array over any level of the result is small enough to gather it in.
+    pub workspace: bool,
+    /// How a schedule wants it assembled.
+    pub wanted: Option<Assembling>,
 }
 
 /// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).

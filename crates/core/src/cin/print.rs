@@ -13,7 +13,7 @@ pub fn program(program: &Program) -> String {
 
 /// What the schedule wants of loops beyond their positions in the nest.
 fn tags(program: &Program, kernel: &Kernel) -> String {
-    let assembled = kernel.assembling.map(|how| format!("  assemble {}", how.name()));
+    let assembled = kernel.assembly.wanted.map(|how| format!("  assemble {}", how.name()));
     let mut out = assembled.unwrap_or_default();
     for (&var, tag) in &kernel.tags {
         let mut words = vec![];

@@ -120,7 +120,7 @@ fn gathered(
     let plain = levels.last().is_some_and(|l| matches!(l.map, LevelMap::Mode(_)));
     let vars = program.level_vars(kernel.result, &lhs.indices);
     // Operands that repeat coordinates come to a row of the result again.
-    let once = kernel.workspace && !kernel.scatter;
+    let once = kernel.assembly.workspace && !kernel.scatter;
     let Some((&last, above)) = vars.split_last().filter(|_| plain && once) else {
         return body;
     };
@@ -199,7 +199,7 @@ fn through_workspace(
 /// The format of a workspace of which only the entries of a pattern are read. A dense one adds up all others
 /// too. Where these sums could overflow and fail, the workspace lists its entries, and only they are added to.
 fn workspace(kernel: &Kernel) -> Format {
-    Format::in_order([if kernel.checked { LISTED } else { DENSE }])
+    Format::in_order([if kernel.overflow.is_checked() { LISTED } else { DENSE }])
 }
 
 /// Gives a workspace its first value at the entries of a pattern.

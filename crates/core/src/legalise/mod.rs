@@ -23,7 +23,7 @@ mod written;
 
 pub(crate) use cost::CONTIGUOUS;
 
-use crate::cin::{Derived, Program, Role};
+use crate::cin::{Derived, Overflow, Program, Role};
 use crate::format::{Format, FormatSpec, Storage};
 use crate::notation::{self, Access, Expr};
 use crate::plan::access::Task;
@@ -49,14 +49,8 @@ pub struct Request<'p> {
     pub results: BTreeMap<TensorId, FormatSpec>,
     /// The element type of results whose format does not say.
     pub datatype: Option<DataType>,
-    /// Dimensions, as far as known; they only guide choices and may be rounded.
-    pub dims: BTreeMap<IndexVar, u64>,
-    /// How many values operands store, as far as known, those of elements without an entry with them;
-    /// they only guide choices and may be rounded.
-    pub entries: BTreeMap<TensorId, u64>,
-    /// Estimated length of the longest row of each operand, as far as known, in
-    /// the same way.
-    pub longest: BTreeMap<TensorId, u64>,
+    /// What is known of sizes.
+    pub statistics: Statistics,
     /// The width of positions and coordinates of results and temporaries.
     pub width: IndexWidth,
     /// What quotients and the like make of an implicit 0.
@@ -75,6 +69,17 @@ pub struct Request<'p> {
     pub restored: BTreeSet<TensorId>,
 }
 
+/// What is known of the sizes of a program's tensors. It only guides choices and may be rounded.
+#[derive(Clone, Debug, Default)]
+pub struct Statistics {
+    /// Dimensions.
+    pub dims: BTreeMap<IndexVar, u64>,
+    /// How many values operands store, those of elements without an entry with them.
+    pub entries: BTreeMap<TensorId, u64>,
+    /// Estimated length of the longest row of each operand.
+    pub longest: BTreeMap<TensorId, u64>,
+}
+
 /// The kernels of a program.
 pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
     let explicit = notation::make_explicit(request.program)?;
@@ -88,7 +93,12 @@ pub fn legalise(request: &Request<'_>) -> Result<Program, Diagnostic> {
         strictness: request.strictness,
     };
     let cx = Context { request, program };
-    let mut l = Legaliser { cx, current: BTreeMap::new(), plain: BTreeMap::new(), checked: false };
+    let mut l = Legaliser {
+        cx,
+        current: BTreeMap::new(),
+        plain: BTreeMap::new(),
+        overflow: Overflow::Wraps,
+    };
     let results = explicit.results();
     for (id, decl) in explicit.tensors.enumerate() {
         if let Some(storage) = request.inputs.get(&id) {
@@ -112,8 +122,8 @@ struct Legaliser<'r> {
     current: BTreeMap<TensorId, TensorId>,
     /// Copies of tensors whose levels are their modes.
     plain: BTreeMap<TensorId, TensorId>,
-    /// Whether integers of the statement at hand that leave 64 bits are refused.
-    checked: bool,
+    /// What becomes of integers of the statement at hand that leave 64 bits.
+    overflow: Overflow,
 }
 
 impl<'r> Deref for Legaliser<'r> {
@@ -143,7 +153,7 @@ impl Legaliser<'_> {
         let wanted = spec.and_then(|s| s.datatype).or(self.request.datatype);
         let stored = types::compute_type(&self.program, &value, wanted);
         let compute = types::summing(&self.program, stored, &value);
-        self.checked = types::is_narrow(wanted.unwrap_or(stored));
+        self.overflow = types::overflow(wanted.unwrap_or(stored));
         // Types follow from the operands' types: folded, a value may have another.
         complex::check_operators(&self.program, source, statement, &value)?;
         let is_real = self.program.is_real(&value);

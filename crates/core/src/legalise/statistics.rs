@@ -20,14 +20,14 @@ impl Context<'_> {
     pub(super) fn known_entries(&self, access: &Access) -> Option<u64> {
         match self.program.tensors[access.tensor].role {
             Role::Input(_) => self.input_entries(access),
-            _ => self.request.entries.values().max().copied(),
+            _ => self.request.statistics.entries.values().max().copied(),
         }
     }
 
     /// How many entries an operand of the program has, if that is known.
     pub(super) fn input_entries(&self, access: &Access) -> Option<u64> {
         match self.program.tensors[access.tensor].role {
-            Role::Input(id) => self.request.entries.get(&id).copied(),
+            Role::Input(id) => self.request.statistics.entries.get(&id).copied(),
             _ => None,
         }
     }
@@ -42,12 +42,12 @@ impl Context<'_> {
 
     /// The dimension of a variable, or of what it is another name of, if that is known.
     pub(super) fn known_dimension(&self, var: IndexVar) -> Option<u64> {
-        self.request.dims.get(&self.program.derived.alias(var)).copied()
+        self.request.statistics.dims.get(&self.program.derived.alias(var)).copied()
     }
 
     /// The dimension of a variable, as far as it is known.
     pub(super) fn dimension_of(&self, var: IndexVar) -> f64 {
-        self.request.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
+        self.request.statistics.dims.get(&var).map_or(DIMENSION, |&d| d as f64)
     }
 
     /// The trip count of loops around each other that visit every coordinate.
@@ -58,7 +58,7 @@ impl Context<'_> {
     /// How much memory a full operand takes; nothing if its dimensions are not known.
     pub(super) fn bytes(&self, access: &Access) -> f64 {
         let size = self.program.storage(access.tensor).datatype.size() as f64;
-        let dims = access.indices.iter().map(|v| self.request.dims.get(v).copied());
+        let dims = access.indices.iter().map(|v| self.request.statistics.dims.get(v).copied());
         dims.map(|d| d.unwrap_or(0) as f64).product::<f64>() * size
     }
 

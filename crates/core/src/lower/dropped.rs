@@ -46,7 +46,7 @@ pub(super) fn dropped(
         let wanted = unit.map(Wanted::On);
         found.extend(wanted.map(|wanted| Dropped { names: names(var), wanted, why }));
     }
-    if let (Some(how), Some(why)) = (kernel.assembling, assembled_else(kernel, plan)) {
+    if let (Some(how), Some(why)) = (kernel.assembly.wanted, assembled_else(kernel, plan)) {
         let names = vec![program.tensors[kernel.result].name.clone()];
         found.push(Dropped { names, wanted: Wanted::Assembled(how), why });
     }
@@ -78,10 +78,10 @@ fn assembled_else(kernel: &Kernel, plan: &Plan) -> Option<&'static str> {
     let rest = match &plan.output {
         Output::Assemble(assembly) => assembly.rest,
         Output::InPlace | Output::Insert | Output::SharedStructure => {
-            return (kernel.assembling == Some(Assembling::Append)).then_some(PLACED);
+            return (kernel.assembly.wanted == Some(Assembling::Append)).then_some(PLACED);
         }
     };
-    match (kernel.assembling?, rest) {
+    match (kernel.assembly.wanted?, rest) {
         (Assembling::Append, Rest::CoordinateBuffer) => {
             Some("its entries come in another order, and are listed and sorted")
         }

@@ -14,6 +14,7 @@
 //! of 32 bits is checked where it may have very many ([`crate::cin::terms`]).
 
 use super::values::Values;
+use crate::cin::Overflow;
 use std::ops::RangeInclusive;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::{Register, Scalar};
@@ -57,8 +58,10 @@ impl Values<'_> {
     /// Whether a reduction of such values may leave 64 bits and is to be checked.
     pub(super) fn may_leave(&self, op: ReduceOp, value: &Expr) -> bool {
         let is_small = |r: RangeInclusive<i128>| *r.start() >= -(1 << 31) && *r.end() <= 1 << 32;
-        let is_bounded =
-            || !self.kernel.long_sums && is_small(self.intervals.of(value, &self.builder.arrays));
+        let is_bounded = || {
+            self.kernel.overflow != Overflow::CheckedLong
+                && is_small(self.intervals.of(value, &self.builder.arrays))
+        };
         match op {
             ReduceOp::Add => self.planner().is_checked() && !is_bounded(),
             ReduceOp::Mul => self.planner().is_checked(),

@@ -242,7 +242,7 @@ impl Planner<'_> {
         let inserts = (0..levels).any(|k| matches!(assembler(k), Assembler::Insert(_)));
         let mut own_loops = vars.clone();
         // Positions are counted beforehand where no level is appended to.
-        let inserts = inserts || self.kernel.assembling == Some(Assembling::Insert);
+        let inserts = inserts || self.kernel.assembly.wanted == Some(Assembling::Insert);
         let in_order = match inserts {
             true => 0,
             false => {
@@ -260,7 +260,7 @@ impl Planner<'_> {
         let visits = Arrivals {
             arrival: |above: &[usize], last: &[usize]| self.arrival(above, last),
             are_added: self.kernel.scatter && !self.kernel.accumulates(),
-            fit_workspace: self.kernel.workspace,
+            fit_workspace: self.kernel.assembly.workspace,
         };
         let (in_order, rest) = assembly(format, in_order, visits);
         Output::Assemble(Assembly { vars, loops: own_loops, in_order, rest })

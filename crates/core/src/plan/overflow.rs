@@ -6,7 +6,7 @@
 //! ```
 
 use super::Planner;
-use crate::cin::{Role, Stmt};
+use crate::cin::{Overflow, Role, Stmt};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::DataType;
@@ -14,13 +14,13 @@ use tamis_ir::datatype::DataType;
 impl Planner<'_> {
     /// Whether steps that leave 64 bits end the call.
     pub(crate) fn is_checked(self) -> bool {
-        self.kernel.checked && self.facts.register().is_integer()
+        self.kernel.overflow.is_checked() && self.facts.register().is_integer()
     }
 
     /// Whether a reduction of the statement may leave 64 bits, by the types of its operands.
     pub(super) fn may_leave(self, s: &Stmt) -> bool {
         let mut leaves = false;
-        let sum_leaves = |rhs| self.kernel.long_sums || self.bits(rhs) > 32;
+        let sum_leaves = |rhs| self.kernel.overflow == Overflow::CheckedLong || self.bits(rhs) > 32;
         s.for_each_assign(&mut |_, op, rhs| {
             leaves |= match op {
                 Some(ReduceOp::Add) => sum_leaves(rhs),

@@ -22,10 +22,10 @@ pub(super) fn assemble(
         let message = format!("the loops that the schedule is for compute {result}, not {name}");
         return Err(s.refuse(0, message, format!("name {result}")));
     }
-    if s.kernel().assembling.is_some() {
+    if s.kernel().assembly.wanted.is_some() {
         let message = format!("an earlier command says how {name} is assembled");
         return Err(s.refuse(0, message, "leave one of the two commands out".to_owned()));
     }
-    s.kernel_mut().assembling = Some(how);
+    s.kernel_mut().assembly.wanted = Some(how);
     Ok(())
 }

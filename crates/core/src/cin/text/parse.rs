@@ -2,8 +2,8 @@
 
 use super::reader::Reader;
 use crate::cin::{
-    Assembling, Bound, Choice, Derived, Kernel, Kind, Merge, Program, Races, Relation, Role, Tag,
-    Tensor, Unit,
+    Assembling, AssemblyOptions, Bound, Choice, Derived, Kernel, Kind, Merge, Overflow, Program,
+    Races, Relation, Role, Tag, Tensor, Unit,
 };
 use crate::format::{self, LevelMap};
 use crate::notation::{Commutativity, Expr, Operator, OperatorProperties};
@@ -276,8 +276,13 @@ impl CinParser {
             .ok_or_else(|| line.refuse("the word before this is no kind"))?;
         let words = ["scatter", "workspace", "chunked", "checked", "long_sums"];
         let [scatter, workspace, chunked, checked, long_sums] = words.map(|word| line.eat(word));
+        let overflow = match (checked, long_sums) {
+            (false, _) => Overflow::Wraps,
+            (true, false) => Overflow::Checked,
+            (true, true) => Overflow::CheckedLong,
+        };
         let like = if line.eat("like") { Some(self.tensor(line)?) } else { None };
-        let assembling = Assembling::ALL.into_iter().find(|how| line.eat(how.name()));
+        let wanted = Assembling::ALL.into_iter().find(|how| line.eat(how.name()));
         let partial = if line.eat("partial") { self.tensor_names(line)? } else { vec![] };
         Ok(Kernel {
             result,
@@ -286,13 +291,11 @@ impl CinParser {
             compute,
             body: crate::cin::Stmt::Sequence(vec![]),
             scatter,
-            workspace,
+            assembly: AssemblyOptions { workspace, wanted },
             choices: vec![],
             chunked,
-            checked,
-            long_sums,
+            overflow,
             tags: BTreeMap::new(),
-            assembling,
             partial,
         })
     }

@@ -1,6 +1,6 @@
 //! A program to text.
 
-use crate::cin::{Bound, Kernel, Program, Relation, Role, Stmt, Tag, Tensor};
+use crate::cin::{Bound, Kernel, Overflow, Program, Relation, Role, Stmt, Tag, Tensor};
 use crate::format::LevelMap;
 use crate::notation::{Access, Commutativity, Expr, Operator, Within};
 use std::collections::BTreeMap;
@@ -192,10 +192,10 @@ impl<'p> Printer<'p> {
         let mut out = format!("kernel {result} {} {}", kernel.compute, kernel.kind.name());
         for (word, holds) in [
             ("scatter", kernel.scatter),
-            ("workspace", kernel.workspace),
+            ("workspace", kernel.assembly.workspace),
             ("chunked", kernel.chunked),
-            ("checked", kernel.checked),
-            ("long_sums", kernel.long_sums),
+            ("checked", kernel.overflow.is_checked()),
+            ("long_sums", kernel.overflow == Overflow::CheckedLong),
         ] {
             if holds {
                 out += &format!(" {word}");
@@ -204,7 +204,7 @@ impl<'p> Printer<'p> {
         if let Some(like) = kernel.like {
             out += &format!(" like {}", self.tensors[like]);
         }
-        if let Some(how) = kernel.assembling {
+        if let Some(how) = kernel.assembly.wanted {
             out += &format!(" {}", how.name());
         }
         if !kernel.partial.is_empty() {

@@ -110,6 +110,6 @@ fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) 
     let format = &cx.program.storage(access.tensor).format;
     let suits =
         plain && rows && once && *last == var && !access.is_sliced() && !format.has_duplicates();
-    let size = |v: &IndexVar| cx.request.dims.get(v).map(|&d| d as f64);
+    let size = |v: &IndexVar| cx.request.statistics.dims.get(v).map(|&d| d as f64);
     suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
 }

@@ -63,7 +63,7 @@ fn is_often(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
         let Role::Input(id) = cx.program.tensors[a.tensor].role else { return false };
         let listed = vars.iter().filter(|v| a.indices.contains(v));
         let sizes: Option<Vec<u64>> = listed.map(|v| cx.known_dimension(*v)).collect();
-        let entries = cx.request.entries.get(&id);
+        let entries = cx.request.statistics.entries.get(&id);
         sizes.zip(entries).is_some_and(|(sizes, &entries)| {
             sizes.into_iter().fold(OFTEN, u64::saturating_mul) <= entries
         })

@@ -7,7 +7,7 @@
 //! Integers under 64 bits and booleans compute in 64 bits, floats of 16 bits in 32, and statements with sums of floats under 64
 //! bits in 64; what is stored back is rounded, or checked to fit.
 
-use crate::cin::Program;
+use crate::cin::{Overflow, Program};
 use crate::notation::Expr;
 use tamis_ir::algebra::{ReduceOp, UnaryOp, eval};
 use tamis_ir::datatype::{DataType, Register, Scalar};
@@ -69,9 +69,10 @@ pub(in crate::legalise) fn summing(program: &Program, stored: DataType, value: &
     }
 }
 
-/// Whether integers that do not fit results of a type are refused; those of 64 bits wrap around.
-pub(in crate::legalise) fn is_narrow(datatype: DataType) -> bool {
-    datatype.integers().is_some() && datatype.size() < 8
+/// What becomes of integers that leave 64 bits: they are refused as those are that do not fit a narrow result.
+pub(in crate::legalise) fn overflow(datatype: DataType) -> Overflow {
+    let is_narrow = datatype.integers().is_some() && datatype.size() < 8;
+    if is_narrow { Overflow::Checked } else { Overflow::Wraps }
 }
 
 /// The value without comparisons that a number below 0 decides: where a statement computes without

@@ -3,7 +3,7 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
-use crate::cin::{Choice, Kernel, Kind, Stmt};
+use crate::cin::{AssemblyOptions, Choice, Kernel, Kind, Stmt};
 use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::galloping_loops;
 use crate::legalise::order::{Order, best_orders, topological};
@@ -66,14 +66,12 @@ impl Legaliser<'_> {
             compute,
             body,
             scatter,
-            workspace,
+            assembly: AssemblyOptions { workspace, wanted: None },
             choices,
             chunked: self.request.parallel,
             tags,
-            assembling: None,
             partial,
-            checked: self.checked,
-            long_sums: false,
+            overflow: self.overflow,
         }
     }
 }

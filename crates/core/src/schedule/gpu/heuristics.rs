@@ -404,8 +404,8 @@ impl Nest<'_> {
         let Role::Input(id) = self.program.tensors[access.tensor].role else { return None };
         let vars = self.program.level_vars(access.tensor, &access.indices);
         let second = vars.len() == 2 && vars[1] == var;
-        let rows = *self.request.dims.get(vars.first().filter(|_| second)?)?;
-        Some(self.request.entries.get(&id)?.div_ceil(rows.max(1)))
+        let rows = *self.request.statistics.dims.get(vars.first().filter(|_| second)?)?;
+        Some(self.request.statistics.entries.get(&id)?.div_ceil(rows.max(1)))
     }
 
     /// A block per iteration of the outermost loop, threads on one inside that the result tells.

@@ -24,9 +24,14 @@ impl Nest<'_> {
     fn skewed(&self) -> Option<(&Access, usize)> {
         let is_skewed = |access: &&Access| {
             let Role::Input(id) = self.program.tensors[access.tensor].role else { return false };
-            let known = self.request.longest.get(&id).zip(self.request.entries.get(&id));
+            let known = self
+                .request
+                .statistics
+                .longest
+                .get(&id)
+                .zip(self.request.statistics.entries.get(&id));
             let vars = self.program.level_vars(access.tensor, &access.indices);
-            let rows = vars.first().and_then(|v| self.request.dims.get(v));
+            let rows = vars.first().and_then(|v| self.request.statistics.dims.get(v));
             known.zip(rows).is_some_and(|((&longest, entries), rows)| {
                 longest >= LONG && longest >= SKEWED.saturating_mul(entries / rows.max(&1))
             })
