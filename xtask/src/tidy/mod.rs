@@ -63,9 +63,10 @@ pub type Check = (&'static str, fn(&Tree) -> Vec<String>);
 /// Runs every check and prints what it finds.
 pub fn run() -> bool {
     let tree = Tree::read();
-    let checks: [Check; 12] = [
+    let checks: [Check; 13] = [
         ("layers", layers::check),
         ("sizes", sizes::check),
+        ("shape", shape::check),
         ("map", map::check),
         ("recipes", recipes::check),
         ("filetests", filetests::check),

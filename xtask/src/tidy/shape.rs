@@ -8,11 +8,12 @@
 
 use super::{Tree, before_tests};
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 pub fn report(tree: &Tree) -> String {
     let mut out = String::from("largest types\n");
-    for line in largest(tree).into_iter().take(10) {
-        out.push_str(&format!("  {line}\n"));
+    for (name, own, size) in largest(tree).into_iter().take(10) {
+        out.push_str(&format!("  {size}   {name} {own}\n"));
     }
     out.push_str("import circles\n");
     for line in circles(tree) {
@@ -23,6 +24,23 @@ pub fn report(tree: &Tree) -> String {
         out.push_str(&format!("  {line}\n"));
     }
     out
+}
+
+/// The most fields and methods of a type of the compiler, in all types of its name.
+const MOST_FIELDS: usize = 12;
+const MOST_METHODS: usize = 40;
+
+/// Types of the compiler that do too much to be understood as a whole.
+pub fn check(tree: &Tree) -> Vec<String> {
+    let is_over = |size: &Size<'_>| size.fields > MOST_FIELDS || size.methods > MOST_METHODS;
+    let large = largest(tree).into_iter();
+    let large = large.filter(|(name, _, size)| ["core", "ir"].contains(name) && is_over(size));
+    let finding = |(name, own, size)| {
+        format!(
+            "{name} {own}: {size}; at most {MOST_FIELDS} and {MOST_METHODS}: split it, or give one of two another name"
+        )
+    };
+    large.map(finding).collect()
 }
 
 /// The crate of a file of Rust code that is no test.
@@ -43,8 +61,15 @@ struct Size<'t> {
     files: BTreeSet<&'t str>,
 }
 
-/// Types by their fields and methods, most first.
-fn largest(tree: &Tree) -> Vec<String> {
+impl fmt::Display for Size<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (fields, methods, files) = (self.fields, self.methods, self.files.len());
+        write!(f, "{fields:3} fields, {methods:3} methods in {files:2} files")
+    }
+}
+
+/// The types of each crate by their fields and methods, most first.
+fn largest(tree: &Tree) -> Vec<(&str, &str, Size<'_>)> {
     let mut sizes: BTreeMap<(&str, &str), Size<'_>> = BTreeMap::new();
     for (name, path, text) in sources(tree) {
         let lines: Vec<&str> = text.lines().collect();
@@ -75,11 +100,7 @@ fn largest(tree: &Tree) -> Vec<String> {
     }
     let mut sizes: Vec<_> = sizes.into_iter().collect();
     sizes.sort_by_key(|(name, size)| (usize::MAX - size.fields - size.methods, *name));
-    let line = |((name, own), size): ((&str, &str), Size<'_>)| {
-        let (fields, methods, files) = (size.fields, size.methods, size.files.len());
-        format!("{fields:3} fields, {methods:3} methods in {files:2} files   {name} {own}")
-    };
-    sizes.into_iter().map(line).collect()
+    sizes.into_iter().map(|((name, own), size)| (name, own, size)).collect()
 }
 
 /// The name of a type that a line declares by a keyword, if it is visible outside or not.
@@ -296,8 +317,22 @@ mod tests {
             ("crates/a/src/two.rs", two),
             ("crates/a/src/three/mod.rs", "pub struct Same;\n"),
         ]);
-        assert_eq!(largest(&tree)[0], "  2 fields,   2 methods in  1 files   a One");
+        let (name, own, size) = &largest(&tree)[0];
+        assert_eq!((*name, *own), ("a", "One"));
+        assert_eq!(size.to_string(), "  2 fields,   2 methods in  1 files");
         assert_eq!(circles(&tree), ["a: 1, the largest of 2 files: one.rs two.rs"]);
         assert_eq!(homonyms(&tree), ["Same: a/two.rs, a/three/mod.rs"]);
+    }
+
+    #[test]
+    fn large_types_of_the_compiler_are_refused() {
+        let of = |fields: usize| {
+            let fields: String = (0..fields).map(|k| format!("    f{k}: u8,\n")).collect();
+            format!("struct Large {{\n{fields}}}\n")
+        };
+        let refused = |path, fields| check(&Tree::of(&[(path, &of(fields))])).len();
+        assert_eq!(refused("crates/core/src/one.rs", MOST_FIELDS), 0);
+        assert_eq!(refused("crates/core/src/one.rs", MOST_FIELDS + 1), 1);
+        assert_eq!(refused("crates/jit/src/one.rs", MOST_FIELDS + 1), 0);
     }
 }
