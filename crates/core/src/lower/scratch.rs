@@ -22,7 +22,7 @@ use crate::notation::Access;
 use crate::plan::{self, Output};
 use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::Scalar;
-use tamis_ir::ids::{Array, TensorId, Var};
+use tamis_ir::ids::{TensorId, Var};
 use tamis_ir::ir::build::{assign, int, lt, mul, when};
 use tamis_ir::ir::{self, Expr};
 
@@ -145,6 +145,7 @@ impl Lowerer<'_> {
             self.opened.push(tensor);
         }
         let any = (asks && !is_sparse).then(|| self.cx.any_flag(tensor));
+        let is_walked = consumer.walks(tensor);
         let producer = self.node(producer, scope.clone());
         let consumer = self.node(consumer, scope.clone());
         if consumer.stmts.is_empty() {
@@ -165,9 +166,7 @@ impl Lowerer<'_> {
         let parents = parents(&arrays);
         let (p, q) = (self.cx.temp("p"), self.cx.temp("q"));
         stmts.extend(producer.stmts);
-        let listed = level.crd.map(|crd| crd.array);
-        let walked = listed.is_some_and(|list| consumer.stmts.iter().any(|s| loads(s, list)));
-        if walked && matches!(self.plan.output, Output::Assemble(_)) {
+        if is_walked && matches!(self.plan.output, Output::Assemble(_)) {
             stmts.extend(scratch.scratch_sort(&level, parents.clone(), p));
         }
         stmts.extend(consumer.stmts);
@@ -277,13 +276,4 @@ pub(super) fn if_partial(
 fn parents(arrays: &TensorArrays) -> Expr {
     let above = arrays.levels.len().saturating_sub(1);
     arrays.levels[..above].iter().map(|l| l.size.clone()).fold(int(1), mul)
-}
-
-/// Whether a statement reads an array.
-fn loads(s: &ir::Stmt, array: Array) -> bool {
-    let mut found = false;
-    for e in s.exprs() {
-        e.walk(&mut |e| found |= matches!(e, Expr::Load { array: a, .. } if *a == array));
-    }
-    found || s.blocks().flatten().any(|s| loads(s, array))
 }

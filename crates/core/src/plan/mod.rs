@@ -341,10 +341,9 @@ impl Node {
 }
 
 impl Node {
-    /// The loops of a variable, in the order in which they run.
-    pub(crate) fn loops_over(&self, own: IndexVar) -> Vec<&Loop> {
-        let within: Vec<&Node> = match self {
-            Node::Loop(nest) if nest.own == own => return vec![nest],
+    /// The steps that it is made of, in the order in which they run.
+    fn steps(&self) -> Vec<&Node> {
+        match self {
             Node::Loop(nest) => {
                 let background = nest.background.iter().map(|background| &background.node);
                 nest.nodes().into_iter().chain(background).collect()
@@ -356,8 +355,22 @@ impl Node {
             Node::Where(temporary) => vec![&temporary.producer, &temporary.consumer],
             Node::Sequence(parts) => parts.iter().collect(),
             Node::Assign { .. } => vec![],
-        };
-        within.into_iter().flat_map(|node| node.loops_over(own)).collect()
+        }
+    }
+
+    /// The loops of a variable, in the order in which they run.
+    pub(crate) fn loops_over(&self, own: IndexVar) -> Vec<&Loop> {
+        match self {
+            Node::Loop(nest) if nest.own == own => vec![nest],
+            node => node.steps().into_iter().flat_map(|step| step.loops_over(own)).collect(),
+        }
+    }
+
+    /// Whether a loop walks the entries of a tensor.
+    pub(crate) fn walks(&self, tensor: TensorId) -> bool {
+        let drives = |nest: &Loop| nest.drivers.iter().any(|d| d.access.tensor == tensor);
+        matches!(self, Node::Loop(nest) if drives(nest))
+            || self.steps().into_iter().any(|step| step.walks(tensor))
     }
 }
 

@@ -108,8 +108,8 @@ impl Accumulator {
         let value = cx.loaded(self.vals, at.clone());
         each.extend(cx.write(next, None, value));
         // There is room for the whole list.
-        let kept = self.kept(cx, levels, c).into_iter();
-        each.extend(kept.filter(|s| !matches!(s, ir::Stmt::Reserve { .. })));
+        let coordinate = self.coordinate(cx, c);
+        each.extend(levels.keep_in_room(cx, self.level, &|_| coordinate.clone()));
         each.extend(self.slice.as_ref().map(|slice| slice.cleared(at)));
         each.extend(self.set.map(|set| store(set, Expr::Var(c), int(0))));
         stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
@@ -131,7 +131,8 @@ impl Accumulator {
         let next = Expr::Var(levels.next(cx, self.level));
         let mut each = vec![assign(c, load(self.list, Expr::Var(q)))];
         each.extend(levels.open_below(cx, self.level, next.clone(), add(next.clone(), int(1))));
-        each.extend(self.kept(cx, levels, c));
+        let coordinate = self.coordinate(cx, c);
+        each.extend(levels.keep(cx, self.level, &|_| coordinate.clone()));
         each.push(store(self.at, self.listed_at(q, Expr::Var(c)), next));
         stmts.push(for_loop(q, self.begin(), Expr::Var(self.count), each));
         let own = |array| ir::Stmt::Reserve { array, len: Expr::Len(array) };
@@ -303,11 +304,9 @@ impl Accumulator {
         stmts
     }
 
-    /// Appends the coordinate that is so far from the least one.
-    fn kept(&self, cx: &mut Symbols<'_>, levels: &mut LevelWriter, distance: Var) -> Vec<ir::Stmt> {
-        let level = cx.result().levels[self.level].clone();
-        let coordinate = level.with_least(Expr::Var(distance));
-        levels.keep(cx, self.level, &|_| coordinate.clone())
+    /// The coordinate that is so far from the least one.
+    fn coordinate(&self, cx: &mut Symbols<'_>, distance: Var) -> Expr {
+        cx.result().levels[self.level].with_least(Expr::Var(distance))
     }
 
     /// Sorts the list, if its order is that of the result.

@@ -122,6 +122,18 @@ impl Lowerer<'_> {
     }
 }
 
+/// Writes the coordinate of an appended level at the next position.
+fn append_coordinate(
+    cx: &mut Symbols<'_>,
+    level: usize,
+    next: Var,
+    coordinate: Expr,
+) -> Vec<ir::Stmt> {
+    let arrays = cx.result();
+    let append = cx.levels().append_of(level);
+    append.append_coord(&arrays.levels[level], Expr::Var(next), coordinate)
+}
+
 /// What writes the levels of a result in order.
 #[derive(Default)]
 pub(in crate::lower) struct LevelWriter {
@@ -145,17 +157,28 @@ impl LevelWriter {
         k: usize,
         coordinate: &dyn Fn(usize) -> Expr,
     ) -> Vec<ir::Stmt> {
-        let result = cx.kernel.result;
-        let arrays = cx.arrays(result);
+        let arrays = cx.result();
         let next = self.next(cx, k);
         let mut stmts = vec![];
-        let head = cx.program.storage(result).format.chain_head(k);
-        for l in head..=k {
-            let level = &arrays.levels[l];
-            stmts.push(level.reserve_coordinates(add(Expr::Var(next), int(1))));
-            let append = cx.levels().append_of(l);
-            stmts.extend(append.append_coord(level, Expr::Var(next), coordinate(l)));
+        for l in cx.levels().head(k)..=k {
+            stmts.push(arrays.levels[l].reserve_coordinates(add(Expr::Var(next), int(1))));
+            stmts.extend(append_coordinate(cx, l, next, coordinate(l)));
         }
+        stmts.push(advance(next));
+        stmts
+    }
+
+    /// Appends a coordinate for which there is room.
+    pub(in crate::lower) fn keep_in_room(
+        &mut self,
+        cx: &mut Symbols<'_>,
+        k: usize,
+        coordinate: &dyn Fn(usize) -> Expr,
+    ) -> Vec<ir::Stmt> {
+        let next = self.next(cx, k);
+        let levels = cx.levels().head(k)..=k;
+        let mut stmts: Vec<ir::Stmt> =
+            levels.flat_map(|l| append_coordinate(cx, l, next, coordinate(l))).collect();
         stmts.push(advance(next));
         stmts
     }
