@@ -1,7 +1,7 @@
 //! The compiler on one page.
 
 use crate::cin::verify::assert_valid as assert_valid_program;
-use crate::cin::{self, Kind, Overflow, Unit};
+use crate::cin::{self, KernelKind, Overflow, ParallelUnit};
 use crate::kind;
 use crate::legalise::{Request, legalise};
 use crate::lower::{Dropped, Lowered, lower};
@@ -137,7 +137,7 @@ fn check_carried_out(
                 true => obstacle(&lowered.function),
                 false => Some(Obstacle::Uncounted),
             };
-            let (wanted, why) = (Wanted::On(Unit::CpuVector), found?.reason());
+            let (wanted, why) = (Wanted::On(ParallelUnit::CpuVector), found?.reason());
             Some(Dropped { names: vec![program.vars[var].clone()], wanted, why })
         });
         for Dropped { names, wanted, why } in lowered.dropped.iter().chain(&by_lanes) {
@@ -149,8 +149,8 @@ fn check_carried_out(
 
 /// A program of fused kernels with kernels of another kind. These carry a schedule out where they can: what was
 /// refused for the fused ones was refused already.
-pub fn of_kind(compiled: &Compiled, kind: Kind, target: Target) -> Compiled {
-    if kind == Kind::Fused {
+pub fn of_kind(compiled: &Compiled, kind: KernelKind, target: Target) -> Compiled {
+    if kind == KernelKind::Fused {
         return compiled.clone();
     }
     let program = compiled.apart.as_deref().unwrap_or(&compiled.program);
@@ -177,8 +177,8 @@ pub fn functions(program: &cin::Program, target: Target) -> Vec<Lowered> {
 /// The function of a kernel, before any pass.
 pub fn lowered(program: &cin::Program, kernel: &cin::Kernel) -> Lowered {
     let verb = match kernel.kind {
-        Kind::Fused | Kind::Compute => "compute",
-        Kind::Assemble => "assemble",
+        KernelKind::Fused | KernelKind::Compute => "compute",
+        KernelKind::Assemble => "assemble",
     };
     let lowered = lower(program, kernel, &format!("{verb}_{}", program.name(kernel)));
     assert_valid(&lowered.function, "lowering");

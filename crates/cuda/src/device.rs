@@ -20,11 +20,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use tamis_core::cin;
 use tamis_core::level::Part;
 use tamis_core::lower::{Binding, Lowered, SharedStructure};
-use tamis_ir::backend::cuda::{self, Argument, Known, Launch};
+use tamis_ir::backend::cuda::{self, HostValues, Launch, LaunchArgument};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, TensorId, Var};
-use tamis_ir::ir::{self, ArrayDecl, Param, Role, Status};
+use tamis_ir::ir::{self, ArrayDecl, ArrayRole, Param, Status};
 use tamis_runtime::disk_cache::Cache;
 use tamis_runtime::kernel::{failed, full_size, size_like};
 
@@ -125,7 +125,7 @@ struct Running<'c> {
     notes: Memory,
 }
 
-impl Known for Running<'_> {
+impl HostValues for Running<'_> {
     fn scalar(&self, var: Var) -> Option<Scalar> {
         self.scalars.get(&var).map(|&bits| Scalar::I64(bits as i64))
     }
@@ -231,16 +231,16 @@ impl<'c> Running<'c> {
     fn param(&mut self, array: Array, binding: &Binding) -> Result<(), Diagnostic> {
         let ArrayDecl { role, elem, .. } = self.arrays[array];
         let elements = match role {
-            Role::Input => {
+            ArrayRole::Input => {
                 let elements = self.operand(binding);
                 elements.memory.read_by(self.stream)?;
                 elements
             }
-            Role::Output | Role::Shared => {
+            ArrayRole::Output | ArrayRole::Shared => {
                 let size = self.size()?;
                 self.fresh(elem, size * parts(self.call.target.storage.datatype))?
             }
-            Role::Result | Role::Local | Role::Common => return Ok(()),
+            ArrayRole::Result | ArrayRole::Local | ArrayRole::Common => return Ok(()),
         };
         self.places.insert(array, Place { elements, kept: false });
         Ok(())
@@ -310,11 +310,11 @@ impl<'c> Running<'c> {
         let address = |array: &Array| {
             self.places.get(array).map_or(0, |place| place.elements.memory.address())
         };
-        let value = |argument: &Argument| match argument {
-            Argument::Scalar(var) => self.scalars[var],
-            Argument::Array(array) => address(array),
-            Argument::Status => self.notes.address(),
-            Argument::Lengths => self.notes.address() + 8,
+        let value = |argument: &LaunchArgument| match argument {
+            LaunchArgument::Scalar(var) => self.scalars[var],
+            LaunchArgument::Array(array) => address(array),
+            LaunchArgument::Status => self.notes.address(),
+            LaunchArgument::Lengths => self.notes.address() + 8,
         };
         let mut values: Vec<u64> = start.launch.arguments.iter().map(value).collect();
         let mut arguments: Vec<*mut c_void> =
@@ -376,7 +376,7 @@ impl<'c> Running<'c> {
         let mut vals = None;
         for (param, binding) in lowered.function.params.iter().zip(&lowered.bindings) {
             let Param::Array(array) = param else { continue };
-            if self.arrays[*array].role == Role::Input {
+            if self.arrays[*array].role == ArrayRole::Input {
                 continue;
             }
             let elements = match self.places.remove(array) {

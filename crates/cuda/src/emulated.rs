@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::sync::Mutex;
 use tamis_ir::backend::c;
-use tamis_ir::backend::cuda::{self, Argument, Kernels};
+use tamis_ir::backend::cuda::{self, Kernels, LaunchArgument};
 use tamis_ir::datatype::Register;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Array, Var};
@@ -143,9 +143,14 @@ impl Layout {
 }
 
 /// What a kernel is given.
-fn argument(function: &Function, layout: &Layout, entry: &str, argument: &Argument) -> String {
+fn argument(
+    function: &Function,
+    layout: &Layout,
+    entry: &str,
+    argument: &LaunchArgument,
+) -> String {
     match argument {
-        Argument::Scalar(v) => {
+        LaunchArgument::Scalar(v) => {
             let at = format!("{entry}_slots[{}]", layout.scalars[v]);
             match function.vars[*v].ty.register {
                 Register::F32 => format!("__int_as_float((int){at})"),
@@ -153,9 +158,9 @@ fn argument(function: &Function, layout: &Layout, entry: &str, argument: &Argume
                 _ => at,
             }
         }
-        Argument::Array(array) => format!("(void *){entry}_slots[{}]", layout.places[array]),
-        Argument::Status => format!("&{entry}_status"),
-        Argument::Lengths => format!("{entry}_lengths"),
+        LaunchArgument::Array(array) => format!("(void *){entry}_slots[{}]", layout.places[array]),
+        LaunchArgument::Status => format!("&{entry}_status"),
+        LaunchArgument::Lengths => format!("{entry}_lengths"),
     }
 }
 

@@ -18,7 +18,7 @@ use tamis_ir::datatype::Scalar;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::add;
 use tamis_ir::ir::flow::assigned;
-use tamis_ir::ir::{Expr, Function, Param, Role, Stmt};
+use tamis_ir::ir::{ArrayRole, Expr, Function, Param, Stmt};
 
 /// What is known of variables in the innermost loop.
 #[derive(Default)]
@@ -113,6 +113,7 @@ fn mentions(e: &Expr, var: Var) -> bool {
 impl Translator<'_> {
     /// Whether a load may be moved within its loop.
     pub(crate) fn may_move(&self, array: Array, index: &Expr) -> bool {
-        self.function.arrays[array].role == Role::Input && self.anchors.hold(self.function, index)
+        self.function.arrays[array].role == ArrayRole::Input
+            && self.anchors.hold(self.function, index)
     }
 }

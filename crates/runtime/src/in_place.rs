@@ -15,7 +15,7 @@ use std::borrow::Cow;
 use tamis_core::level::Part;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::Id;
-use tamis_ir::ir::Role;
+use tamis_ir::ir::ArrayRole;
 
 impl Call<'_> {
     /// Runs the kernel with these values instead of those of the call, and leaves the result among them.
@@ -55,7 +55,7 @@ impl Call<'_> {
     fn room(&self, values: &mut [Option<Cow<'_, Tensor>>]) -> Option<*mut u8> {
         let mut arrays = self.result_arrays();
         let (_, array, _) = arrays.next()?;
-        if arrays.next().is_some() || !matches!(array.role, Role::Output | Role::Shared) {
+        if arrays.next().is_some() || !matches!(array.role, ArrayRole::Output | ArrayRole::Shared) {
             return None;
         }
         let place = self.id.index();
@@ -99,7 +99,7 @@ impl Call<'_> {
                 Some((level, part)) => levels[level].part_mut(part).take(),
                 None => vals.take(),
             };
-            if array.role == Role::Result
+            if array.role == ArrayRole::Result
                 && let Some((address, len)) = buffer.and_then(Buffer::into_malloc)
             {
                 let numbers = if array.elem.is_complex() { 2 * len } else { len };

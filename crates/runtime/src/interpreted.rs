@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{Array, Id};
 use tamis_ir::interpret::{self, Argument, Buffer, Counts, Fault};
-use tamis_ir::ir::{Function, Param, Role, Status};
+use tamis_ir::ir::{ArrayRole, Function, Param, Status};
 
 /// A function to interpret.
 pub struct Interpreted {
@@ -77,9 +77,13 @@ unsafe fn arguments(function: &Function, slots: &[u64]) -> Vec<Argument> {
                 let array = &function.arrays[*a];
                 let buffer = match array.role {
                     // SAFETY: the slot holds the address of `len` elements.
-                    Role::Input | Role::Shared => unsafe { copied(array.elem, slots[place], len) },
-                    Role::Output => Buffer::of(array.elem, len),
-                    Role::Result | Role::Local | Role::Common => Buffer::of(array.elem, 0),
+                    ArrayRole::Input | ArrayRole::Shared => unsafe {
+                        copied(array.elem, slots[place], len)
+                    },
+                    ArrayRole::Output => Buffer::of(array.elem, len),
+                    ArrayRole::Result | ArrayRole::Local | ArrayRole::Common => {
+                        Buffer::of(array.elem, 0)
+                    }
                 };
                 arguments.push(Argument::Array(buffer));
                 place += 2;
@@ -115,9 +119,9 @@ unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -
         let buffer = &arrays[Array::index(*a)];
         let bytes = buffer.len() * buffer.elem().size();
         let address = match function.arrays[*a].role {
-            Role::Output | Role::Shared => slots[place] as *mut u8,
-            Role::Result if bytes == 0 => std::ptr::null_mut(),
-            Role::Result => {
+            ArrayRole::Output | ArrayRole::Shared => slots[place] as *mut u8,
+            ArrayRole::Result if bytes == 0 => std::ptr::null_mut(),
+            ArrayRole::Result => {
                 // SAFETY: null, or what an earlier call left, of which nothing is kept.
                 let fresh = unsafe { memory::reserve(slots[place] as *mut u8, 0, bytes) };
                 if fresh.is_null() && bytes > 0 {
@@ -127,7 +131,7 @@ unsafe fn give_back(function: &Function, arrays: &[Buffer], slots: &mut [u64]) -
                 slots[place + 1] = buffer.len() as u64;
                 fresh
             }
-            Role::Input | Role::Local | Role::Common => std::ptr::null_mut(),
+            ArrayRole::Input | ArrayRole::Local | ArrayRole::Common => std::ptr::null_mut(),
         };
         if !address.is_null() {
             // SAFETY: the address has room for the array: it was allocated for it, or is the

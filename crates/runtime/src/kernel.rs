@@ -232,20 +232,20 @@ impl Call<'_> {
 
     fn array(
         &self,
-        role: ir::Role,
+        role: ir::ArrayRole,
         binding: &Binding,
         shared: Option<*mut u8>,
         frame: &mut Frame,
     ) -> Result<(), Diagnostic> {
         let datatype = self.target.storage.datatype;
         match role {
-            ir::Role::Input => {
+            ir::ArrayRole::Input => {
                 let buffer = bound(binding, self.values);
                 let len = buffer.len() * parts(buffer.datatype());
                 frame.push(buffer.address() as u64, len);
                 return Ok(());
             }
-            ir::Role::Output | ir::Role::Shared => {
+            ir::ArrayRole::Output | ir::ArrayRole::Shared => {
                 let size = self.full_size()?;
                 let address = match shared {
                     Some(address) => address,
@@ -257,7 +257,7 @@ impl Call<'_> {
                 };
                 frame.push(address as u64, size * parts(datatype));
             }
-            ir::Role::Result | ir::Role::Local | ir::Role::Common => {
+            ir::ArrayRole::Result | ir::ArrayRole::Local | ir::ArrayRole::Common => {
                 frame.owned.push(frame.slots.len());
                 frame.push(0, 0);
             }
@@ -313,7 +313,7 @@ impl Call<'_> {
             (place, p, binding)
         });
         places.filter_map(|(place, param, binding)| match param {
-            Param::Array(a) if function.arrays[*a].role != ir::Role::Input => {
+            Param::Array(a) if function.arrays[*a].role != ir::ArrayRole::Input => {
                 Some((place, &function.arrays[*a], binding))
             }
             _ => None,

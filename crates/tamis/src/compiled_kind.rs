@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 use tamis_core::cin::terms::{MANY, Sizes, most_terms};
-use tamis_core::cin::{self, Kind, Overflow, Role};
+use tamis_core::cin::{self, KernelKind, Overflow, Role};
 use tamis_core::kind;
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
@@ -47,7 +47,7 @@ impl Cut {
 /// The kernels of one kind.
 pub(crate) struct CompiledKind {
     compiled: Compiled,
-    pub(crate) kind: Kind,
+    pub(crate) kind: KernelKind,
     executables: Vec<Box<dyn Executable>>,
     /// The temporaries that each kernel is the last to read.
     last_reads: Vec<Vec<TensorId>>,
@@ -66,7 +66,7 @@ impl CompiledKind {
     /// Kernels of a kind on the backend of the options.
     pub(crate) fn load(
         compiled: Compiled,
-        kind: Kind,
+        kind: KernelKind,
         options: &Options,
     ) -> Result<CompiledKind, Diagnostic> {
         CompiledKind::of(compiled, kind, options.backend, Cut::of(options))
@@ -74,7 +74,7 @@ impl CompiledKind {
 
     fn of(
         mut compiled: Compiled,
-        kind: Kind,
+        kind: KernelKind,
         backend: Backend,
         cut: Cut,
     ) -> Result<CompiledKind, Diagnostic> {
@@ -103,7 +103,7 @@ impl CompiledKind {
     }
 
     /// The same program in kernels of another kind.
-    pub(crate) fn of_kind(&self, kind: Kind) -> Result<CompiledKind, Diagnostic> {
+    pub(crate) fn of_kind(&self, kind: KernelKind) -> Result<CompiledKind, Diagnostic> {
         let compiled = pipeline::of_kind(&self.compiled, kind, self.backend.target());
         CompiledKind::of(compiled, kind, self.backend, self.cut)
     }
@@ -143,7 +143,7 @@ impl CompiledKind {
         };
         let sizes = Sizes { dimension: &|var| dims[var], stored: &stored };
         let is_long = |kernel: &cin::Kernel| {
-            let tests = kernel.overflow == Overflow::Checked && kernel.kind != Kind::Assemble;
+            let tests = kernel.overflow == Overflow::Checked && kernel.kind != KernelKind::Assemble;
             tests && most_terms(program, kernel, &sizes) >= MANY
         };
         if !program.kernels.iter().any(is_long) {
@@ -177,8 +177,8 @@ impl CompiledKind {
         for (k, (lowered, executable)) in functions.enumerate() {
             let kernel = &program.kernels[k];
             let place = kernel.result.index();
-            let follows = self.kind == Kind::Compute && kind::follows(program, k);
-            let taken_over = match follows && kernel.kind == Kind::Fused {
+            let follows = self.kind == KernelKind::Compute && kind::follows(program, k);
+            let taken_over = match follows && kernel.kind == KernelKind::Fused {
                 true => values[place].take(),
                 false => None,
             };

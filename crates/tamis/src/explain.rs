@@ -8,7 +8,7 @@ use crate::scattered;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use tamis_core::cin::terms::Sizes;
-use tamis_core::cin::{self, Kind, Role, choice};
+use tamis_core::cin::{self, KernelKind, Role, choice};
 use tamis_core::format::{self, FormatSpec};
 use tamis_core::iteration::explain::lattices;
 use tamis_core::iteration::graph;
@@ -95,7 +95,7 @@ impl Stage {
 pub struct Explanation<'p> {
     pub(crate) request: Request<'p>,
     pub(crate) schedule: Schedule,
-    kind: Kind,
+    kind: KernelKind,
     /// The level that C is for, if not the one in use.
     pub(crate) level: Option<Level>,
     /// The formats by name, as they were asked for.
@@ -165,7 +165,7 @@ impl<'p> Explanation<'p> {
             restored: BTreeSet::new(),
         };
         let stored = BTreeMap::new();
-        let (kind, level) = (Kind::Fused, None);
+        let (kind, level) = (KernelKind::Fused, None);
         let (formats, given) = (formats.clone(), given(program, options)?);
         Ok(Explanation { request, schedule, kind, level, formats, given, known, stored })
     }
@@ -208,7 +208,7 @@ impl<'p> Explanation<'p> {
 
     /// The same with kernels of a kind.
     #[must_use]
-    pub fn of_kind(self, kind: Kind) -> Explanation<'p> {
+    pub fn of_kind(self, kind: KernelKind) -> Explanation<'p> {
         Explanation { kind, ..self }
     }
 
@@ -230,7 +230,7 @@ impl<'p> Explanation<'p> {
         let program = self.compiled(Backend::Interpreter.target())?.program;
         let mut out = cin::print::program(&program);
         for (k, kernel) in program.kernels.iter().enumerate() {
-            let whole = self.kind == Kind::Compute && kernel.kind == Kind::Fused;
+            let whole = self.kind == KernelKind::Compute && kernel.kind == KernelKind::Fused;
             if whole && kind::follows(&program, k) {
                 let name = program.name(kernel);
                 out += &format!("# {name} is computed whole, then its values are taken over\n");
@@ -298,7 +298,7 @@ impl<'p> Explanation<'p> {
             return Ok(String::new());
         }
         let mut on_gpu = on_gpu(legalise(&self.request)?, &self.request);
-        if let (true, Some(apart)) = (self.kind != Kind::Fused, on_gpu.apart.take()) {
+        if let (true, Some(apart)) = (self.kind != KernelKind::Fused, on_gpu.apart.take()) {
             on_gpu = *apart;
         }
         let OnGpu { program, found, .. } = on_gpu;

@@ -15,7 +15,7 @@ use tamis_core::level::{Crd, Insert, LevelView, Numbers, Part, Query};
 use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Id, IdVec, Mode};
 use tamis_ir::interpret::{self, Argument, Buffer};
-use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl, build};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Type, VarDecl, build};
 use tamis_runtime::{Coordinates, budget};
 
 /// The bytes of all arrays of a tensor with these entries, of which those of the same coordinate
@@ -205,7 +205,7 @@ fn width(insert: &dyn Insert, most: u64) -> Option<u64> {
     let mut vars = IdVec::new();
     let (asked, width) = (vars.push(index("most")), vars.push(index("width")));
     let mut arrays = IdVec::new();
-    let out = arrays.push(ArrayDecl::new("out", DataType::I64, Role::Output));
+    let out = arrays.push(ArrayDecl::new("out", DataType::I64, ArrayRole::Output));
     let mut body = insert.insert_width(tamis_ir::ir::Expr::Var(asked), width)?;
     body.push(build::store(out, build::int(0), tamis_ir::ir::Expr::Var(width)));
     let params = vec![Param::Scalar(asked), Param::Array(out)];

@@ -25,7 +25,7 @@ use crate::kernel::{Kernel, Options};
 use crate::operand::Operand;
 use crate::results::Results;
 use std::borrow::Cow;
-use tamis_core::cin::Kind;
+use tamis_core::cin::KernelKind;
 use tamis_core::format::Storage;
 use tamis_core::notation;
 use tamis_ir::diagnostic::{Code, Diagnostic};
@@ -65,7 +65,7 @@ impl Kernel {
     pub fn run_on_device(&self, operands: &[(&str, &DeviceTensor)]) -> Result<Named, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
-        self.on_device(Kind::Fused, values, &binding)
+        self.on_device(KernelKind::Fused, values, &binding)
     }
 
     /// Computes the values that the results have at the entries of patterns: [`compute`](Kernel::compute)
@@ -93,13 +93,13 @@ impl Kernel {
         for (id, pattern, _) in self.pattern_places(&patterns, &binding.dims)? {
             values[id.index()] = Some(Cow::Owned(pattern.clone()));
         }
-        self.on_device(Kind::Compute, values, &binding)
+        self.on_device(KernelKind::Compute, values, &binding)
     }
 
     /// Runs the kernels of a kind on values that are on the device.
     fn on_device(
         &self,
-        kind: Kind,
+        kind: KernelKind,
         values: Values<'_, DeviceTensor>,
         binding: &Binding,
     ) -> Result<Named, Diagnostic> {

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
-use tamis_core::cin::{Kind, Role};
+use tamis_core::cin::{KernelKind, Role};
 use tamis_core::format::{Format, FormatSpec, Storage};
 use tamis_core::kind;
 use tamis_core::notation::{self, Program};
@@ -226,7 +226,7 @@ impl Kernel {
         let formats = options.results.iter().map(|(name, s)| (name.clone(), s.format.clone()));
         Ok(Kernel {
             program,
-            fused: CompiledKind::load(compiled, Kind::Fused, options)?,
+            fused: CompiledKind::load(compiled, KernelKind::Fused, options)?,
             assemble: OnceLock::new(),
             compute: OnceLock::new(),
             given,
@@ -276,7 +276,7 @@ impl Kernel {
     pub fn assemble(&self, operands: &[(&str, &Tensor)]) -> Result<Results, Diagnostic> {
         let mut values = Values::new();
         let binding = self.bound(operands, &mut values)?;
-        self.form(Kind::Assemble)?.run(&mut values, &binding.dims)?;
+        self.form(KernelKind::Assemble)?.run(&mut values, &binding.dims)?;
         self.formatted(values)
     }
 
@@ -303,7 +303,7 @@ impl Kernel {
         for (id, pattern, _) in self.pattern_places(&patterns, &binding.dims)? {
             values[id.index()] = Some(Cow::Borrowed(pattern));
         }
-        self.form(Kind::Compute)?.run(&mut values, &binding.dims)?;
+        self.form(KernelKind::Compute)?.run(&mut values, &binding.dims)?;
         self.formatted(values)
     }
 
@@ -321,11 +321,11 @@ impl Kernel {
     }
 
     /// The kernels of a kind, compiled when they are needed first.
-    pub(crate) fn form(&self, kind: Kind) -> Result<&CompiledKind, Diagnostic> {
+    pub(crate) fn form(&self, kind: KernelKind) -> Result<&CompiledKind, Diagnostic> {
         let place = match kind {
-            Kind::Fused => return Ok(&self.fused),
-            Kind::Assemble => &self.assemble,
-            Kind::Compute => &self.compute,
+            KernelKind::Fused => return Ok(&self.fused),
+            KernelKind::Assemble => &self.assemble,
+            KernelKind::Compute => &self.compute,
         };
         place.get_or_init(|| self.fused.of_kind(kind)).as_ref().map_err(Clone::clone)
     }

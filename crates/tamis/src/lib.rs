@@ -158,7 +158,7 @@ pub use kernel::{Bound, Kernel, Options, Parts, evaluate};
 pub use library::{Language, SourceFile};
 pub use results::Results;
 pub use scattered::is_writable;
-pub use tamis_core::cin::Kind as KernelKind;
+pub use tamis_core::cin::KernelKind;
 pub use tamis_core::format::{Format, FormatSpec, Storage};
 pub use tamis_core::schedule::Schedule;
 pub use tamis_core::{format, level, notation, pipeline, schedule};

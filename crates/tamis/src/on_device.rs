@@ -13,7 +13,7 @@ use crate::compiled_kind::CompiledKind;
 use crate::waste;
 use std::borrow::Cow;
 use std::cell::OnceCell;
-use tamis_core::cin::{self, Kind, Role};
+use tamis_core::cin::{self, KernelKind, Role};
 use tamis_core::lower::{Binding, Lowered};
 use tamis_cuda::device::{self, OnDevice};
 use tamis_cuda::driver;
@@ -160,10 +160,11 @@ impl Running<'_> {
         let (kernel, lowered) = (&compiled.program.kernels[k], &compiled.functions[k]);
         let target = &compiled.program.tensors[kernel.result];
         let place = kernel.result.index();
-        let taken_over = match self.form.kind == Kind::Compute && kernel.kind == Kind::Fused {
-            true => values[place].take(),
-            false => None,
-        };
+        let taken_over =
+            match self.form.kind == KernelKind::Compute && kernel.kind == KernelKind::Fused {
+                true => values[place].take(),
+                false => None,
+            };
         if !kernel.has_pattern() {
             let value = |id: TensorId| {
                 values[id.index()].as_ref().map(|v| v.on_host(self.stream)).transpose()

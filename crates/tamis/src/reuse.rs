@@ -11,7 +11,7 @@ use crate::operand::operand;
 use crate::results::Results;
 use smallvec::SmallVec;
 use std::borrow::Cow;
-use tamis_core::cin::{Kind, Role};
+use tamis_core::cin::{KernelKind, Role};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::{Id, TensorId};
 use tamis_runtime::Tensor;
@@ -49,7 +49,7 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let ids = self.result_ids(results)?;
-        if self.form(Kind::Fused)?.steps().is_some() {
+        if self.form(KernelKind::Fused)?.steps().is_some() {
             return assign(self.run(operands)?, results);
         }
         let mut values = Values::new();
@@ -102,7 +102,7 @@ impl Kernel {
         results: &mut [(&str, &mut Tensor)],
     ) -> Result<(), Diagnostic> {
         let ids = self.result_ids(results)?;
-        let form = self.form(Kind::Compute)?;
+        let form = self.form(KernelKind::Compute)?;
         if form.steps().is_some() || results.iter().any(|(name, _)| self.is_scattered(name)) {
             let computed = {
                 let patterns = results.iter().map(|(name, into)| (*name, &**into));

@@ -8,7 +8,7 @@
 //!
 //! It counts words, and knows nothing of why the compiler wrote them.
 
-use tamis_core::cin::{Assembling, Kernel, Merge, Program, Tag, Unit, print};
+use tamis_core::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, Tag, print};
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{Compiled, lowered};
 use tamis_core::plan;
@@ -44,15 +44,15 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
             return Some(format!("a loop unrolled {factor} times"));
         }
     }
-    let on = |unit: Unit| move |tag: &Tag| tag.parallel.is_some_and(|(u, _)| u == unit);
+    let on = |unit: ParallelUnit| move |tag: &Tag| tag.parallel.is_some_and(|(u, _)| u == unit);
     let in_parts = done.partition.as_ref().is_ok_and(|partition| partition.asked);
-    if kernel.chunked && asked(&on(Unit::CpuThread)) > 0 && !in_parts {
+    if kernel.chunked && asked(&on(ParallelUnit::CpuThread)) > 0 && !in_parts {
         return Some("a loop on cpu_thread".to_owned());
     }
     // Lanes of vectors are marked by a comma and their number or a splat.
     let vectors = |line: &str| line.contains("splat(") || line.contains("; ");
     let wide = done.function.to_string().lines().any(vectors);
-    if asked(&on(Unit::CpuVector)) > 0 && !wide {
+    if asked(&on(ParallelUnit::CpuVector)) > 0 && !wide {
         return Some("a loop on cpu_vector".to_owned());
     }
     let plan = plan::print(program, kernel, &plan);
@@ -68,6 +68,6 @@ fn dropped_of(program: &Program, kernel: &Kernel, done: &Lowered) -> Option<Stri
         return Some(format!("a result that is {other}"));
     }
     let galloping = plan.contains(" galloping");
-    let gallops = asked(&|tag| tag.merge == Some(Merge::Gallop));
+    let gallops = asked(&|tag| tag.merge == Some(MergeStrategy::Gallop));
     (gallops > 0 && !galloping).then(|| "a loop that gallops".to_owned())
 }

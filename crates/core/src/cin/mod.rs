@@ -22,7 +22,7 @@ pub mod verify;
 
 pub use choice::Choice;
 pub use derived::Derived;
-pub use provenance::{Bound, Relation};
+pub use provenance::{BoundType, Relation};
 pub use scale::{Root, Scale};
 pub use slices::WalkOrder;
 pub use stmt::Stmt;
@@ -60,7 +60,7 @@ pub struct Kernel {
     /// The tensor that the kernel computes.
     pub result: TensorId,
     /// What of it the kernel computes.
-    pub kind: Kind,
+    pub kind: KernelKind,
     /// The operand whose entries the result has, if its values are computed at the operand's positions.
     pub like: Option<TensorId>,
     /// The type in which it computes.
@@ -115,7 +115,7 @@ pub struct AssemblyOptions {
 
 /// What of a result a kernel computes (sparse tensor algebra with workspaces, section 6).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Kind {
+pub enum KernelKind {
     /// Which entries there are, and their values.
     #[default]
     Fused,
@@ -125,22 +125,22 @@ pub enum Kind {
     Compute,
 }
 
-impl Kind {
+impl KernelKind {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Fused, Kind::Assemble, Kind::Compute];
+    pub const ALL: [KernelKind; 3] = [KernelKind::Fused, KernelKind::Assemble, KernelKind::Compute];
 
     /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Kind::Fused => "fused",
-            Kind::Assemble => "assemble",
-            Kind::Compute => "compute",
+            KernelKind::Fused => "fused",
+            KernelKind::Assemble => "assemble",
+            KernelKind::Compute => "compute",
         }
     }
 
     /// The kind of this name.
-    pub fn parse(name: &str) -> Option<Kind> {
-        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    pub fn parse(name: &str) -> Option<KernelKind> {
+        KernelKind::ALL.into_iter().find(|kind| kind.name() == name)
     }
 }
 
@@ -148,37 +148,37 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tag {
     /// What runs its iterations, and what becomes of values that several of them combine.
-    pub parallel: Option<(Unit, Races)>,
+    pub parallel: Option<(ParallelUnit, Races)>,
     /// How many iterations are unrolled.
     pub unroll: Option<u64>,
     /// How it finds the coordinates that several operands have.
-    pub merge: Option<Merge>,
+    pub merge: Option<MergeStrategy>,
 }
 
 impl Tag {
     /// The unit of a GPU that runs the iterations.
     pub fn gpu(&self) -> Option<ir::Unit> {
         match self.parallel {
-            Some((Unit::Gpu(unit), _)) => Some(unit),
+            Some((ParallelUnit::Gpu(unit), _)) => Some(unit),
             _ => None,
         }
     }
 
     /// Whether threads are to share the iterations.
     pub fn is_on_threads(&self) -> bool {
-        matches!(self.parallel, Some((Unit::CpuThread, _)))
+        matches!(self.parallel, Some((ParallelUnit::CpuThread, _)))
     }
 
     /// Whether lanes of vectors are to run the iterations.
     pub fn is_by_lanes(&self) -> bool {
-        matches!(self.parallel, Some((Unit::CpuVector, _)))
+        matches!(self.parallel, Some((ParallelUnit::CpuVector, _)))
     }
 }
 
 impl Kernel {
     /// Whether the caller says which entries the result has.
     pub fn has_pattern(&self) -> bool {
-        self.kind == Kind::Compute && self.like.is_none()
+        self.kind == KernelKind::Compute && self.like.is_none()
     }
 
     /// Whether it combines values with what its result holds.
@@ -198,7 +198,7 @@ impl Kernel {
 
 /// How a loop finds the coordinates that several operands have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Merge {
+pub enum MergeStrategy {
     /// Every coordinate of each is looked at in turn.
     TwoFinger,
     /// An operand that is behind is searched for the coordinate of the others, with steps that
@@ -206,15 +206,15 @@ pub enum Merge {
     Gallop,
 }
 
-impl Merge {
+impl MergeStrategy {
     /// Every way.
-    pub const ALL: [Merge; 2] = [Merge::TwoFinger, Merge::Gallop];
+    pub const ALL: [MergeStrategy; 2] = [MergeStrategy::TwoFinger, MergeStrategy::Gallop];
 
     /// The name in schedules.
     pub fn name(self) -> &'static str {
         match self {
-            Merge::TwoFinger => "two_finger",
-            Merge::Gallop => "gallop",
+            MergeStrategy::TwoFinger => "two_finger",
+            MergeStrategy::Gallop => "gallop",
         }
     }
 }
@@ -243,7 +243,7 @@ impl Assembling {
 
 /// What runs the iterations of a loop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Unit {
+pub enum ParallelUnit {
     /// One after another.
     NotParallel,
     /// Threads.
@@ -269,24 +269,24 @@ pub enum Races {
     ParallelReduction,
 }
 
-impl Unit {
+impl ParallelUnit {
     /// Every unit.
-    pub const ALL: [Unit; 6] = [
-        Unit::NotParallel,
-        Unit::CpuThread,
-        Unit::CpuVector,
-        Unit::Gpu(ir::Unit::Block),
-        Unit::Gpu(ir::Unit::Warp),
-        Unit::Gpu(ir::Unit::Thread),
+    pub const ALL: [ParallelUnit; 6] = [
+        ParallelUnit::NotParallel,
+        ParallelUnit::CpuThread,
+        ParallelUnit::CpuVector,
+        ParallelUnit::Gpu(ir::Unit::Block),
+        ParallelUnit::Gpu(ir::Unit::Warp),
+        ParallelUnit::Gpu(ir::Unit::Thread),
     ];
 
     /// The name in schedules.
     pub fn name(self) -> &'static str {
         match self {
-            Unit::NotParallel => "not_parallel",
-            Unit::CpuThread => "cpu_thread",
-            Unit::CpuVector => "cpu_vector",
-            Unit::Gpu(unit) => unit.name(),
+            ParallelUnit::NotParallel => "not_parallel",
+            ParallelUnit::CpuThread => "cpu_thread",
+            ParallelUnit::CpuVector => "cpu_vector",
+            ParallelUnit::Gpu(unit) => unit.name(),
         }
     }
 }

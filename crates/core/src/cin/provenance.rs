@@ -60,32 +60,32 @@ pub enum Relation {
         /// The other variable.
         of: IndexVar,
         /// How many coordinates there are.
-        bound: Option<Bound>,
+        bound: Option<BoundType>,
     },
 }
 
 /// What is promised of a size.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Bound {
+pub enum BoundType {
     /// It is this.
     Exact(u64),
     /// It is not larger.
     Most(u64),
 }
 
-impl Bound {
+impl BoundType {
     /// The number.
     pub fn size(self) -> u64 {
         match self {
-            Bound::Exact(size) | Bound::Most(size) => size,
+            BoundType::Exact(size) | BoundType::Most(size) => size,
         }
     }
 
     /// Whether a size keeps the promise.
     pub fn holds(self, size: u64) -> bool {
         match self {
-            Bound::Exact(promised) => size == promised,
-            Bound::Most(promised) => size <= promised,
+            BoundType::Exact(promised) => size == promised,
+            BoundType::Most(promised) => size <= promised,
         }
     }
 }

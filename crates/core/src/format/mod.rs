@@ -17,7 +17,7 @@ mod walk;
 
 pub use map::{LevelMap, Recovery};
 pub use misfit::Misfit;
-pub use named::{Argument, NAMED, NamedFormat};
+pub use named::{FormatArgument, NAMED, NamedFormat};
 pub use parse::parse;
 pub(crate) use parse::parse_of_workspace;
 pub use walk::Walk;

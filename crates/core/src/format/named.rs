@@ -20,7 +20,7 @@ pub struct NamedFormat {
 
 /// What stands in parentheses behind a name.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Argument {
+pub enum FormatArgument {
     /// The size of a block.
     Size(u64),
     /// A property.
@@ -180,10 +180,10 @@ fn csb(rows: u64, columns: u64) -> Option<Vec<LevelSpec>> {
 }
 
 /// The properties in parentheses, if nothing else stands there.
-fn properties(arguments: &[Argument]) -> Option<Vec<Property>> {
-    let property = |a: &Argument| match a {
-        Argument::Property(p) => Some(*p),
-        Argument::Size(_) => None,
+fn properties(arguments: &[FormatArgument]) -> Option<Vec<Property>> {
+    let property = |a: &FormatArgument| match a {
+        FormatArgument::Property(p) => Some(*p),
+        FormatArgument::Size(_) => None,
     };
     arguments.iter().map(property).collect()
 }
@@ -267,7 +267,7 @@ impl NamedFormat {
     }
 
     /// The format for tensors of an order with these arguments, if there is one.
-    pub fn with(&self, order: usize, arguments: &[Argument]) -> Option<Format> {
+    pub fn with(&self, order: usize, arguments: &[FormatArgument]) -> Option<Format> {
         let plain = arguments.is_empty();
         let levels: Vec<LevelSpec> = match self.levels {
             Levels::Alike { kind, least } => {
@@ -285,7 +285,9 @@ impl NamedFormat {
             }
             Levels::List { dense } => list(order, dense, &properties(arguments)?)?,
             Levels::Blocks(levels) if order == 2 => match *arguments {
-                [Argument::Size(rows), Argument::Size(columns)] => levels(rows, columns)?,
+                [FormatArgument::Size(rows), FormatArgument::Size(columns)] => {
+                    levels(rows, columns)?
+                }
                 _ => return None,
             },
             Levels::Mapped(levels) if plain && order == 2 => levels()?,
@@ -295,11 +297,11 @@ impl NamedFormat {
     }
 
     /// What could stand in parentheses for this to be the format.
-    fn guesses(&self, format: &Format) -> Vec<Vec<Argument>> {
+    fn guesses(&self, format: &Format) -> Vec<Vec<FormatArgument>> {
         match self.levels {
             Levels::Blocks(_) => {
                 let size = |l: &LevelSpec| match l.map {
-                    LevelMap::Div(_, size) => Some(Argument::Size(size)),
+                    LevelMap::Div(_, size) => Some(FormatArgument::Size(size)),
                     _ => None,
                 };
                 vec![format.levels().iter().filter_map(size).collect()]
@@ -308,7 +310,7 @@ impl NamedFormat {
                 let all = [Property::Nonordered, Property::Nonunique, Property::Interleaved];
                 let chosen = |set: usize| {
                     let of = all.iter().enumerate().filter(move |(k, _)| set & (1 << k) != 0);
-                    of.map(|(_, &p)| Argument::Property(p)).collect()
+                    of.map(|(_, &p)| FormatArgument::Property(p)).collect()
                 };
                 (0..1 << all.len()).map(chosen).collect()
             }
@@ -321,13 +323,13 @@ impl Format {
     /// The name of the format, if it has one.
     pub fn name(&self) -> Option<String> {
         NAMED.iter().find_map(|named| {
-            let same = |a: &Vec<Argument>| named.with(self.order(), a).as_ref() == Some(self);
+            let same = |a: &Vec<FormatArgument>| named.with(self.order(), a).as_ref() == Some(self);
             let arguments = named.guesses(self).into_iter().find(same)?;
             let words: Vec<String> = arguments
                 .iter()
                 .map(|a| match a {
-                    Argument::Size(size) => size.to_string(),
-                    Argument::Property(p) => p.to_string(),
+                    FormatArgument::Size(size) => size.to_string(),
+                    FormatArgument::Property(p) => p.to_string(),
                 })
                 .collect();
             Some(match words.is_empty() {

@@ -10,7 +10,7 @@
 //! part   = what [`super::braces`] says
 //! ```
 
-use super::named::{Argument, NAMED, NamedFormat};
+use super::named::{FormatArgument, NAMED, NamedFormat};
 use super::{Format, FormatSpec, LevelMap, LevelSpec, MAX_ORDER};
 use crate::level::{COMPRESSED, DENSE, LISTED, LevelKind, Property, SINGLETON, registered};
 use std::ops::Range;
@@ -179,7 +179,7 @@ impl<'t> FormatParser<'t> {
     }
 
     /// What stands in parentheses behind a name.
-    fn arguments(&mut self) -> Result<Vec<Argument>, Diagnostic> {
+    fn arguments(&mut self) -> Result<Vec<FormatArgument>, Diagnostic> {
         let help = "behind a name stand the sizes of blocks, as in bcsr(4,4), or properties, as \
                     in coo(nonordered, nonunique)";
         let mut arguments = vec![];
@@ -188,9 +188,9 @@ impl<'t> FormatParser<'t> {
         }
         loop {
             if self.peek().is_some_and(|c| c.is_ascii_digit()) {
-                arguments.push(Argument::Size(self.size(help)?));
+                arguments.push(FormatArgument::Size(self.size(help)?));
             } else {
-                arguments.push(Argument::Property(self.property(help)?));
+                arguments.push(FormatArgument::Property(self.property(help)?));
             }
             if self.eat(")") {
                 return Ok(arguments);
@@ -225,7 +225,7 @@ impl<'t> FormatParser<'t> {
     fn named(
         &self,
         named: &NamedFormat,
-        arguments: &[Argument],
+        arguments: &[FormatArgument],
         span: Range<usize>,
         order: Option<usize>,
     ) -> Result<Format, Diagnostic> {

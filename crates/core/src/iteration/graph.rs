@@ -16,7 +16,7 @@
 //! (section 4.1): `A: loops i -> j -> {w: k; A: l}`.
 
 use crate::cin::simplify::written;
-use crate::cin::{Bound, Kernel, Program, Relation, Stmt, print};
+use crate::cin::{BoundType, Kernel, Program, Relation, Stmt, print};
 use crate::format::LevelMap;
 use crate::notation::Access;
 use std::fmt::Write;
@@ -333,8 +333,8 @@ fn derivation(program: &Program, var: IndexVar) -> Option<String> {
             format!("positions of {}", print::access(program, access))
         }
         Relation::Same { bound: None, .. } => "the same".to_owned(),
-        Relation::Same { bound: Some(Bound::Exact(n)), .. } => format!("the same, {n} of them"),
-        Relation::Same { bound: Some(Bound::Most(n)), .. } => format!("the same, at most {n}"),
+        Relation::Same { bound: Some(BoundType::Exact(n)), .. } => format!("the same, {n} of them"),
+        Relation::Same { bound: Some(BoundType::Most(n)), .. } => format!("the same, at most {n}"),
     })
 }
 

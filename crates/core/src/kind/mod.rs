@@ -20,7 +20,7 @@ mod shared_structure;
 pub use shared_structure::shared_structure;
 
 use crate::cin::simplify::written;
-use crate::cin::{Kernel, Kind, Program, Role, Stmt};
+use crate::cin::{Kernel, KernelKind, Program, Role, Stmt};
 use crate::format::{Format, LevelMap, Storage};
 use crate::level::{DENSE, LISTED};
 use crate::notation::{Access, Expr};
@@ -31,17 +31,17 @@ use tamis_ir::ids::{IndexVar, TensorId};
 
 /// The program with kernels of a kind. Where a kernel cannot compute at the entries of a pattern it
 /// stays fused, and its caller takes over the values that it needs.
-pub fn of_kind(mut program: Program, kind: Kind) -> Program {
+pub fn of_kind(mut program: Program, kind: KernelKind) -> Program {
     match kind {
-        Kind::Fused => {}
-        Kind::Assemble => {
+        KernelKind::Fused => {}
+        KernelKind::Assemble => {
             for kernel in &mut program.kernels {
                 let full = program.tensors[kernel.result].storage.format.is_full();
                 // What only fills an array is not worth parts.
                 *kernel = Kernel { kind, chunked: kernel.chunked && !full, ..kernel.clone() };
             }
         }
-        Kind::Compute => {
+        KernelKind::Compute => {
             for k in 0..program.kernels.len() {
                 if follows(&program, k) {
                     program = computing(&program, k).unwrap_or(program);
@@ -81,7 +81,7 @@ fn computing(program: &Program, k: usize) -> Option<Program> {
         Stmt::Within { pattern, body: Box::new(Stmt::Assign { lhs, op, rhs }) }
     });
     let body = opened(&mut program, &kernel, body, &lhs);
-    let kernel = Kernel { kind: Kind::Compute, body, ..kernel };
+    let kernel = Kernel { kind: KernelKind::Compute, body, ..kernel };
     if unreadable(&program, &kernel).is_some() {
         return None;
     }

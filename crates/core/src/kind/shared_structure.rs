@@ -12,7 +12,7 @@
 
 use super::combined;
 use crate::cin::simplify::Facts;
-use crate::cin::{Kernel, Kind, Program, Stmt};
+use crate::cin::{Kernel, KernelKind, Program, Stmt};
 use crate::format::{LevelMap, LevelSpec};
 use crate::level::Part;
 use crate::notation::Access;
@@ -25,7 +25,7 @@ pub fn shared_structure(program: &Program, others: &[TensorId]) -> Option<Progra
     for (k, kernel) in program.kernels.iter().enumerate() {
         if !others.contains(&kernel.result) {
             let like = pattern(program, kernel);
-            let kind = if like.is_some() { Kind::Compute } else { kernel.kind };
+            let kind = if like.is_some() { KernelKind::Compute } else { kernel.kind };
             shared.kernels[k] = Kernel { kind, like, ..kernel.clone() };
         }
     }
@@ -34,7 +34,7 @@ pub fn shared_structure(program: &Program, others: &[TensorId]) -> Option<Progra
 
 /// The operand whose entries the result of a kernel has.
 fn pattern(program: &Program, kernel: &Kernel) -> Option<TensorId> {
-    let plain = kernel.kind == Kind::Fused && !kernel.scatter && kernel.partial.is_empty();
+    let plain = kernel.kind == KernelKind::Fused && !kernel.scatter && kernel.partial.is_empty();
     let (lhs, _) = combined(program, kernel).filter(|(lhs, _)| plain && lhs.slices.is_empty())?;
     let count = program.listed_levels(kernel.result);
     let vars = program.level_vars(kernel.result, &lhs.indices);

@@ -2,7 +2,7 @@
 
 use super::binding::Binding;
 use super::value::Vals;
-use crate::cin::{Kind, Tensor};
+use crate::cin::{KernelKind, Tensor};
 use crate::level::{Crd, LevelArrays, Names, Part};
 use std::collections::BTreeMap;
 use tamis_ir::algebra::BinaryOp;
@@ -10,7 +10,7 @@ use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Id, IdVec, IndexVar, Level, TensorId, Var};
 use tamis_ir::ir::build::{UniqueNames, add, assign, binary, int, when};
 use tamis_ir::ir::verify::CONSTANTS;
-use tamis_ir::ir::{ArrayDecl, Expr, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Expr, Param, Status, Stmt, Type, VarDecl};
 
 /// What has been declared so far.
 pub(super) struct Builder {
@@ -110,16 +110,16 @@ impl Builder {
 
     /// A new array of the kernel's own.
     pub(super) fn local(&mut self, name: &str, elem: DataType) -> Array {
-        self.own(name, elem, Role::Local)
+        self.own(name, elem, ArrayRole::Local)
     }
 
     /// A new array of the kernel's own that iterations of its loops share.
     pub(super) fn common(&mut self, name: &str, elem: DataType) -> Array {
-        self.own(name, elem, Role::Common)
+        self.own(name, elem, ArrayRole::Common)
     }
 
     /// A new array of the kernel's own, of this role.
-    pub(super) fn own(&mut self, name: &str, elem: DataType, role: Role) -> Array {
+    pub(super) fn own(&mut self, name: &str, elem: DataType, role: ArrayRole) -> Array {
         let name = self.names.fresh(name);
         self.arrays.push(ArrayDecl::new(&name, elem, role))
     }
@@ -137,14 +137,14 @@ impl Builder {
         &mut self,
         id: TensorId,
         tensor: &Tensor,
-        result: Option<Kind>,
+        result: Option<KernelKind>,
     ) -> TensorArrays {
         let storage = &tensor.storage;
         let (role, role_of_vals) = match result {
-            None => (Role::Input, Role::Input),
-            Some(Kind::Compute) => (Role::Input, Role::Output),
-            Some(_) if storage.format.is_full() => (Role::Output, Role::Output),
-            Some(_) => (Role::Result, Role::Result),
+            None => (ArrayRole::Input, ArrayRole::Input),
+            Some(KernelKind::Compute) => (ArrayRole::Input, ArrayRole::Output),
+            Some(_) if storage.format.is_full() => (ArrayRole::Output, ArrayRole::Output),
+            Some(_) => (ArrayRole::Result, ArrayRole::Result),
         };
         let mut levels: Vec<LevelArrays> = vec![];
         for (k, spec) in storage.format.levels().iter().enumerate() {
@@ -218,7 +218,7 @@ impl Builder {
         TensorArrays { levels, vals }
     }
 
-    fn array(&mut self, name: &str, elem: DataType, role: Role, binding: Binding) -> Array {
+    fn array(&mut self, name: &str, elem: DataType, role: ArrayRole, binding: Binding) -> Array {
         let name = self.names.fresh(name);
         let array = self.arrays.push(ArrayDecl::new(&name, elem, role));
         self.params.push((Param::Array(array), binding));

@@ -9,7 +9,7 @@
 //! the user said it.
 
 use super::gpu::parallel::Serial;
-use crate::cin::{Assembling, Kernel, Merge, Program, Tag, Unit};
+use crate::cin::{Assembling, Kernel, MergeStrategy, ParallelUnit, Program, Tag};
 use crate::plan::{self, Advance, Loop, NotCut, Output, Plan, Rest};
 use crate::schedule::Wanted;
 use std::collections::BTreeSet;
@@ -57,10 +57,10 @@ pub(super) fn dropped(
             add(Wanted::Unrolled, UNCOUNTED);
         }
         match tag.parallel {
-            Some((unit @ Unit::Gpu(_), _)) if !counts && !on_host => {
+            Some((unit @ ParallelUnit::Gpu(_), _)) if !counts && !on_host => {
                 add(Wanted::On(unit), UNCOUNTED)
             }
-            Some((unit @ Unit::CpuThread, _)) => {
+            Some((unit @ ParallelUnit::CpuThread, _)) => {
                 let why = whole((program, kernel), plan);
                 why.into_iter().for_each(|why| add(Wanted::On(unit), why.reason()));
             }
@@ -114,7 +114,7 @@ fn whole((program, kernel): (&Program, &Kernel), plan: &Plan) -> Option<NotCut> 
 
 /// Why no loop over a variable searches an operand, where one should.
 fn unsearched(plan: &Plan, var: IndexVar, tag: &Tag) -> Option<&'static str> {
-    let (Some(Merge::Gallop), Some(root)) = (tag.merge, &plan.root) else { return None };
+    let (Some(MergeStrategy::Gallop), Some(root)) = (tag.merge, &plan.root) else { return None };
     let loops = root.loops_over(var);
     let searches = |nest: &&Loop| nest.drivers.iter().any(|d| d.advance == Advance::Gallop);
     match loops.iter().map(|nest| nest.drivers.len()).max().unwrap_or(0) {

@@ -54,7 +54,7 @@ pub use dropped::Dropped;
 pub use gpu::fallback::GpuFallback;
 pub use signature::Lowered;
 
-use crate::cin::{Kernel, Kind, Program, Role};
+use crate::cin::{Kernel, KernelKind, Program, Role};
 use crate::plan::{self, Node, Plan};
 use builder::Builder;
 use gpu::{GpuContext, parallel};
@@ -193,8 +193,8 @@ impl Lowerer<'_> {
         }
         let code = [std::mem::take(&mut self.cx.prologue), stmts].concat();
         match self.kernel.kind {
-            Kind::Assemble => self.assembled_only(code),
-            Kind::Fused | Kind::Compute => code,
+            KernelKind::Assemble => self.assembled_only(code),
+            KernelKind::Fused | KernelKind::Compute => code,
         }
     }
 

@@ -28,7 +28,7 @@ impl<'p> Interval<'p> {
     pub(super) fn declared(cx: &mut Symbols<'_>, partition: &'p Partition) -> Interval<'p> {
         if matches!(partition.join, Join::Shared { .. } | Join::Overlap { .. }) {
             for array in cx.result().vals.arrays() {
-                cx.arrays[array].role = ir::Role::Shared;
+                cx.arrays[array].role = ir::ArrayRole::Shared;
             }
         }
         let index = cx.index(partition.var);

@@ -9,7 +9,7 @@ use crate::lower::read::collapse::Known;
 use crate::plan::{NotCut, Partition, SharedStructure};
 use tamis_ir::ids::{Array, Id, IdVec};
 use tamis_ir::ir::number::{Used, number};
-use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Stmt};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Stmt};
 
 /// A function and what its parameters stand for, one binding per parameter.
 #[derive(Clone, PartialEq, Debug)]
@@ -44,7 +44,7 @@ pub(super) fn finish(
     used.block(&body);
     let is_used = |(param, _): &(Param, Binding)| match param {
         Param::Scalar(v) => used.vars[v.index()],
-        Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != Role::Input,
+        Param::Array(a) => used.arrays[a.index()] || arrays[*a].role != ArrayRole::Input,
     };
     let mut params: Vec<(Param, Binding)> = params.into_iter().filter(is_used).collect();
     params.sort_by_key(|(_, binding)| binding.place());
@@ -66,7 +66,7 @@ fn known(params: &[(Param, Binding)], arrays: &IdVec<Array, ArrayDecl>) -> Known
         match (param, binding) {
             (Param::Scalar(size), Binding::Dimension(_)) => known.sizes.push(*size),
             (Param::Array(array), Binding::Level { part: Part::Pos, .. })
-                if arrays[*array].role == Role::Input =>
+                if arrays[*array].role == ArrayRole::Input =>
             {
                 known.positions.push(*array);
             }

@@ -23,7 +23,7 @@ pub use index::ModeIndex;
 
 use super::lex::is_name;
 use super::syntax::MAX_DEPTH;
-use super::{Expr, Operator, OperatorProperties, Program, Statement, VarDecl};
+use super::{Expr, IndexVarDecl, Operator, OperatorProperties, Program, Statement};
 use super::{check, parse_with};
 use std::cell::{OnceCell, RefCell};
 use std::ops::{Add, Div, Index, Mul, Neg, Not, Sub};
@@ -113,7 +113,7 @@ impl Builder {
             self.check_name(name);
             let mut state = self.state.borrow_mut();
             let known = state.program.var(name);
-            let decl = || VarDecl { name: name.to_owned(), span: 0..0 };
+            let decl = || IndexVarDecl { name: name.to_owned(), span: 0..0 };
             let id = known.unwrap_or_else(|| state.program.vars.push(decl()));
             Var { builder: self, id }
         })

@@ -43,7 +43,7 @@ pub struct Program {
     /// Every tensor that occurs.
     pub tensors: IdVec<TensorId, TensorDecl>,
     /// Every index variable that occurs. The same name in two statements is the same variable.
-    pub vars: IdVec<IndexVar, VarDecl>,
+    pub vars: IdVec<IndexVar, IndexVarDecl>,
     /// Operators that the user defined.
     pub operators: IdVec<UserOp, Operator>,
 }
@@ -61,7 +61,7 @@ pub struct TensorDecl {
 
 /// An index variable by name.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct VarDecl {
+pub struct IndexVarDecl {
     /// The name as the user writes it.
     pub name: String,
     /// The first use of the name.

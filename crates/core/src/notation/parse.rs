@@ -8,7 +8,7 @@ use super::check;
 use super::slice::{Slice, Slicing};
 use super::syntax::{Node, Raw, RawStatement, statements};
 use super::words::{self, Word, is_variadic};
-use super::{Access, Expr, Operator, Program, Statement, TensorDecl, VarDecl};
+use super::{Access, Expr, IndexVarDecl, Operator, Program, Statement, TensorDecl};
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Range;
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -188,7 +188,8 @@ impl<'t> Resolver<'t> {
         if self.tensors.contains_key(name) {
             return Err(self.two_meanings(span));
         }
-        let var = self.program.vars.push(VarDecl { name: name.to_owned(), span: span.clone() });
+        let var =
+            self.program.vars.push(IndexVarDecl { name: name.to_owned(), span: span.clone() });
         self.vars.insert(name, var);
         Ok(var)
     }

@@ -15,7 +15,7 @@
 
 use super::visits::{Arrival, Visits, arrival, in_two_passes, is_placed};
 use super::{CutBy, Planner};
-use crate::cin::{Assembling, Kind, Relation, Stmt, WalkOrder};
+use crate::cin::{Assembling, KernelKind, Relation, Stmt, WalkOrder};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::level::{Append, Insert};
 use crate::notation::{Access, Expr};
@@ -225,7 +225,7 @@ impl Planner<'_> {
     /// else.
     pub(super) fn output(self) -> Output {
         let format = self.result_format();
-        if self.kernel.kind == Kind::Compute {
+        if self.kernel.kind == KernelKind::Compute {
             return Output::SharedStructure;
         }
         if format.is_full() {

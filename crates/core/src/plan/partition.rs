@@ -17,7 +17,7 @@ use super::{
     Driver, Duplicates, Join, Loop, Node, Output, Planner, Window, distinct, given, outer_loops,
 };
 use crate::cin::simplify::written;
-use crate::cin::{Root, Scale, Stmt, Unit};
+use crate::cin::{ParallelUnit, Root, Scale, Stmt};
 use crate::format::{LevelMap, LevelSpec};
 use crate::level::Part;
 use crate::notation::{self, Access, Slice, Slicing};
@@ -144,7 +144,7 @@ impl<'p> Partitioner<'p> {
             _ => NotCut::Apart,
         })?;
         let tag = self.planner.kernel.tags.get(&own).and_then(|tag| tag.parallel);
-        let kept = tag.is_some_and(|(unit, _)| unit == Unit::NotParallel);
+        let kept = tag.is_some_and(|(unit, _)| unit == ParallelUnit::NotParallel);
         if kept || self.planner.kernel.is_for_gpu() {
             return Err(NotCut::Commanded);
         }

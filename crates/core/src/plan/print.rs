@@ -18,7 +18,7 @@ use super::{
     Absent, Advance, Assembly, Body, CutBy, Driver, Duplicates, Join, Locate, Lookup, Loop, Merge,
     Node, NotCut, Output, Partition, Plan, Planner, Rest, Times, Where, Window,
 };
-use crate::cin::{Kernel, Program, Races, Relation, Stmt, Tag, Unit, text};
+use crate::cin::{Kernel, ParallelUnit, Program, Races, Relation, Stmt, Tag, text};
 use crate::format::LevelMap;
 use crate::iteration::lattice::Set;
 use crate::notation::Access;
@@ -105,7 +105,7 @@ fn unit(tag: &Tag) -> String {
     let mut text = String::new();
     if let Some((unit, races)) = tag.parallel {
         match unit {
-            Unit::NotParallel => text += " not parallel",
+            ParallelUnit::NotParallel => text += " not parallel",
             unit => {
                 let _ = write!(text, " on {}", unit.name());
             }

@@ -323,7 +323,7 @@ impl ReadPlanner<'_> {
     /// done where only they are.
     fn set_gallops(self, nest: &mut Loop, lattice: &Lattice) {
         let merge = self.planner.kernel.tags.get(&nest.own).and_then(|tag| tag.merge);
-        if merge != Some(cin::Merge::Gallop) || nest.merge != Merge::Points {
+        if merge != Some(cin::MergeStrategy::Gallop) || nest.merge != Merge::Points {
             return;
         }
         let may = |(k, driver): (usize, &Driver)| {

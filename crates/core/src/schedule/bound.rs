@@ -8,7 +8,7 @@
 
 use super::nest::replaced;
 use super::scheduler::Scheduler;
-use crate::cin::{Bound, Program, Relation, Role, Stmt, Tensor};
+use crate::cin::{BoundType, Program, Relation, Role, Stmt, Tensor};
 use crate::format::LevelMap;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use tamis_ir::ids::IndexVar;
@@ -17,7 +17,7 @@ pub(super) fn bound(
     s: &mut Scheduler<'_>,
     name: &str,
     bounded: &str,
-    bound: Bound,
+    bound: BoundType,
 ) -> Result<(), Diagnostic> {
     let of = s.loop_var(0, name)?;
     s.check_sized(0, of)?;
@@ -29,7 +29,7 @@ pub(super) fn bound(
     }
     let var = s.fresh(1, bounded)?;
     s.program.derived.relate(var, Relation::Same { of, bound: Some(bound) });
-    if let Bound::Exact(_) = bound {
+    if let BoundType::Exact(_) = bound {
         size_workspaces(s, of, var);
     }
     s.move_tag(var, of);
@@ -61,15 +61,15 @@ pub fn check_dimensions(
                 if !bound.holds(size) {
                     let name = &program.vars[*of];
                     let promised = match bound {
-                        Bound::Exact(n) => format!("{n}"),
-                        Bound::Most(n) => format!("at most {n}"),
+                        BoundType::Exact(n) => format!("{n}"),
+                        BoundType::Most(n) => format!("at most {n}"),
                     };
                     let message =
                         format!("the schedule bounds {name} to {promised}, and it has {size}");
                     return Err(Diagnostic::new(Code::BoundBroken, message)
                         .help("bound it to what the operands have, or leave bound out"));
                 }
-                if matches!(bound, Bound::Exact(_)) && varies(program, var, *of, dimension) {
+                if matches!(bound, BoundType::Exact(_)) && varies(program, var, *of, dimension) {
                     let name = &program.vars[*of];
                     let message = format!(
                         "the schedule bounds {name} to {size}, and the last part has fewer of it"

@@ -2,10 +2,10 @@
 //! here.
 
 use super::command::Command;
-use super::command::Kind;
+use super::command::WorkspaceKind;
 use super::list::Schedule;
 use super::parse::parse;
-use crate::cin::{Assembling, Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 impl Schedule {
@@ -85,7 +85,7 @@ impl Schedule {
         &mut self,
         var: &str,
         bounded: &str,
-        bound: Bound,
+        bound: BoundType,
     ) -> Result<&mut Schedule, Diagnostic> {
         let (var, bounded) = (var.to_owned(), bounded.to_owned());
         self.push(&Command::Bound { var, bounded, bound })
@@ -97,7 +97,11 @@ impl Schedule {
     }
 
     /// Appends `mergeby(..)`.
-    pub fn mergeby(&mut self, var: &str, merge: Merge) -> Result<&mut Schedule, Diagnostic> {
+    pub fn mergeby(
+        &mut self,
+        var: &str,
+        merge: MergeStrategy,
+    ) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Mergeby { var: var.to_owned(), merge })
     }
 
@@ -105,7 +109,7 @@ impl Schedule {
     pub fn parallelize(
         &mut self,
         var: &str,
-        unit: Unit,
+        unit: ParallelUnit,
         races: Races,
     ) -> Result<&mut Schedule, Diagnostic> {
         self.push(&Command::Parallelize { var: var.to_owned(), unit, races })
@@ -129,7 +133,7 @@ impl Schedule {
         vars: &[&str],
         own: &[&str],
         workspace: &str,
-        kind: Option<Kind>,
+        kind: Option<WorkspaceKind>,
     ) -> Result<&mut Schedule, Diagnostic> {
         let list = |names: &[&str]| names.iter().map(|&v| v.to_owned()).collect();
         let (vars, own) = (list(vars), list(own));

@@ -6,7 +6,7 @@
 
 use super::command::Command;
 use super::list::Schedule;
-use crate::cin::{Assembling, Merge, Unit};
+use crate::cin::{Assembling, MergeStrategy, ParallelUnit};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
 /// Something that a schedule says of a loop.
@@ -15,7 +15,7 @@ pub enum Wanted {
     /// Iterations are unrolled.
     Unrolled,
     /// A unit runs the iterations.
-    On(Unit),
+    On(ParallelUnit),
     /// Operands are searched.
     Gallop,
     /// The result is assembled so.
@@ -46,7 +46,7 @@ impl Wanted {
         match (self, command) {
             (Wanted::On(own), Command::Parallelize { unit, .. }) => own == *unit,
             (Wanted::Assembled(own), Command::Assemble { how, .. }) => own == *how,
-            (Wanted::Gallop, Command::Mergeby { merge, .. }) => *merge == Merge::Gallop,
+            (Wanted::Gallop, Command::Mergeby { merge, .. }) => *merge == MergeStrategy::Gallop,
             (wanted, Command::Unroll { .. }) => wanted == Wanted::Unrolled,
             _ => false,
         }
@@ -76,7 +76,7 @@ impl Wanted {
                     }
                 },
             ),
-            Wanted::On(Unit::CpuVector) => (
+            Wanted::On(ParallelUnit::CpuVector) => (
                 format!("vector lanes cannot run the loop over {name}: {why}"),
                 "choose a loop over the last mode of what is stored dense, with reorder, split or \
                  precompute first, or leave cpu_vector out",
@@ -84,7 +84,7 @@ impl Wanted {
             Wanted::On(unit) => {
                 let message = format!("{} cannot run the loop over {name}: {why}", unit.name());
                 let help = match unit {
-                    Unit::Gpu(_) => {
+                    ParallelUnit::Gpu(_) => {
                         "choose a loop over coordinates of the result, or over the positions of one \
                          operand, or leave this one to run in order"
                     }

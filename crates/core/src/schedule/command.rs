@@ -4,7 +4,7 @@
 //! split(i, i0, i1, 32); reorder(i0, j, i1)
 //! ```
 
-use crate::cin::{Assembling, Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use crate::level::{BITMAP, DENSE, LISTED, LevelKind};
 use std::fmt::{self, Display};
 
@@ -26,7 +26,7 @@ pub enum Command {
         /// The new loop.
         bounded: String,
         /// The promise.
-        bound: Bound,
+        bound: BoundType,
     },
     /// A loop over positions as one over their coordinates.
     Coord {
@@ -67,14 +67,14 @@ pub enum Command {
         /// The loop.
         var: String,
         /// How.
-        merge: Merge,
+        merge: MergeStrategy,
     },
     /// What runs the iterations of a loop.
     Parallelize {
         /// The loop.
         var: String,
         /// What runs them.
-        unit: Unit,
+        unit: ParallelUnit,
         /// What becomes of elements to which several add.
         races: Races,
     },
@@ -98,7 +98,7 @@ pub enum Command {
         /// The name of the workspace: a new one, or the result's.
         workspace: String,
         /// How the workspace is stored, if not as fits.
-        kind: Option<Kind>,
+        kind: Option<WorkspaceKind>,
     },
     /// Directly nested loops in a new order, outermost first.
     Reorder {
@@ -127,7 +127,7 @@ pub enum Command {
 
 /// How a workspace stores its last mode; the others are dense.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum WorkspaceKind {
     /// Every element.
     Dense,
     /// Every element, and a mask and a list of those that were written.
@@ -136,9 +136,10 @@ pub enum Kind {
     Bitmap,
 }
 
-impl Kind {
+impl WorkspaceKind {
     /// Every kind.
-    pub const ALL: [Kind; 3] = [Kind::Dense, Kind::Listed, Kind::Bitmap];
+    pub const ALL: [WorkspaceKind; 3] =
+        [WorkspaceKind::Dense, WorkspaceKind::Listed, WorkspaceKind::Bitmap];
 
     /// The name in commands.
     pub fn name(self) -> &'static str {
@@ -147,9 +148,9 @@ impl Kind {
 
     pub(super) fn level(self) -> LevelKind {
         match self {
-            Kind::Dense => DENSE,
-            Kind::Listed => LISTED,
-            Kind::Bitmap => BITMAP,
+            WorkspaceKind::Dense => DENSE,
+            WorkspaceKind::Listed => LISTED,
+            WorkspaceKind::Bitmap => BITMAP,
         }
     }
 }
@@ -172,10 +173,10 @@ pub(super) const USAGES: [(&str, &str); 13] = [
 ];
 
 /// The name of a promise of a size.
-pub(super) fn bound_name(bound: Bound) -> &'static str {
+pub(super) fn bound_name(bound: BoundType) -> &'static str {
     match bound {
-        Bound::Exact(_) => "max_exact",
-        Bound::Most(_) => "max_constraint",
+        BoundType::Exact(_) => "max_exact",
+        BoundType::Most(_) => "max_constraint",
     }
 }
 

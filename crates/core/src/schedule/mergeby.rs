@@ -9,10 +9,14 @@
 //! and a merge stays one of two fingers.
 
 use super::scheduler::Scheduler;
-use crate::cin::Merge;
+use crate::cin::MergeStrategy;
 use tamis_ir::diagnostic::Diagnostic;
 
-pub(super) fn mergeby(s: &mut Scheduler<'_>, name: &str, merge: Merge) -> Result<(), Diagnostic> {
+pub(super) fn mergeby(
+    s: &mut Scheduler<'_>,
+    name: &str,
+    merge: MergeStrategy,
+) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
     s.check_unsaid(0, var, |tag| tag.merge.is_some(), "what merges")?;
     s.kernel_mut().tags.entry(var).or_default().merge = Some(merge);

@@ -45,7 +45,7 @@ pub use apply::Refusal;
 pub use bound::check_dimensions;
 pub use carried_out::{Wanted, refuse_dropped};
 pub use chosen::{chosen, have_same_loops};
-pub use command::{Command, Kind};
+pub use command::{Command, WorkspaceKind};
 pub use gpu::heuristics::Found;
 pub use gpu::{MOST_THREADS, WARP};
 pub use list::Schedule;

@@ -11,7 +11,7 @@
 //! inside the loop belong to an iteration each.
 
 use super::scheduler::Scheduler;
-use crate::cin::{Races, Unit};
+use crate::cin::{ParallelUnit, Races};
 use crate::notation::Access;
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::IndexVar;
@@ -19,11 +19,11 @@ use tamis_ir::ids::IndexVar;
 pub(super) fn parallelize(
     s: &mut Scheduler<'_>,
     name: &str,
-    unit: Unit,
+    unit: ParallelUnit,
     races: Races,
 ) -> Result<(), Diagnostic> {
     let var = s.loop_var(0, name)?;
-    let threads = unit == Unit::CpuThread && races == Races::NoRaces;
+    let threads = unit == ParallelUnit::CpuThread && races == Races::NoRaces;
     if threads && let Some(lhs) = raced(s, var) {
         let element = crate::cin::print::access(&s.program, &lhs);
         let message = format!(
@@ -34,7 +34,7 @@ pub(super) fn parallelize(
                     of the result";
         return Err(s.refuse(2, message, help.to_owned()));
     }
-    if unit == Unit::CpuVector
+    if unit == ParallelUnit::CpuVector
         && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| tag.is_by_lanes())
         && other != var
     {
@@ -42,7 +42,7 @@ pub(super) fn parallelize(
         return Err(s.refuse(0, message, "choose one loop of the kernel for them".to_owned()));
     }
     s.check_unsaid(0, var, |tag| tag.parallel.is_some(), "what runs")?;
-    if unit == Unit::CpuThread
+    if unit == ParallelUnit::CpuThread
         && let Some((&other, _)) = s.kernel().tags.iter().find(|(_, tag)| tag.is_on_threads())
     {
         let message = format!("threads run the loop over {} already", s.name(other));
@@ -54,7 +54,8 @@ pub(super) fn parallelize(
 
 /// Refuses threads and lanes beside loops of a GPU.
 pub(super) fn check_threads(s: &Scheduler<'_>) -> Result<(), Diagnostic> {
-    let threads = |unit: Unit| matches!(unit, Unit::CpuThread | Unit::CpuVector);
+    let threads =
+        |unit: ParallelUnit| matches!(unit, ParallelUnit::CpuThread | ParallelUnit::CpuVector);
     let mut units = s.kernel().tags.values().filter_map(|tag| tag.parallel);
     if s.kernel().is_for_gpu() && units.any(|(unit, _)| threads(unit)) {
         let message = "some loops of the kernel are for a processor and some for a GPU";

@@ -7,10 +7,10 @@
 //! list     = "(" [ name { "," name } ] ")" | "{" [ name { "," name } ] "}"
 //! ```
 
-use super::command::Kind;
+use super::command::WorkspaceKind;
 use super::command::{Command, USAGES, bound_name};
 use super::list::{Placed, Schedule};
-use crate::cin::{Assembling, Bound, Merge, Races, Unit};
+use crate::cin::{Assembling, BoundType, MergeStrategy, ParallelUnit, Races};
 use std::ops::Range;
 use tamis_ir::diagnostic::{Code, Diagnostic, nearest};
 
@@ -110,11 +110,11 @@ impl<'t> Call<'t> {
             "loopfuse" => self.loopfuse()?,
             "mergeby" => Command::Mergeby {
                 var: self.name(0)?,
-                merge: self.one_of(1, &Merge::ALL, Merge::name)?,
+                merge: self.one_of(1, &MergeStrategy::ALL, MergeStrategy::name)?,
             },
             "parallelize" => Command::Parallelize {
                 var: self.name(0)?,
-                unit: self.one_of(1, &Unit::ALL, Unit::name)?,
+                unit: self.one_of(1, &ParallelUnit::ALL, ParallelUnit::name)?,
                 races: match self.args.len() {
                     2 => Races::NoRaces,
                     _ => self.one_of(2, &Races::ALL, Races::name)?,
@@ -162,8 +162,8 @@ impl<'t> Call<'t> {
         }
     }
 
-    fn bound(&self, k: usize, size: u64) -> Result<Bound, Diagnostic> {
-        self.one_of(k, &[Bound::Exact(size), Bound::Most(size)], bound_name)
+    fn bound(&self, k: usize, size: u64) -> Result<BoundType, Diagnostic> {
+        self.one_of(k, &[BoundType::Exact(size), BoundType::Most(size)], bound_name)
     }
 
     /// The argument at an index, the name of one of these.
@@ -214,7 +214,7 @@ impl<'t> Call<'t> {
         }
         let kind = match self.args.get(4) {
             None => None,
-            Some(_) => Some(self.one_of(4, &Kind::ALL, Kind::name)?),
+            Some(_) => Some(self.one_of(4, &WorkspaceKind::ALL, WorkspaceKind::name)?),
         };
         Ok(Command::Precompute { value, vars, own, workspace: self.name(3)?, kind })
     }

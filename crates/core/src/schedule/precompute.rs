@@ -13,7 +13,7 @@
 //! first and the rest added to it, so the part has to be an operand of the outermost sum (the
 //! reuse precondition).
 
-use super::command::Kind;
+use super::command::WorkspaceKind;
 use super::expression::{self, HOLE, Taken, distributes, filled, step_name, take};
 use super::scheduler::Scheduler;
 use super::workspace;
@@ -39,7 +39,7 @@ pub(super) struct Split<'c> {
     /// The loops that both parts get, and what they are in the producer.
     pub(super) vars: Vec<(IndexVar, IndexVar)>,
     pub(super) workspace: &'c str,
-    pub(super) kind: Option<Kind>,
+    pub(super) kind: Option<WorkspaceKind>,
 }
 
 pub(super) fn precompute(
@@ -47,7 +47,7 @@ pub(super) fn precompute(
     value: &str,
     (vars, own): (&[String], &[String]),
     workspace: &str,
-    kind: Option<Kind>,
+    kind: Option<WorkspaceKind>,
 ) -> Result<(), Diagnostic> {
     let part = expression::read(s, VALUE, value)?;
     let workspace = s.own_name(workspace).to_owned();

@@ -9,7 +9,7 @@
 //! Left open, a workspace is dense where its producer gives every element a value, or where every
 //! element is written far more often than not, and listed else.
 
-use super::command::Kind;
+use super::command::WorkspaceKind;
 use super::scheduler::Scheduler;
 use crate::cin::Role;
 use crate::cin::simplify::Facts;
@@ -30,7 +30,7 @@ pub(super) fn declare(
     s: &mut Scheduler<'_>,
     arg: usize,
     name: &str,
-    kind: Option<Kind>,
+    kind: Option<WorkspaceKind>,
     (part, vars, own): (&Expr, &[IndexVar], &[IndexVar]),
     shared: &[IndexVar],
     over: Option<ReduceOp>,
@@ -62,15 +62,15 @@ pub(super) fn declare(
         levels.iter().any(|(_, v)| without(*v, &others)) && levels.iter().any(lists)
     });
     let counted = vars.iter().find(|v| s.program.derived.position(**v).is_some());
-    if let (Some(&var), Some(Kind::Listed | Kind::Bitmap)) = (counted, kind) {
+    if let (Some(&var), Some(WorkspaceKind::Listed | WorkspaceKind::Bitmap)) = (counted, kind) {
         let var = s.name(var);
         let message = format!("{var} counts positions, each of which has an element");
         let help = "leave the kind of the workspace open, or make it dense".to_owned();
         return Err(s.refuse(arg, message, help));
     }
     let kind = kind.unwrap_or(match nothing.is_some() && has_sparse && counted.is_none() {
-        true => Kind::Listed,
-        false => Kind::Dense,
+        true => WorkspaceKind::Listed,
+        false => WorkspaceKind::Dense,
     });
     let last = vars.len().saturating_sub(1);
     let kinds = (0..vars.len()).map(|k| if k == last { kind.level() } else { DENSE });
@@ -86,7 +86,7 @@ pub(super) fn declare(
 fn number(
     s: &mut Scheduler<'_>,
     name: &str,
-    kind: Option<Kind>,
+    kind: Option<WorkspaceKind>,
     (part, over): (&Expr, Option<ReduceOp>),
 ) -> Result<TensorId, Diagnostic> {
     if let Some(kind) = kind {

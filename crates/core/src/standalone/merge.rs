@@ -167,9 +167,9 @@ impl<'c> Merger<'c> {
         let operand = self.operands.iter().position(|s| s.id == tensor);
         let result = self.results.iter().position(|s| s.id == tensor);
         let (role, stands_for) = match (operand, result) {
-            (Some(k), _) => (ir::Role::Input, Some(Parameter::Operand(k, piece))),
-            (_, Some(k)) => (ir::Role::Result, Some(Parameter::Result(k, piece))),
-            (None, None) => (ir::Role::Local, None),
+            (Some(k), _) => (ir::ArrayRole::Input, Some(Parameter::Operand(k, piece))),
+            (_, Some(k)) => (ir::ArrayRole::Result, Some(Parameter::Result(k, piece))),
+            (None, None) => (ir::ArrayRole::Local, None),
         };
         let elem = piece.elem(&declared.storage);
         let array = self.declared.array(ArrayDecl::new(&name, elem, role));
@@ -181,7 +181,8 @@ impl<'c> Merger<'c> {
     /// Where the sizes of a result are written.
     pub(super) fn sizes_of(&mut self, k: usize) -> Array {
         let name = format!("{}_sizes", self.results[k].name);
-        let array = self.declared.array(ArrayDecl::new(&name, DataType::I64, ir::Role::Output));
+        let array =
+            self.declared.array(ArrayDecl::new(&name, DataType::I64, ir::ArrayRole::Output));
         self.declared.params.push((Param::Array(array), Parameter::Sizes(k)));
         array
     }
@@ -246,7 +247,7 @@ impl<'c> Merger<'c> {
         let mut known = BTreeMap::new();
         for (array, (tensor, piece)) in lengths {
             let new = renamed.arrays[array.index()].expect("parameters have arrays");
-            if function.arrays[array].role != ir::Role::Result && asked.contains(&new) {
+            if function.arrays[array].role != ir::ArrayRole::Result && asked.contains(&new) {
                 known.insert(new, self.length(tensor, piece));
             }
         }
@@ -261,7 +262,7 @@ impl<'c> Merger<'c> {
         arrays_reserved(body, &mut reserved);
         for (id, array) in function.arrays.enumerate() {
             let new = renamed.arrays[id.index()].expect("arrays have new ones");
-            if array.role == ir::Role::Result && !reserved.contains(&new) {
+            if array.role == ir::ArrayRole::Result && !reserved.contains(&new) {
                 self.body.push(Stmt::Reserve { array: new, len: int(0) });
             }
         }
@@ -285,7 +286,8 @@ impl<'c> Merger<'c> {
     /// Allocates what a kernel expects to have its final size: a result of which every element has a position.
     fn allocate(&mut self, lowered: &Lowered, target: TensorId) {
         let function = &lowered.function;
-        let is_fixed = |a: &ArrayDecl| matches!(a.role, ir::Role::Output | ir::Role::Shared);
+        let is_fixed =
+            |a: &ArrayDecl| matches!(a.role, ir::ArrayRole::Output | ir::ArrayRole::Shared);
         if !function.arrays.iter().any(is_fixed) {
             return;
         }

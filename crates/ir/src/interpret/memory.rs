@@ -3,7 +3,7 @@
 use crate::datatype::{DataType, Scalar};
 use crate::half::{Bf16, F16};
 use crate::ids::{Array, Id};
-use crate::ir::{Function, Role};
+use crate::ir::{ArrayRole, Function};
 use std::fmt;
 
 /// The elements of an array.
@@ -274,7 +274,7 @@ impl Memory {
         self.counts.loads += 1;
         let place = self.place(function, array, at)?;
         let decl = &function.arrays[array];
-        if decl.role != Role::Input && !self.defined[array.index()][place] {
+        if decl.role != ArrayRole::Input && !self.defined[array.index()][place] {
             return Err(Fault::new(format!("{}[{at}] is read before it is written", decl.name)));
         }
         Ok(self.arrays[array.index()].get(place))
@@ -290,7 +290,7 @@ impl Memory {
         self.counts.stores += 1;
         let place = self.place(function, array, at)?;
         let decl = &function.arrays[array];
-        if decl.role == Role::Input {
+        if decl.role == ArrayRole::Input {
             return Err(Fault::new(format!("the input {} is written", decl.name)));
         }
         self.defined[array.index()][place] = true;

@@ -14,7 +14,7 @@ use crate::datatype::Scalar;
 use crate::ids::{Array, Id, Var};
 use crate::ir::flow::assigned;
 use crate::ir::parallel::on_numbers;
-use crate::ir::{Expr, Function, Param, Reduction, Role, Status, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Param, Reduction, Status, Stmt};
 use memory::Memory;
 use races::{Races, Use};
 
@@ -58,7 +58,7 @@ pub fn run(
         match (param, argument) {
             (Param::Scalar(v), Argument::Scalar(x)) => machine.vars[v.index()] = vec![x],
             (Param::Array(a), Argument::Array(buffer)) => {
-                let is_defined = function.arrays[*a].role == Role::Shared;
+                let is_defined = function.arrays[*a].role == ArrayRole::Shared;
                 machine.memory.give(*a, buffer, is_defined)?;
             }
             _ => return Err(Fault::new("an argument does not fit its parameter")),

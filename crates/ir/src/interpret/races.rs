@@ -11,7 +11,7 @@
 use super::memory::Fault;
 use crate::ids::Array;
 use crate::ir::parallel::{has_parallel, owners};
-use crate::ir::{ArrayDecl, Function, Role};
+use crate::ir::{ArrayDecl, ArrayRole, Function};
 use std::collections::BTreeMap;
 
 /// What is done with an element.
@@ -40,7 +40,7 @@ struct Loop {
 impl Races {
     /// Before a function runs.
     pub(super) fn of(function: &Function) -> Races {
-        let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == Role::Local;
+        let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == ArrayRole::Local;
         let locals = function.arrays.enumerate().filter(is_local);
         let own = |(array, _): (Array, &ArrayDecl)| {
             let loops = owners(&function.body, array).into_iter().map(|owner| owner.loops);
@@ -78,7 +78,7 @@ impl Races {
         index: i64,
         used: Use,
     ) -> Result<(), Fault> {
-        if self.loops.is_empty() || function.arrays[array].role == Role::Input {
+        if self.loops.is_empty() || function.arrays[array].role == ArrayRole::Input {
             return Ok(());
         }
         let own = self.own.get(&array).copied().unwrap_or(0);

@@ -12,21 +12,21 @@ pub struct ArrayDecl {
     /// The type of the elements in memory.
     pub elem: DataType,
     /// Who owns it and what may be done with it.
-    pub role: Role,
+    pub role: ArrayRole,
     /// Whether it is so large that vectors are best written to it by non-temporal stores.
     pub streamed: bool,
 }
 
 impl ArrayDecl {
     /// An array that is written like any other.
-    pub fn new(name: &str, elem: DataType, role: Role) -> ArrayDecl {
+    pub fn new(name: &str, elem: DataType, role: ArrayRole) -> ArrayDecl {
         ArrayDecl { name: name.to_owned(), elem, role, streamed: false }
     }
 }
 
 /// Who owns an array and what may be done with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Role {
+pub enum ArrayRole {
     /// The caller's, only read.
     Input,
     /// The caller's, of fixed size, read and written.
@@ -43,9 +43,9 @@ pub enum Role {
     Common,
 }
 
-impl Role {
+impl ArrayRole {
     /// Whether nobody but the kernel knows of the array.
     pub fn is_own(self) -> bool {
-        matches!(self, Role::Local | Role::Common)
+        matches!(self, ArrayRole::Local | ArrayRole::Common)
     }
 }

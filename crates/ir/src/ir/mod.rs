@@ -29,11 +29,11 @@
 //! must be safe to evaluate; conditions of [`Stmt::If`] and [`Stmt::While`] that need
 //! short-circuit evaluation use [`Expr::AndThen`].
 //!
-//! **Arrays** never alias each other. A [`Role::Input`] array is never written. Every index of a
+//! **Arrays** never alias each other. A [`ArrayRole::Input`] array is never written. Every index of a
 //! load or store lies within the array: lowering guarantees it, the interpreter checks it.
-//! A [`Role::Output`] array has a size fixed by the caller and undefined contents on entry.
-//! A [`Role::Shared`] array is an output whose elements have a value on entry.
-//! A [`Role::Result`], [`Role::Local`] or [`Role::Common`] array is empty on entry, or what an earlier call left, and
+//! A [`ArrayRole::Output`] array has a size fixed by the caller and undefined contents on entry.
+//! A [`ArrayRole::Shared`] array is an output whose elements have a value on entry.
+//! A [`ArrayRole::Result`], [`ArrayRole::Local`] or [`ArrayRole::Common`] array is empty on entry, or what an earlier call left, and
 //! is allocated by [`Stmt::Reserve`]; the caller owns a result afterwards, a local one is the
 //! caller's to give to another call or to free.
 //!
@@ -64,7 +64,7 @@ pub mod verify;
 use crate::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use crate::datatype::{Register, Scalar};
 use crate::ids::{Array, IdVec, Var};
-pub use arrays::{ArrayDecl, Role};
+pub use arrays::{ArrayDecl, ArrayRole};
 pub use overflow::{high, leaves};
 pub use parallel::{Reduction, Unit};
 pub use status::Status;
@@ -87,8 +87,8 @@ pub struct Function {
 /// One parameter.
 ///
 /// In the calling convention a kernel receives a pointer to 8-byte slots: a scalar takes one slot
-/// (its bits), an array two (the address, and its length in elements; for a [`Role::Result`] the
-/// kernel updates both). Each array of its own ([`Role::is_own`]) takes two slots behind the parameters, in
+/// (its bits), an array two (the address, and its length in elements; for a [`ArrayRole::Result`] the
+/// kernel updates both). Each array of its own ([`ArrayRole::is_own`]) takes two slots behind the parameters, in
 /// order of declaration; the caller zeroes them before and frees them after the call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Param {

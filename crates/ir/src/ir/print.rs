@@ -10,7 +10,7 @@
 //!       s = fma(A_vals[pA2], x_vals[A2_crd[pA2]], s)
 //! ```
 
-use super::{Expr, Function, Param, Reduction, Role, Stmt, Type};
+use super::{ArrayRole, Expr, Function, Param, Reduction, Stmt, Type};
 use crate::algebra::{BinaryOp, UnaryOp};
 use crate::datatype::Scalar;
 use std::fmt::{self, Write};
@@ -53,14 +53,14 @@ fn param(function: &Function, param: Param) -> String {
     }
 }
 
-fn role(role: Role) -> &'static str {
+fn role(role: ArrayRole) -> &'static str {
     match role {
-        Role::Input => "in",
-        Role::Output => "out",
-        Role::Shared => "shared",
-        Role::Result => "result",
-        Role::Local => "local",
-        Role::Common => "common",
+        ArrayRole::Input => "in",
+        ArrayRole::Output => "out",
+        ArrayRole::Shared => "shared",
+        ArrayRole::Result => "result",
+        ArrayRole::Local => "local",
+        ArrayRole::Common => "common",
     }
 }
 

@@ -5,7 +5,7 @@ use crate::datatype::Scalar;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, int};
 use crate::ir::flow::{exposes, mentions, replace};
-use crate::ir::{Expr, Function, Role, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Stmt};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether an expression depends on what is in memory.
@@ -183,7 +183,7 @@ pub(super) fn reads_inputs_only(function: &Function, e: &Expr) -> bool {
     let mut only = true;
     e.walk(&mut |e| {
         if let Expr::Load { array, .. } = e {
-            only &= function.arrays[*array].role == Role::Input;
+            only &= function.arrays[*array].role == ArrayRole::Input;
         }
         only &= !matches!(e, Expr::Len(_));
     });

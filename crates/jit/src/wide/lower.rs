@@ -15,7 +15,7 @@ use super::Vectors;
 use super::inst::{Inst, Label, Value};
 use tamis_ir::ids::{Array, Id, Var};
 use tamis_ir::ir::flow::assigned;
-use tamis_ir::ir::{Expr, Function, Role, Stmt, Type};
+use tamis_ir::ir::{ArrayRole, Expr, Function, Stmt, Type};
 
 /// A block on its way to instructions.
 pub(super) struct Lowering<'f> {
@@ -268,7 +268,7 @@ impl<'f> Lowering<'f> {
 
     /// Whether an array never changes.
     pub(super) fn is_input(&self, array: Array) -> bool {
-        self.function.arrays[array].role == Role::Input
+        self.function.arrays[array].role == ArrayRole::Input
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::{Mutex, PoisonError};
 use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::{Array, IdVec, Var};
 use tamis_ir::interpret::{self, Argument, Buffer};
-use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Status, Stmt, Type, VarDecl};
 use tamis_runtime::kernel::Executable;
 use tamis_runtime::processor::{self, Level};
 
@@ -37,10 +37,10 @@ impl Maker {
         var
     }
 
-    pub fn array(&mut self, elem: DataType, role: Role) -> Array {
+    pub fn array(&mut self, elem: DataType, role: ArrayRole) -> Array {
         let name = format!("a{}", self.0.arrays.len());
         let array = self.0.arrays.push(ArrayDecl::new(&name, elem, role));
-        if role != Role::Local {
+        if role != ArrayRole::Local {
             self.0.params.push(Param::Array(array));
         }
         array
@@ -67,7 +67,7 @@ pub fn machine(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Bu
         let (lower, others) = at(level);
         assert_eq!(status, lower, "{level:?}");
         // What a result has behind what was stored is anything.
-        if function.arrays.iter().all(|a| a.role != Role::Result) {
+        if function.arrays.iter().all(|a| a.role != ArrayRole::Result) {
             for (a, b) in arrays.iter().zip(&others) {
                 let equal = values(a).into_iter().zip(values(b)).all(|(a, b)| same(a, b));
                 assert!(equal, "{level:?}: {a:?} is not {b:?}\n{function:?}");
@@ -92,7 +92,7 @@ fn compiled(function: &Function, mut arguments: Vec<Argument>) -> (Status, Vec<B
                 let decl = &function.arrays[*array];
                 arrays.push(match decl.role {
                     // SAFETY: the kernel allocated the array of this length and gave it away.
-                    Role::Result => unsafe { taken(decl.elem, slots[at], slots[at + 1]) },
+                    ArrayRole::Result => unsafe { taken(decl.elem, slots[at], slots[at + 1]) },
                     _ => buffer,
                 });
                 at += 2;
@@ -133,7 +133,7 @@ pub fn check(function: &Function, arguments: Vec<Argument>) -> (Status, Vec<Buff
     });
     for (array, got) in params.zip(&arrays) {
         let want = &outcome.arrays[tamis_ir::ids::Id::index(array)];
-        if function.arrays[array].role != Role::Result {
+        if function.arrays[array].role != ArrayRole::Result {
             for (k, (got, want)) in values(got).into_iter().zip(values(want)).enumerate() {
                 let name = &function.arrays[array].name;
                 assert!(same(got, want), "{name}[{k}] is {got:?}, not {want:?}\n{function:?}");

@@ -6,7 +6,7 @@ use tamis_ir::datatype::{DataType, Register, Scalar};
 use tamis_ir::ids::Array;
 use tamis_ir::interpret::{Argument, Buffer};
 use tamis_ir::ir::build::{add, assign, binary, for_loop, int, load, mul, store};
-use tamis_ir::ir::{Expr, Function, Role, Stmt};
+use tamis_ir::ir::{ArrayRole, Expr, Function, Stmt};
 
 /// A matrix in CSR with 32-bit positions and coordinates.
 pub struct Csr {
@@ -40,10 +40,10 @@ impl Csr {
 }
 
 fn csr_params(m: &mut Maker) -> [Array; 5] {
-    let mut input = |elem| m.array(elem, Role::Input);
+    let mut input = |elem| m.array(elem, ArrayRole::Input);
     let (pos, crd) = (input(DataType::I32), input(DataType::I32));
     let (vals, dense) = (input(DataType::F64), input(DataType::F64));
-    [pos, crd, vals, dense, m.array(DataType::F64, Role::Output)]
+    [pos, crd, vals, dense, m.array(DataType::F64, ArrayRole::Output)]
 }
 
 /// `y(i) = A(i,j) * x(j)`.

@@ -5,7 +5,7 @@ use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::datatype::{Register, Scalar};
 use tamis_ir::interpret::{Argument, Buffer};
 use tamis_ir::ir::build::{add, binary, int, store};
-use tamis_ir::ir::{Expr, Role, Stmt};
+use tamis_ir::ir::{ArrayRole, Expr, Stmt};
 
 const LANES: [u16; 5] = [1, 2, 4, 8, 16];
 
@@ -174,9 +174,9 @@ fn run(from: Register, lanes: u16, f: &dyn Fn(Expr, Expr) -> Expr, result: Regis
     let (x, y) = pairs(from);
     let len = x.len() - 1;
     let mut m = Maker::new();
-    let arrays = [m.array(x.elem(), Role::Input), m.array(y.elem(), Role::Input)];
+    let arrays = [m.array(x.elem(), ArrayRole::Input), m.array(y.elem(), ArrayRole::Input)];
     let elem = result.datatype();
-    let out = m.array(elem, Role::Output);
+    let out = m.array(elem, ArrayRole::Output);
     let i = m.index();
     let load = |n: usize| Expr::Load {
         array: arrays[n],

@@ -9,7 +9,7 @@ use tamis_ir::interpret::{Argument, Buffer};
 use tamis_ir::ir::build::{
     add, all, assign, binary, eq, for_loop, int, load, lt, mul, store, when,
 };
-use tamis_ir::ir::{Expr, Function, Role, Status, Stmt};
+use tamis_ir::ir::{ArrayRole, Expr, Function, Status, Stmt};
 
 fn var(v: Var) -> Expr {
     Expr::Var(v)
@@ -49,8 +49,8 @@ fn loops_run_from_the_lower_bound_to_before_the_upper() {
 /// Stores how often a loop ran and its last index.
 fn counting(step: i64) -> Function {
     let mut m = Maker::new();
-    let out = m.array(DataType::I64, Role::Output);
-    let bounds = m.array(DataType::I64, Role::Input);
+    let out = m.array(DataType::I64, ArrayRole::Output);
+    let bounds = m.array(DataType::I64, ArrayRole::Input);
     let (i, n, last) = (m.index(), m.index(), m.index());
     let body = vec![assign(n, add(var(n), int(1))), assign(last, var(i))];
     let (lo, hi) = (load(bounds, int(0)), load(bounds, int(1)));
@@ -66,7 +66,7 @@ fn counting(step: i64) -> Function {
 #[test]
 fn bounds_are_evaluated_once() {
     let mut m = Maker::new();
-    let out = m.array(DataType::I64, Role::Output);
+    let out = m.array(DataType::I64, ArrayRole::Output);
     let (i, hi, n) = (m.index(), m.index(), m.index());
     let body = vec![assign(hi, add(var(hi), int(1))), assign(n, add(var(n), var(i)))];
     let f = m.body(vec![
@@ -84,8 +84,10 @@ fn bounds_are_evaluated_once() {
 #[test]
 fn merging_two_lists() {
     let mut m = Maker::new();
-    let (a, b) = (m.array(DataType::I32, Role::Input), m.array(DataType::I32, Role::Input));
-    let (out, count) = (m.array(DataType::I64, Role::Output), m.array(DataType::I64, Role::Output));
+    let (a, b) =
+        (m.array(DataType::I32, ArrayRole::Input), m.array(DataType::I32, ArrayRole::Input));
+    let (out, count) =
+        (m.array(DataType::I64, ArrayRole::Output), m.array(DataType::I64, ArrayRole::Output));
     let (p, q, n, k) = (m.index(), m.index(), m.index(), m.index());
     let within = all([lt(var(p), Expr::Len(a)), lt(var(q), Expr::Len(b))]);
     let step = |v: Var| assign(v, add(var(v), int(1)));
@@ -120,7 +122,8 @@ fn merging_two_lists() {
 #[test]
 fn the_second_condition_waits_for_the_first() {
     let mut m = Maker::new();
-    let (a, out) = (m.array(DataType::I64, Role::Input), m.array(DataType::I64, Role::Output));
+    let (a, out) =
+        (m.array(DataType::I64, ArrayRole::Input), m.array(DataType::I64, ArrayRole::Output));
     let p = m.index();
     // The load is outside the array when the first condition fails: the interpreter would object.
     let both = all([lt(var(p), Expr::Len(a)), eq(load(a, var(p)), int(7))]);
@@ -134,7 +137,7 @@ fn the_second_condition_waits_for_the_first() {
 fn appending_grows_results_and_locals() {
     for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         let mut m = Maker::new();
-        let (result, local) = (m.array(elem, Role::Result), m.array(elem, Role::Local));
+        let (result, local) = (m.array(elem, ArrayRole::Result), m.array(elem, ArrayRole::Local));
         let (i, n) = (m.index(), m.scalar_param(Register::I64));
         let value = |e: Expr| match elem.register() {
             register if register.is_float() && elem.size() > 2 => to(register, e),
@@ -160,8 +163,8 @@ fn appending_grows_results_and_locals() {
 #[test]
 fn reserving_what_cannot_be_had_fails() {
     let mut m = Maker::new();
-    let result = m.array(DataType::F64, Role::Result);
-    let out = m.array(DataType::I64, Role::Output);
+    let result = m.array(DataType::F64, ArrayRole::Result);
+    let out = m.array(DataType::I64, ArrayRole::Output);
     let n = m.scalar_param(Register::I64);
     let f = m.body(vec![
         Stmt::Reserve { array: result, len: int(3) },
@@ -187,7 +190,7 @@ fn reserving_what_cannot_be_had_fails() {
 fn failing_ends_the_call() {
     for status in Status::ALL {
         let mut m = Maker::new();
-        let out = m.array(DataType::I64, Role::Output);
+        let out = m.array(DataType::I64, ArrayRole::Output);
         let i = m.index();
         let body = vec![
             store(out, int(0), var(i)),
@@ -209,7 +212,7 @@ fn fills_of_every_type_and_range() {
                 let value = Scalar::F64(x).convert(elem.register());
                 let value = if elem.holds(value) { value } else { Scalar::I64(1) };
                 let mut m = Maker::new();
-                let out = m.array(elem, Role::Output);
+                let out = m.array(elem, ArrayRole::Output);
                 let fill =
                     Stmt::Fill { array: out, lo: int(lo), hi: int(hi), value: Expr::Const(value) };
                 let f = m.body(vec![fill]);
@@ -223,7 +226,7 @@ fn fills_of_every_type_and_range() {
 fn hints_may_be_of_what_is_not_there() {
     for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         let mut m = Maker::new();
-        let (a, out) = (m.array(elem, Role::Input), m.array(DataType::I64, Role::Output));
+        let (a, out) = (m.array(elem, ArrayRole::Input), m.array(DataType::I64, ArrayRole::Output));
         let i = m.index();
         let far = |by: i64| add(mul(var(i), int(1 << 40)), int(by));
         let hint = |index| Stmt::Prefetch { array: a, index, far: false };
@@ -240,7 +243,7 @@ fn hints_may_be_of_what_is_not_there() {
 fn neighbours_are_loaded_at_once() {
     for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex() && !t.is_float()) {
         let mut m = Maker::new();
-        let (a, out) = (m.array(elem, Role::Input), m.array(elem, Role::Output));
+        let (a, out) = (m.array(elem, ArrayRole::Input), m.array(elem, ArrayRole::Output));
         let i = m.index();
         let vars = [(); 3].map(|()| m.var(elem.register(), 1));
         let loads = |at: i64| load(a, add(var(i), int(at)));
@@ -267,7 +270,8 @@ fn loads_stay_in_their_loops() {
     for lanes in [1, 8] {
         let mut m = Maker::new();
         let n = m.scalar_param(Register::I64);
-        let (a, out) = (m.array(DataType::F64, Role::Input), m.array(DataType::F64, Role::Output));
+        let (a, out) =
+            (m.array(DataType::F64, ArrayRole::Input), m.array(DataType::F64, ArrayRole::Output));
         let (i, j) = (m.index(), m.index());
         let sum = m.var(Register::F64, lanes);
         let far = Expr::Load { array: a, index: Box::new(add(var(j), int(1 << 40))), lanes };
@@ -331,12 +335,12 @@ fn sorts_are_stable_for_any_keys() {
 fn sort(keys: &[DataType], carried: &[DataType], len: usize, largest: i64) {
     let mut m = Maker::new();
     let mut out = |elems: &[DataType]| -> Vec<Array> {
-        elems.iter().map(|&e| m.array(e, Role::Output)).collect()
+        elems.iter().map(|&e| m.array(e, ArrayRole::Output)).collect()
     };
     let (keys_out, carried_out) = (out(keys), out(carried));
     let elems: Vec<DataType> = [keys, carried].concat();
     let outs: Vec<Array> = keys_out.iter().chain(&carried_out).copied().collect();
-    let inputs: Vec<Array> = elems.iter().map(|&e| m.array(e, Role::Input)).collect();
+    let inputs: Vec<Array> = elems.iter().map(|&e| m.array(e, ArrayRole::Input)).collect();
     let i = m.index();
     let copy = outs.iter().zip(&inputs).map(|(&o, &a)| store(o, var(i), load(a, var(i)))).collect();
     let all = for_loop(i, int(0), int(len as i64), copy);
@@ -365,7 +369,7 @@ fn sort(keys: &[DataType], carried: &[DataType], len: usize, largest: i64) {
 fn scalars_pass_by_value() {
     let mut m = Maker::new();
     let (x, y) = (m.scalar_param(Register::F64), m.scalar_param(Register::F32));
-    let out = m.array(DataType::F64, Role::Output);
+    let out = m.array(DataType::F64, ArrayRole::Output);
     let (b, n) = (m.scalar_param(Register::Bool), m.scalar_param(Register::I64));
     let f = m.body(vec![
         store(out, int(0), var(x)),
@@ -391,7 +395,7 @@ fn vectors_widen_and_narrow() {
     for elem in DataType::ALL.into_iter().filter(|t| !t.is_complex()) {
         for lanes in [2u16, 4, 8] {
             let mut m = Maker::new();
-            let (a, out) = (m.array(elem, Role::Input), m.array(elem, Role::Output));
+            let (a, out) = (m.array(elem, ArrayRole::Input), m.array(elem, ArrayRole::Output));
             let (i, v) = (m.index(), m.var(elem.register(), lanes));
             let wide = Expr::Load { array: a, index: Box::new(add(var(i), int(1))), lanes };
             let one = Scalar::I64(1).convert(elem.register());
@@ -416,9 +420,10 @@ fn vectors_widen_and_narrow() {
 fn lanes_are_selected_by_masks() {
     for lanes in [2u16, 4, 8] {
         let mut m = Maker::new();
-        let (a, b) = (m.array(DataType::F64, Role::Input), m.array(DataType::F64, Role::Input));
+        let (a, b) =
+            (m.array(DataType::F64, ArrayRole::Input), m.array(DataType::F64, ArrayRole::Input));
         let (keys, out) =
-            (m.array(DataType::F32, Role::Input), m.array(DataType::F64, Role::Output));
+            (m.array(DataType::F32, ArrayRole::Input), m.array(DataType::F64, ArrayRole::Output));
         let i = m.index();
         let wide = |array| Box::new(Expr::Load { array, index: Box::new(var(i)), lanes });
         let less = Box::new(Expr::Binary(BinaryOp::Lt, wide(a), wide(b)));
@@ -459,8 +464,9 @@ fn masks_are_joined() {
     let (x, n) = ([0.5, f64::NAN, -1.0, 2.0], [3i64, -4, -5, 6]);
     for (op, join) in joins {
         let mut m = Maker::new();
-        let (a, b) = (m.array(DataType::F64, Role::Input), m.array(DataType::I64, Role::Input));
-        let out = m.array(DataType::F64, Role::Output);
+        let (a, b) =
+            (m.array(DataType::F64, ArrayRole::Input), m.array(DataType::I64, ArrayRole::Input));
+        let out = m.array(DataType::F64, ArrayRole::Output);
         let wide = |array| Expr::Load { array, index: Box::new(int(0)), lanes: 4 };
         let splat = |c| Expr::Splat(Box::new(Expr::Const(c)), 4);
         let positive = binary(BinaryOp::Gt, wide(a), splat(Scalar::F64(0.0)));

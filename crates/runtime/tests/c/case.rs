@@ -5,7 +5,7 @@ use tamis_ir::datatype::{DataType, Scalar};
 use tamis_ir::ids::{Array, Id, IdVec, Var};
 use tamis_ir::interpret::{self, Argument, Buffer};
 use tamis_ir::ir::build::{for_loop, int};
-use tamis_ir::ir::{ArrayDecl, Expr, Function, Param, Role, Status, Stmt, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Expr, Function, Param, Status, Stmt, Type, VarDecl};
 use tamis_runtime::cc::CFunction;
 use tamis_runtime::kernel::Executable;
 
@@ -51,22 +51,22 @@ impl Case {
     }
 
     pub fn input(&mut self, name: &str, buffer: Buffer) -> Array {
-        self.array(name, buffer, Role::Input)
+        self.array(name, buffer, ArrayRole::Input)
     }
 
     pub fn output(&mut self, name: &str, elem: DataType, len: usize) -> Array {
-        self.array(name, Buffer::of(elem, len), Role::Output)
+        self.array(name, Buffer::of(elem, len), ArrayRole::Output)
     }
 
     pub fn result(&mut self, name: &str, elem: DataType) -> Array {
-        self.array(name, Buffer::of(elem, 0), Role::Result)
+        self.array(name, Buffer::of(elem, 0), ArrayRole::Result)
     }
 
     pub fn local(&mut self, name: &str, elem: DataType) -> Array {
-        self.function.arrays.push(ArrayDecl::new(name, elem, Role::Local))
+        self.function.arrays.push(ArrayDecl::new(name, elem, ArrayRole::Local))
     }
 
-    fn array(&mut self, name: &str, buffer: Buffer, role: Role) -> Array {
+    fn array(&mut self, name: &str, buffer: Buffer, role: ArrayRole) -> Array {
         let elem = buffer.elem();
         let array = self.function.arrays.push(ArrayDecl::new(name, elem, role));
         self.function.params.push(Param::Array(array));
@@ -129,7 +129,7 @@ impl Case {
     }
 
     fn outputs(&self, of: impl Fn(Array) -> Buffer) -> Vec<(String, Buffer)> {
-        let outputs = self.function.arrays.enumerate().filter(|(_, a)| a.role == Role::Output);
+        let outputs = self.function.arrays.enumerate().filter(|(_, a)| a.role == ArrayRole::Output);
         outputs.map(|(id, a)| (a.name.clone(), of(id))).collect()
     }
 

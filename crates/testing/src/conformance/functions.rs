@@ -6,7 +6,7 @@ use tamis::{DataType, Scalar, Tensor};
 use tamis_core::format::LevelMap;
 use tamis_ir::ids::{Array, Id, IdVec, Var};
 use tamis_ir::interpret::{self, Argument, Buffer};
-use tamis_ir::ir::{ArrayDecl, Function, Param, Role, Type, VarDecl};
+use tamis_ir::ir::{ArrayDecl, ArrayRole, Function, Param, Type, VarDecl};
 
 /// No more elements than this are asked for.
 const MOST: u64 = 10_000;
@@ -165,10 +165,11 @@ impl Code {
         let mut array = |name: &str, role| arrays.push(ArrayDecl::new(name, DataType::I64, role));
         let mut inputs = vec![];
         for (part, _) in &view.parts {
-            inputs.push((*part, array(part.name(), Role::Input)));
+            inputs.push((*part, array(part.name(), ArrayRole::Input)));
         }
-        let out = ["parents", "positions", "coordinates"].map(|name| array(name, Role::Result));
-        let total = array("total", Role::Result);
+        let out =
+            ["parents", "positions", "coordinates"].map(|name| array(name, ArrayRole::Result));
+        let total = array("total", ArrayRole::Result);
         let input = |part: Part| inputs.iter().find(|(p, _)| *p == part).map(|(_, a)| *a);
         let (least, size) = (int(view.header.least), int(view.header.size as i64));
         let level = LevelArrays {

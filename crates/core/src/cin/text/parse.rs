@@ -2,8 +2,8 @@
 
 use super::reader::Reader;
 use crate::cin::{
-    Assembling, AssemblyOptions, Bound, Choice, Derived, Kernel, Kind, Merge, Overflow, Program,
-    Races, Relation, Role, Tag, Tensor, Unit,
+    Assembling, AssemblyOptions, BoundType, Choice, Derived, Kernel, KernelKind, MergeStrategy,
+    Overflow, ParallelUnit, Program, Races, Relation, Role, Tag, Tensor,
 };
 use crate::format::{self, LevelMap};
 use crate::notation::{Commutativity, Expr, Operator, OperatorProperties};
@@ -231,15 +231,15 @@ impl CinParser {
         Ok(relation)
     }
 
-    fn bound(&mut self, line: &mut Reader<'_>) -> Result<Option<Bound>, Diagnostic> {
+    fn bound(&mut self, line: &mut Reader<'_>) -> Result<Option<BoundType>, Diagnostic> {
         if !line.eat(",") {
             return Ok(None);
         }
         match line.eat("exactly") {
-            true => Ok(Some(Bound::Exact(line.integer()?))),
+            true => Ok(Some(BoundType::Exact(line.integer()?))),
             false => {
                 line.expect("most")?;
-                Ok(Some(Bound::Most(line.integer()?)))
+                Ok(Some(BoundType::Most(line.integer()?)))
             }
         }
     }
@@ -272,7 +272,7 @@ impl CinParser {
         let compute = line.name()?;
         let compute = DataType::parse(compute)
             .ok_or_else(|| line.refuse("the word before this is no type"))?;
-        let kind = Kind::parse(line.name()?)
+        let kind = KernelKind::parse(line.name()?)
             .ok_or_else(|| line.refuse("the word before this is no kind"))?;
         let words = ["scatter", "workspace", "chunked", "checked", "long_sums"];
         let [scatter, workspace, chunked, checked, long_sums] = words.map(|word| line.eat(word));
@@ -303,7 +303,7 @@ impl CinParser {
     fn tag(&mut self, line: &mut Reader<'_>) -> Result<(IndexVar, Tag), Diagnostic> {
         let var = self.var(line)?;
         let mut tag = Tag::default();
-        if let Some(unit) = Unit::ALL.into_iter().find(|unit| line.eat(unit.name())) {
+        if let Some(unit) = ParallelUnit::ALL.into_iter().find(|unit| line.eat(unit.name())) {
             let races = Races::ALL.into_iter().find(|races| line.eat(races.name()));
             let races =
                 races.ok_or_else(|| line.refuse("a strategy for races is expected here"))?;
@@ -312,7 +312,7 @@ impl CinParser {
         if line.eat("unroll") {
             tag.unroll = Some(line.integer()?);
         }
-        tag.merge = Merge::ALL.into_iter().find(|merge| line.eat(merge.name()));
+        tag.merge = MergeStrategy::ALL.into_iter().find(|merge| line.eat(merge.name()));
         Ok((var, tag))
     }
 

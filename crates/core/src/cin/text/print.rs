@@ -1,6 +1,6 @@
 //! A program to text.
 
-use crate::cin::{Bound, Kernel, Overflow, Program, Relation, Role, Stmt, Tag, Tensor};
+use crate::cin::{BoundType, Kernel, Overflow, Program, Relation, Role, Stmt, Tag, Tensor};
 use crate::format::LevelMap;
 use crate::notation::{Access, Commutativity, Expr, Operator, Within};
 use std::collections::BTreeMap;
@@ -153,8 +153,8 @@ impl<'p> Printer<'p> {
             Relation::Same { of, bound } => {
                 let bound = match bound {
                     None => String::new(),
-                    Some(Bound::Exact(size)) => format!(", exactly {size}"),
-                    Some(Bound::Most(size)) => format!(", most {size}"),
+                    Some(BoundType::Exact(size)) => format!(", exactly {size}"),
+                    Some(BoundType::Most(size)) => format!(", most {size}"),
                 };
                 format!("same({}{bound})", name(of))
             }

@@ -3,7 +3,7 @@
 //! A reduction of a whole statement combines into the result; reductions inside a larger
 //! expression get a register each, computed as soon as their variables are bound.
 
-use crate::cin::{AssemblyOptions, Choice, Kernel, Kind, Stmt};
+use crate::cin::{AssemblyOptions, Choice, Kernel, KernelKind, Stmt};
 use crate::legalise::order::association::associated;
 use crate::legalise::order::merge_strategy::galloping_loops;
 use crate::legalise::order::{Order, best_orders, topological};
@@ -61,7 +61,7 @@ impl Legaliser<'_> {
         let body = associated(self, body, compute);
         Kernel {
             result,
-            kind: Kind::Fused,
+            kind: KernelKind::Fused,
             like: None,
             compute,
             body,

@@ -4,7 +4,7 @@
 //! C(i,j) = A(i,j) * B(i,j)      2 entries in a row of A, 300 in one of B      mergeby(j, gallop)
 //! ```
 
-use crate::cin::{Merge, Tag};
+use crate::cin::{MergeStrategy, Tag};
 use crate::legalise::{Context, Task};
 use crate::notation::Access;
 use std::collections::BTreeMap;
@@ -27,6 +27,6 @@ pub(in crate::legalise) fn galloping_loops(
         let few = counts().fold(f64::INFINITY, f64::min);
         counts().any(|many| many >= SKEWED * few)
     };
-    let tag = Tag { merge: Some(Merge::Gallop), ..Tag::default() };
+    let tag = Tag { merge: Some(MergeStrategy::Gallop), ..Tag::default() };
     vars.iter().filter(|v| gallops(v)).map(|&v| (v, tag)).collect()
 }

@@ -6,7 +6,7 @@
 //! i                        i0 = i / 4            where an operand is stored by blocks
 //! ```
 
-use crate::cin::{Bound as Promise, Relation};
+use crate::cin::{BoundType, Relation};
 use crate::format::LevelMap;
 use crate::format::open::{Known, open};
 use crate::lower::scope::Scope;
@@ -205,7 +205,7 @@ impl Symbols<'_> {
                 (int(0), mul(self.size(outer, scope), self.size(inner, scope)))
             }
             Some(Relation::Position { .. }) => (int(0), self.positions_of(var, scope)),
-            Some(&Relation::Same { bound: Some(Promise::Exact(size)), .. }) => {
+            Some(&Relation::Same { bound: Some(BoundType::Exact(size)), .. }) => {
                 (int(0), int(size as i64))
             }
             Some(&Relation::Same { of, .. }) => self.range(of, scope),
@@ -224,7 +224,7 @@ impl Symbols<'_> {
             (None, None) => Expr::Var(self.dim(var)),
             // A variable under another name has its size, also where its coordinate is known.
             (Some(&Relation::Same { of, bound }), _) => match bound {
-                Some(Promise::Exact(size)) => int(size as i64),
+                Some(BoundType::Exact(size)) => int(size as i64),
                 _ => self.size(of, scope),
             },
             _ => self.range(var, scope).1,

@@ -27,7 +27,7 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, assign, eq, for_loop, int, load, store, sub, when};
-use tamis_ir::ir::{self, Expr, Role};
+use tamis_ir::ir::{self, ArrayRole, Expr};
 
 /// The coordinates of one level that have come, and what is known at each.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ impl Accumulator {
         let crd = if wide { crd } else { DataType::I64 };
         let size = cx.result().levels[level].size.clone();
         let op = cx.planner().combining();
-        let role = if in_slices { Role::Common } else { Role::Local };
+        let role = if in_slices { ArrayRole::Common } else { ArrayRole::Local };
         let vals = match is_ranked {
             true => Vals::Real(cx.own(&format!("{name}_rank"), DataType::I64, role)),
             false => cx.waiting_vals(&format!("{name}_w"), role),

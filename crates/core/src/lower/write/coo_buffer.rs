@@ -20,7 +20,7 @@ use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::{add, int, store};
-use tamis_ir::ir::{self, Expr, Role};
+use tamis_ir::ir::{self, ArrayRole, Expr};
 
 /// The arrays of the list.
 #[derive(Clone)]
@@ -57,7 +57,7 @@ impl CooBuffer {
         let levels = first..storage.format.levels().len();
         let crds = levels.map(|k| cx.local(&format!("{name}_stage{}_crd", k + 1), width(k)));
         let crds = crds.collect();
-        let vals = cx.waiting_vals(&format!("{name}_stage_vals"), Role::Local);
+        let vals = cx.waiting_vals(&format!("{name}_stage_vals"), ArrayRole::Local);
         let count = cx.temp(&format!("{name}_stage_size"));
         let op = cx.planner().combining();
         CooBuffer { first, crds, vals, count, op }
@@ -98,7 +98,7 @@ impl CooBuffer {
 
 impl Values<'_> {
     /// Arrays for values that wait to be written: of the compute type's own elements.
-    pub(in crate::lower) fn waiting_vals(&mut self, name: &str, role: Role) -> Vals {
+    pub(in crate::lower) fn waiting_vals(&mut self, name: &str, role: ArrayRole) -> Vals {
         let elem = self.facts.register().datatype();
         let re = self.builder.own(name, elem, role);
         match self.planner().holds_complex() {

@@ -28,7 +28,7 @@ use std::collections::BTreeSet;
 use tamis_ir::algebra::{BinaryOp, UnaryOp};
 use tamis_ir::ids::{Array, Var};
 use tamis_ir::ir::build::int;
-use tamis_ir::ir::{Expr, Role, Status, Stmt};
+use tamis_ir::ir::{ArrayRole, Expr, Status, Stmt};
 
 impl Lowerer<'_> {
     /// What of a kernel's code the levels of its result need, and values.
@@ -39,7 +39,7 @@ impl Lowerer<'_> {
         let mut needed = Needed::default();
         needed.read(&count);
         for (array, declared) in self.cx.arrays.enumerate() {
-            if declared.role == Role::Result && !vals.arrays().contains(&array) {
+            if declared.role == ArrayRole::Result && !vals.arrays().contains(&array) {
                 needed.arrays.insert(array);
             }
         }

@@ -1,7 +1,8 @@
 //! Random programs print and read back; random texts are read or refused.
 
 use crate::notation::{
-    Access, Expr, Program, Slice, Slicing, Statement, TensorDecl, VarDecl, make_explicit, parse,
+    Access, Expr, IndexVarDecl, Program, Slice, Slicing, Statement, TensorDecl, make_explicit,
+    parse,
 };
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
 use tamis_ir::datatype::Scalar;
@@ -128,7 +129,7 @@ impl Grower<'_> {
             order,
             span: span.clone(),
         };
-        let var = |name: &&str| VarDecl { name: (*name).to_owned(), span: span.clone() };
+        let var = |name: &&str| IndexVarDecl { name: (*name).to_owned(), span: span.clone() };
         Program {
             statements: vec![Statement { result, accumulate, value, span: span.clone() }],
             tensors: [(0, "a"), (1, "b"), (2, "C"), (2, "R"), (4, "E")]

@@ -15,7 +15,7 @@ use super::list::Schedule;
 use super::nest::{around, assignments, assignments_within};
 use super::scheduler::Scheduler;
 use crate::cin::tiles::{NoTiles, tiles};
-use crate::cin::{Kernel, Program, Races, Relation, Stmt, Unit};
+use crate::cin::{Kernel, ParallelUnit, Program, Races, Relation, Stmt};
 use crate::format::LevelMap;
 use crate::notation::Access;
 use tamis_ir::diagnostic::Diagnostic;
@@ -50,7 +50,7 @@ pub(super) fn check<'s>(s: &mut Scheduler<'s>, schedule: &'s Schedule) -> Result
 }
 
 /// The unit of a loop.
-fn unit_of(s: &Scheduler<'_>, var: IndexVar) -> Option<Unit> {
+fn unit_of(s: &Scheduler<'_>, var: IndexVar) -> Option<ParallelUnit> {
     s.kernel().tags.get(&var).and_then(|tag| tag.parallel).map(|(unit, _)| unit)
 }
 
@@ -76,7 +76,7 @@ fn nested(
     let around: Vec<(IndexVar, ir::Unit)> = outer
         .iter()
         .filter_map(|&v| match unit_of(s, v) {
-            Some(Unit::Gpu(unit)) => Some((v, unit)),
+            Some(ParallelUnit::Gpu(unit)) => Some((v, unit)),
             _ => None,
         })
         .collect();
@@ -108,7 +108,7 @@ fn counted(
     unit: ir::Unit,
     outer: &[IndexVar],
 ) -> Result<(), Diagnostic> {
-    let is_warp = |v: &&IndexVar| unit_of(s, **v) == Some(Unit::Gpu(ir::Unit::Warp));
+    let is_warp = |v: &&IndexVar| unit_of(s, **v) == Some(ParallelUnit::Gpu(ir::Unit::Warp));
     let in_warp = outer.iter().any(|v| is_warp(&v));
     let (most, holds) = match unit {
         ir::Unit::Block => return Ok(()),

@@ -23,7 +23,7 @@ mod uses;
 use super::cuda::Place;
 use crate::datatype::{DataType, Register};
 use crate::ids::Array;
-use crate::ir::{Function, Param, Role};
+use crate::ir::{ArrayRole, Function, Param};
 use expr::Expressions;
 use std::fmt::Write;
 use std::ops::Deref;
@@ -150,11 +150,13 @@ impl<'f> Writer<'f> {
                     let array = &self.function.arrays[*a];
                     let (ty, names) = (element(array.elem), self.names.array(*a));
                     match array.role {
-                        Role::Input => params.push(format!("const {ty} *restrict {}", names.name)),
-                        Role::Output | Role::Shared => {
+                        ArrayRole::Input => {
+                            params.push(format!("const {ty} *restrict {}", names.name))
+                        }
+                        ArrayRole::Output | ArrayRole::Shared => {
                             params.push(format!("{ty} *restrict {}", names.name))
                         }
-                        Role::Result | Role::Local | Role::Common => {
+                        ArrayRole::Result | ArrayRole::Local | ArrayRole::Common => {
                             params.push(format!("{ty} **{}", names.out));
                             params.push(format!("int64_t *{}", names.out_len));
                         }
@@ -173,7 +175,7 @@ impl<'f> Writer<'f> {
 
     /// Whether an array is passed with its length, which the function does not change.
     fn takes_length(&self, array: Array) -> bool {
-        let fixed = |role| matches!(role, Role::Input | Role::Output | Role::Shared);
+        let fixed = |role| matches!(role, ArrayRole::Input | ArrayRole::Output | ArrayRole::Shared);
         fixed(self.function.arrays[array].role) && self.uses.sizes(array)
     }
 
@@ -191,22 +193,22 @@ impl<'f> Writer<'f> {
             let (ty, names) = (element(array.elem), self.names.array(id));
             let (touched, sized) = (self.uses.touches(id), self.uses.sizes(id));
             let (start, len) = match array.role {
-                Role::Result => (format!("*{}", names.out), format!("*{}", names.out_len)),
-                Role::Local | Role::Common => ("NULL".to_owned(), "0".to_owned()),
-                Role::Input | Role::Output | Role::Shared if touched => continue,
-                Role::Input | Role::Output | Role::Shared => {
+                ArrayRole::Result => (format!("*{}", names.out), format!("*{}", names.out_len)),
+                ArrayRole::Local | ArrayRole::Common => ("NULL".to_owned(), "0".to_owned()),
+                ArrayRole::Input | ArrayRole::Output | ArrayRole::Shared if touched => continue,
+                ArrayRole::Input | ArrayRole::Output | ArrayRole::Shared => {
                     unused.push(&names.name);
                     continue;
                 }
             };
             if touched {
                 lines.push(format!("{ty} *restrict {} = {start};", names.name));
-            } else if array.role == Role::Result {
+            } else if array.role == ArrayRole::Result {
                 unused.push(&names.out);
             }
             if sized {
                 lines.push(format!("int64_t {} = {len};", names.len));
-            } else if array.role == Role::Result {
+            } else if array.role == ArrayRole::Result {
                 unused.push(&names.out_len);
             }
         }
@@ -233,9 +235,11 @@ impl<'f> Writer<'f> {
                     let array = &self.function.arrays[*a];
                     let ty = element(array.elem);
                     match array.role {
-                        Role::Input => args.push(format!("(const {ty} *)slots[{slot}]")),
-                        Role::Output | Role::Shared => args.push(format!("({ty} *)slots[{slot}]")),
-                        Role::Result | Role::Local | Role::Common => {
+                        ArrayRole::Input => args.push(format!("(const {ty} *)slots[{slot}]")),
+                        ArrayRole::Output | ArrayRole::Shared => {
+                            args.push(format!("({ty} *)slots[{slot}]"))
+                        }
+                        ArrayRole::Result | ArrayRole::Local | ArrayRole::Common => {
                             args.push(format!("({ty} **)&slots[{slot}]"));
                             args.push(format!("(int64_t *)&slots[{}]", slot + 1));
                         }

@@ -8,7 +8,7 @@ use crate::ids::{Array, Var};
 use crate::ir::flow::{assigns, exposes, mentions, uses};
 use crate::ir::pair::{Pair, pair};
 use crate::ir::parallel::on_numbers;
-use crate::ir::{ArrayDecl, Expr, Role, Status, Stmt, build};
+use crate::ir::{ArrayDecl, ArrayRole, Expr, Status, Stmt, build};
 use std::collections::BTreeSet;
 
 impl Writer<'_> {
@@ -247,7 +247,7 @@ impl Writer<'_> {
             format!("{name} = tamis_p;"),
             format!("{len} = {grown};"),
         ];
-        if self.function.arrays[array].role == Role::Result {
+        if self.function.arrays[array].role == ArrayRole::Result {
             lines.push(format!("*{out} = {name};"));
             lines.push(format!("*{out_len} = {len};"));
         }
@@ -315,7 +315,9 @@ fn is_fixed(hi: &Expr, body: &[Stmt], writer: &Writer<'_>) -> bool {
     let mut fixed = true;
     hi.walk(&mut |e| match e {
         Expr::Var(v) => fixed &= !body.iter().any(|s| assigns(s, *v)),
-        Expr::Load { array, .. } => fixed &= writer.function.arrays[*array].role == Role::Input,
+        Expr::Load { array, .. } => {
+            fixed &= writer.function.arrays[*array].role == ArrayRole::Input
+        }
         Expr::Len(_) => fixed = false,
         _ => {}
     });

@@ -5,13 +5,13 @@
 
 use super::barriers::barriers;
 use super::device::{Place, exchanged, reread};
-use super::launch::{Argument, arguments};
+use super::launch::{LaunchArgument, arguments};
 use super::plan::{Kind, Step, kernel_name};
 use crate::backend::c::Writer;
 use crate::backend::c::types::{element, type_name};
 use crate::ids::Array;
 use crate::ir::flow::{arrays, exposes};
-use crate::ir::{Function, Role, Stmt};
+use crate::ir::{ArrayRole, Function, Stmt};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
@@ -59,18 +59,20 @@ pub(super) fn write(function: &Function, name: &str, steps: &[Step]) -> String {
 }
 
 /// The parameters of a kernel; what it reads and writes may be known by several threads.
-fn params(writer: &Writer<'_>, arguments: &[Argument], reread: &BTreeSet<Array>) -> String {
+fn params(writer: &Writer<'_>, arguments: &[LaunchArgument], reread: &BTreeSet<Array>) -> String {
     let function = writer.function;
-    let param = |argument: &Argument| match *argument {
-        Argument::Scalar(v) => format!("{} {}", type_name(function.vars[v].ty), writer.var(v)),
-        Argument::Array(a) => {
+    let param = |argument: &LaunchArgument| match *argument {
+        LaunchArgument::Scalar(v) => {
+            format!("{} {}", type_name(function.vars[v].ty), writer.var(v))
+        }
+        LaunchArgument::Array(a) => {
             let array = &function.arrays[a];
-            let fixed = if array.role == Role::Input { "const " } else { "" };
+            let fixed = if array.role == ArrayRole::Input { "const " } else { "" };
             let promise = if reread.contains(&a) { "" } else { "__restrict__ " };
             format!("{fixed}{} *{promise}{}", element(array.elem), writer.array(a))
         }
-        Argument::Status => "int *tamis_status".to_owned(),
-        Argument::Lengths => "int64_t *tamis_lengths".to_owned(),
+        LaunchArgument::Status => "int *tamis_status".to_owned(),
+        LaunchArgument::Lengths => "int64_t *tamis_lengths".to_owned(),
     };
     arguments.iter().map(param).collect::<Vec<String>>().join(", ")
 }

@@ -11,7 +11,7 @@ use crate::backend::c::names;
 use crate::ids::{Array, Id, Var};
 use crate::ir::flow::arrays;
 use crate::ir::number::Used;
-use crate::ir::{Function, Param, Role, Stmt};
+use crate::ir::{ArrayRole, Function, Param, Stmt};
 use std::collections::BTreeSet;
 
 /// The kernels of a function, in the order in which they run.
@@ -33,7 +33,7 @@ pub struct Launch {
     /// Whether any number of blocks may run it, or only one.
     pub many: bool,
     /// What it takes, in order.
-    pub arguments: Vec<Argument>,
+    pub arguments: Vec<LaunchArgument>,
     /// Arrays that are to be allocated after it, which leaves their lengths one behind the other.
     pub reserves: Vec<Array>,
     /// How it finds out these lengths, which the host may do as well: see [`lengths`](super::lengths()).
@@ -44,7 +44,7 @@ pub struct Launch {
 
 /// What a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Argument {
+pub enum LaunchArgument {
     /// A parameter of the function, by its value.
     Scalar(Var),
     /// An array of the function, by its address.
@@ -67,7 +67,7 @@ pub struct Table {
 impl Launch {
     /// Whether the kernel may end the call.
     pub fn fails(&self) -> bool {
-        self.arguments.contains(&Argument::Status)
+        self.arguments.contains(&LaunchArgument::Status)
     }
 }
 
@@ -92,7 +92,7 @@ pub fn kernels(functions: &[&Function]) -> Vec<Result<Kernels, String>> {
 
 /// What a kernel takes: of the function's parameters and the arrays that its kernels share what it
 /// uses, then where it leaves what the host is to know.
-pub(super) fn arguments(function: &Function, step: &Step) -> Vec<Argument> {
+pub(super) fn arguments(function: &Function, step: &Step) -> Vec<LaunchArgument> {
     let body = needed(step);
     let mut used = Used::none(function.vars.len(), function.arrays.len());
     used.block(&body);
@@ -106,37 +106,37 @@ pub(super) fn arguments(function: &Function, step: &Step) -> Vec<Argument> {
     let mut arguments = vec![];
     for param in &function.params {
         match param {
-            Param::Scalar(v) if used.vars[v.index()] => arguments.push(Argument::Scalar(*v)),
-            Param::Array(array) if is_used(array) => arguments.push(Argument::Array(*array)),
+            Param::Scalar(v) if used.vars[v.index()] => arguments.push(LaunchArgument::Scalar(*v)),
+            Param::Array(array) if is_used(array) => arguments.push(LaunchArgument::Array(*array)),
             _ => {}
         }
     }
-    arguments.extend(common(function).into_iter().filter(is_used).map(Argument::Array));
-    arguments.extend(fails(&body).then_some(Argument::Status));
-    arguments.extend((!named.is_empty()).then_some(Argument::Lengths));
+    arguments.extend(common(function).into_iter().filter(is_used).map(LaunchArgument::Array));
+    arguments.extend(fails(&body).then_some(LaunchArgument::Status));
+    arguments.extend((!named.is_empty()).then_some(LaunchArgument::Lengths));
     arguments
 }
 
 /// The arrays that kernels of a function share.
 fn common(function: &Function) -> Vec<Array> {
     let arrays = function.arrays.enumerate();
-    arrays.filter(|(_, a)| a.role == Role::Common).map(|(id, _)| id).collect()
+    arrays.filter(|(_, a)| a.role == ArrayRole::Common).map(|(id, _)| id).collect()
 }
 
 /// What a kernel leaves, if operands alone decide that and nobody else writes to it.
 fn table(function: &Function, steps: &[Step], k: usize) -> Option<Table> {
-    let is = |array: &Array, role: Role| function.arrays[*array].role == role;
+    let is = |array: &Array, role: ArrayRole| function.arrays[*array].role == role;
     let step = &steps[k];
     let own: BTreeSet<Array> = step.own.iter().flat_map(changed).collect();
     let others = (0..steps.len()).filter(|&other| other != k);
     let elsewhere =
         others.flat_map(|other| &steps[other].own).filter(|s| !matches!(s, Stmt::Reserve { .. }));
     let elsewhere: Vec<Array> = elsewhere.flat_map(changed).collect();
-    let alone = own.iter().all(|a| is(a, Role::Common) && !elsewhere.contains(a));
+    let alone = own.iter().all(|a| is(a, ArrayRole::Common) && !elsewhere.contains(a));
     let mut used = vec![];
     needed(step).iter().for_each(|s| arrays(s, &mut used));
     let inputs: BTreeSet<Array> = used.into_iter().filter(|a| !own.contains(a)).collect();
-    let told = inputs.iter().all(|a| is(a, Role::Input)) && !fails(&step.own);
+    let told = inputs.iter().all(|a| is(a, ArrayRole::Input)) && !fails(&step.own);
     let kept = step.kind == Kind::Grid && !own.is_empty() && alone && told;
     kept.then(|| Table { arrays: own.into_iter().collect(), inputs: inputs.into_iter().collect() })
 }

@@ -12,7 +12,7 @@ use crate::ir::{Expr, Stmt};
 use std::collections::BTreeMap;
 
 /// What the host knows of a call.
-pub trait Known {
+pub trait HostValues {
     /// The value of a parameter.
     fn scalar(&self, var: Var) -> Option<Scalar>;
     /// An element of an array of integers.
@@ -21,7 +21,7 @@ pub trait Known {
 
 /// The lengths that statements ([`Launch::lengths`](super::Launch::lengths)) ask for, one behind the
 /// other; `None` where only the device knows one.
-pub fn lengths(stmts: &[Stmt], known: &dyn Known) -> Option<Vec<i64>> {
+pub fn lengths(stmts: &[Stmt], known: &dyn HostValues) -> Option<Vec<i64>> {
     let mut host = Host { vars: BTreeMap::new(), known };
     let mut found = vec![];
     for s in stmts {
@@ -39,7 +39,7 @@ pub fn lengths(stmts: &[Stmt], known: &dyn Known) -> Option<Vec<i64>> {
 }
 
 /// The elements of arrays that lengths tell: of each the array, the element's index, and its value.
-pub fn told(stmts: &[Stmt], lengths: &[i64], known: &dyn Known) -> Vec<(Array, i64, i64)> {
+pub fn told(stmts: &[Stmt], lengths: &[i64], known: &dyn HostValues) -> Vec<(Array, i64, i64)> {
     let host = Host { vars: BTreeMap::new(), known };
     let reserved = stmts.iter().filter_map(|s| match s {
         Stmt::Reserve { len, .. } => Some(len),
@@ -56,7 +56,7 @@ pub fn told(stmts: &[Stmt], lengths: &[i64], known: &dyn Known) -> Vec<(Array, i
 
 struct Host<'k> {
     vars: BTreeMap<Var, Scalar>,
-    known: &'k dyn Known,
+    known: &'k dyn HostValues,
 }
 
 impl Host<'_> {
@@ -83,7 +83,7 @@ mod tests {
     /// `n` is 5; of six positions, the last one is known.
     struct Some5;
 
-    impl Known for Some5 {
+    impl HostValues for Some5 {
         fn scalar(&self, var: Var) -> Option<Scalar> {
             (var == Var::new(0)).then_some(Scalar::I64(5))
         }

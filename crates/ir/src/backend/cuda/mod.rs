@@ -32,8 +32,8 @@ mod shape;
 mod words;
 mod workspaces;
 
-pub use launch::{Argument, Kernels, Launch, Table, kernels};
-pub use lengths::{Known, lengths, told};
+pub use launch::{Kernels, Launch, LaunchArgument, Table, kernels};
+pub use lengths::{HostValues, lengths, told};
 
 pub(in crate::backend) use device::Place;
 

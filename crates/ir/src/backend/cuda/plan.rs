@@ -12,7 +12,7 @@ use super::workspaces::Workspaces;
 use crate::ids::{Array, Var};
 use crate::ir::flow::{arrays, assigned, exposes, mentions};
 use crate::ir::parallel::has_parallel;
-use crate::ir::{Expr, Function, Role, Stmt, Unit};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Unit};
 
 /// What a kernel is called.
 pub(super) fn kernel_name(function: &str, k: usize) -> String {
@@ -99,7 +99,7 @@ impl Planner<'_> {
         match s {
             Stmt::Comment(_) | Stmt::Prefetch { .. } => Ok(()),
             Stmt::Assign { var, value } => self.computed_by_all(*var, value, s),
-            Stmt::Reserve { array, .. } if role(array) == Role::Local => Ok(()),
+            Stmt::Reserve { array, .. } if role(array) == ArrayRole::Local => Ok(()),
             Stmt::Reserve { .. } => self.step(Kind::Lengths, s),
             Stmt::Fill { array, .. } if self.workspaces.held.contains_key(array) => {
                 self.common.push(s.clone());
@@ -118,10 +118,10 @@ impl Planner<'_> {
     fn computed_by_all(&mut self, var: Var, value: &Expr, s: &Stmt) -> Result<(), String> {
         let mut loaded = vec![];
         arrays(s, &mut loaded);
-        let is = |role: Role| loaded.iter().any(|a| self.function.arrays[*a].role == role);
+        let is = |role: ArrayRole| loaded.iter().any(|a| self.function.arrays[*a].role == role);
         let mut length = false;
         value.walk(&mut |e| length |= matches!(e, Expr::Len(_)));
-        if length || is(Role::Local) || is(Role::Output) || is(Role::Shared) {
+        if length || is(ArrayRole::Local) || is(ArrayRole::Output) || is(ArrayRole::Shared) {
             return Err("a value outside of its loops depends on its result".to_owned());
         }
         self.given_away(|v| mentions(value, v))?;
@@ -248,7 +248,7 @@ impl Planner<'_> {
         let mut only = true;
         e.walk(&mut |e| match e {
             Expr::Load { array, .. } => {
-                only &= self.function.arrays[*array].role == Role::Input;
+                only &= self.function.arrays[*array].role == ArrayRole::Input;
             }
             Expr::Len(_) => only = false,
             _ => {}

@@ -16,7 +16,7 @@ use crate::datatype::Register;
 use crate::ids::{Array, Var};
 use crate::ir::flow::arrays;
 use crate::ir::parallel::owners;
-use crate::ir::{ArrayDecl, Expr, Function, Role, Stmt, Unit};
+use crate::ir::{ArrayDecl, ArrayRole, Expr, Function, Stmt, Unit};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most elements of an array that a thread holds for itself.
@@ -40,7 +40,7 @@ impl Workspaces {
     /// Memory for the workspaces of a function; or why one has none.
     pub(super) fn of(function: &Function) -> Result<Workspaces, String> {
         let mut workspaces = Workspaces::default();
-        let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == Role::Local;
+        let is_local = |&(_, a): &(Array, &ArrayDecl)| a.role == ArrayRole::Local;
         for (array, _) in function.arrays.enumerate().filter(is_local) {
             workspaces.place(function, array)?;
         }

@@ -15,7 +15,7 @@ mod prelude;
 use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::parallel::on_numbers;
-use crate::ir::{Expr, Function, Param, Role, Status, Stmt, Type, build};
+use crate::ir::{ArrayRole, Expr, Function, Param, Status, Stmt, Type, build};
 use names::Names;
 use std::fmt::Write;
 
@@ -105,9 +105,11 @@ impl RustWriter<'_> {
                 let array = &self.function.arrays[*a];
                 let (name, ty) = (self.array(*a), element_type(array.elem));
                 match array.role {
-                    Role::Input => format!("{name}: &[{ty}]"),
-                    Role::Output | Role::Shared => format!("{name}: &mut [{ty}]"),
-                    Role::Result | Role::Local | Role::Common => format!("{name}: &mut Vec<{ty}>"),
+                    ArrayRole::Input => format!("{name}: &[{ty}]"),
+                    ArrayRole::Output | ArrayRole::Shared => format!("{name}: &mut [{ty}]"),
+                    ArrayRole::Result | ArrayRole::Local | ArrayRole::Common => {
+                        format!("{name}: &mut Vec<{ty}>")
+                    }
                 }
             }
         };

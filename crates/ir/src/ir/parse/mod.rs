@@ -32,7 +32,9 @@ mod lex;
 mod tests;
 
 use super::verify::is_name;
-use super::{ArrayDecl, Expr, Function, Param, Reduction, Role, Status, Stmt, Type, Unit, VarDecl};
+use super::{
+    ArrayDecl, ArrayRole, Expr, Function, Param, Reduction, Status, Stmt, Type, Unit, VarDecl,
+};
 use crate::algebra::ReduceOp;
 use crate::datatype::{DataType, Register};
 use crate::diagnostic::{Code, Diagnostic};
@@ -210,7 +212,7 @@ impl<'t> Parser<'t> {
         let declares = |p: &Self, word: &str| {
             p.word() == word && p.tokens.get(p.at + 1).is_some_and(|t| t.kind == Kind::Name)
         };
-        let own = [("local", Role::Local), ("common", Role::Common)];
+        let own = [("local", ArrayRole::Local), ("common", ArrayRole::Common)];
         while let Some((_, role)) = own.into_iter().find(|(word, _)| declares(self, word)) {
             self.at += 1;
             let name = self.new_name()?;
@@ -241,10 +243,10 @@ impl<'t> Parser<'t> {
         let name = self.new_name()?;
         self.take(":")?;
         let roles = [
-            ("in", Role::Input),
-            ("out", Role::Output),
-            ("shared", Role::Shared),
-            ("result", Role::Result),
+            ("in", ArrayRole::Input),
+            ("out", ArrayRole::Output),
+            ("shared", ArrayRole::Shared),
+            ("result", ArrayRole::Result),
         ];
         let param = match roles.into_iter().find(|(word, _)| self.takes(word)) {
             Some((_, role)) => Param::Array(self.declare_array(name, role)?),
@@ -279,8 +281,9 @@ impl<'t> Parser<'t> {
         var
     }
 
-    fn declare_array(&mut self, name: &'t str, role: Role) -> Result<Array, Diagnostic> {
-        let streamed = matches!(role, Role::Output | Role::Shared) && self.takes("streamed");
+    fn declare_array(&mut self, name: &'t str, role: ArrayRole) -> Result<Array, Diagnostic> {
+        let streamed =
+            matches!(role, ArrayRole::Output | ArrayRole::Shared) && self.takes("streamed");
         self.take("[")?;
         let elem = self.one("the type of elements", DataType::parse)?;
         self.take("]")?;

@@ -96,7 +96,7 @@ fn constants_keep_type_and_bits() {
 }
 
 fn local() -> ArrayDecl {
-    ArrayDecl::new("a", DataType::Bool, Role::Local)
+    ArrayDecl::new("a", DataType::Bool, ArrayRole::Local)
 }
 
 /// What is said of a body, below the line that it points at.

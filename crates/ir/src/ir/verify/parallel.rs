@@ -3,7 +3,7 @@
 use super::{Broken, Checked, check as check_that};
 use crate::algebra::ReduceOp;
 use crate::datatype::Register;
-use crate::ir::{Function, Role, Stmt, Unit};
+use crate::ir::{ArrayRole, Function, Stmt, Unit};
 
 /// Checks every parallel loop and update of a function.
 pub(super) fn check(function: &Function) -> Checked {
@@ -41,7 +41,7 @@ fn stmt(function: &Function, s: &Stmt, around: Option<Unit>) -> Result<Option<Un
             check_that(fits, "parallel", || format!("{} updated by {op:?}", decl.name))?;
             Ok(around)
         }
-        Stmt::Reserve { array, .. } if function.arrays[*array].role == Role::Common => {
+        Stmt::Reserve { array, .. } if function.arrays[*array].role == ArrayRole::Common => {
             let decl = &function.arrays[*array];
             let grows = || format!("{} is reserved in a parallel loop", decl.name);
             check_that(around.is_none(), "parallel", grows)?;

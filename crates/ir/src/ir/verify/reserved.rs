@@ -2,11 +2,11 @@
 
 use super::{Checked, check as check_that};
 use crate::ids::{Array, Id};
-use crate::ir::{Expr, Function, Role, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Stmt};
 
 /// Checks every element that a function loads or stores.
 pub(super) fn check(function: &Function) -> Checked {
-    let own = |role: Role| role == Role::Result || role.is_own();
+    let own = |role: ArrayRole| role == ArrayRole::Result || role.is_own();
     let known: Vec<bool> = function.arrays.iter().map(|a| !own(a.role)).collect();
     let mut reserved = Reserved { surely: known.clone(), maybe: known };
     block(function, &function.body, &mut reserved)

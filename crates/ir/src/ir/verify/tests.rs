@@ -5,7 +5,7 @@ use crate::datatype::Register;
 use crate::ids::{Array, Id, Var};
 use crate::ir::build::{assign, int, store};
 use crate::ir::parse::parse;
-use crate::ir::{Expr, Function, Param, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Param, Stmt, Type};
 
 const DECLARATIONS: &str = "\
 fn f(n: i64, A: in [f64], x: out [i32], r: result [i64]) {
@@ -102,7 +102,7 @@ fn parameters() {
         "`parameters`: the parameter A is not declared in its order",
     );
     refused(
-        &changed(|f| f.arrays[Id::new(0)].role = Role::Local),
+        &changed(|f| f.arrays[Id::new(0)].role = ArrayRole::Local),
         "`parameters`: the local array A is a parameter",
     );
     refused(&changed(|f| f.params.truncate(1)), "`parameters`: A is neither local nor a parameter");

@@ -7,7 +7,7 @@ use crate::datatype::{DataType, Register, Scalar};
 use crate::ids::{Array, Var};
 use crate::ir::flow::assigns;
 use crate::ir::print::{expr, ty as type_text};
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 
 /// Checks statements and everything in them.
 pub(super) fn block(function: &Function, stmts: &[Stmt]) -> Checked {
@@ -44,7 +44,7 @@ fn stmt(function: &Function, s: &Stmt) -> Checked {
         Stmt::While { cond, .. } | Stmt::If { cond, .. } => condition(function, cond),
         Stmt::Reserve { array, len } => {
             let decl = &function.arrays[*array];
-            let grows = decl.role == Role::Result || decl.role.is_own();
+            let grows = decl.role == ArrayRole::Result || decl.role.is_own();
             let fixed = || format!("{} is reserved, but has a fixed size", decl.name);
             check(grows, "roles", fixed)?;
             index(function, len)
@@ -75,7 +75,7 @@ fn element(function: &Function, array: Array) -> Type {
 
 fn writable(function: &Function, array: Array) -> Checked {
     let decl = &function.arrays[array];
-    check(decl.role != Role::Input, "roles", || format!("the input {} is written", decl.name))
+    check(decl.role != ArrayRole::Input, "roles", || format!("the input {} is written", decl.name))
 }
 
 fn for_loop(function: &Function, var: Var, step: i64, body: &[Stmt]) -> Checked {

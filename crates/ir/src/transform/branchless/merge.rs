@@ -30,7 +30,7 @@ use crate::ids::{Array, Id, Var};
 use crate::ir::build::{
     add, all, assign, binary, div, eq, for_loop, int, load, lt, mul, sub, when,
 };
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::{Target, fresh};
 
 /// So many segments are asked at most.
@@ -117,7 +117,7 @@ impl Merges<'_> {
         let ((a_pos, i), (b_pos, j)) = (segment(before, p, p_end)?, segment(before, q, q_end)?);
         let sides = [Side { pos: a_pos, crd: a_crd }, Side { pos: b_pos, crd: b_crd }];
         let inputs = sides.iter().flat_map(|side| [side.pos, side.crd]);
-        if !inputs.into_iter().all(|array| self.function.arrays[array].role == Role::Input) {
+        if !inputs.into_iter().all(|array| self.function.arrays[array].role == ArrayRole::Input) {
             return None;
         }
         let is_first = Var::new(self.function.vars.len());

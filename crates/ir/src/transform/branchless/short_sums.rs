@@ -20,7 +20,7 @@ use crate::algebra::BinaryOp;
 use crate::ids::Array;
 use crate::ir::build::{add, all, assign, binary, for_loop, int, load, lt, mul, sub, when};
 use crate::ir::flow::{mentions, replace};
-use crate::ir::{Expr, Function, Role, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Stmt};
 use crate::transform::branchless::probe::Questions;
 use crate::transform::vector::split_accumulators::{SHORT, Sum};
 
@@ -67,7 +67,7 @@ pub(in crate::transform) fn summed(
 fn stream(function: &Function, sum: &Sum) -> Option<(Array, Array)> {
     let Expr::Load { array: pos, index: at, lanes: 1 } = &sum.lo else { return None };
     let end = load(*pos, add((**at).clone(), int(1)));
-    let is_input = |array: &Array| function.arrays[*array].role == Role::Input;
+    let is_input = |array: &Array| function.arrays[*array].role == ArrayRole::Input;
     if sum.hi != end || !is_input(pos) {
         return None;
     }

@@ -12,7 +12,7 @@
 use crate::ids::Var;
 use crate::ir::build::{all, lt, when};
 use crate::ir::flow::{assigned, mentions};
-use crate::ir::{Expr, Function, Role, Stmt};
+use crate::ir::{ArrayRole, Expr, Function, Stmt};
 
 /// The pass.
 pub(in crate::transform) fn sink_flags(mut function: Function) -> Function {
@@ -54,7 +54,7 @@ fn taken_out(
         let mut fixed = changed.iter().all(|v| !mentions(e, *v));
         e.walk(&mut |e| match e {
             Expr::Load { array, .. } => {
-                fixed &= function.arrays[*array].role == Role::Input;
+                fixed &= function.arrays[*array].role == ArrayRole::Input;
             }
             Expr::Len(_) => fixed = false,
             _ => {}

@@ -23,7 +23,7 @@ use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load, lt, sub, when};
 use crate::ir::flow::{assigned, mentions, reads_first, replace};
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::affine::{beside, reads_inputs_only};
 use crate::transform::{fresh, rewrite};
 
@@ -130,7 +130,7 @@ fn tracked(function: &Function, var: Var, body: &[Stmt], at: usize) -> Option<Tr
         !changed.iter().any(|v| mentions(&offset, *v)) && reads_inputs_only(function, &offset);
     let mut changed = vec![];
     assigned(&body[at + 1..], &mut changed);
-    let tracks = function.arrays[*array].role == Role::Input
+    let tracks = function.arrays[*array].role == ArrayRole::Input
         && beside(index, parent)? == int(1)
         && !changed.contains(&parent);
     (fixed && tracks).then_some(Tracked { parent, pos: *array, offset })

@@ -22,7 +22,7 @@ use crate::datatype::{DataType, Register};
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, mul, sub};
 use crate::ir::flow::{assigned, exposes, mentions, replace};
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::affine::{beside, widened_beside};
 use crate::transform::vector::register_tile;
 use crate::transform::{Target, for_each, fresh, rewrite};
@@ -185,7 +185,7 @@ fn lanes(function: &Function, varying: &BTreeSet<Var>, body: &[Stmt]) -> Result<
         if let Stmt::Store { array, .. } = s {
             let elem = function.arrays[*array].elem;
             plain &= matches!(elem, DataType::F32 | DataType::F64);
-            lists |= function.arrays[*array].role == Role::Result && !elem.is_float();
+            lists |= function.arrays[*array].role == ArrayRole::Result && !elem.is_float();
             registers.push(elem.register());
         }
         // Operands may be narrower than what they are summed in.

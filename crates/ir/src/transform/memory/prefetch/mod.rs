@@ -45,7 +45,7 @@ use crate::algebra::BinaryOp;
 use crate::ids::{Array, Var};
 use crate::ir::build::{add, assign, binary, int, load, lt, sub, when};
 use crate::ir::flow::{assigned, mentions, replace};
-use crate::ir::{Expr, Function, Role, Stmt, Type};
+use crate::ir::{ArrayRole, Expr, Function, Stmt, Type};
 use crate::transform::Target;
 use crate::transform::branchless::probe::Questions;
 
@@ -281,7 +281,7 @@ impl Streams<'_> {
     }
 
     fn is_input(&self, array: Array) -> bool {
-        self.function.arrays[array].role == Role::Input
+        self.function.arrays[array].role == ArrayRole::Input
     }
 
     /// Hints for what statements read at a position, which begins at `from`.
