@@ -1,10 +1,13 @@
 //! What legalisation reads: the request, and the program as far as it is made.
 
 use crate::cin::simplify::Facts;
-use crate::cin::{self, Program};
+use crate::cin::{self, Program, Role};
+use crate::format::{Format, Storage};
 use crate::legalise::Request;
+use crate::level::LevelKind;
 use crate::notation::{Access, Expr};
 use crate::plan::access::{AccessMethods, Task};
+use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{Id, IndexVar, Mode, TensorId};
 
@@ -109,6 +112,22 @@ impl Context<'_> {
             let (derived, vars) = (&mut self.program.derived, &mut self.program.vars);
             derived.declare(&format, access.tensor, &access.indices, vars);
         }
+    }
+
+    /// A workspace in which an operator combines values like this one: each element begins at the operator's identity.
+    pub(super) fn workspace(
+        &mut self,
+        kinds: Vec<LevelKind>,
+        vars: &[IndexVar],
+        op: ReduceOp,
+        (value, compute): (&Expr, DataType),
+    ) -> TensorId {
+        let datatype = self.program.accumulator(value, compute);
+        let mut storage = Storage::of(Format::in_order(kinds), datatype);
+        if let Some(identity) = self.program.identity(op, compute) {
+            storage.fill = identity.computed(compute).stored(datatype);
+        }
+        self.program.declare("w", storage, Role::Workspace, vars.to_vec())
     }
 
     /// A new variable with the dimension of another.

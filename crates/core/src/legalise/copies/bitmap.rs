@@ -106,10 +106,13 @@ fn places(cx: &Context<'_>, access: &Access, var: IndexVar, outer: &[IndexVar]) 
     let ((_, last, _), above) = levels.split_last()?;
     let plain = levels.iter().all(|(level, ..)| matches!(level.map, LevelMap::Mode(_)));
     let rows = above.iter().all(|(_, of, _)| outer.contains(of));
-    let once = (1..access.indices.len()).all(|k| !access.indices[..k].contains(&access.indices[k]));
     let format = &cx.program.storage(access.tensor).format;
-    let suits =
-        plain && rows && once && *last == var && !access.is_sliced() && !format.has_duplicates();
+    let suits = plain
+        && rows
+        && !access.is_diagonal()
+        && *last == var
+        && !access.is_sliced()
+        && !format.has_duplicates();
     let size = |v: &IndexVar| cx.request.statistics.dims.get(v).map(|&d| d as f64);
     suits.then(|| access.indices.iter().map(size).product::<Option<f64>>())?
 }

@@ -347,11 +347,8 @@ pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) 
     match e {
         Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
         Expr::Access(a) => {
-            let mut seen = a.indices.clone();
-            seen.sort();
-            seen.dedup();
             into.push(a);
-            a.slices.is_empty() && seen.len() == a.indices.len()
+            a.slices.is_empty() && !a.is_diagonal()
         }
         _ => false,
     }

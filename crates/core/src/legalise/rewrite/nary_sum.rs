@@ -18,8 +18,7 @@
 //! mask per entry and a sort per row. Merges of more cases than [`crate::legalise::rewrite::temporaries`] allows are summed or
 //! gathered if their operands meet in the innermost loop only, and are split into temporaries else.
 
-use crate::cin::{Role, Stmt};
-use crate::format::{Format, Storage};
+use crate::cin::Stmt;
 use crate::legalise::rewrite::merge_size::merges_little;
 use crate::legalise::{Context, Task};
 use crate::level::{DENSE, LISTED};
@@ -71,8 +70,7 @@ fn merges(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
     let plain = |a: &&Access| {
         let format = &cx.program.storage(a.tensor).format;
         // Diagonals are searched, and code doubles with each.
-        let repeats = (1..a.indices.len()).any(|k| a.indices[..k].contains(&a.indices[k]));
-        format.is_plain() && !a.is_sliced() && !repeats
+        format.is_plain() && !a.is_sliced() && !a.is_diagonal()
     };
     let lists = |a: &&Access| !cx.program.storage(a.tensor).format.is_full();
     let single = |e: &Expr| {
@@ -150,15 +148,10 @@ fn adds_entries(cx: &Context<'_>, task: &Task, g: &Gather) -> bool {
 
 /// The workspace: a list of what is written, or dense if every element is.
 fn gathered(cx: &mut Context<'_>, task: &Task, g: &Gather) -> TensorId {
-    let identity = cx.program.identity(g.op, task.compute);
     let kind = if adds_entries(cx, task, g) { LISTED } else { DENSE };
-    let datatype = cx.program.accumulator(&task.value, task.compute);
-    let mut storage = Storage::of(Format::in_order([kind]), datatype);
-    if let Some(identity) = identity {
-        storage.fill = identity.computed(task.compute).stored(datatype);
-    }
-    storage.crd = cx.program.width;
-    cx.program.declare("w", storage, Role::Workspace, vec![g.var])
+    let w = cx.workspace(vec![kind], &[g.var], g.op, (&task.value, task.compute));
+    cx.program.tensors[w].storage.crd = cx.program.width;
+    w
 }
 
 fn reduces(e: &Expr) -> bool {

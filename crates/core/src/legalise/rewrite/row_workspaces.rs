@@ -10,8 +10,8 @@
 //! Without it, a temporary as large as the result would hold them (tensor algebra compilation with
 //! workspaces, section 5).
 
-use crate::cin::{Role, Stmt};
-use crate::format::{Format, LevelMap, LevelSpec, Storage};
+use crate::cin::Stmt;
+use crate::format::{LevelMap, LevelSpec};
 use crate::legalise::order::Order;
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
@@ -64,12 +64,7 @@ pub(in crate::legalise) fn row_loops(
     let Expr::Reduce { op, body, .. } = task.value else { unreachable!("a row has sums") };
     let (outer, inner) = order.split_at(outer);
     let row: Vec<IndexVar> = inner.iter().copied().filter(|v| task.vars.contains(v)).collect();
-    let datatype = cx.program.accumulator(&body, task.compute);
-    let mut storage = Storage::of(Format::in_order(vec![DENSE; row.len()]), datatype);
-    if let Some(identity) = cx.program.identity(op, task.compute) {
-        storage.fill = identity.computed(task.compute).stored(datatype);
-    }
-    let w = cx.program.declare("w", storage, Role::Workspace, row.clone());
+    let w = cx.workspace(vec![DENSE; row.len()], &row, op, (&body, task.compute));
     let at = || Access::of(w, row.clone());
     let lhs = Access::of(task.result, task.vars.clone());
     let written = Stmt::Assign { lhs, op: None, rhs: Expr::Access(at()) };

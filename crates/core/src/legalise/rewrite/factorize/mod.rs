@@ -24,8 +24,7 @@ mod rows;
 pub(in crate::legalise) use independent::independent;
 use product::{Factor, Product, edges_of, lists};
 
-use crate::cin::{Role, Stmt};
-use crate::format::{Format, Storage};
+use crate::cin::Stmt;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
 use crate::legalise::rewrite::contraction::flatten;
@@ -131,8 +130,7 @@ fn plan_apart(cx: &Context<'_>, task: &Task) -> Option<Plan> {
     let is_product = flatten(body, &mut accesses);
     let plain = |a: &&Access| cx.program.storage(a.tensor).format.is_plain();
     let fits = format.is_plain();
-    let levels = format.levels();
-    let appended = levels.iter().rposition(|l| !l.kind.properties().full).map_or(0, |k| k + 1);
+    let appended = cx.program.listed_levels(task.result);
     if !is_product || !fits || task.compute.is_complex() || !accesses.iter().all(plain) {
         return None;
     }
@@ -352,12 +350,7 @@ fn left_by(cx: &mut Context<'_>, value: &Expr, kept: &[IndexVar], compute: DataT
     if kept.is_empty() {
         return cx.program.register(ReduceOp::Add, value, compute);
     }
-    let datatype = cx.program.accumulator(value, compute);
-    let mut storage = Storage::of(Format::in_order(kept.iter().map(|_| DENSE)), datatype);
-    if let Some(identity) = cx.program.identity(ReduceOp::Add, compute) {
-        storage.fill = identity.computed(compute).stored(datatype);
-    }
-    cx.program.declare("w", storage, Role::Workspace, kept.to_vec())
+    cx.workspace(vec![DENSE; kept.len()], kept, ReduceOp::Add, (value, compute))
 }
 
 /// The product of factors.
