@@ -4,7 +4,7 @@
 //! the algebra tells whether every coordinate has to be visited. Weights are in units of one
 //! multiply-add on cached data; they only have to rank orders.
 
-use super::written::{copy_output_order, gathered_elsewhere, output_order};
+use super::output::{copy_output_order, gathered_elsewhere, output_order};
 use super::{Context, Task};
 use crate::format::{Format, LevelMap};
 use crate::legalise::copies::bitmap::MOST_PLACES;

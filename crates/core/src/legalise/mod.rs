@@ -17,9 +17,9 @@ mod copies;
 mod cost;
 mod infer;
 mod order;
+mod output;
 mod rewrite;
 mod statistics;
-mod written;
 
 pub(crate) use cost::CONTIGUOUS;
 

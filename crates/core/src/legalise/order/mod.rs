@@ -22,7 +22,7 @@ use crate::legalise::copies::in_order::{copy_format, copy_order};
 use crate::legalise::copies::transpose::transposed_operands;
 use crate::legalise::order::basis::bases;
 use crate::legalise::order::unlisted::{is_alone_beside, is_unlisted};
-use crate::legalise::written::output_order;
+use crate::legalise::output::output_order;
 use crate::notation::{Access, Expr};
 use crate::plan::OutputOrder;
 use crate::plan::access::{AccessMethod, distinct};

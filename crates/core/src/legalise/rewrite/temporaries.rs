@@ -3,7 +3,7 @@
 //! Seven reasons: a reduction that lacks variables of the result; factors of a product that need fewer loops than all of it; a reduction inside a
 //! larger expression that suits other loops than the rest; a merge of so many sparse operands that
 //! the cases of its lattice would be too many; a result that cannot hold intermediate sums; a result
-//! that is better assembled elsewhere first, see [`crate::legalise::written`].
+//! that is better assembled elsewhere first, see [`crate::legalise::output`].
 
 use crate::cin::Role;
 use crate::format::Format;
@@ -11,10 +11,10 @@ use crate::legalise::copies::transpose::{is_written_often, transposed_result};
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::order::loops::{innermost_reduced, reduced_loops};
 use crate::legalise::order::{Order, best_order};
+use crate::legalise::output::{gathered_elsewhere, output_order};
 use crate::legalise::rewrite::merge_size::{MAX_OPERANDS, merges_little, points, vanishes};
 use crate::legalise::rewrite::nary_sum::gather;
 use crate::legalise::rewrite::row_workspaces::{holds_sums, summed_rows};
-use crate::legalise::written::{gathered_elsewhere, output_order};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
