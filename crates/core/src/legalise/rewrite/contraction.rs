@@ -51,6 +51,7 @@ use crate::legalise::cost::CONTIGUOUS;
 use crate::legalise::infer::formats::inferred_storage;
 use crate::legalise::rewrite::factorize::independent::separated;
 use crate::legalise::rewrite::factorize::{MAX_SUMS, independent};
+use crate::legalise::rewrite::factors::{flatten, product};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::level::{BITMAP, DENSE};
 use crate::notation::{Access, Expr};
@@ -340,23 +341,6 @@ fn within(summed: &[IndexVar], inner: &[IndexVar], outer: &[IndexVar]) -> Vec<In
 
 fn without(vars: &[IndexVar], others: &[IndexVar]) -> Vec<IndexVar> {
     vars.iter().copied().filter(|v| !others.contains(v)).collect()
-}
-
-/// The factors of a product of tensors; false if it is more than that.
-pub(in crate::legalise) fn flatten<'e>(e: &'e Expr, into: &mut Vec<&'e Access>) -> bool {
-    match e {
-        Expr::Binary(BinaryOp::Mul, a, b) => flatten(a, into) && flatten(b, into),
-        Expr::Access(a) => {
-            into.push(a);
-            a.slices.is_empty() && !a.is_diagonal()
-        }
-        _ => false,
-    }
-}
-
-pub(super) fn product(factors: Vec<Expr>) -> Expr {
-    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
-    factors.into_iter().reduce(times).expect("both sides have factors")
 }
 
 /// The variables of factors, in the order in which they come.

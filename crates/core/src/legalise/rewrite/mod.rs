@@ -2,6 +2,7 @@
 
 pub(super) mod contraction;
 pub(super) mod factorize;
+mod factors;
 mod merge_size;
 pub(super) mod nary_sum;
 pub(super) mod plain_factors;

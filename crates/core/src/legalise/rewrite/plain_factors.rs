@@ -18,9 +18,9 @@
 //! implicit. Integers are left as they are: their quotients are rounded.
 
 use crate::legalise::order::best_order;
-use crate::legalise::rewrite::contraction::flatten;
 use crate::legalise::rewrite::contraction::{is_contracted, one_sum};
 use crate::legalise::rewrite::factorize::order_apart;
+use crate::legalise::rewrite::factors::{flatten, product};
 use crate::legalise::{Context, Legaliser, Task};
 use crate::notation::{Access, Expr};
 use tamis_ir::algebra::{BinaryOp, ReduceOp, UnaryOp};
@@ -85,7 +85,7 @@ impl Legaliser<'_> {
         }
         let before = self.program.clone();
         let plain = self.plain_factors(&factors, task).map(|factors| {
-            let body = Box::new(super::contraction::product(factors));
+            let body = Box::new(product(factors));
             Task { value: Expr::Reduce { op, vars, body }, vars: task.vars.clone(), ..*task }
         });
         let pays = pays_alone(self, &factors);

@@ -11,6 +11,7 @@
 //! of other factors than plain tensors too.
 
 use crate::legalise::rewrite::factorize::order_apart;
+use crate::legalise::rewrite::factors::product;
 use crate::legalise::rewrite::merge_size::vanishes;
 use crate::legalise::{Context, Task};
 use crate::notation::Expr;
@@ -49,8 +50,7 @@ pub(in crate::legalise) fn separated(cx: &Context<'_>, task: &Task) -> Option<Ex
 
 /// The sum of a product over some variables, if there are any.
 fn sum(vars: Vec<IndexVar>, factors: Vec<Expr>) -> Expr {
-    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
-    let body = factors.into_iter().reduce(times).expect("a sum is of factors");
+    let body = product(factors);
     match vars.is_empty() {
         true => body,
         false => Expr::Reduce { op: ReduceOp::Add, vars, body: Box::new(body) },

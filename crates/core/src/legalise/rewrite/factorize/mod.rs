@@ -27,12 +27,12 @@ use product::{Factor, Product, edges_of, lists};
 use crate::cin::Stmt;
 use crate::legalise::cost::{CONTIGUOUS, STRIDE};
 use crate::legalise::order::topological;
-use crate::legalise::rewrite::contraction::flatten;
+use crate::legalise::rewrite::factors::{flatten, product};
 use crate::legalise::statistics::FAN_OUT;
 use crate::legalise::{Context, Task};
 use crate::level::DENSE;
 use crate::notation::{Access, Expr};
-use tamis_ir::algebra::{BinaryOp, ReduceOp};
+use tamis_ir::algebra::ReduceOp;
 use tamis_ir::datatype::DataType;
 use tamis_ir::ids::{IndexVar, TensorId};
 
@@ -362,9 +362,7 @@ fn value(factors: &[Factor], target: &Target) -> Expr {
             part.expect("parts are built before what reads them").1.clone()
         }
     };
-    let factors = factors.iter().map(|f| Expr::Access(operand(f)));
-    let times = |a, b| Expr::Binary(BinaryOp::Mul, Box::new(a), Box::new(b));
-    factors.reduce(times).expect("both sides of a split have factors")
+    product(factors.iter().map(|f| Expr::Access(operand(f))).collect())
 }
 
 /// The statement of a plan that adds to `lhs`; `partial` if empty reductions are not to be added.
