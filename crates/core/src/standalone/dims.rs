@@ -1,6 +1,5 @@
 //! The dimensions of index variables as code: from those of operands, which must agree.
 
-use super::merge::Merger;
 use super::{Given, unknown};
 use crate::cin::{self, Role, Root, Scale};
 use crate::notation::{Access, Program};
@@ -20,28 +19,27 @@ pub(super) struct Dims {
 }
 
 impl Dims {
-    /// The dimensions of a program. Its operands have theirs as parameters, as have index variables that nothing
-    /// else fixes.
+    /// The dimensions of a program, and tests that they agree. Those of its operands are known, and index variables
+    /// that nothing else fixes have a `size`.
     pub(super) fn of(
         program: &Program,
         given: &Given,
-        merger: &mut Merger<'_>,
-    ) -> Result<Dims, Diagnostic> {
+        operands: Vec<(TensorId, Vec<Expr>)>,
+        size: &mut dyn FnMut(&str) -> Expr,
+    ) -> Result<(Dims, Vec<Stmt>), Diagnostic> {
         let constant = |d: u64| int(d as i64);
         let mut tensors = BTreeMap::new();
         for (&id, dims) in &given.tensors {
             tensors.insert(id, dims.iter().map(|&d| constant(d)).collect());
         }
-        for (source, dims) in merger.operand_dims() {
-            tensors.insert(source, dims);
-        }
+        tensors.extend(operands);
         let mut vars: IdVec<IndexVar, Option<Expr>> = program.vars.iter().map(|_| None).collect();
         for (&var, &dimension) in &given.vars {
             vars[var] = Some(constant(dimension));
         }
         let free = Dims { vars: vars.clone(), tensors: tensors.clone() }.free(program);
         for var in free {
-            vars[var] = Some(merger.size(&program.vars[var].name));
+            vars[var] = Some(size(&program.vars[var].name));
         }
         let mut dims = Dims { vars, tensors };
         let mut checks = vec![];
@@ -50,8 +48,7 @@ impl Dims {
         if let Some(result) = program.statements.iter().map(|s| &s.result).find(is_unknown) {
             return Err(unknown(program, result));
         }
-        merger.body.extend(checks);
-        Ok(dims)
+        Ok((dims, checks))
     }
 
     /// The index variables that nothing fixes.

@@ -211,7 +211,9 @@ pub fn standalone(
         tensor.ident = identifier(&tensor.name, &mut taken);
     }
     let mut merger = Merger::new(format!("compute_{name}"), compiled, operands, results);
-    let dims = Dims::of(program, given, &mut merger)?;
+    let operands = merger.operand_dims();
+    let (dims, checks) = Dims::of(program, given, operands, &mut |name| merger.size(name))?;
+    merger.body.extend(checks);
     merger.run(dims);
     // A lone CR is no part of a comment.
     Ok(merger.finished(program.source.replace('\r', "")))
