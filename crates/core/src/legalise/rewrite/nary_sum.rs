@@ -15,7 +15,7 @@
 //!
 //! The cost rule: a merge of n operands takes 2^n - 1 cases of code, a register n terms, each of which
 //! is looked at for every entry of the result, and a workspace n loops, and at run time a look at a
-//! mask per entry and a sort per row. Merges of more cases than [`crate::legalise::rewrite::temporaries`] allows are summed or
+//! mask per entry and a sort per row. Merges of more cases than [`super::merge_size`] allows are summed or
 //! gathered if their operands meet in the innermost loop only, and are split into temporaries else.
 
 use crate::cin::Stmt;
