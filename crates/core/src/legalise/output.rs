@@ -27,7 +27,7 @@ pub(super) fn output_order(cx: &Context<'_>, task: &Task, loops: &[IndexVar]) ->
 }
 
 /// The same by loops of which some come to their coordinates in order.
-pub(super) fn output_order_by(
+fn output_order_by(
     cx: &Context<'_>,
     task: &Task,
     loops: &[IndexVar],
@@ -59,15 +59,12 @@ pub(super) fn copy_output_order(
 }
 
 /// Whether a loop comes to its coordinates in order, however it walks these operands.
-pub(super) fn ascending<'a>(
-    cx: &'a Context<'_>,
-    operands: &'a [Access],
-) -> impl Fn(IndexVar) -> bool + 'a {
+fn ascending<'a>(cx: &'a Context<'_>, operands: &'a [Access]) -> impl Fn(IndexVar) -> bool + 'a {
     move |v| !operands.iter().any(|a| is_unordered(cx, a, v))
 }
 
 /// Whether a loop that walks an operand's level of a variable may not come to its coordinates in order.
-pub(super) fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
+fn is_unordered(cx: &Context<'_>, access: &Access, var: IndexVar) -> bool {
     cx.program.levels(access).into_iter().any(|(level, v)| {
         let p = level.kind.properties();
         v == var && !p.full && !(p.ordered && p.compact)
@@ -99,7 +96,7 @@ pub(super) fn gathered_elsewhere(
 
 /// The levels of a temporary over these variables, in which loops gather entries that then become the result
 /// without being listed.
-pub(super) fn gathering_format(
+fn gathering_format(
     cx: &Context<'_>,
     task: &Task,
     loops: &[IndexVar],
@@ -127,7 +124,7 @@ pub(super) fn gathering_format(
 
 /// Whether a temporary with levels of these variables becomes the result without being listed, perhaps
 /// by another one whose levels are in the result's order, or by loops over the result's blocks.
-pub(super) fn becomes_result(cx: &Context<'_>, vars: &[IndexVar], task: &Task, rows: bool) -> bool {
+fn becomes_result(cx: &Context<'_>, vars: &[IndexVar], task: &Task, rows: bool) -> bool {
     let own = cx.storage_order(task);
     let written = |loops: &[IndexVar]| output_order_by(cx, task, loops, &|_| true);
     let blocks = block_basis(cx, task);
@@ -142,7 +139,7 @@ pub(super) fn becomes_result(cx: &Context<'_>, vars: &[IndexVar], task: &Task, r
 
 /// Whether an array over the first of some variables is worth its memory: loops pass over all its
 /// coordinates anyway, or an operand has about as many entries.
-pub(super) fn has_rows(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
+fn has_rows(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool {
     let passes = |a: &Access| {
         let levels = cx.program.levels(a);
         levels.iter().any(|(l, v)| *v == vars[0] && l.kind.properties().full)
@@ -153,7 +150,7 @@ pub(super) fn has_rows(cx: &Context<'_>, vars: &[IndexVar], task: &Task) -> bool
 
 /// Whether loops come to the entries of an operand once each, or in the order of their coordinates, or at least
 /// to those of a row together.
-pub(super) fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool {
+fn is_gathered(cx: &Context<'_>, access: &Access, row: Option<IndexVar>) -> bool {
     let format = &cx.program.storage(access.tensor).format;
     let levels = cx.program.levels(access);
     let ordered = levels.iter().all(|(l, _)| l.kind.properties().ordered);

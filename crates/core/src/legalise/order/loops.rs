@@ -196,7 +196,7 @@ fn against_inner(cx: &Context<'_>, access: &Access, order: &[IndexVar]) -> bool 
 }
 
 /// Where commands begin by taking the loops apart, the order of those that are cheapest then.
-pub(super) fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
+fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
     let vars = cx.request.apart.then(|| order_apart(cx, task)).flatten()?;
     let direct = |a: &Access| cx.access_methods().of(a, &vars, task) == AccessMethod::Direct;
     let direct = distinct(&task.value).iter().all(direct);

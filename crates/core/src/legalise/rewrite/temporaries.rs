@@ -150,7 +150,7 @@ impl Legaliser<'_> {
     ///
     /// Where entries store elements for others, what holds the entries anyway is better a tensor, of
     /// which it is known what it takes before the result is allocated.
-    pub(super) fn assemble_elsewhere(&mut self, task: Task) -> Task {
+    fn assemble_elsewhere(&mut self, task: Task) -> Task {
         let format = self.program.storage(task.result).format.clone();
         let is_copy = task.is_copy();
         if format.is_full() && !is_written_often(self, &task) {

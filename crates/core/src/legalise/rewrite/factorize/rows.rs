@@ -22,7 +22,7 @@ use tamis_ir::ids::IndexVar;
 /// The operand over whose entries each side of a split may have a loop of its own, for the last
 /// variable that is shared. `rest` adds up rows below it, and nothing but this operand decides
 /// which coordinates come.
-pub(in crate::legalise::rewrite::factorize) fn operand(
+pub(super) fn operand(
     cx: &Context<'_>,
     rest: &Product,
     part: &[Factor],
