@@ -75,6 +75,8 @@ codes! {
     PositionOverflow "position-overflow" Execution "A position does not fit its index width.";
     CompilerFailed "compiler-failed" Execution "The compiler of C or CUDA failed.";
     DeviceFailed "device-failed" Execution "A GPU failed.";
+    RanksDiffer "ranks-differ" Request "Ranks run different programs, or have different data where it should be the same.";
+    RankFailed "rank-failed" Execution "Ranks cannot exchange data, or one has ended before the others.";
     Interrupted "interrupted" Execution "The caller asked for the end of a computation.";
     ManySteps "many-steps" Warning "A program takes far more steps than it has values.";
     DenseResult "dense-result" Warning "A result stores every element because of its value where operands have none.";

@@ -74,7 +74,7 @@ pub(crate) fn raised(py: Python<'_>, diagnostic: &Diagnostic) -> PyErr {
         Code::TypeMismatch => "TamisTypeError",
         Code::OutOfMemory => "TamisMemoryError",
         Code::IntegerOverflow | Code::PositionOverflow => "TamisOverflowError",
-        Code::CompilerFailed | Code::Internal => "TamisRuntimeError",
+        Code::CompilerFailed | Code::RankFailed | Code::Internal => "TamisRuntimeError",
         _ => "TamisValueError",
     };
     of_class(py, class, diagnostic.code.name(), &in_python(diagnostic).to_string())

@@ -10,7 +10,19 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("jit", &["tamis-ir", "tamis-core", "tamis-runtime"]),
     ("cuda", &["tamis-ir", "tamis-core", "tamis-runtime"]),
     ("io", &["tamis-ir", "tamis-runtime"]),
-    ("tamis", &["tamis-ir", "tamis-core", "tamis-runtime", "tamis-jit", "tamis-cuda", "tamis-io"]),
+    ("dist", &["tamis-ir"]),
+    (
+        "tamis",
+        &[
+            "tamis-ir",
+            "tamis-core",
+            "tamis-runtime",
+            "tamis-jit",
+            "tamis-cuda",
+            "tamis-io",
+            "tamis-dist",
+        ],
+    ),
     ("cli", &["tamis", "tamis-io"]),
     ("python", &["tamis", "tamis-io"]),
 ];

@@ -1,0 +1,323 @@
+//! The same error everywhere, over any engine that moves bytes.
+//!
+//! Before bytes are moved, each rank tells each other what it does: exchange, gather, end a phase; or that it has
+//! failed, or ended. All ranks then know alike about a step, and it is carried out on all of them or fails on all
+//! of them with one diagnostic. A rank that learns of a failure takes no further step of the phase:
+//!
+//! ```text
+//! rank 0: exchange | exchange -> error E, the phase ends in E | exchange | ..
+//! rank 1: exchange | fails by E, which ends the phase         | exchange | ..
+//! ```
+//!
+//! A rank that ends for good says so once. If others were about to do something else they fail, now and from then on.
+
+use crate::bytes;
+use crate::communicator::Communicator;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+
+/// What moves bytes between ranks. All ranks call the same function, or this fails as a whole.
+pub(crate) trait Engine: Send + Sync {
+    fn rank(&self) -> usize;
+    fn ranks(&self) -> usize;
+
+    /// What each rank tells this one, while this one tells each rank what is at its number.
+    fn headers(&self, to: Vec<Header>) -> Result<Vec<Header>, Diagnostic>;
+
+    /// Sends a part to each rank but this one. `room` has vectors that are empty, with capacity for exactly what
+    /// each rank sends here.
+    fn exchange(&self, parts: &[Vec<u8>], room: &mut [Vec<u8>]) -> Result<(), Diagnostic>;
+
+    /// Sends a part to all other ranks, as [`exchange`](Engine::exchange).
+    fn all_gather(&self, part: &[u8], room: &mut [Vec<u8>]) -> Result<(), Diagnostic>;
+}
+
+/// What a rank tells another before a step.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Header {
+    step: Step,
+    /// How many bytes follow for the other rank.
+    length: u64,
+    /// How many bytes follow for all ranks.
+    volume: u64,
+    /// How deep phases are nested here.
+    depth: u64,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Step {
+    Exchange,
+    Gather,
+    Settle,
+    /// The memory for a large step was found.
+    Ready,
+    /// This rank has failed in this phase; its diagnostic follows.
+    Fail,
+    /// This rank takes no further steps; its diagnostic follows, if it failed.
+    End,
+}
+
+const STEPS: [(Step, &str); 6] = [
+    (Step::Exchange, "exchanges data"),
+    (Step::Gather, "gathers data"),
+    (Step::Settle, "ends a phase"),
+    (Step::Ready, "has memory for data"),
+    (Step::Fail, "has failed"),
+    (Step::End, "has ended"),
+];
+
+impl Header {
+    /// How many bytes a header is.
+    pub(crate) const SIZE: usize = 32;
+
+    pub(crate) fn to_bytes(self) -> [u8; Header::SIZE] {
+        let step = STEPS.iter().position(|(step, _)| *step == self.step).unwrap_or(0) as u64;
+        let mut bytes = [0; Header::SIZE];
+        for (to, number) in
+            bytes.chunks_exact_mut(8).zip([step, self.length, self.volume, self.depth])
+        {
+            to.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes
+    }
+
+    pub(crate) fn from_bytes(bytes: [u8; Header::SIZE]) -> Header {
+        let number = |at: usize| {
+            let eight = std::array::from_fn(|k| bytes[8 * at + k]);
+            u64::from_le_bytes(eight)
+        };
+        let step = STEPS.get(number(0) as usize).map_or(Step::Fail, |(step, _)| *step);
+        Header { step, length: number(1), volume: number(2), depth: number(3) }
+    }
+}
+
+/// From this many bytes on, which all ranks move together, they make sure first that all of them have the memory.
+const LARGE: u64 = 1 << 24;
+
+/// An engine on which a failure of one rank is the same failure of all.
+pub(crate) struct Stepwise<E> {
+    pub(crate) engine: E,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// How many phases are open, one inside the other.
+    depth: u64,
+    /// By what the phase of a depth failed, as all ranks know, and with it those inside of it.
+    failed: Option<(u64, Diagnostic)>,
+    /// Why no steps are taken any more, as all ranks know.
+    over: Option<Diagnostic>,
+}
+
+impl<E: Engine> Stepwise<E> {
+    pub(crate) fn new(engine: E) -> Stepwise<E> {
+        Stepwise { engine, state: Mutex::default() }
+    }
+
+    /// Says that this rank takes no further steps. The outcome is that of all ranks.
+    ///
+    /// # Errors
+    ///
+    /// What the outcome was, or that of another rank; [`Code::RankFailed`] if others were about to take a step.
+    pub(crate) fn end<T>(&self, outcome: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+        let mut state = self.state();
+        if let Some(over) = &state.over {
+            return Err(over.clone());
+        }
+        self.headers(&mut state, Step::End, &[], outcome.as_ref().err())?;
+        state.over = Some(Diagnostic::new(Code::RankFailed, "this rank has ended before"));
+        outcome
+    }
+
+    /// One step at a time, also where a rank has several threads.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The state, if this phase may go on.
+    fn open(&self) -> Result<MutexGuard<'_, State>, Diagnostic> {
+        let state = self.state();
+        let failed = state.failed.as_ref().map(|(_, failed)| failed);
+        match state.over.as_ref().or(failed) {
+            Some(known) => Err(known.clone()),
+            None => Ok(state),
+        }
+    }
+
+    /// What each rank tells at a step, if all take the same one and none has failed. `lengths` are those of what
+    /// follows, for each rank; none if nothing does.
+    fn headers(
+        &self,
+        state: &mut State,
+        step: Step,
+        lengths: &[u64],
+        failure: Option<&Diagnostic>,
+    ) -> Result<Vec<Header>, Diagnostic> {
+        let told = failure.map(bytes::written).unwrap_or_default();
+        let of = |rank: usize| lengths.get(rank).copied().unwrap_or(told.len() as u64);
+        let volume = lengths.iter().fold(0, |sum: u64, &length| sum.saturating_add(length));
+        let depth = state.depth;
+        let header = |rank| Header { step, length: of(rank), volume, depth };
+        let to = (0..self.ranks()).map(header).collect();
+        let broken = |state: &mut State, error: Diagnostic| {
+            state.over = Some(error.clone());
+            error
+        };
+        let headers = self.engine.headers(to).map_err(|error| broken(state, error))?;
+        let failure = self.failure(&headers, told).map_err(|error| broken(state, error))?;
+        let Some(failure) = failure else { return Ok(headers) };
+        if headers.iter().any(|header| header.step == Step::End) {
+            state.over = Some(failure.clone());
+        } else {
+            // A rank that failed may have left phases that others are in, but not the other way round.
+            let failed = headers.iter().filter(|header| header.step == Step::Fail);
+            let depth = failed.map(|header| header.depth).min().unwrap_or(1);
+            state.failed = Some((depth, failure.clone()));
+        }
+        Err(failure)
+    }
+
+    /// By what a step fails on all ranks: the lowest rank's diagnostic, or that they take different steps.
+    fn failure(&self, headers: &[Header], told: Vec<u8>) -> Result<Option<Diagnostic>, Diagnostic> {
+        let length = |header: &Header| match header.step {
+            Step::Fail | Step::End => header.length,
+            _ => 0,
+        };
+        let lengths: Vec<u64> = headers.iter().map(length).collect();
+        if let Some(lowest) = lengths.iter().position(|&length| length > 0) {
+            let mut room = self.room(lengths.into_iter());
+            self.engine.all_gather(&told, &mut room)?;
+            room[self.rank()] = told;
+            return Ok(Some(bytes::read(&room[lowest])));
+        }
+        let Some(first) = headers.first() else { return Ok(None) };
+        let other = headers.iter().enumerate().find(|(_, header)| header.step != first.step);
+        Ok(other.map(|(rank, header)| unlike(first.step, rank, header.step)))
+    }
+
+    /// Memory for what the headers of a step announce: of much, found on all ranks or on none.
+    fn reserved(&self, state: &mut State, headers: &[Header]) -> Result<Vec<Vec<u8>>, Diagnostic> {
+        let lengths = headers.iter().map(|header| header.length);
+        let volume = headers.iter().fold(0, |sum: u64, header| sum.saturating_add(header.volume));
+        if volume < LARGE {
+            return Ok(self.room(lengths));
+        }
+        let room = self.large_room(lengths);
+        let step = if room.is_ok() { Step::Ready } else { Step::Fail };
+        self.headers(state, step, &[], room.as_ref().err())?;
+        room
+    }
+
+    /// Empty vectors with capacity for messages of these lengths; for this rank's own without.
+    fn room(&self, lengths: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
+        let own = self.rank();
+        let capacity = |(rank, length)| if rank == own { 0 } else { length as usize };
+        lengths.enumerate().map(capacity).map(Vec::with_capacity).collect()
+    }
+
+    /// As `room`, of memory that may not be there.
+    fn large_room(&self, lengths: impl Iterator<Item = u64>) -> Result<Vec<Vec<u8>>, Diagnostic> {
+        let own = self.rank();
+        let one = |(rank, length): (usize, u64)| {
+            let mut room = vec![];
+            let capacity = usize::try_from(length).unwrap_or(usize::MAX);
+            room.try_reserve_exact(if rank == own { 0 } else { capacity }).map_err(|_| {
+                let sent = format!("{length} bytes that rank {rank} sends to rank {own}");
+                let message = format!("{sent} do not fit in memory");
+                let help = "use more ranks, or ranks on more machines";
+                Diagnostic::new(Code::OutOfMemory, message).help(help)
+            })?;
+            Ok(room)
+        };
+        lengths.enumerate().map(one).collect()
+    }
+
+    /// Lets the engine move bytes; one that fails takes no further steps.
+    fn moved(
+        &self,
+        state: &mut State,
+        mut room: Vec<Vec<u8>>,
+        own: Vec<u8>,
+        movement: impl FnOnce(&mut [Vec<u8>]) -> Result<(), Diagnostic>,
+    ) -> Result<Vec<Vec<u8>>, Diagnostic> {
+        movement(&mut room).inspect_err(|error| state.over = Some(error.clone()))?;
+        room[self.rank()] = own;
+        Ok(room)
+    }
+}
+
+impl<E: Engine> Communicator for Stepwise<E> {
+    fn rank(&self) -> usize {
+        self.engine.rank()
+    }
+
+    fn ranks(&self) -> usize {
+        self.engine.ranks()
+    }
+
+    fn exchange(&self, mut parts: Vec<Vec<u8>>) -> Result<Vec<Vec<u8>>, Diagnostic> {
+        if parts.len() != self.ranks() {
+            let message = format!("{} parts for {} ranks", parts.len(), self.ranks());
+            return Err(Diagnostic::new(Code::Internal, message));
+        }
+        let mut state = self.open()?;
+        let own = std::mem::take(&mut parts[self.rank()]);
+        let lengths: Vec<u64> = parts.iter().map(|part| part.len() as u64).collect();
+        let headers = self.headers(&mut state, Step::Exchange, &lengths, None)?;
+        let room = self.reserved(&mut state, &headers)?;
+        self.moved(&mut state, room, own, |room| self.engine.exchange(&parts, room))
+    }
+
+    fn all_gather(&self, part: &[u8]) -> Result<Vec<Vec<u8>>, Diagnostic> {
+        let mut state = self.open()?;
+        let lengths = vec![part.len() as u64; self.ranks()];
+        let headers = self.headers(&mut state, Step::Gather, &lengths, None)?;
+        let room = self.reserved(&mut state, &headers)?;
+        let is_empty = headers.iter().all(|header| header.length == 0);
+        self.moved(&mut state, room, part.to_vec(), |room| match is_empty {
+            true => Ok(()),
+            false => self.engine.all_gather(part, room),
+        })
+    }
+
+    fn begin(&self) {
+        self.state().depth += 1;
+    }
+
+    fn settle(&self, failure: Option<Diagnostic>) -> Result<(), Diagnostic> {
+        let mut state = self.state();
+        let outcome = if let Some(over) = &state.over {
+            Err(over.clone())
+        } else if let Some((_, known)) = &state.failed {
+            Err(known.clone())
+        } else {
+            let step = if failure.is_some() { Step::Fail } else { Step::Settle };
+            self.headers(&mut state, step, &[], failure.as_ref()).map(drop)
+        };
+        state.failed = state.failed.take().filter(|(depth, _)| *depth < state.depth);
+        state.depth = state.depth.saturating_sub(1);
+        outcome
+    }
+}
+
+/// Rank 0 takes another step than a rank.
+fn unlike(first: Step, rank: usize, step: Step) -> Diagnostic {
+    let does = |step| STEPS.iter().find(|(s, _)| *s == step).map_or("", |(_, does)| does);
+    let message = format!("rank {rank} {} while rank 0 {}", does(step), does(first));
+    let help = "start every rank with the same program; if they have it, please report this";
+    Diagnostic::new(Code::RankFailed, message).help(help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_come_back_the_same() {
+        for (step, _) in STEPS {
+            let header = Header { step, length: u64::MAX, volume: 1 << 40, depth: 3 };
+            assert_eq!(Header::from_bytes(header.to_bytes()), header);
+        }
+    }
+}
