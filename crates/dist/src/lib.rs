@@ -25,14 +25,17 @@
 //! | `bytes` | diagnostics as bytes |
 //! | `steps` | the same error everywhere, over any engine |
 //! | `threads` | ranks as threads of one process |
+//! | `mpi` | ranks as processes that an MPI library connects |
 //! | `counted` | how much went between ranks |
 
 mod bytes;
 mod communicator;
 mod counted;
+mod mpi;
 mod steps;
 mod threads;
 
 pub use communicator::{Communicator, agree, phase, same};
 pub use counted::{Counted, Counts};
+pub use mpi::Mpi;
 pub use threads::on_threads;

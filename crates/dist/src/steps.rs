@@ -24,12 +24,20 @@ pub(crate) trait Engine: Send + Sync {
     /// What each rank tells this one, while this one tells each rank what is at its number.
     fn headers(&self, to: Vec<Header>) -> Result<Vec<Header>, Diagnostic>;
 
-    /// Sends a part to each rank but this one. `room` has vectors that are empty, with capacity for exactly what
-    /// each rank sends here.
-    fn exchange(&self, parts: &[Vec<u8>], room: &mut [Vec<u8>]) -> Result<(), Diagnostic>;
+    /// Sends a part to each rank but this one, and fills the room for what each sends here.
+    fn exchange(&self, parts: &[Vec<u8>], room: &mut [Room]) -> Result<(), Diagnostic>;
 
     /// Sends a part to all other ranks, as [`exchange`](Engine::exchange).
-    fn all_gather(&self, part: &[u8], room: &mut [Vec<u8>]) -> Result<(), Diagnostic>;
+    fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic>;
+}
+
+/// Room for what a rank sends here; none for what this one keeps.
+#[derive(Default)]
+pub(crate) struct Room {
+    /// How many bytes are sent.
+    pub(crate) length: usize,
+    /// Empty at first, with capacity for these.
+    pub(crate) bytes: Vec<u8>,
 }
 
 /// What a rank tells another before a step.
@@ -188,8 +196,8 @@ impl<E: Engine> Stepwise<E> {
         if let Some(lowest) = lengths.iter().position(|&length| length > 0) {
             let mut room = self.room(lengths.into_iter());
             self.engine.all_gather(&told, &mut room)?;
-            room[self.rank()] = told;
-            return Ok(Some(bytes::read(&room[lowest])));
+            room[self.rank()].bytes = told;
+            return Ok(Some(bytes::read(&room[lowest].bytes)));
         }
         let Some(first) = headers.first() else { return Ok(None) };
         let other = headers.iter().enumerate().find(|(_, header)| header.step != first.step);
@@ -197,7 +205,7 @@ impl<E: Engine> Stepwise<E> {
     }
 
     /// Memory for what the headers of a step announce: of much, found on all ranks or on none.
-    fn reserved(&self, state: &mut State, headers: &[Header]) -> Result<Vec<Vec<u8>>, Diagnostic> {
+    fn reserved(&self, state: &mut State, headers: &[Header]) -> Result<Vec<Room>, Diagnostic> {
         let lengths = headers.iter().map(|header| header.length);
         let volume = headers.iter().fold(0, |sum: u64, header| sum.saturating_add(header.volume));
         if volume < LARGE {
@@ -209,26 +217,32 @@ impl<E: Engine> Stepwise<E> {
         room
     }
 
-    /// Empty vectors with capacity for messages of these lengths; for this rank's own without.
-    fn room(&self, lengths: impl Iterator<Item = u64>) -> Vec<Vec<u8>> {
+    /// Room for messages of these lengths.
+    fn room(&self, lengths: impl Iterator<Item = u64>) -> Vec<Room> {
         let own = self.rank();
-        let capacity = |(rank, length)| if rank == own { 0 } else { length as usize };
-        lengths.enumerate().map(capacity).map(Vec::with_capacity).collect()
+        let one = |(rank, length)| {
+            let length = if rank == own { 0 } else { length as usize };
+            Room { length, bytes: Vec::with_capacity(length) }
+        };
+        lengths.enumerate().map(one).collect()
     }
 
-    /// As `room`, of memory that may not be there.
-    fn large_room(&self, lengths: impl Iterator<Item = u64>) -> Result<Vec<Vec<u8>>, Diagnostic> {
+    /// Room for messages of these lengths, in memory that may not be there.
+    fn large_room(&self, lengths: impl Iterator<Item = u64>) -> Result<Vec<Room>, Diagnostic> {
         let own = self.rank();
         let one = |(rank, length): (usize, u64)| {
-            let mut room = vec![];
+            let mut bytes = vec![];
+            if rank == own {
+                return Ok(Room { length: 0, bytes });
+            }
             let capacity = usize::try_from(length).unwrap_or(usize::MAX);
-            room.try_reserve_exact(if rank == own { 0 } else { capacity }).map_err(|_| {
+            bytes.try_reserve_exact(capacity).map_err(|_| {
                 let sent = format!("{length} bytes that rank {rank} sends to rank {own}");
                 let message = format!("{sent} do not fit in memory");
                 let help = "use more ranks, or ranks on more machines";
                 Diagnostic::new(Code::OutOfMemory, message).help(help)
             })?;
-            Ok(room)
+            Ok(Room { length: capacity, bytes })
         };
         lengths.enumerate().map(one).collect()
     }
@@ -237,13 +251,13 @@ impl<E: Engine> Stepwise<E> {
     fn moved(
         &self,
         state: &mut State,
-        mut room: Vec<Vec<u8>>,
+        mut room: Vec<Room>,
         own: Vec<u8>,
-        movement: impl FnOnce(&mut [Vec<u8>]) -> Result<(), Diagnostic>,
+        movement: impl FnOnce(&mut [Room]) -> Result<(), Diagnostic>,
     ) -> Result<Vec<Vec<u8>>, Diagnostic> {
         movement(&mut room).inspect_err(|error| state.over = Some(error.clone()))?;
-        room[self.rank()] = own;
-        Ok(room)
+        room[self.rank()].bytes = own;
+        Ok(room.into_iter().map(|room| room.bytes).collect())
     }
 }
 

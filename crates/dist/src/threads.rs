@@ -1,7 +1,7 @@
 //! Ranks as threads of one process, for tests: the same steps and the same failures as between processes.
 
 use crate::communicator::Communicator;
-use crate::steps::{Engine, Header, Stepwise};
+use crate::steps::{Engine, Header, Room, Stepwise};
 use std::any::Any;
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -122,9 +122,9 @@ impl Rank<'_> {
     }
 
     /// Receives from each other rank.
-    fn fill(&self, room: &mut [Vec<u8>]) {
+    fn fill(&self, room: &mut [Room]) {
         for other in self.others() {
-            room[other].extend(self.post.receive(other, self.rank));
+            room[other].bytes.extend(self.post.receive(other, self.rank));
         }
     }
 }
@@ -140,26 +140,23 @@ impl Engine for Rank<'_> {
 
     fn headers(&self, to: Vec<Header>) -> Result<Vec<Header>, Diagnostic> {
         let parts: Vec<Vec<u8>> = to.iter().map(|header| header.to_bytes().to_vec()).collect();
-        let mut received = vec![vec![]; self.post.ranks];
+        let mut received: Vec<Room> = parts.iter().map(|_| Room::default()).collect();
         self.exchange(&parts, &mut received)?;
-        received[self.rank].extend(&parts[self.rank]);
-        let header = |bytes: Vec<u8>| bytes.try_into().map(Header::from_bytes);
+        received[self.rank].bytes.extend(&parts[self.rank]);
+        let header = |room: Room| room.bytes.try_into().map(Header::from_bytes);
         let headers: Result<Vec<Header>, _> = received.into_iter().map(header).collect();
         headers.map_err(|_| Diagnostic::new(Code::Internal, "ranks took different steps"))
     }
 
-    fn exchange(&self, parts: &[Vec<u8>], room: &mut [Vec<u8>]) -> Result<(), Diagnostic> {
+    fn exchange(&self, parts: &[Vec<u8>], room: &mut [Room]) -> Result<(), Diagnostic> {
         self.others().for_each(|other| self.post.send(self.rank, other, parts[other].clone()));
         self.fill(room);
         Ok(())
     }
 
-    fn all_gather(&self, part: &[u8], room: &mut [Vec<u8>]) -> Result<(), Diagnostic> {
+    fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic> {
         self.others().for_each(|other| self.post.send(self.rank, other, part.to_vec()));
         self.fill(room);
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -1,0 +1,120 @@
+//! A rank of an MPI job that checks what arrives: `cargo xtask mpi` starts it under every MPI that it has.
+//!
+//! ```text
+//! mpiexec -n 4 ranks messages            exchanges and gathers, also large ones and in pieces
+//! mpiexec -n 4 ranks faults COUNT        errors of a random rank before a random step
+//! mpiexec -n 4 ranks returns|leaves|panics   a rank ends so
+//! mpiexec -n 4 ranks endless             takes steps until a rank is killed; rank R prints `rank R is process P`
+//! mpiexec -n 4 ranks times               what steps cost
+//! ```
+
+mod checks;
+
+use checks::{Draw, Fault, STEPS, failure, fault, messages};
+use std::num::NonZeroUsize;
+use std::process::ExitCode;
+use std::time::Instant;
+use tamis_dist::{Communicator, Mpi, agree, phase, same};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let mut rank = 0;
+    let outcome = Mpi::world().and_then(|mpi| {
+        rank = mpi.rank();
+        work(mpi, &args)
+    });
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            // Each rank writes a line at once, so that lines are not mixed.
+            eprintln!("rank {rank}: {}", error.to_string().replace('\n', " "));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
+    let done = match args {
+        ["messages"] => return in_pieces(mpi),
+        ["faults", count] => faults(&mpi, count.parse().unwrap_or(0)),
+        ["returns"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Returns),
+        ["leaves"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Leaves),
+        ["panics"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Panics),
+        ["endless"] => endless(&mpi),
+        ["times"] => times(&mpi),
+        _ => Err(Diagnostic::new(Code::InvalidOption, "see the head of examples/ranks/main.rs")),
+    };
+    mpi.end(done)
+}
+
+/// Messages whole, and in pieces so small that there are many.
+fn in_pieces(mpi: Mpi) -> Result<(), Diagnostic> {
+    let check = |mpi: &Mpi| {
+        phase(mpi, || {
+            same(mpi, "the version of MPI", mpi.version().as_bytes())?;
+            messages(mpi, 20, 100)?;
+            messages(mpi, 3, 300_000)
+        })
+    };
+    check(&mpi)?;
+    messages(&mpi, 1, 20_000_000)?;
+    let mpi = mpi.in_pieces(NonZeroUsize::new(1000).unwrap_or(NonZeroUsize::MIN));
+    let done = check(&mpi);
+    if mpi.rank() == 0 {
+        println!("{} ranks of {}", mpi.ranks(), mpi.version());
+    }
+    mpi.end(done)
+}
+
+/// Errors of one rank: each is what all ranks return, and the next phase is none of it.
+fn faults(mpi: &Mpi, count: usize) -> Result<(), Diagnostic> {
+    let mut draw = Draw(1);
+    for _ in 0..count {
+        let (faulty, at) = (draw.below(mpi.ranks()), draw.below(STEPS));
+        let told = fault(mpi, faulty, at, Fault::Fails);
+        if told != Err(failure(faulty, at)) {
+            let message = format!("rank {} was told {told:?}", mpi.rank());
+            return Err(Diagnostic::new(Code::Internal, message));
+        }
+    }
+    if mpi.rank() == 0 {
+        println!("{count} faults");
+    }
+    Ok(())
+}
+
+fn endless(mpi: &Mpi) -> Result<(), Diagnostic> {
+    println!("rank {} is process {}", mpi.rank(), std::process::id());
+    loop {
+        messages(mpi, 10, 100_000)?;
+    }
+}
+
+/// Microseconds of steps, the best of a few rounds, and bytes per second of a large exchange.
+fn times(mpi: &Mpi) -> Result<(), Diagnostic> {
+    const LARGE: usize = 1 << 26;
+    let best = |repeats: u32, step: &dyn Fn() -> Result<(), Diagnostic>| {
+        let mut best = f64::INFINITY;
+        for _ in 0..5 {
+            let start = Instant::now();
+            for _ in 0..repeats {
+                step()?;
+            }
+            best = best.min(start.elapsed().as_secs_f64() / f64::from(repeats));
+        }
+        Ok::<f64, Diagnostic>(best)
+    };
+    let settle = best(1000, &|| agree(mpi, Ok(())))?;
+    let gather = best(1000, &|| mpi.all_gather(&[0; 8]).map(drop))?;
+    let exchange = best(1000, &|| mpi.exchange(vec![vec![0; 8]; mpi.ranks()]).map(drop))?;
+    let large = best(1, &|| mpi.exchange(vec![vec![0; LARGE]; mpi.ranks()]).map(drop))?;
+    if mpi.rank() == 0 {
+        let [settle, gather, exchange] = [settle, gather, exchange].map(|seconds| seconds * 1e6);
+        let rate = (LARGE * (mpi.ranks() - 1)) as f64 / large / 1e9;
+        println!("agree {settle:.1} us, gather {gather:.1} us, exchange {exchange:.1} us");
+        println!("exchange of {} MiB to each: {rate:.2} GB/s sent by each rank", LARGE >> 20);
+    }
+    Ok(())
+}
