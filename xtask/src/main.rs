@@ -1,5 +1,6 @@
-//! Project chores: `cargo xtask ci | tidy | python | bless | bench | gpu | differential | cliffs`.
+//! Project chores: `cargo xtask ci | tidy | python | mpi | bless | bench | gpu | differential | cliffs`.
 
+mod mpi;
 mod python;
 mod tidy;
 
@@ -10,6 +11,7 @@ const HELP: &str = "cargo xtask COMMAND
   ci                   everything that has to hold before a change lands
   tidy                 layers, sizes, maps, recipes, words, links, filetests, error coverage, dependencies, variables
   python               build the Python package and run its tests
+  mpi [ARGS]           ranks under the MPI libraries of PyPI, and ends of ranks: --kills N
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
   bench --calls        what calls cost: a small one, and a solver beside the same by hand
@@ -28,6 +30,7 @@ fn main() -> ExitCode {
         Some("ci") => ci(),
         Some("tidy") => tidy::run(),
         Some("python") => python::test(PROFILE),
+        Some("mpi") => mpi::test(PROFILE, &rest),
         Some("bless") => cargo(
             &["test", "--profile", PROFILE, "-p", "tamis-testing", "--test", "filetests"],
             &[],
@@ -71,7 +74,7 @@ fn main() -> ExitCode {
 type Step = (&'static str, fn() -> bool);
 
 fn ci() -> bool {
-    let steps: [Step; 11] = [
+    let steps: [Step; 12] = [
         ("format", || cargo(&["fmt", "--all", "--check"], &[], None)),
         ("clippy", || {
             let lints = ["--", "-D", "warnings"];
@@ -90,6 +93,7 @@ fn ci() -> bool {
         ("documentation", documentation),
         ("packages", packages),
         ("python", || python::test(PROFILE)),
+        ("mpi", || mpi::test(PROFILE, &[])),
         ("differential", || testing("differential", &["--cpu", "each", "--seconds", "3"])),
         ("cliffs", || testing("cliffs", &["--count", "1000"])),
     ];

@@ -18,7 +18,9 @@ pub fn test(profile: &str) -> bool {
     let environment = target.join("python-environment");
     let package = target.join("python-package");
     let python = environment.join("bin/python");
-    let prepared = prepare(&environment, &python) && build(profile, &target, &package);
+    let project = fs::read_to_string("pyproject.toml").unwrap_or_default();
+    let prepared =
+        prepare(&environment, &requirements(&project)) && build(profile, &target, &package);
     prepared
         && run(&python, &["-m", "mypy", "--no-error-summary"], None)
         && run(
@@ -35,30 +37,31 @@ pub fn test(profile: &str) -> bool {
         )
 }
 
-fn has_python() -> bool {
+/// Whether there is a Python that is new enough.
+pub fn has_python() -> bool {
     let check = "import sys; sys.exit(sys.version_info < (3, 11))";
     Command::new("python3").args(["-c", check]).status().is_ok_and(|s| s.success())
 }
 
-fn target() -> PathBuf {
+/// Where Cargo builds.
+pub fn target() -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| PathBuf::from("target"), PathBuf::from)
 }
 
-/// Makes the virtual environment, unless it has what `pyproject.toml` asks for.
-fn prepare(environment: &Path, python: &Path) -> bool {
-    let project = fs::read_to_string("pyproject.toml").unwrap_or_default();
-    let wanted = requirements(&project);
+/// Makes a virtual environment, unless it has the packages that are wanted.
+pub fn prepare(environment: &Path, wanted: &[String]) -> bool {
+    let python = environment.join("bin/python");
     let known = environment.join("requirements");
     if python.exists() && fs::read_to_string(&known).is_ok_and(|had| had == wanted.join("\n")) {
         return true;
     }
-    println!("installing {} for the Python tests", wanted.join(", "));
+    println!("installing {} in {}", wanted.join(", "), environment.display());
     let venv = [OsStr::new("-m"), OsStr::new("venv"), environment.as_os_str()];
     let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
     let mut arguments: Vec<&str> = pip.to_vec();
     arguments.extend(wanted.iter().map(String::as_str));
     run(Path::new("python3"), &venv, None)
-        && run(python, &arguments, None)
+        && run(&python, &arguments, None)
         && fs::write(known, wanted.join("\n")).is_ok()
 }
 

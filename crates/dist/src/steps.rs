@@ -138,6 +138,14 @@ impl<E: Engine> Stepwise<E> {
         outcome
     }
 
+    /// Waits for all ranks, after all of them have ended.
+    pub(crate) fn wait(&self) {
+        let _state = self.state();
+        let header = Header { step: Step::End, length: 0, volume: 0, depth: 0 };
+        // What was to be told has been told; there is nothing left to fail.
+        let _ = self.engine.headers(vec![header; self.ranks()]);
+    }
+
     /// One step at a time, also where a rank has several threads.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)

@@ -26,14 +26,8 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("cli", &["tamis", "tamis-io"]),
     ("python", &["tamis", "tamis-io"]),
 ];
-const UNSAFE: [&str; 6] = [
-    "crates/runtime/",
-    "crates/jit/",
-    "crates/cuda/",
-    "crates/dist/",
-    "bench/",
-    "crates/python/",
-];
+const UNSAFE: [&str; 6] =
+    ["crates/runtime/", "crates/jit/", "crates/cuda/", "crates/dist/", "bench/", "crates/python/"];
 
 pub fn check(tree: &Tree) -> Vec<String> {
     let mut findings = arrows(tree);

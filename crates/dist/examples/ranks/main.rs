@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! mpiexec -n 4 ranks messages            exchanges and gathers, also large ones and in pieces
-//! mpiexec -n 4 ranks faults COUNT        errors of a random rank before a random step
+//! mpiexec -n 4 ranks faults              errors of a random rank before a random step
 //! mpiexec -n 4 ranks returns|leaves|panics   a rank ends so
 //! mpiexec -n 4 ranks endless             takes steps until a rank is killed; rank R prints `rank R is process P`
 //! mpiexec -n 4 ranks times               what steps cost
@@ -11,6 +11,7 @@
 mod checks;
 
 use checks::{Draw, Fault, STEPS, failure, fault, messages};
+use std::io::Write;
 use std::num::NonZeroUsize;
 use std::process::ExitCode;
 use std::time::Instant;
@@ -20,25 +21,29 @@ use tamis_ir::diagnostic::{Code, Diagnostic};
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let mut rank = 0;
-    let outcome = Mpi::world().and_then(|mpi| {
-        rank = mpi.rank();
-        work(mpi, &args)
-    });
-    match outcome {
+    match Mpi::world().and_then(|mpi| work(mpi, &args)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Each rank writes a line at once, so that lines are not mixed.
-            eprintln!("rank {rank}: {}", error.to_string().replace('\n', " "));
+            eprintln!("{error}");
             ExitCode::FAILURE
         }
     }
 }
 
+/// Ends a rank; one that fails writes a line at once, so that those of ranks are not mixed.
+fn end(mpi: Mpi, outcome: Result<(), Diagnostic>) -> Result<(), Diagnostic> {
+    let rank = mpi.rank();
+    mpi.end(outcome, |error| {
+        let line = format!("rank {rank}: {}\n", error.to_string().replace('\n', " "));
+        // There is nobody to tell if that fails.
+        let _ = std::io::stderr().write_all(line.as_bytes());
+    })
+}
+
 fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
     let done = match args {
         ["messages"] => return in_pieces(mpi),
-        ["faults", count] => faults(&mpi, count.parse().unwrap_or(0)),
+        ["faults"] => faults(&mpi, 100),
         ["returns"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Returns),
         ["leaves"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Leaves),
         ["panics"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Panics),
@@ -46,7 +51,7 @@ fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
         ["times"] => times(&mpi),
         _ => Err(Diagnostic::new(Code::InvalidOption, "see the head of examples/ranks/main.rs")),
     };
-    mpi.end(done)
+    end(mpi, done)
 }
 
 /// Messages whole, and in pieces so small that there are many.
@@ -65,7 +70,7 @@ fn in_pieces(mpi: Mpi) -> Result<(), Diagnostic> {
     if mpi.rank() == 0 {
         println!("{} ranks of {}", mpi.ranks(), mpi.version());
     }
-    mpi.end(done)
+    end(mpi, done)
 }
 
 /// Errors of one rank: each is what all ranks return, and the next phase is none of it.

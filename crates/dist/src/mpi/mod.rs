@@ -30,7 +30,9 @@ const PANICKED: i32 = 101;
 /// fn main() -> Result<(), tamis_ir::diagnostic::Diagnostic> {
 ///     let mpi = Mpi::world()?;
 ///     let gathered = mpi.all_gather(&[mpi.rank() as u8]);
-///     mpi.end(gathered).map(drop)
+///     let rank = mpi.rank();
+///     let told = |error: &tamis_ir::diagnostic::Diagnostic| if rank == 0 { eprintln!("{error}") };
+///     mpi.end(gathered, told).map(drop)
 /// }
 /// ```
 pub struct Mpi {
@@ -112,12 +114,25 @@ impl Mpi {
 
     /// Says that this rank takes no further steps, and waits until the others do. The outcome is that of all ranks.
     ///
+    /// A failure is told on each rank before any of them goes on: some launchers end all processes when the first
+    /// one exits with an error, and what the others were about to print is lost.
+    ///
     /// # Errors
     ///
     /// What the outcome was, or that of another rank; [`Code::RankFailed`] if others were about to take a step.
-    pub fn end<T>(mut self, outcome: Result<T, Diagnostic>) -> Result<T, Diagnostic> {
+    pub fn end<T>(
+        mut self,
+        outcome: Result<T, Diagnostic>,
+        tell: impl FnOnce(&Diagnostic),
+    ) -> Result<T, Diagnostic> {
         let outcome = self.steps.end(outcome);
-        self.close(outcome.as_ref().err());
+        if let Err(failure) = &outcome {
+            tell(failure);
+            if !self.steps.engine.is_broken() {
+                self.steps.wait();
+            }
+        }
+        self.close();
         outcome
     }
 
@@ -127,13 +142,12 @@ impl Mpi {
     }
 
     /// Gives back what MPI has for this communicator, after all ranks have ended.
-    fn close(&mut self, failure: Option<&Diagnostic>) {
+    fn close(&mut self) {
         self.has_ended = true;
         let world = &self.steps.engine;
         if world.is_broken() {
             // The others do not know, and may wait for ever.
-            let failure = failure.map_or_else(String::new, |failure| format!("{failure}\n"));
-            eprintln!("{failure}rank {} cannot go on, and ends all ranks", world.rank());
+            eprintln!("rank {} cannot go on, and ends all ranks", world.rank());
             self.abort(1);
         }
         world.free();
@@ -156,8 +170,9 @@ impl Drop for Mpi {
             self.abort(PANICKED);
         }
         if self.is_ours && !self.has_ended {
-            let ended = self.steps.end(Ok(()));
-            self.close(ended.as_ref().err());
+            // Others that fail by this are told.
+            let _ = self.steps.end(Ok(()));
+            self.close();
         }
     }
 }
