@@ -335,6 +335,64 @@ fn unlike(first: Step, rank: usize, step: Step) -> Diagnostic {
 mod tests {
     use super::*;
 
+    /// Rank 0 of two, of which the other says what is given, and sends nothing.
+    struct Scripted(Mutex<Vec<(Step, u64)>>);
+
+    impl Engine for Scripted {
+        fn rank(&self) -> usize {
+            0
+        }
+
+        fn ranks(&self) -> usize {
+            2
+        }
+
+        fn headers(&self, to: Vec<Header>) -> Result<Vec<Header>, Diagnostic> {
+            let (step, length) = self.0.lock().unwrap().remove(0);
+            Ok(vec![to[0], Header { step, length, volume: length, depth: 1 }])
+        }
+
+        fn exchange(&self, _: &[Vec<u8>], _: &mut [Room]) -> Result<(), Diagnostic> {
+            Err(Diagnostic::new(Code::RankFailed, "a cable was cut"))
+        }
+
+        fn all_gather(&self, _: &[u8], room: &mut [Room]) -> Result<(), Diagnostic> {
+            assert_eq!(room[1].length, 0);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn memory_that_one_rank_lacks_is_an_error_of_all() {
+        // Of two phases, the failure is the inner one's, which settles without a step.
+        let told = "error[out-of-memory]: 4611686018427387904 bytes that rank 1 sends to rank 0 \
+            do not fit in memory\n  = help: use more ranks, or ranks on more machines";
+        let comm = Stepwise::new(Scripted(Mutex::new(vec![
+            (Step::Exchange, 1 << 62),
+            (Step::Ready, 0),
+            (Step::Settle, 0),
+        ])));
+        comm.begin();
+        comm.begin();
+        let exchanged = comm.exchange(vec![vec![]; 2]);
+        assert_eq!(exchanged.map_err(|error| error.to_string()), Err(told.to_owned()));
+        assert!(comm.settle(None).is_err_and(|error| error.to_string() == told));
+        assert_eq!(comm.settle(None), Ok(()));
+    }
+
+    #[test]
+    fn an_engine_that_fails_takes_no_further_steps() {
+        let comm = Stepwise::new(Scripted(Mutex::new(vec![(Step::Exchange, 1)])));
+        let outcomes = [
+            comm.exchange(vec![vec![1]; 2]).map(drop),
+            comm.all_gather(&[1]).map(drop),
+            comm.settle(None),
+            comm.end(Ok(())),
+        ];
+        let told = Err(Diagnostic::new(Code::RankFailed, "a cable was cut"));
+        assert!(outcomes.iter().all(|outcome| *outcome == told));
+    }
+
     #[test]
     fn headers_come_back_the_same() {
         for (step, _) in STEPS {
