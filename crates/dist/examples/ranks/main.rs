@@ -5,6 +5,7 @@
 //! mpiexec -n 4 ranks faults              errors of a random rank before a random step
 //! mpiexec -n 4 ranks returns|leaves|panics   a rank ends so
 //! mpiexec -n 4 ranks endless             takes steps until a rank is killed; rank R prints `rank R is process P`
+//! mpiexec -n 2 ranks huge                a message of more than 2^31 bytes
 //! mpiexec -n 4 ranks times               what steps cost
 //! ```
 
@@ -48,6 +49,7 @@ fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
         ["leaves"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Leaves),
         ["panics"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Panics),
         ["endless"] => endless(&mpi),
+        ["huge"] => huge(&mpi),
         ["times"] => times(&mpi),
         _ => Err(Diagnostic::new(Code::InvalidOption, "see the head of examples/ranks/main.rs")),
     };
@@ -65,6 +67,11 @@ fn in_pieces(mpi: Mpi) -> Result<(), Diagnostic> {
     };
     check(&mpi)?;
     messages(&mpi, 1, 20_000_000)?;
+    // SAFETY: the handle is of the same library, and its communicator is there until the end.
+    let copy = unsafe { Mpi::from_handle(mpi.handle()) }?;
+    check(&copy)?;
+    // Without a step: the others may still have it.
+    drop(copy);
     let mpi = mpi.in_pieces(NonZeroUsize::new(1000).unwrap_or(NonZeroUsize::MIN));
     let done = check(&mpi);
     if mpi.rank() == 0 {
@@ -94,6 +101,21 @@ fn endless(mpi: &Mpi) -> Result<(), Diagnostic> {
     println!("rank {} is process {}", mpi.rank(), std::process::id());
     loop {
         messages(mpi, 10, 100_000)?;
+    }
+}
+
+/// More than counts of 32 bits hold, from each rank to the next.
+fn huge(mpi: &Mpi) -> Result<(), Diagnostic> {
+    const LENGTH: usize = (1 << 31) + 12_345;
+    let bytes = |rank: usize| (0..LENGTH).map(move |k| (k / 1000 + rank) as u8);
+    let (rank, ranks) = (mpi.rank(), mpi.ranks());
+    let mut parts = vec![vec![]; ranks];
+    parts[(rank + 1) % ranks] = bytes(rank).collect();
+    let received = mpi.exchange(parts)?;
+    let from = (rank + ranks - 1) % ranks;
+    match received[from].iter().copied().eq(bytes(from)) {
+        true => agree(mpi, Ok(())),
+        false => Err(Diagnostic::new(Code::Internal, "wrong bytes of a huge message")),
     }
 }
 

@@ -107,6 +107,11 @@ impl Mpi {
         self
     }
 
+    /// The communicator as the library knows it (`MPI_Comm`), for other code of this process.
+    pub fn handle(&self) -> usize {
+        self.steps.engine.comm
+    }
+
     /// What the library says it is.
     pub fn version(&self) -> &str {
         &self.steps.engine.api.version

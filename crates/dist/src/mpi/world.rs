@@ -20,7 +20,7 @@ const STATUS: usize = 64;
 /// A communicator that is ours alone, a copy of another.
 pub(super) struct World {
     pub(super) api: &'static Api,
-    comm: Handle,
+    pub(super) comm: Handle,
     rank: usize,
     ranks: usize,
     pub(super) piece: usize,
