@@ -11,7 +11,7 @@ const HELP: &str = "cargo xtask COMMAND
   ci                   everything that has to hold before a change lands
   tidy                 layers, sizes, maps, recipes, words, links, filetests, error coverage, dependencies, variables
   python               build the Python package and run its tests
-  mpi [ARGS]           ranks under the MPI libraries of PyPI, and ends of ranks: --kills N
+  mpi [ARGS]           ranks under the MPI libraries of PyPI, and ends of ranks: --hosts, --kills N
   bless                rewrite what filetests expect
   bench [ARGS]         race Tamis against its peers
   bench --calls        what calls cost: a small one, and a solver beside the same by hand

@@ -1,9 +1,12 @@
 //! Ranks under the MPI libraries that PyPI has, each in a virtual environment of its own under the target folder:
 //! what arrives, and that a rank that fails, panics or is killed ends the job.
 
+mod hosts;
+
 use crate::python::{has_python, prepare, target};
+use hosts::Hosts;
 use std::fs::{self, File};
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -12,6 +15,8 @@ use std::time::{Duration, Instant};
 const LIMIT: Duration = Duration::from_secs(120);
 /// A job may last so long after a rank was killed.
 const END: Duration = Duration::from_secs(10);
+/// Ranks on two hosts have to send what they exchange.
+const LOCAL: &str = "ranks on two hosts do not use the network between them";
 const RANKS: [usize; 4] = [1, 2, 4, 8];
 
 /// An MPI library, and the ABI by which it is used.
@@ -29,15 +34,20 @@ const MPIS: [Mpi; 3] = [
     Mpi { name: "MPICH's ABI", package: "mpich", library: Some("libmpi.so.12"), flags: &[] },
 ];
 
-/// Runs the example `ranks` of `tamis-dist` under each library; true without that where there is no Python.
+/// Runs the example `ranks` of `tamis-dist` under each library, on two hosts if `--hosts` says so; true without that
+/// where there is no Python.
 pub fn test(profile: &str, args: &[&str]) -> bool {
+    let (on_hosts, args) = match args {
+        ["--hosts", rest @ ..] => (true, rest),
+        _ => (false, args),
+    };
     let kills = match args {
         [] => Some(2),
         ["--kills", count] => count.parse().ok(),
         _ => None,
     };
     let Some(kills) = kills else {
-        println!("usage: cargo xtask mpi [--kills N]");
+        println!("usage: cargo xtask mpi [--hosts] [--kills N]");
         return false;
     };
     if !has_python() {
@@ -47,14 +57,20 @@ pub fn test(profile: &str, args: &[&str]) -> bool {
     let build =
         ["build", "--quiet", "--profile", profile, "-p", "tamis-dist", "--example", "ranks"];
     let built = Command::new("cargo").args(build).status().is_ok_and(|status| status.success());
-    let checked = |mpi: &Mpi| {
-        let job = Job::new(mpi, target().join(profile).join("examples/ranks"));
-        let holds = job.holds(kills);
-        holds.inspect_err(|why| println!("mpi: {}: {why}", mpi.name)).is_ok()
-    };
     built
         && MPIS.iter().all(|mpi| prepare(&environment(mpi), &[mpi.package.to_owned()]))
-        && MPIS.iter().all(checked)
+        && checked(profile, on_hosts, kills).inspect_err(|why| println!("mpi: {why}")).is_ok()
+}
+
+fn checked(profile: &str, on_hosts: bool, kills: usize) -> Result<(), String> {
+    let program = path::absolute(target().join(profile).join("examples/ranks"));
+    let program = program.map_err(|error| error.to_string())?;
+    let folder = path::absolute(target().join("mpi")).map_err(|error| error.to_string())?;
+    let hosts = if on_hosts { Some(Hosts::new(&folder)?) } else { None };
+    MPIS.iter().try_for_each(|mpi| {
+        let job = Job::new(mpi, program.clone(), hosts.as_ref());
+        job.holds(kills).map_err(|why| format!("{}: {why}", mpi.name))
+    })
 }
 
 fn environment(mpi: &Mpi) -> PathBuf {
@@ -69,24 +85,31 @@ struct Job<'m> {
     /// What all ranks print.
     output: PathBuf,
     library: Option<PathBuf>,
+    /// Where ranks run, if not on this host.
+    hosts: Option<&'m Hosts>,
 }
 
 impl<'m> Job<'m> {
-    fn new(mpi: &'m Mpi, program: PathBuf) -> Job<'m> {
+    fn new(mpi: &'m Mpi, program: PathBuf, hosts: Option<&'m Hosts>) -> Job<'m> {
         let environment = environment(mpi);
         let library = mpi.library.map(|library| environment.join("lib").join(library));
-        Job { mpi, output: environment.join("output"), environment, program, library }
+        Job { mpi, output: environment.join("output"), environment, program, library, hosts }
     }
 
     fn holds(&self, kills: usize) -> Result<(), String> {
         for ranks in RANKS {
-            let start = Instant::now();
+            let (start, sent) = (Instant::now(), self.hosts.map_or(0, Hosts::sent));
             self.check(ranks, "messages", true, |told| {
                 told.contains(&format!("{ranks} ranks of "))
             })?;
             self.check(ranks, "faults", true, |told| told.contains("faults"))?;
             let seconds = start.elapsed().as_secs_f64();
-            println!("{}, {ranks} ranks: messages and faults in {seconds:.1} s", self.mpi.name);
+            let between = match self.hosts.map(|hosts| hosts.sent() - sent) {
+                Some(sent) if ranks > 1 && sent < 1 << 20 => return Err(LOCAL.to_owned()),
+                Some(sent) => format!(", {sent} bytes from host to host"),
+                None => String::new(),
+            };
+            println!("{}, {ranks} ranks: {seconds:.1} s{between}", self.mpi.name);
         }
         let failed = "error[invalid-tensor]: rank 2 failed at 1   = help: mend it";
         self.check(4, "returns", false, |told| same(told, failed))?;
@@ -111,7 +134,10 @@ impl<'m> Job<'m> {
     /// Libraries that are missing, or not the launcher's.
     fn other_libraries(&self) -> Result<(), String> {
         let named = |library: PathBuf, told: &str| {
-            let job = Job { library: Some(library), ..Job::new(self.mpi, self.program.clone()) };
+            let job = Job {
+                library: Some(library),
+                ..Job::new(self.mpi, self.program.clone(), self.hosts)
+            };
             job.check(2, "messages", false, |all| {
                 all.contains("error[unsupported-backend]") && all.contains(told)
             })
@@ -148,12 +174,17 @@ impl<'m> Job<'m> {
         let sent = Command::new("sh").args(["-c", &shell]).status();
         sent.map_err(|error| error.to_string())?;
         let status = ended(&mut job, END).ok_or("a job hangs after a rank was killed")?;
-        let alive = all.iter().find(|process| Path::new(&format!("/proc/{process}/exe")).exists());
-        match (status.success(), alive) {
-            (true, _) => Err("a job whose rank was killed succeeds".to_owned()),
-            (_, Some(process)) => Err(format!("process {process} outlives its job")),
-            (false, None) => Ok(start.elapsed()),
+        if status.success() {
+            return Err("a job whose rank was killed succeeds".to_owned());
         }
+        let is_alive = |process: &&u32| Path::new(&format!("/proc/{process}/exe")).exists();
+        while let Some(process) = all.iter().find(is_alive) {
+            if start.elapsed() > END {
+                return Err(format!("process {process} outlives its job"));
+            }
+            sleep(Duration::from_millis(5));
+        }
+        Ok(start.elapsed())
     }
 
     /// Runs a job: whether it succeeds, and what it tells.
@@ -179,8 +210,16 @@ impl<'m> Job<'m> {
     fn start(&self, ranks: usize, command: &str) -> Result<Child, String> {
         let output = File::create(&self.output).map_err(|error| error.to_string())?;
         let both = output.try_clone().map_err(|error| error.to_string())?;
-        let mut mpiexec = Command::new(self.environment.join("bin/mpiexec"));
-        mpiexec.args(self.mpi.flags).args(["-n", &ranks.to_string()]).arg(&self.program);
+        let program = self.environment.join("bin/mpiexec");
+        let mut mpiexec = match self.hosts {
+            Some(hosts) => hosts.mpiexec(self.mpi.package, &program),
+            None => {
+                let mut mpiexec = Command::new(program);
+                mpiexec.args(self.mpi.flags);
+                mpiexec
+            }
+        };
+        mpiexec.args(["-n", &ranks.to_string()]).arg(&self.program);
         mpiexec.arg(command).env_remove("TAMIS_MPI").stdout(output).stderr(both);
         // Machines that run tests may have only this user.
         mpiexec.envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
