@@ -27,7 +27,7 @@ pub(crate) trait Engine: Send + Sync {
     /// Sends a part to each rank but this one, and fills the room for what each sends here.
     fn exchange(&self, parts: &[Vec<u8>], room: &mut [Room]) -> Result<(), Diagnostic>;
 
-    /// Sends a part to all other ranks, as [`exchange`](Engine::exchange).
+    /// Sends a part to all other ranks, as [`exchange`](Engine::exchange); some part is not empty.
     fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic>;
 }
 

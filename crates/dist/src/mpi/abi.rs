@@ -118,7 +118,6 @@ functions! {
     rank = "MPI_Comm_rank"(Handle, *mut c_int);
     size = "MPI_Comm_size"(Handle, *mut c_int);
     alltoall = "MPI_Alltoall"(*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
-    allgatherv = "MPI_Allgatherv"(*const c_void, c_int, Handle, *mut c_void, *const c_int, *const c_int, Handle, Handle);
     isend = "MPI_Isend"(*const c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);
     irecv = "MPI_Irecv"(*mut c_void, c_int, Handle, c_int, c_int, Handle, *mut c_void);
     waitall = "MPI_Waitall"(c_int, *mut c_void, *mut c_void);

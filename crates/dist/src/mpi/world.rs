@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, ThreadId};
 use tamis_ir::diagnostic::{Code, Diagnostic};
 
-/// Up to this many bytes in all are gathered by MPI's collective, which takes fewer messages and one more copy.
+/// Up to this many bytes are gathered by a collective, which takes fewer messages and one more copy.
 const SMALL: usize = 1 << 16;
 
 /// How many bytes a message has at most: counts are 32 bits.
@@ -139,32 +139,30 @@ impl World {
         Ok(())
     }
 
-    /// Gathers little by MPI's collective.
-    fn gather_small(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic> {
-        self.may_call()?;
-        let (api, byte) = (self.api, self.api.abi.byte);
-        let count = |(rank, room): (usize, &Room)| {
-            if rank == self.rank { part.len() as c_int } else { room.length as c_int }
-        };
-        let counts: Vec<c_int> = room.iter().enumerate().map(count).collect();
-        let mut end = 0;
-        let before = |&count: &c_int| {
-            end += count;
-            end - count
-        };
-        let starts: Vec<c_int> = counts.iter().map(before).collect();
-        let mut all = vec![0u8; end as usize];
-        // SAFETY: the counts and starts are of parts of the vector, one behind the other.
-        let error = unsafe {
-            let (from, to) = (part.as_ptr().cast(), all.as_mut_ptr().cast());
-            let (counts, starts) = (counts.as_ptr(), starts.as_ptr());
-            (api.allgatherv)(from, part.len() as c_int, byte, to, counts, starts, byte, self.comm)
-        };
-        self.checked("MPI_Allgatherv", error)?;
-        for (room, start) in room.iter_mut().zip(starts) {
-            room.bytes.extend(&all[start as usize..][..room.length]);
+    /// Gathers little by the collective that headers go by, as if all parts were as long as the longest, `block`.
+    fn gather_small(&self, part: &[u8], room: &mut [Room], block: usize) -> Result<(), Diagnostic> {
+        let mut padded = part.to_vec();
+        padded.resize(block, 0);
+        let all = self.alltoall(&padded.repeat(self.ranks), block)?;
+        for (room, from) in room.iter_mut().zip(all.chunks_exact(block)) {
+            room.bytes.extend(&from[..room.length]);
         }
         Ok(())
+    }
+
+    /// Sends `size` bytes to each rank, those at its number; returns what each sends.
+    fn alltoall(&self, sent: &[u8], size: usize) -> Result<Vec<u8>, Diagnostic> {
+        self.may_call()?;
+        assert_eq!(sent.len(), size * self.ranks);
+        let (api, byte, count) = (self.api, self.api.abi.byte, size as c_int);
+        let mut received = vec![0u8; sent.len()];
+        // SAFETY: both vectors have so many bytes for each rank.
+        let error = unsafe {
+            let (from, to) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
+            (api.alltoall)(from, count, byte, to, count, byte, self.comm)
+        };
+        self.checked("MPI_Alltoall", error)?;
+        Ok(received)
     }
 }
 
@@ -178,18 +176,10 @@ impl Engine for World {
     }
 
     fn headers(&self, to: Vec<Header>) -> Result<Vec<Header>, Diagnostic> {
-        self.may_call()?;
-        let (api, byte) = (self.api, self.api.abi.byte);
-        let sent: Vec<[u8; Header::SIZE]> = to.into_iter().map(Header::to_bytes).collect();
-        let mut received = vec![[0u8; Header::SIZE]; self.ranks];
-        let size = Header::SIZE as c_int;
-        // SAFETY: both vectors have a header for each rank.
-        let error = unsafe {
-            let (from, to) = (sent.as_ptr().cast(), received.as_mut_ptr().cast());
-            (api.alltoall)(from, size, byte, to, size, byte, self.comm)
-        };
-        self.checked("MPI_Alltoall", error)?;
-        Ok(received.into_iter().map(Header::from_bytes).collect())
+        let sent: Vec<u8> = to.into_iter().flat_map(Header::to_bytes).collect();
+        let received = self.alltoall(&sent, Header::SIZE)?;
+        let (headers, _) = received.as_chunks();
+        Ok(headers.iter().copied().map(Header::from_bytes).collect())
     }
 
     fn exchange(&self, parts: &[Vec<u8>], room: &mut [Room]) -> Result<(), Diagnostic> {
@@ -198,9 +188,9 @@ impl Engine for World {
     }
 
     fn all_gather(&self, part: &[u8], room: &mut [Room]) -> Result<(), Diagnostic> {
-        let received: usize = room.iter().map(|room| room.length).sum();
-        if received + part.len() <= SMALL {
-            return self.gather_small(part, room);
+        let longest = room.iter().map(|room| room.length).max().unwrap_or(0).max(part.len());
+        if longest * self.ranks <= SMALL {
+            return self.gather_small(part, room, longest);
         }
         let others = (0..self.ranks).filter(|to| *to != self.rank);
         self.transfer(others.map(|to| (to, part)), room)
