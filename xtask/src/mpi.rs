@@ -6,6 +6,7 @@ mod hosts;
 use crate::python::{has_python, prepare, target};
 use hosts::Hosts;
 use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
 use std::path::{self, Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
 use std::thread::sleep;
@@ -226,7 +227,10 @@ impl<'m> Job<'m> {
         if let Some(library) = &self.library {
             mpiexec.env("TAMIS_MPI", library);
         }
-        mpiexec.spawn().map_err(|error| format!("{}: {error}", mpiexec.get_program().display()))
+        mpiexec
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("{}: {error}", mpiexec.get_program().display()))
     }
 
     fn told(&self) -> String {
@@ -250,7 +254,8 @@ fn ended(job: &mut Child, limit: Duration) -> Option<ExitStatus> {
         sleep(Duration::from_millis(5));
     }
     // It hangs; what it left behind cannot be told.
-    let _ = job.kill();
+    let shell = format!("kill -9 -{}", job.id());
+    let _ = Command::new("sh").args(["-c", &shell]).status();
     let _ = job.wait();
     None
 }

@@ -20,6 +20,8 @@ pub(crate) type Handle = usize;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Abi {
     pub(crate) world: Handle,
+    /// The communicator of this rank alone.
+    pub(crate) own: Handle,
     pub(crate) byte: Handle,
     pub(crate) errors_return: Handle,
     /// The thread level at which any thread may call, one at a time; levels below are smaller.
@@ -28,11 +30,18 @@ pub(crate) struct Abi {
     pub(crate) request: usize,
 }
 
-const STANDARD: Abi =
-    Abi { world: 0x101, byte: 0x247, errors_return: 0x143, serialized: 2048, request: 8 };
+const STANDARD: Abi = Abi {
+    world: 0x101,
+    own: 0x102,
+    byte: 0x247,
+    errors_return: 0x143,
+    serialized: 2048,
+    request: 8,
+};
 
 const MPICH: Abi = Abi {
     world: 0x4400_0000,
+    own: 0x4400_0001,
     byte: 0x4c00_010d,
     errors_return: 0x5400_0001,
     serialized: 2,
@@ -49,13 +58,14 @@ impl Abi {
     ///
     /// [`Code::UnsupportedBackend`] for a library of another ABI, or none of MPI.
     fn of(library: &Library) -> Result<Abi, Diagnostic> {
-        let address = |name| library.symbol(name).map(|address| address as Handle);
+        let address = |name: &str| library.symbol(name).map(|address| address as Handle);
         if library.symbol("MPI_Init_thread").is_some_and(|s| has_standard_name(&library.file(s))) {
             return Ok(STANDARD);
         }
-        let symbols = ["ompi_mpi_comm_world", "ompi_mpi_byte", "ompi_mpi_errors_return"];
-        if let [Some(world), Some(byte), Some(errors_return)] = symbols.map(address) {
-            return Ok(Abi { world, byte, errors_return, serialized: 2, request: 8 });
+        let symbols = ["comm_world", "comm_self", "byte", "errors_return"];
+        let symbols = symbols.map(|name| address(&format!("ompi_mpi_{name}")));
+        if let [Some(world), Some(own), Some(byte), Some(errors_return)] = symbols {
+            return Ok(Abi { world, own, byte, errors_return, serialized: 2, request: 8 });
         }
         let version = library.version().unwrap_or_default();
         if MPICHS.iter().any(|name| version.contains(name)) {

@@ -10,11 +10,16 @@ use abi::{Api, Handle};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
+use std::time::Duration;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use world::{World, checked};
 
 /// The exit status of ranks that are ended because one panicked.
 const PANICKED: i32 = 101;
+
+/// How long a rank whose MPI failed waits before it ends all ranks. Most often another rank was killed, and what
+/// started them is about to end all; a second reason at the same time makes MPICH's launcher forget ranks on other hosts.
+const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A communicator of the MPI library that is found at run time.
 ///
@@ -153,6 +158,7 @@ impl Mpi {
         if world.is_broken() {
             // The others do not know, and may wait for ever.
             eprintln!("rank {} cannot go on, and ends all ranks", world.rank());
+            thread::sleep(PATIENCE);
             self.abort(1);
         }
         world.free();
@@ -236,9 +242,16 @@ fn is_initialised(api: &Api) -> Result<bool, Diagnostic> {
 
 fn initialise(api: &Api) -> Result<(), Diagnostic> {
     let (none, mut level) = (std::ptr::null_mut(), 0);
+    let abi = &api.abi;
     // SAFETY: MPI is not initialised yet; it takes null for the arguments of the process.
-    let error = unsafe { (api.init)(none, none, api.abi.serialized, &mut level) };
-    checked(api, "MPI_Init_thread", error)
+    let error = unsafe { (api.init)(none, none, abi.serialized, &mut level) };
+    checked(api, "MPI_Init_thread", error)?;
+    // Errors of no communicator are those of the world's, since MPI 4 of a rank's own.
+    [abi.world, abi.own].into_iter().try_for_each(|comm| {
+        // SAFETY: MPI is initialised now, and has these communicators.
+        let error = unsafe { (api.set_errhandler)(comm, abi.errors_return) };
+        checked(api, "MPI_Comm_set_errhandler", error)
+    })
 }
 
 /// What started the process does not belong to the library.
