@@ -117,7 +117,9 @@ impl<'m> Job<'m> {
         let left = "error[rank-failed]: rank 2 has ended while rank 0 gathers data ";
         self.check(4, "leaves", false, |told| same(told, left))?;
         self.check(4, "panics", false, |told| {
-            told.contains("rank 2 panicked, and ends all ranks")
+            let others =
+                [0, 1, 3].map(|rank| format!("rank {rank}: error[internal]: rank 2 panicked"));
+            told.contains("of rank 2 at 1") && others.iter().all(|other| told.contains(other))
         })?;
         self.other_libraries()?;
         let mut longest = Duration::ZERO;

@@ -138,6 +138,11 @@ impl<E: Engine> Stepwise<E> {
         outcome
     }
 
+    /// Whether a panic left a step undone that others take.
+    pub(crate) fn is_amid_step(&self) -> bool {
+        self.state.is_poisoned()
+    }
+
     /// Waits for all ranks, after all of them have ended.
     pub(crate) fn wait(&self) {
         let _state = self.state();

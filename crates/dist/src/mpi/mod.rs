@@ -14,7 +14,7 @@ use std::time::Duration;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use world::{World, checked};
 
-/// The exit status of ranks that are ended because one panicked.
+/// The exit status of ranks that are ended because one panicked amid a step.
 const PANICKED: i32 = 101;
 
 /// How long a rank whose MPI failed waits before it ends all ranks. Most often another rank was killed, and what
@@ -26,8 +26,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// The library is the one that `TAMIS_MPI` names, else one that the process has loaded already, else that of what
 /// started the process. Open MPI, libraries with the ABI of MPI 5, and those with MPICH's are known.
 ///
-/// A rank that panics ends all ranks. One that drops its communicator, or calls [`end`](Mpi::end), while others
-/// are about to take a step fails them in that step, as in [`on_threads`](crate::on_threads).
+/// A rank that panics, drops its communicator, or calls [`end`](Mpi::end), while others are about to take a step
+/// fails them in that step, as in [`on_threads`](crate::on_threads).
 ///
 /// ```no_run
 /// use tamis_dist::{Communicator, Mpi};
@@ -135,6 +135,14 @@ impl Mpi {
         outcome: Result<T, Diagnostic>,
         tell: impl FnOnce(&Diagnostic),
     ) -> Result<T, Diagnostic> {
+        self.finish(outcome, tell)
+    }
+
+    fn finish<T>(
+        &mut self,
+        outcome: Result<T, Diagnostic>,
+        tell: impl FnOnce(&Diagnostic),
+    ) -> Result<T, Diagnostic> {
         let outcome = self.steps.end(outcome);
         if let Err(failure) = &outcome {
             tell(failure);
@@ -144,6 +152,17 @@ impl Mpi {
         }
         self.close();
         outcome
+    }
+
+    /// What the others are told of a panic; ends all ranks if it came amid a step, of which they know nothing.
+    fn panicked(&self) -> Diagnostic {
+        let rank = self.rank();
+        if self.steps.is_amid_step() {
+            eprintln!("rank {rank} panicked amid a step, and ends all ranks");
+            self.abort(PANICKED);
+        }
+        let help = "see what it wrote, and please report it";
+        Diagnostic::new(Code::Internal, format!("rank {rank} panicked")).help(help)
     }
 
     /// Ends all ranks with an exit status. Nothing is waited for, and nothing that is not yet written is kept.
@@ -175,16 +194,12 @@ impl Mpi {
 
 impl Drop for Mpi {
     fn drop(&mut self) {
-        if thread::panicking() {
-            let rank = self.rank();
-            eprintln!("rank {rank} panicked, and ends all ranks");
-            self.abort(PANICKED);
+        if self.has_ended || (!self.is_ours && !thread::panicking()) {
+            return;
         }
-        if self.is_ours && !self.has_ended {
-            // Others that fail by this are told.
-            let _ = self.steps.end(Ok(()));
-            self.close();
-        }
+        let outcome = if thread::panicking() { Err(self.panicked()) } else { Ok(()) };
+        // This rank fails already, or has nothing left to fail.
+        let _ = self.finish(outcome, |_| ());
     }
 }
 
