@@ -121,6 +121,7 @@ impl<'m> Job<'m> {
                 [0, 1, 3].map(|rank| format!("rank {rank}: error[internal]: rank 2 panicked"));
             told.contains("of rank 2 at 1") && others.iter().all(|other| told.contains(other))
         })?;
+        self.check(4, "aborts", false, |told| told.contains("is process"))?;
         self.other_libraries()?;
         let mut longest = Duration::ZERO;
         for kill in 0..kills {

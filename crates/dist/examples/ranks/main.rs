@@ -4,6 +4,7 @@
 //! mpiexec -n 4 ranks messages            exchanges and gathers, also large ones and in pieces
 //! mpiexec -n 4 ranks faults              errors of a random rank before a random step
 //! mpiexec -n 4 ranks returns|leaves|panics   a rank ends so
+//! mpiexec -n 4 ranks aborts              a rank ends all
 //! mpiexec -n 4 ranks endless             takes steps until a rank is killed; rank R prints `rank R is process P`
 //! mpiexec -n 2 ranks huge                a message of more than 2^31 bytes
 //! mpiexec -n 4 ranks times               what steps cost
@@ -48,7 +49,8 @@ fn work(mpi: Mpi, args: &[&str]) -> Result<(), Diagnostic> {
         ["returns"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Returns),
         ["leaves"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Leaves),
         ["panics"] => fault(&mpi, mpi.ranks() / 2, 1, Fault::Panics),
-        ["endless"] => endless(&mpi),
+        ["aborts"] if mpi.rank() == mpi.ranks() / 2 => mpi.abort(7),
+        ["aborts" | "endless"] => endless(&mpi),
         ["huge"] => huge(&mpi),
         ["times"] => times(&mpi),
         _ => Err(Diagnostic::new(Code::InvalidOption, "see the head of examples/ranks/main.rs")),

@@ -10,16 +10,11 @@ use abi::{Api, Handle};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
-use std::time::Duration;
 use tamis_ir::diagnostic::{Code, Diagnostic};
 use world::{World, checked};
 
 /// The exit status of ranks that are ended because one panicked amid a step.
 const PANICKED: i32 = 101;
-
-/// How long a rank whose MPI failed waits before it ends all ranks. Most often another rank was killed, and what
-/// started them is about to end all; a second reason at the same time makes MPICH's launcher forget ranks on other hosts.
-const PATIENCE: Duration = Duration::from_secs(2);
 
 /// A communicator of the MPI library that is found at run time.
 ///
@@ -177,7 +172,6 @@ impl Mpi {
         if world.is_broken() {
             // The others do not know, and may wait for ever.
             eprintln!("rank {} cannot go on, and ends all ranks", world.rank());
-            thread::sleep(PATIENCE);
             self.abort(1);
         }
         world.free();

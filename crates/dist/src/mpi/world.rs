@@ -67,8 +67,9 @@ impl World {
 
     /// Ends all ranks.
     pub(super) fn abort(&self, code: i32) -> ! {
+        // Of another communicator than the world's, MPICH leaves ranks on other hosts alone.
         // SAFETY: MPI is initialised. Some libraries return.
-        unsafe { (self.api.abort)(self.comm, code) };
+        unsafe { (self.api.abort)(self.api.abi.world, code) };
         std::process::abort()
     }
 
