@@ -1,7 +1,7 @@
 //! Ranks: several processes or threads that run the same program on parts of the data.
 //!
-//! A [`Communicator`] moves bytes between ranks and knows nothing of tensors. [`on_threads`] makes ranks of
-//! threads of this process.
+//! A [`Communicator`] moves bytes between ranks and knows nothing of tensors. [`Mpi`] makes ranks of the processes that
+//! `mpiexec` starts, [`on_threads`] of threads of this process; [`Counted`] counts what goes between them.
 //!
 //! **An error of one rank is the same error on every rank.** Work is done in phases: a rank may fail anywhere in a
 //! [`phase`], and the others are told in the step that they are at, so that none waits for it. [`agree`] is a

@@ -138,3 +138,22 @@ fn lacks(library: &Library, function: &str) -> Diagnostic {
     let help = "name another MPI library by TAMIS_MPI";
     Diagnostic::new(Code::UnsupportedBackend, message).help(help)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_that_is_not_of_mpi_is_refused() {
+        let libc = std::path::Path::new(if cfg!(target_os = "macos") {
+            "libSystem.B.dylib"
+        } else {
+            "libc.so.6"
+        });
+        // A C library of another kind may have another name; then there is nothing to try.
+        let Ok(library) = Library::open(libc, libc::RTLD_LOCAL) else { return };
+        let told = Api::of(library).err().map(|told| told.to_string()).unwrap_or_default();
+        let wanted = format!("error[unsupported-backend]: {} is no MPI library", libc.display());
+        assert!(told.starts_with(&wanted), "{told}");
+    }
+}

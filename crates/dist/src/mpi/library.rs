@@ -18,7 +18,7 @@ unsafe impl Sync for Library {}
 
 impl Library {
     /// The library at a path, or of a name that the system knows; else what the system says.
-    fn open(name: &Path, flags: c_int) -> Result<Library, String> {
+    pub(super) fn open(name: &Path, flags: c_int) -> Result<Library, String> {
         let path = CString::new(name.as_os_str().as_encoded_bytes()).map_err(|e| e.to_string())?;
         // SAFETY: the name is terminated. The library is the system's or the user's own choice.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | flags) };
@@ -191,4 +191,27 @@ fn folders(was_launched: bool) -> Vec<Option<PathBuf>> {
 pub(crate) fn has_standard_name(file: &Path) -> bool {
     let name = file.file_name().map(OsStr::as_encoded_bytes).unwrap_or_default();
     name.starts_with(b"libmpi_abi.")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_library_is_told_with_where_it_was_looked_for() {
+        let launcher = Launcher { name: "Open MPI", names: OPEN_MPI, ranks: Some(4) };
+        let folders = [Some(PathBuf::from("/opt/mpi/lib")), None];
+        let told = none(Some(launcher), &["libmpi.so.40"], &folders);
+        let wanted = "error[unsupported-backend]: there is no MPI library for Open MPI, which started \
+            this process: no libmpi.so.40 in /opt/mpi/lib, the system's folders\n  = help: install \
+            one, such as by pip install mpich, or name its file: TAMIS_MPI=/usr/lib/libmpi.so.40";
+        assert_eq!(told.to_string(), wanted);
+    }
+
+    #[test]
+    fn the_standard_fixes_the_name_of_a_file() {
+        let names = ["libmpi_abi.so.1", "libmpi_abi.1.dylib", "libmpi.so.12", "libmpi.so.40"];
+        let standard = names.map(|name| has_standard_name(&Path::new("/usr/lib").join(name)));
+        assert_eq!(standard, [true, true, false, false]);
+    }
 }
