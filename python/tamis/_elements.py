@@ -22,10 +22,12 @@ from ._errors import (
     TamisTypeError,
     TamisValueError,
 )
-from ._expressions import broadcast_shapes, compute, elementwise
+from ._expressions import broadcast_shapes, compute, compute_kept, elementwise
 from ._formulas import FUNCTIONS, has_kernel, result_type
 from ._moves import broadcast_to
 from ._native import check_memory
+from ._operands import number_text
+from ._plans import keep_plan, key_of, plan_of
 from ._tensor import Tensor, _of_entries, asarray, compact, usual
 
 #: The operands whose absent elements, being 0, decide alone that those of the result are 0.
@@ -47,6 +49,8 @@ OF_NUMBERS = {"fmax": "maximum", "fmin": "minimum"}
 #: The functions of which absent elements may decide, whatever an array beside them has.
 BOUNDING = {np.fmax, np.fmin, np.maximum, np.minimum}
 
+#: What NumPy raises for operands that it refuses.
+FOREIGN = (OverflowError, MemoryError, TypeError, ValueError)
 #: The functions whose results may not fit the type of their operands.
 _GROWING = {"add", "subtract", "multiply", "power", "negative", "absolute", "square"}
 
@@ -54,6 +58,10 @@ _GROWING = {"add", "subtract", "multiply", "power", "negative", "absolute", "squ
 def computed(name: str, *operands: Any) -> Any:
     """A function of elements: of one tensor, or of what no kernel computes, by NumPy on what is
     stored; of several by a kernel."""
+    key = key_of(name, operands)
+    plan = plan_of(key)
+    if plan is not None:
+        return plan(*operands)
     parts = [_part(x) for x in operands]
     if any(_is_nothing(parts[k]) for k in ANNIHILATED.get(getattr(np, name), ())):
         shape = broadcast_shapes(*(getattr(x, "shape", ()) for x in parts))
@@ -66,8 +74,33 @@ def computed(name: str, *operands: Any) -> Any:
     own = _of_kernels(name, numbers)
     is_bounded = _bound(getattr(np, name), numbers) is not None
     if is_alone or is_quotient or is_bounded or not tensors or own is None:
-        return apply(_numpys(name, numbers), *numbers)
-    return compute(elementwise(own, *given))
+        function = _numpys(name, numbers)
+        made = apply(function, *numbers)
+        if key is not None and is_alone:
+            keep_plan(key, _on_values(function, numbers, made))
+        return made
+    has_others = name in OF_NUMBERS or len(tensors) < len(numbers) and getattr(np, name) in BOUNDING
+    return compute_kept(elementwise(own, *given), None if has_others else key, operands)
+
+
+def _on_values(function: Callable[..., Any], parts: Sequence[Any], made: Any) -> Callable[..., Any]:
+    """What computes a function of the values of one tensor beside numbers, and has the fill value
+    that it made of such operands before."""
+    at = next(k for k, x in enumerate(parts) if isinstance(x, Tensor))
+    fill = number_text(made.fill_value)
+
+    def plan(*operands: Any) -> Any:
+        tensor, given = operands[at], list(operands)
+        given[at] = tensor.values
+        try:
+            with np.errstate(all="ignore"):
+                values = function(*given)
+        except FOREIGN as error:
+            raise told(error) from error
+        # What NumPy gives as it is, or a part of, is the operand's.
+        return Tensor(tensor.with_values(values if values.base is None else values.copy(), fill))
+
+    return plan
 
 
 def _of_kernels(name: str, parts: Sequence[Any]) -> str | None:
@@ -114,7 +147,7 @@ def apply(function: Callable[..., Any], *operands: Any) -> Any:
     try:
         with np.errstate(all="ignore"):
             return _applied(function, _numbers([_part(x) for x in operands]))
-    except (OverflowError, MemoryError, TypeError, ValueError) as error:
+    except FOREIGN as error:
         raise told(error) from error
 
 

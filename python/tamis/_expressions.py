@@ -33,6 +33,7 @@ from ._formulas import (
 )
 from ._guard import guarded
 from ._operands import is_sequence, plain, type_name
+from ._plans import by_kernel, keep_plan
 from ._programs import Kernel, keep
 
 _kernels: dict[Any, Kernel] = {}
@@ -362,8 +363,7 @@ def compute(expression: Any, *, format: str | None = None, dtype: Any = None) ->
     """
     tree = leaf(expression)
     values: dict[int, Any] = {}
-    is_one = tree._step is None and all([part._operand is not None for part in tree._parts])
-    for x in () if is_one else _steps(tree):
+    for x in () if _is_one(tree) else _steps(tree):
         if x._step is None:
             values[id(x)] = _run(x, values, None, x.dtype)
         else:
@@ -373,8 +373,30 @@ def compute(expression: Any, *, format: str | None = None, dtype: Any = None) ->
     return _run(tree, values, format, dtype or tree.dtype)
 
 
+def compute_kept(tree: Expression, key: Any, operands: Sequence[Any]) -> Any:
+    """Computes a function of operands, and keeps by a key of these how, if one kernel does it."""
+    made = compute(tree)
+    if key is not None and _is_one(tree):
+        kernel, named = _written(tree, {}, None, tree.dtype)
+        keep_plan(key, by_kernel(kernel, named, operands))
+    return made
+
+
+def _is_one(tree: Expression) -> bool:
+    """Whether an expression is a function of operands alone, which a kernel computes."""
+    return tree._step is None and all([part._operand is not None for part in tree._parts])
+
+
 def _run(tree: Expression, values: dict[int, Any], format: str | None, dtype: Any) -> Any:
     """Computes an expression by one kernel, in which others are operands that have values."""
+    kernel, named = _written(tree, values, format, dtype)
+    return kernel(**named)
+
+
+def _written(
+    tree: Expression, values: dict[int, Any], format: str | None, dtype: Any
+) -> tuple[Kernel, dict[str, Any]]:
+    """The kernel of an expression, and its operands by name."""
     program = _Program(values)
     indices = tuple([f"i{k}" for k in range(tree.ndim)])
     result = f"out({','.join(indices)})" if indices else "out"
@@ -384,7 +406,7 @@ def _run(tree: Expression, values: dict[int, Any], format: str | None, dtype: An
     if kernel is None:
         kernel = Kernel(text, {}, key[2], {}, {}, "", "auto", format, None)
         keep(_kernels, key, kernel)
-    return kernel(**program.operands)
+    return kernel, program.operands
 
 
 def _steps(tree: Expression) -> list[Expression]:

@@ -119,10 +119,13 @@ class Operators:
         return self._elements("absolute", self)
 
     def __matmul__(self, other: Any) -> Any:
-        return self._made(product(self, other)) if is_operand(other) else NotImplemented
+        return self._product(self, other) if is_operand(other) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Any:
-        return self._made(product(other, self)) if is_operand(other) else NotImplemented
+        return self._product(other, self) if is_operand(other) else NotImplemented
+
+    def _product(self, left: Any, right: Any) -> Any:
+        return self._made(product(left, right))
 
     def _binary(self, name: str, left: Any, right: Any) -> Any:
         if not (is_operand(left) and is_operand(right)):
@@ -145,7 +148,7 @@ class Operators:
         if options or method != "__call__":
             return NotImplemented
         if ufunc.__name__ == "matmul":
-            return self._made(product(*inputs))
+            return self._product(*inputs)
         if ufunc.__name__ in FUNCTIONS:
             return self._elements(ufunc.__name__, *inputs)
         return NotImplemented

@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from . import _native
 from ._errors import TamisTypeError, TamisValueError
-from ._expressions import Expression, axes_of, compute, order_of
+from ._expressions import Expression, axes_of, compute, compute_kept, order_of, product
 from ._guard import guard, guarded
 from ._methods import Methods
 from ._operands import is_sequence, number_text, refused, sizes_of, type_name
 from ._operators import Operators, for_scipy, is_operand, kept
+from ._plans import key_of, plan_of
 from ._programs import check_text
 from ._select import ordered, picks, selected
 
@@ -50,6 +52,18 @@ class Tensor(Operators, Methods, _native.Tensor):
         from ._elements import computed
 
         return computed(name, *operands)
+
+    def _product(self, left: Any, right: Any) -> Any:
+        key = key_of("matmul", (left, right))
+        plan = plan_of(key)
+        return plan(left, right) if plan else compute_kept(product(left, right), key, (left, right))
+
+    @cached_property
+    def _kind(self) -> Any:
+        """What decides how operators compute with the tensor, as a key; none where values may."""
+        if self.is_full or self.has_duplicates or self.size == 1:
+            return None
+        return self.shape, self.storage, len(self.values) > 0
 
     def _reduced(
         self,

@@ -37,6 +37,7 @@
 //! | `_programs` | `evaluate`, `compile` |
 //! | `_einsum` | subscripts to index notation |
 //! | `_formulas` | functions of elements in index notation: their text, types and numbers |
+//! | `_plans` | what operators came to, kept for operands of these kinds |
 //! | `_expressions` | operators as trees, to index notation |
 //! | `_operators` | Python's operators on tensors and on lazy expressions |
 //! | `_methods` | methods by NumPy's functions of their names |
