@@ -102,7 +102,7 @@ def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
         made[at] = made[at] - np.searchsorted(gone, made[at])
         return made, which
 
-    return _moves.moved(x, _resized(x, at, size - len(gone)), move)
+    return _moves.moved(x, _resized(x, at, size - len(gone)), move, keeps_order=True)
 
 
 def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:

@@ -14,8 +14,9 @@ import numpy as np
 
 from ._errors import TamisTypeError, TamisValueError
 from ._expressions import axes_of
-from ._native import check_memory
+from ._native import check_memory, is_in_rows, outer_axis
 from ._operands import sizes_of
+from ._rows import entries, index_type, is_in_columns, like, of_rows
 from ._select import within
 from ._tensor import Tensor, _of_entries, asarray, has_many_rows, usual
 
@@ -26,15 +27,19 @@ def moved(
     x: Any,
     shape: Sequence[int],
     move: Callable[[Arrays], tuple[Arrays, Any]],
+    *,
+    keeps_order: bool = False,
 ) -> Tensor:
     """The tensor of a shape whose entries are those of ``x`` where ``move`` puts them: it gives
-    coordinates, and which of the entries they are of, or none for all in their order."""
+    coordinates, and which of the entries they are of, or none for all in their order. It keeps the
+    order where along each axis greater coordinates stay greater."""
     tensor = asarray(x).canonical()
-    coords, values = tensor.entries()
+    coords, values = entries(tensor, index_type((*shape, *tensor.shape), len(tensor.values)))
     made, which = move(coords)
-    return _of_entries(
-        tuple(shape), made, values if which is None else values[which], tensor.fill_value
-    )
+    values = values if which is None else values[which]
+    if keeps_order:
+        return like(tensor, shape, made, values)
+    return _of_entries(tuple(shape), made, values, tensor.fill_value)
 
 
 def _fits(entries: int, axes: int) -> None:
@@ -89,9 +94,16 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
             raise TamisTypeError("type-mismatch", f"{text}\n  = help: join to_numpy() of them")
         end += part.shape[axis]
     shape[axis] = end
+    alike = {(part.format, outer_axis(part)) for part in tensors} == {(tensors[0].format, axis)}
+    if alike and not tensors[0].is_full:
+        return _outer_joined(tensors, tuple(shape))
+    if all(is_in_columns(part) for part in tensors):
+        # The same on the other side.
+        made: Tensor = concat([part.T for part in tensors], 1 - axis).T
+        return made
     if len(shape) == 2 and usual(shape, sum(part.nnz for part in tensors)) == "csr":
         tensors = [part.asformat("csr") for part in tensors]
-        return (_columns_joined if axis else _rows_joined)(tensors, tuple(shape))
+        return (_columns_joined if axis else _outer_joined)(tensors, tuple(shape))
     begin = 0
     for part in tensors:
         own, own_values = part.entries()
@@ -100,22 +112,34 @@ def concat(parts: Sequence[Any], axis: int) -> Tensor:
         coords.append(own)
         values.append(own_values)
     joined = [np.concatenate(c) for c in zip(*coords)]
+    if axis == 0 and all(is_in_rows(part) for part in tensors):
+        return of_rows(shape, joined, np.concatenate(values), fill)
     return _of_entries(tuple(shape), joined, np.concatenate(values), fill)
 
 
-def _rows_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
-    """The rows of matrices one behind the other: so are their arrays."""
+def _outer_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+    """Tensors of one format one behind the other along the axis of its outermost level: so are their
+    arrays."""
     for part in tensors:
         part.validate()
-    levels = [part.levels[1] for part in tensors]
-    stored = np.cumsum([0, *(len(part.values) for part in tensors)])
-    crd = np.concatenate([level["crd"] for level in levels])
-    ends = [level["pos"][1:] + begin for level, begin in zip(levels, stored)]
-    pos = np.concatenate([stored[:1], *ends])
-    if stored[-1] <= np.iinfo(crd.dtype).max:
-        pos = pos.astype(crd.dtype)
     values = np.concatenate([part.values for part in tensors])
-    return tensors[0]._of_levels(shape, [{}, {"pos": pos, "crd": crd}], values)
+    width = index_type(shape, len(values))
+    levels: list[dict[str, Any]] = []
+    for k, parts in enumerate(zip(*(part.levels for part in tensors))):
+        if not parts[0]:
+            levels.append({})
+            continue
+        crds = [level["crd"] for level in parts]
+        stored = np.cumsum([0, *map(len, crds)])
+        pos = [stored[:1]] + [level["pos"][1:] + begin for level, begin in zip(parts, stored)]
+        if k == 0:
+            axis = outer_axis(tensors[0])
+            sizes = [n for part in tensors for k, n in enumerate(part.shape) if k == axis]
+            begins = np.cumsum([0, *sizes])
+            crds, pos = [crd + begin for crd, begin in zip(crds, begins)], [stored[[0, -1]]]
+        crd = np.concatenate(crds, dtype=width, casting="same_kind")
+        levels.append({"pos": np.concatenate(pos).astype(width), "crd": crd})
+    return tensors[0]._of_levels(shape, levels, values)
 
 
 def _columns_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
@@ -125,8 +149,7 @@ def _columns_joined(tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor
     ends = [part.levels[1]["pos"].astype(np.int64) for part in tensors]
     pos = np.sum(ends, axis=0)
     stored = int(pos[-1])
-    largest = max(stored, shape[1])
-    width = np.int32 if largest <= np.iinfo(np.int32).max else np.int64
+    width = index_type(shape, stored)
     crd = np.empty(stored, dtype=width)
     values = np.empty(stored, dtype=np.result_type(*(part.values for part in tensors)))
     begins, columns = pos[:-1].copy(), 0
@@ -155,14 +178,14 @@ def roll(x: Any, shift: Any, axis: Any) -> Tensor:
     if np.ndim(shift) > 1 or np.ndim(axis) > 1 or not _fit(np.shape(shift), np.shape(axis)):
         raise refused(f"{np.size(shift)} shifts for {np.size(axis)} axes", "give one for each axis")
     steps = [(*axes_of(int(k), x.ndim), int(n)) for n, k in np.broadcast(shift, axis)]
-
-    def move(coords: Arrays) -> tuple[Arrays, Any]:
-        made = list(coords)
-        for at, by in steps:
-            made[at] = (made[at] + by % x.shape[at]) % x.shape[at] if x.shape[at] else made[at]
-        return made, None
-
-    return moved(x, x.shape, move)
+    made = asarray(x)
+    for at, by in steps:
+        before, size = (slice(None),) * at, x.shape[at]
+        if size and by % size:
+            # Both parts have their order, and are joined in it.
+            parts = [slice(size - by % size, None), slice(size - by % size)]
+            made = concat([made[(*before, part)] for part in parts], at)
+    return made
 
 
 def _fit(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
@@ -232,7 +255,7 @@ def pad(x: Any, widths: Sequence[Sequence[int]]) -> Tensor:
     def move(coords: Arrays) -> tuple[Arrays, Any]:
         return [c + before for c, (before, _) in zip(coords, widths)], None
 
-    return moved(x, shape, move)
+    return moved(x, shape, move, keeps_order=True)
 
 
 def diagonal(x: Any, offset: int, axis1: int, axis2: int) -> Tensor:
@@ -266,10 +289,10 @@ def triangle(x: Any, keeps: Callable[[Any, Any], Any]) -> Tensor:
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: use to_numpy()")
 
     def move(coords: Arrays) -> tuple[Arrays, Any]:
-        kept = keeps(coords[-2], coords[-1])
+        kept = np.flatnonzero(keeps(coords[-2], coords[-1]))
         return [c[kept] for c in coords], kept
 
-    return moved(tensor, tensor.shape, move)
+    return moved(tensor, tensor.shape, move, keeps_order=True)
 
 
 def refused(reason: str, way_out: str) -> TamisValueError:

@@ -136,6 +136,13 @@ def var(
     size = math.prod(tensor.shape[k] for k in axes)
     if not size:
         raise refused("no elements have no mean", "leave out axes of size 0")
+    made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
+    kept_shape = [1 if k in axes else n for k, n in enumerate(tensor.shape)]
+    by_sums = _var_by_sums(tensor, axes, size) if made.kind not in "iu" else None
+    if by_sums is not None:
+        with np.errstate(all="ignore"):
+            found = (by_sums * (size / np.float64(max(size - correction, 0)))).astype(made)
+        return found.reshape(kept_shape) if keepdims else found
     if len(axes) == tensor.ndim:
         # One group, whose mean all elements have.
         stored = compact(tensor).values
@@ -145,7 +152,6 @@ def var(
     else:
         coords, stored = tensor.entries()
         own, lengths, spread = _numbered(tensor, coords, axes, len(stored))
-    made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
     # In a type of integers NumPy cuts off what it adds up.
     cut: Any = np.trunc if made.kind in "iu" else np.positive
     wide = np.dtype(np.complex128 if tensor.dtype.kind == "c" else np.float64)
@@ -167,7 +173,31 @@ def var(
         result = spread((squares / divisor).astype(made), alone)
     if not keepdims:
         return result
-    return np.reshape(result, [1 if k in axes else n for k, n in enumerate(tensor.shape)])
+    return np.reshape(result, kept_shape)
+
+
+def _var_by_sums(tensor: Tensor, axes: tuple[int, ...], size: int) -> Any:
+    """The mean square less the square of the mean, by kernels; none where they might be nearly the same.
+    They are not where half of each group is absent: what differs from the absent elements is spread."""
+    rows = math.prod(n for k, n in enumerate(tensor.shape) if k not in axes)
+    if len(axes) == tensor.ndim or has_many_rows(rows, len(tensor.values)):
+        return None
+    stored = compact(tensor)
+    wide = np.complex128 if stored.dtype.kind == "c" else np.float64
+    fill = wide(stored.fill_value)
+    if not np.isfinite(fill):
+        return None
+    with np.errstate(all="ignore"):
+        apart = stored.values.astype(wide) - fill if fill else stored.values.astype(wide)
+        squares = (apart * apart.conj()).real if wide is np.complex128 else apart * apart
+
+        def total(values: Any) -> Any:
+            return stored._with_values(values, 0).sum(axis=axes)
+
+        counts = total(np.ones(len(apart), dtype=np.int64))
+        if not isinstance(counts, np.ndarray) or (2 * counts > size).any():
+            return None
+        return np.maximum(total(squares) / size - np.abs(total(apart) / size) ** 2, 0)
 
 
 def _only(x: Any, absent: Any) -> Any:

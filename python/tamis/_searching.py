@@ -14,9 +14,10 @@ from . import _expressions
 from ._elements import apply
 from ._expressions import axes_of
 from ._moves import refused
+from ._native import is_in_rows
 from ._operators import kept
 from ._reductions import Groups
-from ._tensor import asarray
+from ._tensor import Tensor, asarray
 
 #: The most values NaN, one for each element that is not stored, beside which entries are no bound.
 _MOST_NAN = 1 << 16
@@ -87,6 +88,10 @@ def _is_plain(x: Any) -> bool:
 
 def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any:
     """How many elements are not 0, over some axes, or over all."""
+    if isinstance(x, Tensor) and x.format == "csr" and not x.fill_value and not keepdims:
+        x.validate()
+        if axes_of(axis, 2) == (1,) and x.values.all():
+            return np.diff(x.levels[1]["pos"]).astype(np.int64)
     tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
     tree.dtype = np.dtype(np.int64)
     return kept(_expressions.compute(tree), x, axis, keepdims)
@@ -130,7 +135,7 @@ def _extreme(x: Any, axis: int | None, keepdims: bool, numpy: Any, better: np.uf
 def _beyond(tensor: Any, numpy: Any, better: np.ufunc) -> Any:
     """Where the first of the best entries is among all elements, if those that are absent are worse,
     and entries are in the order of rows; none otherwise."""
-    if tensor.format not in ("csr", "dcsr", "csf", "sparse") or not len(tensor.values):
+    if not is_in_rows(tensor) or not len(tensor.values):
         return None
     at = int(numpy(tensor.values))
     best, fill = tensor.values[at], np.asarray(tensor.fill_value, dtype=tensor.dtype)[()]

@@ -176,6 +176,12 @@ def selected(tensor: Tensor, selection: Selection) -> Tensor:
 
     joint = selection.joint
     chosen = list(selection.chosen)
+    if len(joint) == tensor.ndim:
+        from ._rows import elements
+
+        single = elements(tensor.canonical(), chosen)
+        if single is not None:
+            return single
     named = {axis: chosen[axis] for axis in joint}
     for axis in joint:
         chosen[axis], named[axis] = np.unique(chosen[axis], return_inverse=True)

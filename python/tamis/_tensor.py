@@ -23,8 +23,6 @@ from ._select import ordered, picks, selected
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
-#: The formats whose values are in the order of rows.
-_IN_ROWS = {"csr", "dcsr", "csf", "sparse"}
 #: So many elements are a small array.
 _SMALL = 1 << 24
 #: The axes that matrix products have anyway.
@@ -200,8 +198,8 @@ class Tensor(Operators, Methods, _native.Tensor):
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
         coords, values = self.entries()
-        found = [c[values != 0] for c in coords]
-        order = ordered(found)
+        found = coords if values.all() else [c[values != 0] for c in coords]
+        order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)
 
     def reshape(self, *shape: Any) -> Tensor:
@@ -215,15 +213,22 @@ class Tensor(Operators, Methods, _native.Tensor):
             raise _refused(f"{self.size} elements do not fit {shape}", "keep their number")
         if tuple(sizes) == self.shape:
             return self
+        from . import _rows
+
         if _long(self.shape) == _long(sizes):
+            framed = _rows.reframed(self, sizes)
+            if framed is not None:
+                return framed
             coords, values = self.entries()
             rest = iter([axis for axis, size in zip(coords, self.shape) if size != 1])
             zeros = np.zeros(len(values), dtype=np.int64)
             made = [zeros if n == 1 else next(rest) for n in sizes]
-            return _of_entries(tuple(sizes), made, values, self.fill_value)
+            return _rows.like(self, tuple(sizes), made, values)
         if self.size >= 2**63:
             reason = f"{self.size} elements are more than coordinates along one axis reach"
             raise _refused(reason, "keep the axes, or take parts of them")
+        if self.ndim and _native.is_in_rows(self):
+            return _rows.reshaped(self, sizes)
         return Tensor(self.reshaped(sizes, usual(sizes, len(self.values))))
 
     def __len__(self) -> int:
@@ -237,7 +242,7 @@ class Tensor(Operators, Methods, _native.Tensor):
         return bool(equal if isinstance(equal, bool) else equal.any())
 
     def __getitem__(self, key: Any) -> Any:
-        if isinstance(key, Tensor) and key.dtype == bool and key.format in _IN_ROWS:
+        if isinstance(key, Tensor) and key.dtype == bool and _native.is_in_rows(key):
             from ._elements import masked
 
             made = masked(self, key)

@@ -2,9 +2,9 @@
 //! another thread writes while a kernel runs can lead the kernel outside of its arrays; a copy that
 //! was checked cannot.
 
+use crate::convert::own;
 use crate::failure::{raised, refused};
 use crate::foreign::is_foreign;
-use crate::tensor::own;
 use pyo3::prelude::*;
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, Ordering};

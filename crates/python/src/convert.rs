@@ -11,10 +11,10 @@ use crate::threads::on_threads;
 use std::ops::Range;
 use tamis::format::Format;
 use tamis::ids::Id;
-use tamis::level::{COMPRESSED, DENSE};
+use tamis::level::{COMPRESSED, DENSE, Part};
 use tamis::{
-    Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, Storage, Tensor, ToFormat,
-    Truth, Values,
+    Buffer, Coordinates, Diagnostic, Duplicates, Element, IndexWidth, LevelData, Storage, Tensor,
+    ToFormat, Truth, Values,
 };
 
 /// The tensor in another storage. Elements of a dense one that are the fill value are no entries
@@ -149,4 +149,20 @@ pub(crate) fn has_room(known: &Tensor, storage: &Storage, vals: &Buffer) -> bool
     let is_alike = known.storage().format == storage.format;
     let is_fit = vals.len() == known.vals().len() && vals.datatype() == storage.datatype;
     is_alike && is_fit && vals.as_slice::<Truth>().is_none_or(|v| v.iter().all(|b| b.byte() <= 1))
+}
+
+/// A copy of an array.
+pub(crate) fn own(array: &Buffer) -> Result<Buffer, Diagnostic> {
+    array.gathered(&[Range { start: 0, end: array.len() }])
+}
+
+/// Copies of the arrays of levels.
+pub(crate) fn own_levels(levels: &[LevelData]) -> Result<Vec<LevelData>, Diagnostic> {
+    let mut made = vec![LevelData::default(); levels.len()];
+    for (copy, level) in made.iter_mut().zip(levels) {
+        for part in Part::ALL {
+            *copy.part_mut(part) = level.part(part).map(own).transpose()?;
+        }
+    }
+    Ok(made)
 }

@@ -8,7 +8,7 @@
 use crate::convert::converted;
 use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
-use crate::operand::{Operand, Owner};
+use crate::operand::{Operand, Owner, about, together};
 use crate::result::{is_scipys, returned};
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 use tamis::explain::{Explanation, Stage};
 use tamis::format::FormatSpec;
 use tamis::notation::{self, Program};
@@ -246,9 +247,27 @@ impl Kernel {
         args: &Bound<'_, PyTuple>,
         kwargs: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<(Results, Owner)> {
+        let (form, operands) = Kernel::prepared(this, args, kwargs)?;
+        Kernel::run(this, &form, operands)
+    }
+
+    /// The operands of a call, and the program compiled for them.
+    fn prepared<'k>(
+        this: &'k Bound<'_, Self>,
+        args: &Bound<'_, PyTuple>,
+        kwargs: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Arc<Form>, Operands<'k>)> {
+        let mut operands = this.get().bound(this.py(), args, kwargs)?;
+        Ok((Kernel::form_for(this, &mut operands)?, operands))
+    }
+
+    /// The results of a compiled program.
+    fn run(
+        this: &Bound<'_, Self>,
+        form: &Arc<Form>,
+        operands: Operands<'_>,
+    ) -> PyResult<(Results, Owner)> {
         let py = this.py();
-        let mut operands = this.get().bound(py, args, kwargs)?;
-        let form = Kernel::form_for(this, &mut operands)?;
         let Operands { named, owner, .. } = operands;
         form.slow.warn(py, &form.kernel, &borrowed(&named))?;
         let Kernel { program, options, effort, .. } = this.get();
@@ -257,7 +276,7 @@ impl Kernel {
             let run = || on_threads(elements, || form.kernel.run(&borrowed(&named)));
             return Ok((detached(py, run)?, owner));
         }
-        let named = owned(&named);
+        let (named, form) = (owned(&named), Arc::clone(form));
         let run = move || on_threads(usize::MAX, || form.kernel.run(&borrowed(&named)));
         let results = interruptible(py, run)?.map_err(|diagnostic| raised(py, &diagnostic))?;
         Ok((results, owner))
@@ -278,25 +297,6 @@ fn borrowed<N: AsRef<str>>(named: &[(N, Tensor)]) -> Vec<(&str, &Tensor)> {
 /// Operands for another thread.
 fn owned(named: &Named<'_>) -> Vec<(String, Tensor)> {
     named.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect()
-}
-
-/// Whose the result of operands of two owners is.
-fn together(one: Owner, other: Owner) -> Owner {
-    match (one, other) {
-        (Owner::Tamis, _) | (_, Owner::Tamis) => Owner::Tamis,
-        (Owner::SparseArray, _) | (_, Owner::SparseArray) => Owner::SparseArray,
-        (Owner::SparseMatrix, _) | (_, Owner::SparseMatrix) => Owner::SparseMatrix,
-        _ => Owner::Dense,
-    }
-}
-
-/// The error with the operand that it is about.
-fn about(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
-    let noted = error.value(py).call_method1("add_note", (format!("in operand {name}"),));
-    match noted {
-        Ok(_) => error,
-        Err(other) => other,
-    }
 }
 
 /// The operands of a program, in the order in which they are read.
@@ -399,6 +399,27 @@ impl Kernel {
                 Err(refused(py, Code::Syntax, message, "write a statement"))
             }
         }
+    }
+
+    /// Computes the last result; with it comes what ran last of the tiers, the seconds until the program was
+    /// compiled, or found, for these operands, and those of its run.
+    #[pyo3(signature = (*args, **kwargs))]
+    fn traced<'py>(
+        this: &Bound<'py, Self>,
+        args: &Bound<'py, PyTuple>,
+        kwargs: Option<&Bound<'py, PyDict>>,
+    ) -> PyResult<(Option<Bound<'py, PyAny>>, Option<&'static str>, f64, f64)> {
+        let py = this.py();
+        guarded(py, || {
+            let begin = Instant::now();
+            let (form, operands) = Kernel::prepared(this, args, kwargs)?;
+            let compiled = begin.elapsed();
+            let (mut results, owner) = Kernel::run(this, &form, operands)?;
+            let ran = begin.elapsed() - compiled;
+            let last = results.pop().map(|(_, tensor)| this.get().returned(py, tensor, owner));
+            let tier = form.kernel.ran_on().map(Backend::name);
+            Ok((last.transpose()?, tier, compiled.as_secs_f64(), ran.as_secs_f64()))
+        })
     }
 
     /// Computes every result, by name.

@@ -24,6 +24,7 @@
 //! | `stored` | operands as far as a compilation depends on them |
 //! | `slow` | a word before it is slow |
 //! | `effort` | which programs may take long, and are interruptible |
+//! | `axes` | axes of one element more or less, and positions of coordinates |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
 //!
@@ -42,6 +43,7 @@
 //! | `_operators` | Python's operators on tensors and on lazy expressions |
 //! | `_methods` | methods by NumPy's functions of their names |
 //! | `_select` `_tensor` `_files` | keys, `Tensor`, files |
+//! | `_rows` | tensors of entries in the order of rows or columns, without a sort |
 //! | `_html` | drawings |
 //! | `_binsparse` | files of HDF5 |
 //! | `_moves` | entries at other coordinates |
@@ -55,6 +57,7 @@
 //! | `_functions` | NumPy's functions of tensors |
 
 mod array;
+mod axes;
 mod borrowing;
 mod convert;
 mod effort;
@@ -91,6 +94,8 @@ mod _native {
         crate::borrowing::follow_environment(module.py())
     }
 
+    #[pymodule_export]
+    use crate::axes::{is_in_rows, outer_axis, positions, reframed};
     #[pymodule_export]
     use crate::borrowing::{get_borrowing, set_borrowing};
     #[pymodule_export]

@@ -35,6 +35,25 @@ pub(crate) enum Operand {
     Number(Number),
 }
 
+/// Whose the result of operands of two owners is.
+pub(crate) fn together(one: Owner, other: Owner) -> Owner {
+    match (one, other) {
+        (Owner::Tamis, _) | (_, Owner::Tamis) => Owner::Tamis,
+        (Owner::SparseArray, _) | (_, Owner::SparseArray) => Owner::SparseArray,
+        (Owner::SparseMatrix, _) | (_, Owner::SparseMatrix) => Owner::SparseMatrix,
+        _ => Owner::Dense,
+    }
+}
+
+/// The error with the operand that it is about.
+pub(crate) fn about(py: Python<'_>, error: PyErr, name: &str) -> PyErr {
+    let noted = error.value(py).call_method1("add_note", (format!("in operand {name}"),));
+    match noted {
+        Ok(_) => error,
+        Err(other) => other,
+    }
+}
+
 /// What objects of a class are, as `_operands.classify` says it.
 #[derive(Clone, Copy)]
 enum Class {

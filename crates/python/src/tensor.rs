@@ -2,7 +2,7 @@
 
 use crate::array::{coordinates, indices, known_format};
 use crate::borrowing::{copies, stable, stable_levels};
-use crate::convert::{self, canonical, converted, has_room, reshaped};
+use crate::convert::{self, canonical, converted, has_room, own, own_levels, reshaped};
 use crate::failure::{detached, interruptible, raised, refused};
 use crate::foreign::{given_away, is_foreign};
 use crate::listed;
@@ -13,7 +13,7 @@ use crate::size::{Size, numbers};
 use crate::threads::on_threads;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::ops::Range;
+
 use tamis::format::{self, FormatSpec};
 use tamis::ids::{Id, Mode};
 use tamis::level::Part;
@@ -42,6 +42,11 @@ impl Tensor {
         let arrays = tensor.levels().iter().flat_map(|l| PARTS.map(|(part, _)| l.part(part)));
         let foreign = arrays.flatten().chain([tensor.vals()]).any(is_foreign);
         Tensor { tensor, foreign }
+    }
+
+    /// The tensor, of which the arrays of others may have changed.
+    pub(crate) fn known(&self) -> &tamis::Tensor {
+        &self.tensor
     }
 
     /// The tensor; arrays of others may have changed and are looked at again.
@@ -122,11 +127,15 @@ impl Tensor {
 
     /// The same tensor in arrays of its own, which nobody changes.
     fn copied(&self, py: Python<'_>) -> PyResult<Tensor> {
-        let tensor = self.tensor.clone();
+        let (tensor, foreign) = (self.tensor.clone(), self.foreign);
         detached(py, move || {
             let (dims, storage) = (tensor.dims().to_vec(), tensor.storage().clone());
-            let levels = own_levels(tensor.levels())?;
-            valid(dims, storage, levels, own(tensor.vals())?)
+            let (levels, vals) = (own_levels(tensor.levels())?, own(tensor.vals())?);
+            if foreign {
+                return valid(dims, storage, levels, vals);
+            }
+            // SAFETY: the arrays are copies of those of a valid tensor, which nobody changes.
+            Ok(unsafe { tamis::Tensor::from_parts_unchecked(dims, storage, levels, vals) })
         })
         .map(Tensor::new)
     }
@@ -141,8 +150,10 @@ impl Tensor {
     ) -> PyResult<Tensor> {
         let known = self.checked(py)?;
         let (_, vals) = crate::array::values(values)?;
-        let text = format!("{}{{{}, fill: {fill}}}", known.storage().format, vals.datatype());
-        let spec = spec(py, &text, known.dims().len())?;
+        // Of any format, since that of the tensor takes its time to be written and read.
+        let text = format!("dense{{{}, fill: {fill}}}", vals.datatype());
+        let format = known.storage().format.clone();
+        let spec = FormatSpec { format, ..spec(py, &text, 1)? };
         let storage = beside(&spec, known.storage()).map_err(|d| raised(py, &d))?;
         if !self.foreign && has_room(&known, &storage, &vals) {
             let (dims, levels) = (known.dims().to_vec(), known.levels().to_vec());
@@ -464,22 +475,6 @@ impl Tensor {
     fn as_scipy<'py>(&self, py: Python<'py>, matrix: bool) -> PyResult<Bound<'py, PyAny>> {
         result::scipy(py, self.checked(py)?, matrix, Access::Shared)
     }
-}
-
-/// A copy of an array.
-pub(crate) fn own(array: &Buffer) -> Result<Buffer, Diagnostic> {
-    array.gathered(&[Range { start: 0, end: array.len() }])
-}
-
-/// Copies of the arrays of levels.
-fn own_levels(levels: &[LevelData]) -> Result<Vec<LevelData>, Diagnostic> {
-    let mut made = vec![LevelData::default(); levels.len()];
-    for (copy, level) in made.iter_mut().zip(levels) {
-        for part in Part::ALL {
-            *copy.part_mut(part) = level.part(part).map(own).transpose()?;
-        }
-    }
-    Ok(made)
 }
 
 fn wide(array: &Buffer) -> IndexWidth {

@@ -1,0 +1,131 @@
+//! Tensors by the same arrays in more or fewer axes of one element, and where coordinates are stored.
+//!
+//! ```text
+//! csr of 3 x 4 in 1 x 3 x 4    a dense level of one element above the others
+//! (0, 2), (1, 1) of csr        the positions 1 and -1, if row 0 has columns 0 and 2 and row 1 has none
+//! ```
+
+use crate::array::coordinates;
+use crate::failure::{detached, raised};
+use crate::memory::{Access, lent};
+use crate::select::{broken, mode};
+use crate::tensor::Tensor;
+use pyo3::prelude::*;
+use tamis::format::{Format, LevelMap, LevelSpec};
+use tamis::ids::{Id, Mode};
+use tamis::level::{COMPRESSED, DENSE};
+use tamis::{Buffer, Diagnostic, Element, LevelData, Storage};
+
+/// Whether each level is that of one axis, and dense or compressed.
+fn is_plain(levels: &[LevelSpec]) -> bool {
+    let is_known = |level: &LevelSpec| level.kind == DENSE || level.kind == COMPRESSED;
+    levels.iter().all(|level| is_known(level) && matches!(level.map, LevelMap::Mode(_)))
+}
+
+/// Whether a tensor has levels that are dense or compressed, in the order of its axes but for those of one
+/// element: its entries are in the order of rows, each once.
+#[pyfunction]
+pub fn is_in_rows(tensor: &Bound<'_, Tensor>) -> bool {
+    let known = tensor.get().known();
+    let levels = known.storage().format.levels();
+    let long = levels.iter().map(mode).filter(|&m| known.dims()[m] != 1);
+    is_plain(levels) && long.is_sorted()
+}
+
+/// The axis of the outermost level, along which tensors of a format are joined by joining their arrays; nothing
+/// for other levels than dense and compressed ones.
+#[pyfunction]
+pub fn outer_axis(tensor: &Bound<'_, Tensor>) -> Option<usize> {
+    let levels = tensor.get().known().storage().format.levels();
+    levels.first().filter(|_| is_plain(levels)).map(mode)
+}
+
+/// The tensor in other axes: for each its own axis that it is, or none for one of one element. Axes that are left
+/// out have one element. Nothing where no format has the same arrays.
+#[pyfunction]
+pub fn reframed(tensor: &Bound<'_, Tensor>, axes: Vec<Option<usize>>) -> Option<Tensor> {
+    let known = tensor.get().known();
+    let levels = known.storage().format.levels();
+    if !is_plain(levels) {
+        return None;
+    }
+    let (mut specs, mut data) = (vec![], vec![]);
+    for (spec, level) in levels.iter().zip(known.levels()) {
+        match axes.iter().position(|&axis| axis == Some(mode(spec))) {
+            Some(axis) => {
+                specs.push(LevelSpec { map: LevelMap::Mode(Mode::new(axis)), kind: spec.kind });
+                data.push(level.clone());
+            }
+            None if spec.kind == DENSE && known.dims()[mode(spec)] == 1 => {}
+            None => return None,
+        }
+    }
+    for axis in (0..axes.len()).filter(|&axis| axes[axis].is_none()) {
+        // Above a level, whose coordinates stay the innermost.
+        let last = specs.len().saturating_sub(1);
+        let at = specs.iter().position(|spec| mode(spec) > axis).unwrap_or(last);
+        specs.insert(at, LevelSpec { map: LevelMap::Mode(Mode::new(axis)), kind: DENSE });
+        data.insert(at, LevelData::default());
+    }
+    let format = Format::new(specs, axes.len()).ok()?;
+    let dims = axes.iter().map(|axis| axis.map_or(Some(1), |a| known.dims().get(a).copied()));
+    let (dims, storage) = (dims.collect::<Option<_>>()?, known.storage().clone());
+    let storage = Storage { format, ..storage };
+    // SAFETY: the levels are those of a valid tensor, or were looked at as such; more or fewer dense levels of
+    // one element change no position.
+    let made =
+        unsafe { tamis::Tensor::from_parts_unchecked(dims, storage, data, known.vals().clone()) };
+    Some(Tensor::new(made))
+}
+
+/// The positions of the values at some coordinates, of which there is an array for each axis; -1 where nothing is
+/// stored. Nothing for formats in which positions are not found by level.
+#[pyfunction]
+pub fn positions<'py>(
+    tensor: &Bound<'py, Tensor>,
+    coords: Vec<Bound<'py, PyAny>>,
+) -> PyResult<Option<Bound<'py, PyAny>>> {
+    let py = tensor.py();
+    if !is_plain(tensor.get().known().storage().format.levels()) {
+        return Ok(None);
+    }
+    let known = tensor.get().checked(py)?;
+    let lists = coords.iter().map(coordinates).collect::<PyResult<Vec<_>>>()?;
+    let fits = |(list, &size): (&Vec<u64>, &u64)| {
+        list.len() == lists[0].len() && list.iter().all(|&c| c < size)
+    };
+    if lists.len() != known.dims().len() || !lists.iter().zip(known.dims()).all(fits) {
+        return Err(raised(py, &broken()));
+    }
+    let found = detached(py, || found(&known, &lists))?;
+    let len = found.len() as u64;
+    lent(py, Buffer::from_vec(found), &[len], &[0], Access::Given).map(Some)
+}
+
+fn found(tensor: &tamis::Tensor, coords: &[Vec<u64>]) -> Result<Vec<i64>, Diagnostic> {
+    let mut at = vec![0i64; coords.first().map_or(1, Vec::len)];
+    for (spec, data) in tensor.storage().format.levels().iter().zip(tensor.levels()) {
+        let (size, coords) = (tensor.dims()[mode(spec)] as i64, &coords[mode(spec)]);
+        let (Some(pos), Some(crd)) = (&data.pos, &data.crd) else {
+            let stored = at.iter_mut().zip(coords).filter(|(at, _)| **at >= 0);
+            stored.for_each(|(at, &c)| *at = *at * size + c as i64);
+            continue;
+        };
+        match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
+            (Some(crd), _) => search(pos, crd, &mut at, coords),
+            (_, Some(crd)) => search(pos, crd, &mut at, coords),
+            _ => return Err(broken()),
+        }
+    }
+    Ok(at)
+}
+
+/// The positions of coordinates among the children of some positions, by binary search.
+fn search<C: Element + Into<i64>>(pos: &Buffer, crd: &[C], at: &mut [i64], coords: &[u64]) {
+    for (at, &c) in at.iter_mut().zip(coords).filter(|(at, _)| **at >= 0) {
+        let [begin, end] = [*at, *at + 1].map(|p| pos.index(p as usize) as usize);
+        let place = begin + crd[begin..end].partition_point(|&d| d.into() < c as i64);
+        let is_stored = place < end && crd[place].into() == c as i64;
+        *at = if is_stored { place as i64 } else { -1 };
+    }
+}
