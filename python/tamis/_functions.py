@@ -329,6 +329,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.einsum_path: _einsum_path,
     np.empty_like: _like(0),
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
+    np.meshgrid: lambda *xi, copy=True, sparse=False, indexing="xy": tuple(
+        xp.meshgrid(*xi, indexing=indexing)
+    ),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),
@@ -376,6 +379,9 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.select: _arranging.select,
     np.sinc: lambda x: apply(np.sinc, x),
     np.squeeze: _squeeze,
+    np.sort: lambda a, axis=-1, kind=None, order=None, *, stable=None: xp.sort(
+        a.reshape(-1) if axis is None else a, axis=-1 if axis is None else axis
+    ),
     np.stack: _joined(xp.stack),
     np.std: _spread(xp.std),
     np.sum: _method(np.sum, "sum"),

@@ -273,6 +273,11 @@ class Operators:
             total = reduction("sum", _typed(tree, made), axes)
         # Floats of 16 bits are added up in 32.
         total.dtype = np.result_type(made, np.float32) if made.kind in "fc" else made
+        if not count and made.kind in "fc":
+            rest = [n for k, n in enumerate(tree.shape) if k not in axes]
+            _native.check_memory("the mean", 16.0 * math.prod(rest))
+            nothing = leaf(np.full(rest, np.nan, dtype=made))
+            return kept(self._made(nothing), self, axes, keepdims)
         if not count:
             text = "error[dimension-mismatch]: the mean of no elements has no value\n"
             text += "  = help: leave out axes of size 0"

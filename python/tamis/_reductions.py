@@ -15,6 +15,7 @@ import numpy as np
 
 from ._expressions import axes_of
 from ._moves import refused
+from ._native import check_memory
 from ._select import ordered
 from ._tensor import Tensor, _of_entries, asarray, compact, has_many_rows
 
@@ -134,10 +135,14 @@ def var(
     tensor = asarray(x)
     axes = axes_of(axis, tensor.ndim)
     size = math.prod(tensor.shape[k] for k in axes)
-    if not size:
-        raise refused("no elements have no mean", "leave out axes of size 0")
     made = np.dtype(dtype) if dtype is not None else _type_of_spread(tensor.dtype)
     kept_shape = [1 if k in axes else n for k, n in enumerate(tensor.shape)]
+    if not size:
+        if made.kind in "iu":
+            raise refused("no elements have no mean", "leave out axes of size 0")
+        rest = [n for k, n in enumerate(tensor.shape) if k not in axes]
+        check_memory("the variance", 16.0 * math.prod(rest))
+        return np.full(kept_shape if keepdims else rest, np.nan, dtype=made)[()]
     by_sums = _var_by_sums(tensor, axes, size) if made.kind not in "iu" else None
     if by_sums is not None:
         with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from ._moves import refused
 from ._native import is_in_rows
 from ._operators import kept
 from ._reductions import Groups
-from ._tensor import Tensor, asarray
+from ._tensor import Tensor, _of_entries, asarray
 
 #: The most values NaN, one for each element that is not stored, beside which entries are no bound.
 _MOST_NAN = 1 << 16
@@ -95,6 +95,32 @@ def count_nonzero(x: Any, /, *, axis: Any = None, keepdims: bool = False) -> Any
     tree = _expressions.reduction("sum", _expressions.elementwise("not_equal", x, 0), axis)
     tree.dtype = np.dtype(np.int64)
     return kept(_expressions.compute(tree), x, axis, keepdims)
+
+
+def sort(x: Any, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    """The elements along an axis in order, NaN behind all numbers: those that are not stored stay together,
+    between lesser and greater ones."""
+    if isinstance(x, np.ndarray):
+        made = np.sort(x, axis=axis, stable=stable)
+        return np.flip(made, axis=axis) if descending else made
+    tensor = asarray(x).canonical()
+    (at,) = axes_of(axis, tensor.ndim)
+    coords, values = tensor.entries()
+    fill = np.asarray(tensor.fill_value).astype(values.dtype)
+    rest = [c for k, c in enumerate(coords) if k != at]
+    order = np.lexsort((values, *reversed(rest)))
+    values = values[order]
+    coords = [c[order] for c in coords]
+    others = [c for k, c in enumerate(coords) if k != at]
+    shape = [n for k, n in enumerate(tensor.shape) if k != at]
+    groups = Groups.of(shape, others, len(values))
+    ends = np.repeat(groups.begins + groups.lengths, groups.lengths)
+    places = np.arange(len(values)) - (ends - np.repeat(groups.lengths, groups.lengths))
+    is_behind = (values > fill) | ((values != values) & (fill == fill))
+    behind = tensor.shape[at] - (ends - np.arange(len(values)))
+    places = np.where(is_behind, behind, places)
+    coords[at] = tensor.shape[at] - 1 - places if descending else places
+    return _of_entries(tensor.shape, coords, values, tensor.fill_value)
 
 
 def argmax(x: Any, /, *, axis: int | None = None, keepdims: bool = False) -> Any:

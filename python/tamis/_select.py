@@ -159,6 +159,13 @@ def _read(part: Any) -> Any:
     return part
 
 
+def is_truth(key: Any) -> bool:
+    """Whether a key is one truth value, as a number or an array of no axes."""
+    if isinstance(key, (_native.Tensor, np.ndarray)):
+        return key.ndim == 0 and key.dtype == bool
+    return isinstance(key, (bool, np.bool_))
+
+
 def _is_array(part: Any) -> bool:
     return isinstance(part, (_native.Tensor, np.ndarray)) and part.ndim > 0
 

@@ -19,7 +19,7 @@ from ._operands import is_sequence, number_text, refused, sizes_of, type_name
 from ._operators import Operators, for_scipy, is_operand, kept
 from ._plans import key_of, plan_of
 from ._programs import check_text
-from ._select import ordered, picks, selected
+from ._select import is_truth, ordered, picks, selected
 
 #: So many rows without entries take little memory.
 _FEW_ROWS = 1 << 20
@@ -195,6 +195,8 @@ class Tensor(Operators, Methods, _native.Tensor):
 
     def nonzero(self) -> tuple[np.ndarray[Any, Any], ...]:
         """The coordinates of the elements that are not 0, an array for each axis."""
+        if not self.ndim:
+            raise _refused("a number has no coordinates", "give it an axis: tensor[None]")
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
         coords, values = self.entries()
@@ -248,6 +250,9 @@ class Tensor(Operators, Methods, _native.Tensor):
             made = masked(self, key)
             if made is not None:
                 return made
+        if is_truth(key):
+            # As NumPy has it: along a new axis it is there, or not.
+            return self.reshape((1, *self.shape))[: int(key)]
         selection = picks(self, key if isinstance(key, tuple) else (key,))
         if not selection.kept:
             element = self.get([int(pick) for pick in selection.chosen])

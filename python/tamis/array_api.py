@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from builtins import all as _all
 from builtins import min as _min
+from importlib import import_module
 from inspect import isfunction
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,6 @@ from numpy import (
     complex64,
     complex128,
     e,
-    finfo,
     float32,
     float64,
     full,
@@ -32,7 +32,6 @@ from numpy import (
     int64,
     isdtype,
     linspace,
-    meshgrid,
     nan,
     newaxis,
     ones,
@@ -60,6 +59,7 @@ from ._searching import (
     count_nonzero,
     isin,
     searchsorted,
+    sort,
     unique_counts,
     unique_values,
 )
@@ -153,6 +153,14 @@ def _on_processor(device: Any) -> None:
     if device not in (None, "cpu"):
         text = f"error[type-mismatch]: tensors are in the memory of the processor, not of {device}"
         raise TamisTypeError("type-mismatch", f"{text}\n  = help: leave out device")
+
+
+def finfo(type: Any, /) -> SimpleNamespace:
+    """What floats of a type, or of an array, hold, as numbers of Python's."""
+    is_array = isinstance(type, (Tensor, np.ndarray, np.generic))
+    found: Any = np.finfo(type.dtype if is_array else type)
+    numbers = {name: float(getattr(found, name)) for name in ("eps", "max", "min", "smallest_normal")}
+    return SimpleNamespace(bits=found.bits, dtype=found.dtype, **numbers)
 
 
 def result_type(*arrays_and_dtypes: Any) -> np.dtype[Any]:
@@ -323,6 +331,20 @@ def broadcast_arrays(*arrays: Any) -> list[Any]:
     return [broadcast_to(x, shape) for x in arrays]
 
 
+def meshgrid(*arrays: Any, indexing: str = "xy") -> list[Any]:
+    """For each vector an array that has its elements along an axis of its own, and repeats them along those
+    of the others; ``"xy"`` exchanges the first two axes."""
+    if indexing not in ("xy", "ij"):
+        raise _moves.refused(f"there is no indexing {indexing!r}", "write 'xy' or 'ij'")
+    order = list(range(len(arrays)))
+    if indexing == "xy":
+        order[:2] = order[:2][::-1]
+    parts = [x if isinstance(x, np.ndarray) else asarray(x) for x in arrays]
+    long = [[-1 if k == own else 1 for k in range(len(order))] for own in order]
+    framed = [x.reshape(tuple(shape)) for x, shape in zip(parts, long)]
+    return list(broadcast_arrays(*framed))
+
+
 def concat(arrays: Any, /, *, axis: int | None = 0) -> Any:
     """Arrays one behind the other along an axis, or all their elements."""
     parts = [x if isinstance(x, np.ndarray) else asarray(x) for x in arrays]
@@ -375,7 +397,7 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     """The array so many times along each axis."""
     if isinstance(x, np.ndarray):
         return np.tile(x, repetitions)
-    return _moves.tile(x, _sizes_of(repetitions))
+    return _moves.tile(asarray(x), _sizes_of(repetitions))
 
 
 def tril(x: Any, /, *, k: int = 0) -> Any:
@@ -502,5 +524,19 @@ __all__ = [
     name
     for name in globals()
     if not name.startswith(("_", "Tamis", "Tensor"))
-    and name not in ("np", "Any", "annotations", "isfunction", "SimpleNamespace")
+    and name not in ("np", "Any", "annotations", "import_module", "isfunction", "SimpleNamespace")
 ]
+__all__.append("linalg")
+
+
+def __getattr__(name: str) -> Any:
+    if name == "linalg":
+        return import_module("tamis._linalg_of_standard")
+    if name == "einsum":
+        # Beside the standard: xarray asks for it.
+        return import_module("tamis._einsum").einsum
+    raise AttributeError(f"module 'tamis.array_api' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

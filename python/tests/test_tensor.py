@@ -249,7 +249,13 @@ def test_tensors_are_keys(format):
     same(found[tamis.asarray(np.array(1))], made[1])
 
 
-@pytest.mark.parametrize("key", [True, np.True_, np.array(False), (True, 0), (slice(None), False)])
+@pytest.mark.parametrize("key", [True, np.True_, np.array(False), tamis.asarray(np.array(True))])
+def test_one_truth_value_is_a_new_axis(key):
+    made = array(3, (4, 5))
+    same(tamis.asarray(made, format="csr")[key], made[bool(key)])
+
+
+@pytest.mark.parametrize("key", [(True, 0), (slice(None), False), (0, True)])
 def test_truth_values_are_no_coordinates(key):
     with pytest.raises(tamis.TamisIndexError, match="is no coordinate"):
         tamis.asarray(np.eye(3), format="csr")[key]
@@ -393,7 +399,7 @@ def test_array_api():
     with pytest.raises(ValueError, match="do not fit along axis 0"):
         xp.concat([found, found[:, :2]])
     assert xp.result_type(found, np.float32) == np.float64
-    assert set(xp.__all__) <= set(dir(xp))
+    assert all(hasattr(xp, name) for name in xp.__all__)
 
 
 @pytest.mark.parametrize("name", ["a.mtx", "a.mtx.gz", "a.tns", "a.rb", "a.npz", "a.bsp.npz"])

@@ -51,7 +51,7 @@
 //! | `_reductions` | reductions that no kernel does: by groups of entries, variances |
 //! | `_searching` | where elements are, how often, and which are the least |
 //! | `array_api` | the array API standard |
-//! | `_linalg` | NumPy's norms and products |
+//! | `_linalg` `_linalg_of_standard` | norms and products, NumPy's and the standard's |
 //! | `_arranging` | arrays of parts of others: blocks, rotations, elements put in and left out |
 //! | `_missing` | reductions that leave out NaN, weighted means |
 //! | `_functions` | NumPy's functions of tensors |
