@@ -31,6 +31,7 @@ pub fn test(profile: &str) -> bool {
                 OsStr::new("python/tests"),
                 OsStr::new("docs/guide/python.md"),
                 OsStr::new("docs/guide/python-examples.md"),
+                OsStr::new("docs/guide/python"),
                 package.join("tamis").as_os_str(),
             ],
             Some(&package),
