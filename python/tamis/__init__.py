@@ -40,8 +40,10 @@ from ._native import (
 if TYPE_CHECKING:
     from . import array_api as array_api
     from ._einsum import einsum
+    from ._explained import explain
     from ._expressions import compute
     from ._operators import Lazy, lazy
+    from ._profile import profile
     from ._programs import Kernel, compile, evaluate
     from ._files import read, write
     from ._tensor import Tensor, asarray, coo
@@ -62,6 +64,9 @@ _HOMES = {
     "Lazy": "_operators",
     "lazy": "_operators",
     "compute": "_expressions",
+    "explain": "_explained",
+    "profile": "_profile",
+    "load_ipython_extension": "_notebook",
 }
 
 __all__ = [
@@ -84,9 +89,11 @@ __all__ = [
     "coo",
     "einsum",
     "evaluate",
+    "explain",
     "get_borrowing",
     "get_num_threads",
     "lazy",
+    "profile",
     "read",
     "release_memory",
     "set_borrowing",

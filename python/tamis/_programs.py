@@ -12,6 +12,9 @@ from ._operands import number_text, refused, sizes_of, type_name
 #: The most programs that ``evaluate`` and ``einsum`` keep compiled.
 KEPT = 512
 
+#: The options of ``compile``, in the order of ``Kernel.arguments``.
+OPTIONS = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value", "strict")
+
 _kernels: dict[Any, Kernel] = {}
 
 
@@ -96,8 +99,7 @@ def compile(
 
 def _compiled(*arguments: Any) -> Kernel:
     """The kernel of what ``compile`` was called with."""
-    names = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value", "strict")
-    return compile(arguments[0], **dict(zip(names, arguments[1:-1])), **arguments[-1])
+    return compile(arguments[0], **dict(zip(OPTIONS, arguments[1:-1])), **arguments[-1])
 
 
 @guarded

@@ -199,7 +199,9 @@ class Tensor(Operators, Methods, _native.Tensor):
             raise _refused("a number has no coordinates", "give it an axis: tensor[None]")
         if self.fill_value != 0:
             return self.to_numpy().nonzero()
-        coords, values = self.entries()
+        from ._rows import entries
+
+        coords, values = entries(self.canonical())
         found = coords if values.all() else [c[values != 0] for c in coords]
         order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)

@@ -68,6 +68,9 @@ struct Operands<'k> {
     loose: Vec<usize>,
 }
 
+/// The results of a call by name, the tier that ran, and the seconds before and in the run.
+type Traced<'py> = (Vec<(String, Bound<'py, PyAny>)>, Option<&'static str>, f64, f64);
+
 impl Kernel {
     /// The operands of a call, in the formats that the caller of `compile` asked for.
     fn bound<'k>(
@@ -401,24 +404,25 @@ impl Kernel {
         }
     }
 
-    /// Computes the last result; with it comes what ran last of the tiers, the seconds until the program was
-    /// compiled, or found, for these operands, and those of its run.
+    /// Computes every result; with them, by name in the order of their statements, come the tier that ran, the
+    /// seconds until the program was compiled, or found, for these operands, and those of its run.
     #[pyo3(signature = (*args, **kwargs))]
     fn traced<'py>(
         this: &Bound<'py, Self>,
         args: &Bound<'py, PyTuple>,
         kwargs: Option<&Bound<'py, PyDict>>,
-    ) -> PyResult<(Option<Bound<'py, PyAny>>, Option<&'static str>, f64, f64)> {
+    ) -> PyResult<Traced<'py>> {
         let py = this.py();
         guarded(py, || {
             let begin = Instant::now();
             let (form, operands) = Kernel::prepared(this, args, kwargs)?;
             let compiled = begin.elapsed();
-            let (mut results, owner) = Kernel::run(this, &form, operands)?;
-            let ran = begin.elapsed() - compiled;
-            let last = results.pop().map(|(_, tensor)| this.get().returned(py, tensor, owner));
+            let (results, owner) = Kernel::run(this, &form, operands)?;
+            let ran = (begin.elapsed() - compiled).as_secs_f64();
             let tier = form.kernel.ran_on().map(Backend::name);
-            Ok((last.transpose()?, tier, compiled.as_secs_f64(), ran.as_secs_f64()))
+            let named = |(name, tensor)| Ok((name, this.get().returned(py, tensor, owner)?));
+            let results = results.into_iter().map(named).collect::<PyResult<_>>()?;
+            Ok((results, tier, compiled.as_secs_f64(), ran))
         })
     }
 

@@ -55,6 +55,7 @@
 //! | `_arranging` | arrays of parts of others: blocks, rotations, elements put in and left out |
 //! | `_missing` | reductions that leave out NaN, weighted means |
 //! | `_functions` | NumPy's functions of tensors |
+//! | `_profile` `_explained` `_notebook` | what calls take, what programs become, both in notebooks |
 
 mod array;
 mod axes;
