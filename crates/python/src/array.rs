@@ -14,15 +14,15 @@ use tamis::{Buffer, Code, DataType, Diagnostic, Format, LevelData, Storage, Tens
 /// another in any order of the axes.
 pub(crate) fn dense(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
-    let view = match View::of(array)? {
-        Some(view) if view.order().is_some() => view,
+    let ordered = |view: View| view.order().map(|order| (view, order));
+    let (view, order) = match View::of(array)?.and_then(ordered) {
+        Some(known) => known,
         // Copied by NumPy, which knows every layout and type, or refuses it.
-        _ => {
+        None => {
             let copy = helper(py, "plain_array")?.call1((array,))?;
-            View::of(&copy)?.ok_or_else(|| unreadable(&copy))?
+            View::of(&copy)?.and_then(ordered).ok_or_else(|| unreadable(&copy))?
         }
     };
-    let order = view.order().ok_or_else(|| unreadable(array))?;
     let dims = view.shape.clone();
     let storage = Storage::of(dense_format(&order).map_err(|d| raised(py, &d))?, view.datatype);
     let levels = vec![LevelData::default(); dims.len()];
