@@ -193,13 +193,15 @@ def _var_by_sums(tensor: Tensor, axes: tuple[int, ...], size: int) -> Any:
     if not np.isfinite(fill):
         return None
     with np.errstate(all="ignore"):
-        apart = stored.values.astype(wide) - fill if fill else stored.values.astype(wide)
+        known = stored.values
+        apart = known.astype(wide, copy=False)
+        apart = apart - fill if fill else apart
         squares = (apart * apart.conj()).real if wide is np.complex128 else apart * apart
 
         def total(values: Any) -> Any:
-            return stored._with_values(values, 0).sum(axis=axes)
+            return (stored if values is known else stored._with_values(values, 0)).sum(axis=axes)
 
-        counts = total(np.ones(len(apart), dtype=np.int64))
+        counts = total(np.ones(len(apart), dtype=bool))
         if not isinstance(counts, np.ndarray) or (2 * counts > size).any():
             return None
         return np.maximum(total(squares) / size - np.abs(total(apart) / size) ** 2, 0)

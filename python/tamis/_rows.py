@@ -89,11 +89,11 @@ def is_in_columns(tensor: Tensor) -> bool:
 
 def reshaped(tensor: Tensor, shape: Sequence[int]) -> Tensor:
     """The elements of a tensor in the order of rows in axes of other sizes."""
-    coords, values = entries(tensor)
-    places = coords[0]
+    coords, values = entries(tensor, index_type(tensor.shape, len(tensor.values)))
+    places = coords[0].astype(np.int64)
     for axis, size in zip(coords[1:], tensor.shape[1:]):
         # In place, since new arrays take longer than numbers.
-        places = places * size
+        places *= size
         places += axis
     made = []
     for size in shape[:0:-1]:
