@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use tamis::format::{Format, LevelMap, LevelSpec};
 use tamis::ids::{Id, Mode};
 use tamis::level::{COMPRESSED, DENSE};
-use tamis::{Buffer, Diagnostic, Element, LevelData, Storage};
+use tamis::{Buffer, DataType, Element, LevelData, Storage};
 
 /// Whether each level is that of one axis, and dense or compressed.
 fn is_plain(levels: &[LevelSpec]) -> bool {
@@ -97,12 +97,12 @@ pub fn positions<'py>(
     if lists.len() != known.dims().len() || !lists.iter().zip(known.dims()).all(fits) {
         return Err(raised(py, &broken()));
     }
-    let found = detached(py, || found(&known, &lists))?;
+    let found = detached(py, || Ok(found(&known, &lists)))?;
     let len = found.len() as u64;
     lent(py, Buffer::from_vec(found), &[len], &[0], Access::Given).map(Some)
 }
 
-fn found(tensor: &tamis::Tensor, coords: &[Vec<u64>]) -> Result<Vec<i64>, Diagnostic> {
+fn found(tensor: &tamis::Tensor, coords: &[Vec<u64>]) -> Vec<i64> {
     let mut at = vec![0i64; coords.first().map_or(1, Vec::len)];
     for (spec, data) in tensor.storage().format.levels().iter().zip(tensor.levels()) {
         let (size, coords) = (tensor.dims()[mode(spec)] as i64, &coords[mode(spec)]);
@@ -111,19 +111,26 @@ fn found(tensor: &tamis::Tensor, coords: &[Vec<u64>]) -> Result<Vec<i64>, Diagno
             stored.for_each(|(at, &c)| *at = *at * size + c as i64);
             continue;
         };
-        match (crd.as_slice::<i32>(), crd.as_slice::<i64>()) {
-            (Some(crd), _) => search(pos, crd, &mut at, coords),
-            (_, Some(crd)) => search(pos, crd, &mut at, coords),
-            _ => return Err(broken()),
+        match (pos.datatype(), crd.datatype()) {
+            (DataType::I32, DataType::I32) => search::<i32, i32>(pos, crd, &mut at, coords),
+            (DataType::I32, _) => search::<i32, i64>(pos, crd, &mut at, coords),
+            (_, DataType::I32) => search::<i64, i32>(pos, crd, &mut at, coords),
+            _ => search::<i64, i64>(pos, crd, &mut at, coords),
         }
     }
-    Ok(at)
+    at
 }
 
 /// The positions of coordinates among the children of some positions, by binary search.
-fn search<C: Element + Into<i64>>(pos: &Buffer, crd: &[C], at: &mut [i64], coords: &[u64]) {
+fn search<P, C>(pos: &Buffer, crd: &Buffer, at: &mut [i64], coords: &[u64])
+where
+    P: Element + Into<i64>,
+    C: Element + Into<i64>,
+{
+    let pos = pos.as_slice::<P>().unwrap_or_default();
+    let crd = crd.as_slice::<C>().unwrap_or_default();
     for (at, &c) in at.iter_mut().zip(coords).filter(|(at, _)| **at >= 0) {
-        let [begin, end] = [*at, *at + 1].map(|p| pos.index(p as usize) as usize);
+        let [begin, end] = [*at, *at + 1].map(|p| pos[p as usize].into() as usize);
         let place = begin + crd[begin..end].partition_point(|&d| d.into() < c as i64);
         let is_stored = place < end && crd[place].into() == c as i64;
         *at = if is_stored { place as i64 } else { -1 };
