@@ -231,7 +231,7 @@ impl Derived {
     pub fn size(&self, var: IndexVar, dimension: &dyn Fn(IndexVar) -> u64) -> Option<u64> {
         let size = |v: IndexVar| self.size(v, dimension);
         match (self.relation(var), self.map(var)) {
-            (Some(Relation::Part { parts, .. }), _) => Some(*parts),
+            (Some(Relation::Part { of, parts, .. }), _) => Some(size(*of)?.min(*parts)),
             (Some(Relation::Place { of, part }), _) => match self.relation(*part) {
                 Some(Relation::Part { parts, .. }) => Some(size(*of)?.div_ceil(*parts)),
                 _ => None,

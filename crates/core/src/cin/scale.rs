@@ -130,7 +130,9 @@ impl Step {
         let constant = |n: u64| A::constant(n as i64);
         match self {
             Step::Blocks(n) | Step::PlacesOfParts(n) => of.plus(constant(*n - 1)).over(*n),
-            Step::Parts(n) | Step::Places(n) => constant(*n),
+            // Parts beyond the coordinates are empty.
+            Step::Parts(n) => of.least(constant(*n)),
+            Step::Places(n) => constant(*n),
             Step::Fused(inner) => of.by(size(inner, dimension)),
         }
     }
