@@ -23,3 +23,12 @@ pub fn too_large(dims: &[u64]) -> Diagnostic {
     Diagnostic::new(Code::DimensionTooLarge, message)
         .help("use a sparse format, whose memory does not depend on the product of dimensions")
 }
+
+/// How many elements a tensor of these dimensions has.
+///
+/// # Errors
+/// If these are more than anyone has memory for.
+pub fn elements(dims: &[u64]) -> Result<usize, Diagnostic> {
+    let size = dims.iter().try_fold(1u64, |n, &d| n.checked_mul(d));
+    size.filter(|&n| n <= i64::MAX as u64 / 16).map(|n| n as usize).ok_or_else(|| too_large(dims))
+}

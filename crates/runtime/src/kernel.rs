@@ -150,6 +150,16 @@ impl Call<'_> {
         }
     }
 
+    /// Runs the iterations of the outermost loop from one on, up to before another: what they alone give. Elements
+    /// of an array that they do not write have some value. All iterations are run where the kernel has no parts.
+    pub fn run_part(&self, begin: i64, end: i64) -> Result<Tensor, Diagnostic> {
+        Interrupt::current().map_or(Ok(()), |interrupt| interrupt.check())?;
+        match &self.lowered.partition {
+            Ok(partition) => parallel::run_part(self, partition, (begin, end)),
+            Err(_) => self.whole(),
+        }
+    }
+
     /// Runs the kernel as a whole.
     pub(crate) fn whole(&self) -> Result<Tensor, Diagnostic> {
         let mut frame = self.frame(None)?;

@@ -14,6 +14,7 @@
 //! | `recycle` | large arrays that were freed, kept for the next |
 //! | `extent` | how large dimensions may be |
 //! | `coordinates` | a tensor as a list |
+//! | `bytes` | values as bytes, and back |
 //! | `tensor` | validated tensors |
 //! | `view` | tensors of borrowed arrays |
 //! | `quick` | seeing at once that arrays are valid |
@@ -42,6 +43,7 @@
 
 mod ascending;
 pub mod budget;
+mod bytes;
 #[cfg(feature = "c-tier")]
 pub mod cc;
 #[cfg(feature = "c-tier")]
@@ -51,7 +53,7 @@ pub mod coordinates;
 pub mod disk_cache;
 pub mod ending;
 mod exhausted;
-mod extent;
+pub mod extent;
 mod free;
 mod in_place;
 mod index;
@@ -64,7 +66,7 @@ pub mod memory;
 mod owned;
 pub mod pack;
 mod pages;
-mod parallel;
+pub mod parallel;
 pub mod pattern;
 pub mod processor;
 mod quick;

@@ -238,6 +238,25 @@ impl CompiledKind {
         }
     }
 
+    /// The functions of the kernels, and what runs them on the host.
+    #[cfg(feature = "dist")]
+    pub(crate) fn loaded(&self) -> impl Iterator<Item = (&Lowered, &dyn Executable)> {
+        let executables = self.executables.iter().map(|executable| &**executable);
+        self.compiled.functions.iter().zip(executables)
+    }
+
+    /// The backend whose code these run.
+    #[cfg(feature = "dist")]
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend.at_first()
+    }
+
+    /// The temporaries that a kernel is the last to read.
+    #[cfg(feature = "dist")]
+    pub(crate) fn last_reads(&self, k: usize) -> &[TensorId] {
+        &self.last_reads[k]
+    }
+
     /// What runs the kernels on a device, if one does.
     pub(crate) fn steps(&self) -> Option<&Steps> {
         self.device.as_ref()

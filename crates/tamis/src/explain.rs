@@ -17,7 +17,7 @@ use tamis_core::legalise::{Request, Statistics, legalise};
 use tamis_core::lower::Lowered;
 use tamis_core::notation::{self, Program};
 use tamis_core::pipeline::{self, OnGpu, on_gpu};
-use tamis_core::plan;
+use tamis_core::plan::{self, distribution};
 use tamis_core::schedule::{self, Found, Schedule};
 use tamis_core::standalone::Given;
 use tamis_core::steps;
@@ -44,6 +44,8 @@ pub enum Stage {
     Lattice,
     /// The plan: how loops read, merge and write.
     Plan,
+    /// How kernels run on several ranks, and which elements of operands each needs.
+    Comm,
     /// The imperative form.
     Ir,
     /// C.
@@ -56,13 +58,14 @@ pub enum Stage {
 
 impl Stage {
     /// Every stage in order.
-    pub const ALL: [Stage; 10] = [
+    pub const ALL: [Stage; 11] = [
         Stage::Notation,
         Stage::Cin,
         Stage::Schedule,
         Stage::Graph,
         Stage::Lattice,
         Stage::Plan,
+        Stage::Comm,
         Stage::Ir,
         Stage::C,
         Stage::Cuda,
@@ -78,6 +81,7 @@ impl Stage {
             Stage::Graph => "graph",
             Stage::Lattice => "lattice",
             Stage::Plan => "plan",
+            Stage::Comm => "comm",
             Stage::Ir => "ir",
             Stage::C => "c",
             Stage::Cuda => "cuda",
@@ -327,13 +331,22 @@ impl<'p> Explanation<'p> {
             }
             Stage::Graph => graph::text(&compiled(Backend::Interpreter)?.program),
             Stage::Lattice => lattices(&compiled(Backend::Interpreter)?.program),
-            Stage::Plan => {
+            Stage::Plan | Stage::Comm => {
                 let in_parts = Request { parallel: true, ..self.request.clone() };
                 let fused =
                     pipeline::compile(&in_parts, &self.schedule, Backend::Interpreter.target())?;
                 let program =
                     pipeline::of_kind(&fused, self.kind, Backend::Interpreter.target()).program;
-                let text = |kernel| plan::print(&program, kernel, &plan::plan(&program, kernel));
+                let text = |kernel| {
+                    let plan = plan::plan(&program, kernel);
+                    match stage {
+                        Stage::Comm => {
+                            let distribution = distribution::distribution(&program, kernel, &plan);
+                            distribution::print(&program, kernel, &distribution)
+                        }
+                        _ => plan::print(&program, kernel, &plan),
+                    }
+                };
                 program.kernels.iter().map(text).collect::<Vec<_>>().join("\n")
             }
             Stage::Ir => {

@@ -89,6 +89,7 @@
 //! | `c-tier` | the system's C compiler, which `auto` tries for kernels that run long; its cache on disk; `tune` |
 //! | `cuda` | kernels on a GPU and the module `gpu`; implies `jit` and `c-tier` |
 //! | `io` | readers and writers of files, as the module `io` |
+//! | `dist` | programs on several processes, as the module `dist`; MPI is looked for when it is used |
 //!
 //! # Modules
 //!
@@ -114,6 +115,7 @@
 //! | `waste` | refusing formats that would take far more memory than entries need |
 //! | `dims` | dimensions of index variables |
 //! | `explain` | stages as text |
+//! | `dist` | tensors and kernels in parts, on several processes |
 //! | `library` | programs as libraries in C or Rust that need no Tamis |
 //! | `tune` | the fastest of several schedules, timed and remembered |
 
@@ -127,6 +129,8 @@ mod cache;
 mod compiled_kind;
 mod convert;
 mod dims;
+#[cfg(feature = "dist")]
+pub mod dist;
 pub mod explain;
 mod footprint;
 #[cfg(feature = "cuda")]

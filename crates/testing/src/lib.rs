@@ -13,6 +13,7 @@
 //! | `texts` | a hash of what a program compiles to, to compare builds |
 //! | `coverage` | how many random programs run in parts, or on a GPU, and why others do not |
 //! | `standalone` `libraries` | programs as one function, and as libraries, against their kernels |
+//! | `distributed` | programs on several ranks, against one process |
 //! | `stand_in` | a library that stands for NVIDIA's driver and compiler, on the emulated GPU |
 //! | `cliffs` | equivalent programs, and whether one takes far more steps or memory |
 //! | `conformance` | the suite that any level format, of this project or not, has to pass |
@@ -27,6 +28,7 @@ pub mod check;
 pub mod cliffs;
 pub mod conformance;
 pub mod coverage;
+pub mod distributed;
 pub mod filetest;
 pub mod formats;
 pub mod functions;

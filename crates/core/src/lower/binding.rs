@@ -29,6 +29,14 @@ pub enum Binding {
 }
 
 impl Binding {
+    /// The tensor whose array it is, if it is one.
+    pub fn tensor(&self) -> Option<TensorId> {
+        match *self {
+            Binding::Level { tensor, .. } | Binding::Vals { tensor } => Some(tensor),
+            Binding::Dimension(_) | Binding::Begin | Binding::End => None,
+        }
+    }
+
     /// Where it stands among the parameters: dimensions, the part, then tensors as they were declared.
     pub(super) fn place(self) -> (usize, usize) {
         match self {

@@ -20,6 +20,7 @@
 pub(crate) mod access;
 mod certain;
 mod combine;
+pub mod distribution;
 pub(crate) mod known;
 mod legality;
 mod output;

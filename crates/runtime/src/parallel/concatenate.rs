@@ -116,6 +116,37 @@ impl<'c> Concatenation<'c> {
         Concatenation { call: *call, levels, vals, arrays: RwLock::new(arrays), ends }
     }
 
+    /// A part that was not run has no entries, but its rows have positions.
+    pub(super) fn skip(&self, part: Part) -> Result<(), Diagnostic> {
+        let mut frame = self.call.frame(None)?;
+        let mut zeros = |slot: Option<usize>, count: u64| -> Result<(), Diagnostic> {
+            let Some(slot) = slot else { return Ok(()) };
+            let (elem, count) = (self.elem(slot), count as usize);
+            let address = memory::allocate(elem, count)?;
+            if !address.is_null() {
+                // SAFETY: the memory was just allocated for so many elements; the frame owns it from now on.
+                unsafe { address.write_bytes(0, count * elem.size()) };
+            }
+            frame.slots[slot] = address as u64;
+            Ok(())
+        };
+        let mut positions = 1;
+        for (k, level) in self.levels.iter().enumerate() {
+            zeros(level.pos, positions + 1)?;
+            positions = match (level.size, k) {
+                (None, _) => 0,
+                (Some(_), 0) => level.rows(part).1,
+                (Some(size), _) => positions * size,
+            };
+            zeros(level.crd.map(|(slot, _)| slot), positions * level.crd.map_or(1, |(_, s)| s))?;
+            zeros(level.mask, positions)?;
+        }
+        zeros(Some(self.vals), positions)?;
+        let moves = self.next(&self.call, part, &mut frame)?;
+        self.rest(moves, &mut frame);
+        Ok(())
+    }
+
     /// Where the elements of a part go.
     fn moves(&self, part: Part, frame: &Frame, ends: &mut [u64]) -> Result<Vec<Move>, Diagnostic> {
         let mut moves = vec![];

@@ -22,12 +22,32 @@ const PARTS_OF_THREAD: u64 = 16;
 
 /// Where parts begin, but for the first: iterations or positions, ascending.
 pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
-    if is_small(call, partition) {
+    let stored = |id: TensorId| {
+        let tensor = call.values[id.index()].as_deref();
+        tensor.map(|tensor| tensor.vals().len() as u64)
+    };
+    if is_small(call, partition, &stored) {
         return vec![];
     }
     let leads = partition.leads.iter().map(|&id| Lead::of(call, id, partition));
     let lead = leads.max_by_key(|lead| lead.work).unwrap_or_else(|| Lead::even(call, partition));
-    let work = u64::try_from(lead.work).unwrap_or(u64::MAX);
+    let parts = count(call, partition, lead.work);
+    let mut cuts: Vec<i64> = (1..parts)
+        .filter_map(|k| lead.cut(before_part(lead.work, k, parts), partition.cut))
+        .map(|at| iteration(call, &partition.scale, at))
+        .collect();
+    cuts.dedup();
+    cuts
+}
+
+/// How much work there is before a part, one of so many.
+pub(super) fn before_part(work: u128, part: u64, parts: u64) -> u128 {
+    work * u128::from(part) / u128::from(parts)
+}
+
+/// In how many parts so much work is cut.
+pub(super) fn count(call: &Call<'_>, partition: &Partition, work: u128) -> u64 {
+    let work = u64::try_from(work).unwrap_or(u64::MAX);
     let worthwhile = match partition.join {
         Join::Shared { .. } | Join::Overlap { .. } => work / call.grain.max(1),
         // Each part clears what rows are gathered in.
@@ -56,25 +76,20 @@ pub(super) fn cuts(call: &Call<'_>, partition: &Partition) -> Vec<i64> {
         Join::Shared { .. } => PARTS_OF_THREAD.saturating_mul(rayon::current_num_threads() as u64),
         _ => MOST_PARTS,
     };
-    let parts = worthwhile.min(most.min(MOST_PARTS));
-    let mut cuts: Vec<i64> = (1..parts)
-        .filter_map(|k| lead.cut(lead.work * u128::from(k) / u128::from(parts), partition.cut))
-        .map(|at| iteration(call, &partition.scale, at))
-        .collect();
-    cuts.dedup();
-    cuts
+    worthwhile.min(most.min(MOST_PARTS))
 }
 
 /// Whether there is less work than one part is worth, as far as the values of operands tell at once.
-fn is_small(call: &Call<'_>, partition: &Partition) -> bool {
+pub(super) fn is_small(
+    call: &Call<'_>,
+    partition: &Partition,
+    stored: &dyn Fn(TensorId) -> Option<u64>,
+) -> bool {
     if matches!(partition.join, Join::Concatenate | Join::Pack { .. }) {
         return false;
     }
     let least = call.grain.max(1).saturating_mul(2);
-    let is_small = |id: &TensorId| {
-        let tensor = call.values[id.index()].as_deref();
-        tensor.is_some_and(|tensor| (tensor.vals().len() as u64) < least)
-    };
+    let is_small = |&id: &TensorId| stored(id).is_some_and(|stored| stored < least);
     let by_positions = matches!(partition.scale.root, Root::Positions(..));
     !by_positions && !partition.leads.is_empty() && partition.leads.iter().all(is_small)
 }
@@ -135,7 +150,7 @@ pub fn longest_row(tensor: &Tensor) -> u64 {
 }
 
 /// The iteration that a coordinate or a position belongs to.
-fn iteration(call: &Call<'_>, scale: &Scale, at: i64) -> i64 {
+pub(super) fn iteration(call: &Call<'_>, scale: &Scale, at: i64) -> i64 {
     let steps = scale.is_ordered() && !scale.is_plain();
     let (true, Ok(begin)) = (steps, u64::try_from(at)) else { return at };
     scale.iteration(begin, root_size(call, scale), &|v| call.dims[v]) as i64
@@ -199,18 +214,18 @@ fn places(call: &Call<'_>) -> u64 {
 }
 
 /// A tensor that is cut, and its levels.
-struct Lead<'t> {
+pub(super) struct Lead<'t> {
     levels: &'t [LevelSpec],
     views: Vec<LevelView<'t>>,
     /// Coordinates of the first level where there are no arrays yet.
     header: Header,
     /// Stored elements.
-    work: u128,
+    pub(super) work: u128,
 }
 
 impl<'t> Lead<'t> {
     /// Iterations that are as much work as each other.
-    fn even(call: &Call<'t>, partition: &Partition) -> Lead<'t> {
+    pub(super) fn even(call: &Call<'t>, partition: &Partition) -> Lead<'t> {
         let scale = &partition.scale;
         let root = root_size(call, scale);
         // Where these follow what they were made from, that is what is cut.
@@ -227,7 +242,7 @@ impl<'t> Lead<'t> {
         Lead { levels: &[], views: vec![], header, work: work.max(u128::from(size)) }
     }
 
-    fn of(call: &Call<'t>, id: TensorId, partition: &Partition) -> Lead<'t> {
+    pub(super) fn of(call: &Call<'t>, id: TensorId, partition: &Partition) -> Lead<'t> {
         if let Root::Positions(..) = partition.scale.root {
             return Lead {
                 work: u128::from(root_size(call, &partition.scale)),
@@ -305,7 +320,7 @@ impl<'t> Lead<'t> {
 
     /// The first coordinate, or position, before which there is so much work, if it is not behind
     /// all.
-    fn cut(&self, work: u128, cut: CutBy) -> Option<i64> {
+    pub(super) fn cut(&self, work: u128, cut: CutBy) -> Option<i64> {
         let lo = self.first(|middle| self.before(middle) < work);
         let is_listed = !self.levels.is_empty() && self.views[0].crd.is_some();
         match cut {

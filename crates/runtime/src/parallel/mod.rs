@@ -14,6 +14,7 @@ mod concatenate;
 mod cut;
 mod list;
 mod overlap;
+pub mod shares;
 
 use crate::interrupt::Interrupt;
 use crate::kernel::{Call, Frame};
@@ -36,6 +37,36 @@ use tamis_ir::ir::Status;
 /// run one after the other.
 pub(crate) fn run(call: &Call<'_>, partition: &Partition) -> Result<Tensor, Diagnostic> {
     on_threads(call, |threads| by_threads(call, partition, threads))
+}
+
+/// Runs some iterations of the outermost loop: what they alone give. Elements of an array that they do not write
+/// have some value.
+pub(crate) fn run_part(
+    call: &Call<'_>,
+    partition: &Partition,
+    (begin, end): (i64, i64),
+) -> Result<Tensor, Diagnostic> {
+    let mut frame = call.frame(None)?;
+    match partition.join {
+        Join::Shared { initial } => {
+            filled(call, &frame, initial.unwrap_or(Scalar::I64(0)))?;
+        }
+        Join::Overlap { initial, .. } => filled(call, &frame, initial)?,
+        Join::Concatenate | Join::Combine(_) | Join::Pack { .. } => {}
+    }
+    frame.set_interval(begin, end);
+    call.enter(&mut frame)?;
+    if partition.join != Join::Concatenate {
+        return call.taken(&mut frame);
+    }
+    let joined = Concatenation::new(call);
+    let before = Part { begin: i64::MIN, end: begin };
+    let after = Part { begin: end, end: i64::MAX };
+    joined.skip(before)?;
+    let moves = joined.next(call, Part { begin, end }, &mut frame)?;
+    joined.rest(moves, &mut frame);
+    joined.skip(after)?;
+    joined.finish()
 }
 
 /// Runs parts on all threads that may, or on one where that takes too much memory.

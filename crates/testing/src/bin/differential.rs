@@ -36,8 +36,14 @@
 //! `differential --libraries N [--seed N]` builds so many programs as libraries in C and in Rust with the compilers
 //! `cc`, `c++` and `rustc`, runs them, and compares what they print with the interpreter.
 
+//!
+//! `differential --distributed N [--seed N]` runs so many programs on 1 to 16 ranks, each a thread, and compares
+//! their results with those of one process, bit by bit. `differential --over-mpi N [--seed N]`, started by
+//! `mpiexec`, does so on its processes.
+
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use tamis::dist::Communicator;
 use tamis::processor::{self, Level};
 use tamis::temporary::Temporary;
 use tamis::{Backend, Diagnostic};
@@ -48,7 +54,9 @@ use tamis_testing::illegal::Draws;
 use tamis_testing::random::Random;
 use tamis_testing::schedules;
 use tamis_testing::shrink::shrink;
-use tamis_testing::{batch, filetest, generate, hostile, infinite, libraries, limits, texts};
+use tamis_testing::{
+    batch, distributed, filetest, generate, hostile, infinite, libraries, limits, texts,
+};
 
 fn main() -> ExitCode {
     let mut seed = 1;
@@ -66,6 +74,8 @@ fn main() -> ExitCode {
             "--illegal" => report = Some((print_refused, number())),
             "--hostile" => report = Some((print_hostile, number())),
             "--texts" => report = Some((print_texts, number())),
+            "--distributed" => report = Some((print_distributed, number())),
+            "--over-mpi" => report = Some((print_over_mpi, number())),
             "--libraries" => report = Some((print_libraries, number())),
             "--on-gpu" => report = Some((print_shares_on_gpu, number())),
             "--seed" => seed = number(),
@@ -246,6 +256,59 @@ fn print_libraries(seed: u64, count: u64) -> ExitCode {
     }
     println!("{} programs as libraries, {wrong} wrong", count.div_ceil(AT_ONCE) * AT_ONCE);
     if wrong == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs so many programs on several ranks, and prints the first that is wrong.
+fn print_distributed(seed: u64, count: u64) -> ExitCode {
+    let (mut right, mut at) = (0, seed);
+    while right < count {
+        let mut random = random(at);
+        let case = generate::case(&mut random);
+        let ranks = *random.pick(&distributed::RANKS);
+        match distributed::check(&case, ranks) {
+            Outcome::Right => right += 1,
+            Outcome::Invalid => {}
+            Outcome::Wrong(problem) => {
+                print_wrong(at, &problem, &case, &|case| distributed::check(case, ranks));
+                return ExitCode::FAILURE;
+            }
+        }
+        at += 1;
+    }
+    println!("{right} random programs on several ranks as in one process, of {} drawn", at - seed);
+    ExitCode::SUCCESS
+}
+
+/// Runs so many programs on the processes that MPI started, until one is wrong on some rank.
+fn print_over_mpi(seed: u64, count: u64) -> ExitCode {
+    let mpi = match tamis::dist::Mpi::world() {
+        Ok(mpi) => mpi,
+        Err(d) => return refused(&d.to_string()),
+    };
+    let (mut right, mut at) = (0, seed);
+    let mut outcome = Ok(());
+    while right < count && outcome.is_ok() {
+        let case = generate::case(&mut random(at));
+        let found = match distributed::check_on(&case, &mpi) {
+            Outcome::Right => {
+                right += 1;
+                Ok(())
+            }
+            Outcome::Invalid => Ok(()),
+            Outcome::Wrong(problem) => {
+                println!("seed {at}: {problem}\n{case}");
+                Err(Diagnostic::new(tamis::Code::Internal, problem))
+            }
+        };
+        outcome = tamis::dist::agree(&mpi, found);
+        at += 1;
+    }
+    let (is_first, ranks) = (mpi.rank() == 0, mpi.ranks());
+    let outcome = mpi.end(outcome, |_| ());
+    if is_first && outcome.is_ok() {
+        println!("{right} random programs on {ranks} processes as in one");
+    }
+    if outcome.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 /// Prints how many programs run in parts.

@@ -1,0 +1,327 @@
+//! How a kernel runs on several ranks: which part of its outermost loop each has, and which elements of operands
+//! that part reads.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)          A: csr, x: dense
+//!
+//! y: a part of i on each rank
+//!   A(i,j)   mode 1: the part       mode 2: any
+//!   x(j)     mode 1: what A(i,j) stores in mode 2
+//! ```
+//!
+//! The last is the image of A's coordinates (SpDISTAL: image and preimage of partitions): `x` is located where
+//! `A` is walked, and nowhere else. A rank that runs the part needs no other elements.
+
+use super::{Absent, Body, CutBy, Driver, Join, Loop, Node, Plan, distinct};
+use crate::cin::{Kernel, Program, Root};
+use crate::format::{Format, LevelMap, LevelSpec};
+use crate::iteration::lattice::Set;
+use crate::level::DENSE;
+use crate::notation::Access;
+use std::fmt::Write;
+use tamis_ir::algebra::ReduceOp;
+use tamis_ir::ids::{Id, IndexVar, Mode};
+
+/// How a kernel runs on several ranks.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Distribution {
+    /// Each runs a part of the outermost loop, and has its elements of the result.
+    Parts {
+        /// The part.
+        part: Part,
+        /// The mode of the result that is over the variable.
+        mode: usize,
+    },
+    /// Each runs parts of the outermost loop, and the arrays that these give are combined in order.
+    Combined {
+        /// The parts.
+        part: Part,
+        /// How elements are combined.
+        op: ReduceOp,
+    },
+    /// Each runs all of it, for this reason.
+    Everywhere(&'static str),
+}
+
+/// A part of the outermost loop.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Part {
+    /// The variable whose coordinates are cut.
+    pub var: IndexVar,
+    /// What is read.
+    pub reads: Vec<Read>,
+}
+
+/// Which coordinates of one mode are read.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Need {
+    /// Any.
+    All,
+    /// Those of the part.
+    Part,
+    /// Those that other reads store in a mode, if they are needed: the number of the read, and the mode.
+    Image(Vec<(usize, usize)>),
+}
+
+/// One read of an operand.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Read {
+    /// The operand with its variables.
+    pub access: Access,
+    /// Per mode what is needed.
+    pub modes: Vec<Need>,
+}
+
+/// How a kernel runs on several ranks.
+pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribution {
+    let partition = match &plan.parts {
+        Ok(partition) => partition,
+        Err(why) => return Distribution::Everywhere(why.reason()),
+    };
+    let target = &program.tensors[kernel.result];
+    let format = &target.storage.format;
+    let Root::Coordinates(var) = partition.scale.root else {
+        return Distribution::Everywhere("its outermost loop is over positions");
+    };
+    if partition.cut != CutBy::Coordinates || !partition.scale.is_ordered() {
+        return Distribution::Everywhere("the coordinates of its outermost loop have no order");
+    }
+    let part = || Part { var, reads: reads(program, kernel, plan, var) };
+    match partition.join {
+        Join::Combine(op) if is_rows(format) => Distribution::Combined { part: part(), op },
+        Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. }
+            if may_split(format) =>
+        {
+            let is_cut = |mode: &usize| program.derived.alias(target.modes[*mode]) == var;
+            // On a diagonal, parts write what follows each other in memory.
+            let mut modes = [cut_mode(format).0].into_iter().chain(0..target.modes.len());
+            match modes.find(is_cut) {
+                Some(mode) => Distribution::Parts { part: part(), mode },
+                None => Distribution::Everywhere("its result does not tell the outermost loop"),
+            }
+        }
+        _ => Distribution::Everywhere("entries of its parts would have to be combined"),
+    }
+}
+
+/// Whether tensors of a format may be held in parts: their entries come in one order, however they were made.
+pub fn may_split(format: &Format) -> bool {
+    let in_order = |level: &LevelSpec| {
+        let p = level.kind.properties();
+        p.ordered || p.full
+    };
+    !format.levels().is_empty() && format.levels().iter().all(in_order)
+}
+
+/// Whether rows of the outermost mode follow each other in memory, and are all there.
+pub fn is_rows(format: &Format) -> bool {
+    let dense = |level: &LevelSpec| level.kind == DENSE && matches!(level.map, LevelMap::Mode(_));
+    format.levels().iter().all(dense)
+}
+
+/// The mode by whose coordinates tensors of a format are cut, and what cuts are multiples of.
+pub fn cut_mode(format: &Format) -> (usize, u64) {
+    match format.levels().first().map(|level| level.map) {
+        Some(LevelMap::Mode(mode)) => (mode.index(), 1),
+        Some(LevelMap::Div(mode, size)) => (mode.index(), size),
+        _ => (0, 1),
+    }
+}
+
+/// How a kernel runs on several ranks, in words.
+pub fn print(program: &Program, kernel: &Kernel, distribution: &Distribution) -> String {
+    let mut text = format!("{}: ", program.name(kernel));
+    let part = match distribution {
+        Distribution::Parts { part, .. } => {
+            let _ = writeln!(text, "a part of {} on each rank", program.vars[part.var]);
+            part
+        }
+        Distribution::Combined { part, op } => {
+            let (var, op) = (&program.vars[part.var], op.name());
+            let _ = writeln!(text, "parts of {var} on each rank, combined by {op} in order");
+            part
+        }
+        Distribution::Everywhere(why) => {
+            let _ = writeln!(text, "all of it on each rank: {why}");
+            return text;
+        }
+    };
+    let name = |access: &Access| {
+        let vars: Vec<&str> = access.indices.iter().map(|v| program.vars[*v].as_str()).collect();
+        format!("{}({})", program.tensors[access.tensor].name, vars.join(","))
+    };
+    for read in part.reads.iter().filter(|read| !read.modes.is_empty()) {
+        let modes = read.modes.iter().enumerate().map(|(m, need)| {
+            let what = match need {
+                Need::All => "any".to_owned(),
+                Need::Part => "the part".to_owned(),
+                Need::Image(of) => {
+                    let image = |(read, mode): &(usize, usize)| {
+                        format!("{} stores in mode {}", name(&part.reads[*read].access), mode + 1)
+                    };
+                    format!("what {}", of.iter().map(image).collect::<Vec<_>>().join(", or "))
+                }
+            };
+            format!("mode {}: {what}", m + 1)
+        });
+        let _ =
+            writeln!(text, "  {}  {}", name(&read.access), modes.collect::<Vec<_>>().join("; "));
+    }
+    text
+}
+
+/// What a part of the loop over a variable reads.
+fn reads(program: &Program, kernel: &Kernel, plan: &Plan, cut: IndexVar) -> Vec<Read> {
+    let reads = distinct(&kernel.body);
+    let reads: Vec<Access> = reads.into_iter().filter(|a| !program.is_local(a.tensor)).collect();
+    let search = Search { program, reads: &reads, cut };
+    let read = |access: &Access| {
+        let modes = (0..access.indices.len()).map(|m| search.need(plan.root.as_ref(), access, m));
+        Read { access: access.clone(), modes: modes.collect() }
+    };
+    reads.iter().map(read).collect()
+}
+
+#[derive(Clone, Copy)]
+struct Search<'s> {
+    program: &'s Program,
+    reads: &'s [Access],
+    cut: IndexVar,
+}
+
+/// Where a read was found, inside of loops over the variable of a mode.
+enum Found {
+    /// Nowhere.
+    Nowhere,
+    /// Only where one of these has the coordinate.
+    Beside(Vec<(usize, usize)>),
+    /// Also elsewhere.
+    Elsewhere,
+}
+
+impl Found {
+    fn and(self, other: Found) -> Found {
+        match (self, other) {
+            (Found::Elsewhere, _) | (_, Found::Elsewhere) => Found::Elsewhere,
+            (Found::Nowhere, found) | (found, Found::Nowhere) => found,
+            (Found::Beside(mut some), Found::Beside(others)) => {
+                for other in others {
+                    if !some.contains(&other) {
+                        some.push(other);
+                    }
+                }
+                Found::Beside(some)
+            }
+        }
+    }
+}
+
+impl Search<'_> {
+    fn need(self, root: Option<&Node>, access: &Access, mode: usize) -> Need {
+        let var = self.program.derived.alias(access.indices[mode]);
+        if access.is_sliced() || !self.is_free(access, mode) {
+            return Need::All;
+        }
+        if var == self.cut {
+            return Need::Part;
+        }
+        match root.map_or(Found::Nowhere, |root| self.found(root, access, var, None)) {
+            Found::Beside(images) => Need::Image(images),
+            Found::Nowhere | Found::Elsewhere => Need::All,
+        }
+    }
+
+    /// Whether no level above that of a mode lists coordinates: those would be gone with the last entry below.
+    fn is_free(self, access: &Access, mode: usize) -> bool {
+        let levels = self.program.storage(access.tensor).format.levels();
+        let own = |map: LevelMap| map.modes().contains(&Mode::new(mode));
+        let above = levels.iter().take_while(|level| !own(level.map));
+        above.into_iter().all(|level| level.kind.properties().full)
+    }
+
+    /// Where a node reads an operand; `beside` has the coordinate of the variable there, if something has.
+    fn found(
+        self,
+        node: &Node,
+        access: &Access,
+        var: IndexVar,
+        beside: Option<(usize, usize)>,
+    ) -> Found {
+        let here = || beside.map_or(Found::Elsewhere, |image| Found::Beside(vec![image]));
+        let within = |node: &Node| self.found(node, access, var, beside);
+        match node {
+            Node::Loop(nest) if self.program.derived.alias(nest.var) == var => {
+                self.in_loop_over(nest, access, var)
+            }
+            Node::Loop(nest) => {
+                let background = nest.background.iter().map(|background| &background.node);
+                let nodes = nest.nodes().into_iter().chain(background);
+                let found = nodes.map(within).fold(Found::Nowhere, Found::and);
+                match nest.drivers.iter().any(|driver| driver.access == *access) && beside.is_some()
+                {
+                    true => found.and(here()),
+                    false => found,
+                }
+            }
+            Node::Locate(locate) => {
+                let found = match &locate.absent {
+                    Absent::Does(absent) => within(&locate.present).and(within(absent)),
+                    Absent::Never | Absent::Nothing => within(&locate.present),
+                };
+                let is_own = self.program.derived.alias(locate.var) == var || beside.is_some();
+                match locate.access == *access && is_own {
+                    true => found.and(here()),
+                    false => found,
+                }
+            }
+            Node::Where(temporary) => within(&temporary.producer).and(within(&temporary.consumer)),
+            Node::Sequence(parts) => parts.iter().map(within).fold(Found::Nowhere, Found::and),
+            Node::Assign { rhs, .. } => match rhs.accesses().contains(&access) {
+                true => here(),
+                false => Found::Nowhere,
+            },
+        }
+    }
+
+    fn in_loop_over(self, nest: &Loop, access: &Access, var: IndexVar) -> Found {
+        let beside = |present: Set| {
+            let others = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
+            others.map(|(_, driver)| driver).find_map(|driver| self.image(driver, access))
+        };
+        let own = nest.drivers.iter().position(|driver| driver.access == *access);
+        let at = |present: Set, node: &Node| {
+            let beside = beside(present);
+            let found = self.found(node, access, var, beside);
+            // What is done may depend on the entry alone.
+            match (own.is_some_and(|k| present & (1 << k) != 0), beside) {
+                (false, _) => found,
+                (true, None) => Found::Elsewhere,
+                (true, Some(image)) => found.and(Found::Beside(vec![image])),
+            }
+        };
+        let found = match &nest.body {
+            Body::Cases(cases) => {
+                cases.iter().map(|c| at(c.present, &c.node)).fold(Found::Nowhere, Found::and)
+            }
+            Body::Sum(sum) => {
+                let terms = sum.terms.iter().map(|(k, node)| at(1 << k, node));
+                let consumer = at(sum.pattern, &sum.consumer);
+                terms.fold(Found::Nowhere, Found::and).and(consumer)
+            }
+        };
+        match &nest.background {
+            Some(background) => found.and(at(0, &background.node)),
+            None => found,
+        }
+    }
+
+    /// The read and the mode that a driver's coordinates are of, if it is another one than `access`.
+    fn image(self, driver: &Driver, access: &Access) -> Option<(usize, usize)> {
+        let levels = self.program.storage(driver.access.tensor).format.levels();
+        let LevelMap::Mode(mode) = levels[driver.level].map else { return None };
+        let read = self.reads.iter().position(|read| *read == driver.access)?;
+        let lists = !levels[driver.level].kind.properties().full;
+        let other = driver.access != *access && !driver.access.is_sliced() && lists;
+        other.then_some((read, mode.index()))
+    }
+}

@@ -1,0 +1,43 @@
+//! Programs on several processes, each of which has a part of the tensors.
+//!
+//! Each rank calls [`Kernel::run_distributed`](crate::Kernel::run_distributed) with its parts. The loop that a
+//! processor's threads would share is cut into a part for each rank; what a rank reads of other operands follows
+//! from the plan of the kernel ([`distribution`](tamis_core::plan::distribution)), and only that is sent. (Papers: DISTAL and
+//! SpDISTAL, on distributions by coordinates, images and preimages.)
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `tensor` | which rank has what of a tensor |
+//! | `coords` | sets of coordinates that ranks ask for |
+//! | `wire` | these, and entries, as bytes |
+//! | `fetch` | requests and replies |
+//! | `run` | the part of each rank |
+//! | `combine` | parts of sums, combined in their order |
+//! | `tasks` | parts on tensors of their own, for task graphs |
+
+mod combine;
+mod coords;
+mod fetch;
+mod run;
+mod tasks;
+mod tensor;
+mod wire;
+
+pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
+pub use tasks::{Described, Pieces, Tasks};
+pub use tensor::Distributed;
+
+use crate::Results;
+use tamis_ir::diagnostic::Diagnostic;
+
+/// Results with all of their elements, on every rank.
+///
+/// # Errors
+/// When they do not fit in the memory of a rank.
+pub fn gathered(
+    comm: &dyn Communicator,
+    results: &Results<Distributed>,
+) -> Result<Results, Diagnostic> {
+    let whole = results.iter().map(|(name, result)| Ok((name.clone(), result.gather(comm)?)));
+    Ok(Results::new(whole.collect::<Result<_, Diagnostic>>()?))
+}

@@ -1,0 +1,278 @@
+//! Programs as tasks that know nothing of each other, for engines of task graphs.
+//!
+//! ```text
+//! y(i) = A(i,j) * x(j)      A: csr       a task: some rows of A as a matrix of their own, all of x
+//!                                        its result: these rows of y
+//! ```
+//!
+//! A rank runs an interval of a loop on tensors that have the dimensions of the whole. A task runs all of the same
+//! loop on tensors that are as small as its interval, compiled once for the sizes of the whole: what an iteration
+//! computes is the same, unless the program sees where it is.
+
+use crate::Kernel;
+use crate::binding::Values;
+use crate::kernel::Options;
+use crate::operand::{Given, Operand, operand};
+use std::collections::{BTreeMap, BTreeSet};
+use tamis_core::cin::{self, Role};
+use tamis_core::format::{LevelMap, Storage};
+use tamis_core::level::{BITMAP, COMPRESSED, DENSE, SINGLETON};
+use tamis_core::notation::{self, Expr};
+use tamis_core::plan::distribution::{Distribution, Need, Part, distribution};
+use tamis_ir::diagnostic::{Code, Diagnostic};
+use tamis_ir::ids::{Id, IdVec, IndexVar, Mode, TensorId};
+
+/// An operand that is not there yet.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// The dimension of each mode.
+    pub dims: Vec<u64>,
+    /// How it will be stored.
+    pub storage: Storage,
+    /// How many values it stores, where that is known.
+    pub stored: Option<usize>,
+}
+
+impl Operand for Described {
+    fn dims(&self) -> &[u64] {
+        &self.dims
+    }
+    fn storage(&self) -> &Storage {
+        &self.storage
+    }
+    fn stored(&self) -> usize {
+        self.stored.unwrap_or(0)
+    }
+    fn longest_row(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// A program compiled for operands that tasks load.
+#[derive(Debug)]
+pub struct Tasks {
+    /// Runs on pieces, and on whole operands.
+    pub kernel: Kernel,
+    /// The dimensions of the last result.
+    pub dims: Vec<u64>,
+    /// How it is stored.
+    pub storage: Storage,
+    /// What a task needs, or why one task computes all.
+    pub pieces: Result<Pieces, String>,
+}
+
+/// What a task needs that computes a part of the last result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pieces {
+    /// The variable whose coordinates are cut.
+    pub var: String,
+    /// How many coordinates it has.
+    pub size: u64,
+    /// Cuts are at multiples of this.
+    pub block: u64,
+    /// The mode of the result that is over the variable.
+    pub mode: usize,
+    /// Per operand the mode of which a task gets a part; none where it gets the whole.
+    pub operands: BTreeMap<String, Option<usize>>,
+    /// The reads of the program: the operand, and per mode what a part needs.
+    pub reads: Vec<(String, Vec<&'static str>)>,
+}
+
+impl Tasks {
+    /// Compiles a program for operands that are not there yet.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::compile`].
+    ///
+    /// ```
+    /// use tamis::dist::{Described, Tasks};
+    /// use tamis::{DataType, Options, format};
+    /// # fn main() -> Result<(), tamis::Diagnostic> {
+    /// let described = |format, dims: &[u64]| {
+    ///     let storage = format::parse(format, Some(dims.len()))?.resolve(DataType::F64)?;
+    ///     Ok::<_, tamis::Diagnostic>(Described { dims: dims.to_vec(), storage, stored: None })
+    /// };
+    /// let (a, x) = (described("csr", &[1000, 50])?, described("dense", &[50])?);
+    /// let program = tamis::notation::parse("y(i) = A(i,j) * x(j)")?;
+    /// let tasks = Tasks::compile(program, &[("A", a), ("x", x)], &Options::default())?;
+    /// let pieces = tasks.pieces.expect("rows are cut");
+    /// assert_eq!((pieces.var.as_str(), pieces.size, pieces.mode), ("i", 1000, 0));
+    /// assert_eq!(pieces.operands["A"], Some(0));
+    /// assert_eq!(pieces.operands["x"], None);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn compile(
+        program: notation::Program,
+        operands: &[(&str, Described)],
+        options: &Options,
+    ) -> Result<Tasks, Diagnostic> {
+        let mut inputs = BTreeMap::new();
+        for (name, described) in operands {
+            let entries = described.stored.map(|n| n as u64);
+            let given = Given { entries, ..Given::of(described) };
+            inputs.insert(operand(&program, name)?, given);
+        }
+        let kernel = Kernel::of_inputs(program, &inputs, options)?;
+        let mut values = Values::new();
+        let named: Vec<(&str, &Described)> = operands.iter().map(|(n, d)| (*n, d)).collect();
+        let binding = kernel.bound(&named, &mut values)?;
+        let compiled = &kernel.compiled().program;
+        let Some(last) = compiled.kernels.last() else {
+            return Err(Diagnostic::new(Code::Syntax, "the program computes nothing")
+                .help("write a statement"));
+        };
+        let target = &compiled.tensors[last.result];
+        let dims = target.modes.iter().map(|&var| binding.dims[var]).collect();
+        let storage = target.storage.clone();
+        let pieces = pieces(&kernel, options, &binding.dims);
+        Ok(Tasks { dims, storage, pieces, kernel })
+    }
+}
+
+/// What each task needs, or why there is one.
+fn pieces(
+    kernel: &Kernel,
+    options: &Options,
+    dims: &IdVec<IndexVar, u64>,
+) -> Result<Pieces, String> {
+    let program = &kernel.compiled().program;
+    let [only] = &program.kernels[..] else {
+        return Err(format!("the program has {} kernels", program.kernels.len()));
+    };
+    let plan = tamis_core::plan::plan(program, only);
+    let (part, mode) = match distribution(program, only, &plan) {
+        Distribution::Parts { part, mode } => (part, mode),
+        Distribution::Combined { .. } => {
+            let summed = "what parts of its outermost loop add up would have to be combined";
+            return Err(summed.to_owned());
+        }
+        Distribution::Everywhere(why) => return Err(why.to_owned()),
+    };
+    let scale = plan.parts.as_ref().map(|partition| &partition.scale);
+    if !scale.is_ok_and(cin::Scale::is_plain) {
+        return Err("its outermost loop is over blocks of coordinates".to_owned());
+    }
+    let var = program.vars[part.var].clone();
+    if let Some(why) = sees(kernel, options, &var) {
+        return Err(why);
+    }
+    let mut block = block_of(&program.tensors[only.result].storage, mode).ok_or_else(|| {
+        let format = &program.tensors[only.result].storage.format;
+        format!("results in the format {format} are not put together from pieces")
+    })?;
+    let mut operands = BTreeMap::new();
+    for (id, tensor) in program.tensors.enumerate() {
+        let Role::Input(source) = tensor.role else { continue };
+        let cut = cut_of(program, &part, id)?;
+        if let Some(mode) = cut {
+            let own = block_of(&tensor.storage, mode).ok_or_else(|| {
+                format!("{} is stored as {}, which is not cut", tensor.name, tensor.storage.format)
+            })?;
+            block = multiple(block, own);
+        }
+        operands.insert(kernel.program().tensors[source].name.clone(), cut);
+    }
+    let name = |id: TensorId| match program.tensors[id].role {
+        Role::Input(source) => kernel.program().tensors[source].name.clone(),
+        _ => program.tensors[id].name.clone(),
+    };
+    let words = |need: &Need| match need {
+        Need::All => "all",
+        Need::Part => "part",
+        Need::Image(_) => "image",
+    };
+    let reads = part.reads.iter();
+    let reads = reads.map(|r| (name(r.access.tensor), r.modes.iter().map(words).collect()));
+    let (reads, size) = (reads.collect(), dims[part.var]);
+    match operands.values().any(Option::is_some) {
+        true => Ok(Pieces { var, size, block, mode, operands, reads }),
+        false => Err(format!("no operand has a mode over {var}")),
+    }
+}
+
+/// Why a program sees that its part of a variable is not the whole; none if it does not.
+fn sees(kernel: &Kernel, options: &Options, var: &str) -> Option<String> {
+    let program = kernel.program();
+    if options.dims.contains_key(var) || !options.shapes.is_empty() {
+        return Some(format!("the size of {var}, or a shape, is given beside the operands"));
+    }
+    for statement in &program.statements {
+        let over = |v: &&IndexVar| program.vars[**v].name == var;
+        if statement.result.indices.iter().filter(over).count() > 1 {
+            return Some(format!("its result has {var} in more than one mode"));
+        }
+        if statement.accumulate.is_some() || statement.result.is_sliced() {
+            return Some("it adds to what its result had before, or writes a slice".to_owned());
+        }
+        let mut seen = false;
+        statement.value.walk(&mut |e| match e {
+            Expr::Index(at) => seen |= program.vars[*at].name == var,
+            Expr::Choose { .. } => seen = true,
+            _ => {}
+        });
+        if seen {
+            return Some(format!("it uses {var} as a value"));
+        }
+        let name = &program.tensors[statement.result.tensor].name;
+        if kernel.is_scattered(name) {
+            return Some(format!("{name} is converted after it is computed"));
+        }
+    }
+    None
+}
+
+/// The mode by which an operand is cut; none if tasks need the whole of it.
+fn cut_of(program: &cin::Program, part: &Part, id: TensorId) -> Result<Option<usize>, String> {
+    let name = &program.tensors[id].name;
+    let reads = part.reads.iter().filter(|read| read.access.tensor == id);
+    let mut found: BTreeSet<Option<usize>> = BTreeSet::new();
+    for read in reads {
+        let over = |v: IndexVar| program.derived.alias(v) == part.var;
+        let indices = read.access.indices.iter().enumerate();
+        let modes: Vec<usize> = indices.filter(|&(_, &v)| over(v)).map(|(m, _)| m).collect();
+        match modes[..] {
+            [] => found.insert(None),
+            [mode] if read.modes[mode] == Need::Part => found.insert(Some(mode)),
+            _ => {
+                let var = &program.vars[part.var];
+                return Err(format!("parts of {name} by {var} would not be whole tensors"));
+            }
+        };
+    }
+    match found.len() {
+        0 => Ok(None),
+        1 => Ok(found.pop_first().flatten()),
+        _ => {
+            let reason = format!("{name} is read in parts and as a whole");
+            Err(format!("{reason}: give it a second name where it is read as a whole"))
+        }
+    }
+}
+
+/// What cuts of a mode are multiples of; none where a part of the mode is not stored as the whole is.
+fn block_of(storage: &Storage, mode: usize) -> Option<u64> {
+    let mut block = 1;
+    for level in storage.format.levels() {
+        if ![DENSE, COMPRESSED, SINGLETON, BITMAP].contains(&level.kind) {
+            return None;
+        }
+        match level.map {
+            LevelMap::Mode(_) => {}
+            LevelMap::Div(of, size) | LevelMap::Mod(of, size) => {
+                block = if of == Mode::new(mode) { multiple(block, size) } else { block };
+            }
+            LevelMap::Diff { .. } | LevelMap::Slot(_) => return None,
+        }
+    }
+    Some(block)
+}
+
+/// The least common multiple.
+fn multiple(one: u64, other: u64) -> u64 {
+    let (mut a, mut b) = (one, other);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    one / a.max(1) * other
+}

@@ -1,0 +1,117 @@
+//! Programs on several ranks have the bits of one process.
+
+use tamis::dist::{Counted, Distributed, gathered, on_threads};
+use tamis::{Coordinates, Diagnostic, Kernel, Options, Tensor, Values, format};
+use tamis_testing::check::Outcome;
+use tamis_testing::distributed::{RANKS, check};
+use tamis_testing::generate;
+use tamis_testing::random::Random;
+
+#[test]
+fn random_programs_have_the_bits_of_one_process() {
+    let mut right = 0;
+    for seed in 0..150 {
+        let mut random = Random::new(4300 + seed);
+        let case = generate::case(&mut random);
+        let ranks = *random.pick(&RANKS);
+        match check(&case, ranks) {
+            Outcome::Right => right += 1,
+            Outcome::Invalid => {}
+            Outcome::Wrong(what) => panic!("{what}\n{case}"),
+        }
+    }
+    assert!(right > 100, "{right} programs are valid");
+}
+
+/// A matrix with three entries in a row, beside its diagonal.
+fn banded(n: u64) -> Coordinates {
+    let (mut rows, mut columns, mut vals) = (vec![], vec![], vec![]);
+    for row in 0..n {
+        for column in row.saturating_sub(1)..(row + 2).min(n) {
+            rows.push(row);
+            columns.push(column);
+            vals.push(1.0 / (1 + row + 3 * column) as f64);
+        }
+    }
+    Coordinates::new(vec![n, n], vec![rows, columns], Values::F64(vals)).unwrap()
+}
+
+fn packed(list: &Coordinates, name: &str) -> Tensor {
+    let storage = format::parse(name, Some(2)).unwrap().resolve(tamis::DataType::F64).unwrap();
+    tamis::pack(list, &storage, tamis::Duplicates::Refuse).unwrap()
+}
+
+/// Runs a program on ranks: its results as one process has them, and the bytes that each rank sent.
+fn on_ranks(text: &str, operands: &[(&str, &Tensor)], ranks: usize) -> Vec<u64> {
+    let kernel = Kernel::compile(text, operands, &Options::default()).unwrap();
+    let expected = kernel.run(operands).unwrap();
+    let found = on_threads(ranks, |comm| {
+        let comm = Counted::new(comm);
+        let mut parts = vec![];
+        for (name, tensor) in operands {
+            parts.push((*name, Distributed::split(&comm, tensor)?));
+        }
+        let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+        let results = kernel.run_distributed(&comm, &parts)?;
+        let sent = comm.counts().sent;
+        Ok((gathered(&comm, &results)?, sent))
+    });
+    let each = found.into_iter().map(|found: Result<_, Diagnostic>| {
+        let (results, sent) = found.unwrap();
+        assert_eq!(results[0].1, expected[0].1, "{text} on {ranks} ranks");
+        sent
+    });
+    each.collect()
+}
+
+/// Only what other ranks need is sent.
+#[test]
+fn a_banded_matrix_needs_few_elements_of_others() {
+    let n = 40_000;
+    let a = packed(&banded(n), "csr");
+    let x =
+        Tensor::dense(&[n], (0..n).map(|i| 1.0 + i as f64 / 7.0).collect::<Vec<f64>>()).unwrap();
+    for sent in on_ranks("y(i) = A(i,j) * x(j)", &[("A", &a), ("x", &x)], 4) {
+        assert!(sent < 300, "{sent} bytes of {}", 8 * n);
+    }
+    let b = packed(&banded(n), "csr");
+    for sent in on_ranks("C(i,j) = A(i,k) * B(k,j)", &[("A", &a), ("B", &b)], 3) {
+        assert!(sent < 400, "{sent} bytes of {}", 12 * b.nnz());
+    }
+}
+
+#[test]
+fn sums_over_the_cut_loop_are_added_as_in_one_process() {
+    let n = 300_000;
+    let a = packed(&banded(n), "csr");
+    let values = |k: u64| (0..n).map(|i| 1.0 / (1 + i % k) as f64).collect::<Vec<f64>>();
+    let (x, z) =
+        (Tensor::dense(&[n], values(77)).unwrap(), Tensor::dense(&[n], values(13)).unwrap());
+    for ranks in [2, 3, 5] {
+        let sent = on_ranks("s = x(i) * z(i)", &[("x", &x), ("z", &z)], ranks);
+        assert!(sent.iter().all(|&sent| sent < 3_000_000 / ranks as u64), "{sent:?}");
+        on_ranks("s = A(i,j) * x(j) * z(i)", &[("A", &a), ("x", &x), ("z", &z)], ranks);
+    }
+}
+
+/// Entries that lie anyhow come to the ranks that own them, with about as many on each.
+#[test]
+fn entries_of_any_rank_come_to_their_owners() {
+    let list = banded(10_000);
+    let storage = format::parse("csr", Some(2)).unwrap().resolve(tamis::DataType::F64).unwrap();
+    let whole = packed(&list, "csr");
+    let held = on_threads(4, |comm| {
+        let mine = |n: &usize| n % comm.ranks() == comm.rank();
+        let places: Vec<usize> = (0..list.vals().len()).filter(mine).collect();
+        let crds = list.crds().iter().map(|c| places.iter().map(|&n| c[n]).collect()).collect();
+        let vals = Values::F64(places.iter().map(|&n| list.vals().as_f64(n)).collect());
+        let own = Coordinates::new(list.dims().to_vec(), crds, vals)?;
+        let tensor = Distributed::from_entries(comm, &own, &storage)?;
+        assert_eq!(tensor.gather(comm)?, whole);
+        assert_eq!(tensor.stored(), whole.nnz());
+        Ok(tensor.held())
+    });
+    let held: Vec<usize> = held.into_iter().map(Result::unwrap).collect();
+    let even = whole.nnz() as f64 / 4.0;
+    assert!(held.iter().all(|&held| (held as f64) < 1.05 * even), "{held:?}");
+}
