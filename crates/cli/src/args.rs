@@ -75,7 +75,7 @@ pub struct FormatsArgs {
 }
 
 /// Compute an expression
-#[derive(Args)]
+#[derive(Args, Clone)]
 #[command(after_help = "Examples:
   tamis run 'y(i) = A(i,j) * x(j)' -f A=csr -i A=web.mtx -g x=dense -o y=y.tns
   tamis run 'C(i,j) = A(i,k) * B(k,j)' -g A=1000x1000:0.01:7 -g B=1000x1000:0.01:8 --json
@@ -104,6 +104,12 @@ pub struct RunArgs {
     /// Threads that compute and pack (or TAMIS_NUM_THREADS); results do not depend on it
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
+    /// Run on the processes that MPI started, as in mpiexec -n 4 tamis run .. --mpi; results have the bits of one
+    #[arg(long)]
+    pub mpi: bool,
+    /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
+    #[arg(long, value_name = "N")]
+    pub ranks: Option<usize>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
     /// letter K M G T; without it what is free
     #[arg(long, value_name = "SIZE")]
@@ -123,7 +129,7 @@ pub struct RunArgs {
 }
 
 /// What is known of tensors, and of what they do not store
-#[derive(Args)]
+#[derive(Args, Clone)]
 pub struct TensorArgs {
     /// How a tensor is stored: T=csr, T='(i, j) -> (i: dense, j: compressed)', T=csr{f32}; without
     /// a tensor, the format of what goes through -: mtx, rb, tns, npz or bsp
@@ -232,6 +238,12 @@ pub struct ConvertArgs {
     /// elements that it adds (blocks, diagonals, dense) are written as zeros; implies --expand
     #[arg(long, value_name = "FORMAT")]
     pub to: Option<String>,
+    /// Run on the processes that MPI started, as in mpiexec -n 4 tamis run .. --mpi; results have the bits of one
+    #[arg(long)]
+    pub mpi: bool,
+    /// Run on so many ranks that are threads of this process: what --mpi does, to be tried at home
+    #[arg(long, value_name = "N")]
+    pub ranks: Option<usize>,
     /// The most memory for tensors and files being read, as in 500M or 8G: bytes, or times 1000 per
     /// letter K M G T; without it what is free
     #[arg(long, value_name = "SIZE")]

@@ -28,11 +28,16 @@ impl Failure {
 
     /// The exit status.
     pub fn status(&self) -> ExitCode {
+        ExitCode::from(self.exit_code())
+    }
+
+    /// The exit status as a number.
+    pub fn exit_code(&self) -> u8 {
         let is_request = match self {
             Failure::Diagnostic(d) => d.code.kind() == Kind::Request,
             Failure::File(e) => e.code == FileErrorCode::UnknownFormat,
         };
-        ExitCode::from(if is_request { 2 } else { 1 })
+        if is_request { 2 } else { 1 }
     }
 }
 

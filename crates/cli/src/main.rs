@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
+//! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
 //! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |
@@ -34,6 +35,7 @@ mod json;
 mod names;
 mod picture;
 mod progress;
+mod ranks;
 mod recommend;
 mod run;
 mod written;
@@ -102,7 +104,7 @@ fn refused(error: &clap::Error) -> ExitCode {
 /// Does what the command line asks for; what it prints goes to `out`.
 fn act(command: Command, out: &mut dyn Write) -> Result<(), Failure> {
     match command {
-        Command::Run(args) => run::run(&args, out),
+        Command::Run(args) => ranks::run(&args, out),
         Command::Explain(args) => explain::explain(&args, out),
         Command::Build(args) => build::build(&args, out),
         Command::Convert(args) => convert::convert(&args, out),

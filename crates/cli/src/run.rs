@@ -2,6 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
+use crate::ranks::Ranks;
 use crate::{inputs, json, progress};
 use serde_json::json;
 use std::io::{self, Write};
@@ -11,7 +12,7 @@ use tamis::{Backend, Code, Coordinates, Diagnostic, Kernel, Options, Schedule, T
 use tamis_io::{FileFormat, WriteOptions};
 
 /// Runs the command.
-pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), Failure> {
     if args.json {
         progress::hide();
     }
@@ -58,7 +59,7 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
-    let (results, runs) = runs(&kernel, &operands, args.time)?;
+    let (results, runs) = runs(&kernel, ranks, &operands, args.time)?;
     write(&results, &outputs, inputs::standard_format(&args.tensors.formats))?;
     let schedule = options.schedule.to_string();
     let report = Report { operand_seconds, compile_ms, runs, backend, threads, schedule, warnings };
@@ -145,11 +146,14 @@ type Named = tamis::Results;
 struct Run {
     seconds: f64,
     ran_on: Option<Backend>,
+    /// How many ranks there were, and the bytes that they sent each other.
+    sent: Option<(usize, u64)>,
 }
 
 /// The results of the last of some runs, and what each took.
 fn runs(
     kernel: &Kernel,
+    ranks: Ranks<'_>,
     operands: &[(&str, &Tensor)],
     count: usize,
 ) -> Result<(Named, Vec<Run>), Failure> {
@@ -161,9 +165,9 @@ fn runs(
             runs => format!("computing, run {run} of {runs}"),
         });
         drop(std::mem::take(&mut results));
-        let start = Instant::now();
-        results = kernel.run(operands)?;
-        runs.push(Run { seconds: start.elapsed().as_secs_f64(), ran_on: kernel.ran_on() });
+        let ran = ranks.run(kernel, operands)?;
+        results = ran.results;
+        runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }
     Ok((results, runs))
 }
@@ -234,6 +238,8 @@ impl Report {
             "backend": self.backend.name(),
             "ran_on": self.runs.iter().map(ran_on).collect::<Vec<_>>(),
             "threads": self.threads,
+            "ranks": self.runs.last().and_then(|run| run.sent).map_or(1, |(ranks, _)| ranks),
+            "bytes_sent": self.runs.last().and_then(|run| run.sent).map_or(0, |(_, sent)| sent),
             "schedule": self.schedule,
             "operand_seconds": self.operand_seconds,
             "compile_seconds": self.compile_ms / 1e3,
@@ -267,9 +273,13 @@ impl Report {
             Backend::Auto => format!(" ({})", tiers(&self.runs)),
             _ => String::new(),
         };
+        let sent = match self.runs.last().and_then(|run| run.sent) {
+            Some((ranks, sent)) => format!(", {ranks} ranks, which sent {sent} bytes"),
+            None => String::new(),
+        };
         writeln!(
             out,
-            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tiers}",
+            "compiled in {:.3} ms, ran in {:.3} ms{runs} on {}{tiers}{sent}",
             self.compile_ms,
             median * 1e3,
             self.backend.name()
@@ -377,7 +387,7 @@ mod tests {
     #[test]
     fn runs_of_each_tier_are_counted() {
         let of = |jit: usize, c: usize| {
-            let run = |tier| move |_| Run { seconds: 0.1, ran_on: Some(tier) };
+            let run = |tier| move |_| Run { seconds: 0.1, ran_on: Some(tier), sent: None };
             let runs = (0..jit).map(run(Backend::Jit)).chain((0..c).map(run(Backend::C)));
             tiers(&runs.collect::<Vec<_>>())
         };

@@ -1,0 +1,141 @@
+//! `tamis run` on several ranks: processes that MPI started, or threads of this one.
+
+use crate::args::RunArgs;
+use crate::failure::{Failure, invalid};
+use crate::{json, run};
+use std::io::{self, Write};
+use std::time::Instant;
+use tamis::dist::{self, Communicator, Counted, Distributed, Mpi, agree, on_threads, phase, same};
+use tamis::{Code, Diagnostic, Kernel, Results, Tensor};
+
+/// More threads as ranks are of no use.
+const MOST_THREADS: usize = 256;
+
+/// What computes.
+#[derive(Clone, Copy)]
+pub enum Ranks<'m> {
+    /// This process alone.
+    One,
+    /// So many threads of it.
+    Threads(usize),
+    /// The processes that MPI started.
+    Mpi(&'m Mpi),
+}
+
+impl Ranks<'_> {
+    /// Runs a kernel; the results are whole.
+    pub fn run(self, kernel: &Kernel, operands: &[(&str, &Tensor)]) -> Result<Ran, Diagnostic> {
+        match self {
+            Ranks::One => {
+                let start = Instant::now();
+                let results = kernel.run(operands)?;
+                Ok(Ran { results, seconds: start.elapsed().as_secs_f64(), sent: None })
+            }
+            Ranks::Threads(ranks) => {
+                let of_ranks = on_threads(ranks, |comm| distributed(comm, kernel, operands));
+                of_ranks.into_iter().next().expect("there is a rank")
+            }
+            Ranks::Mpi(mpi) => distributed(mpi, kernel, operands),
+        }
+    }
+}
+
+/// What a run gave.
+pub struct Ran {
+    pub results: Results,
+    /// How long it took, without cutting operands and gathering results.
+    pub seconds: f64,
+    /// How many ranks there were, and how many bytes they sent each other meanwhile.
+    pub sent: Option<(usize, u64)>,
+}
+
+fn distributed(
+    comm: &dyn Communicator,
+    kernel: &Kernel,
+    operands: &[(&str, &Tensor)],
+) -> Result<Ran, Diagnostic> {
+    phase(comm, || {
+        let split = |(name, tensor): &(&str, &Tensor)| {
+            Ok((name.to_string(), Distributed::split(comm, tensor)?))
+        };
+        let parts: Vec<(String, Distributed)> =
+            operands.iter().map(split).collect::<Result<_, Diagnostic>>()?;
+        let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (n.as_str(), t)).collect();
+        let counted = Counted::new(comm);
+        agree(comm, Ok(()))?;
+        let start = Instant::now();
+        let results = kernel.run_distributed(&counted, &parts)?;
+        let seconds = start.elapsed().as_secs_f64();
+        let sent = comm.all_gather(&counted.counts().sent.to_le_bytes())?;
+        let sent =
+            sent.iter().map(|bytes| bytes.iter().rev().fold(0, |n, &b| n << 8 | u64::from(b)));
+        let sent = Some((comm.ranks(), sent.sum()));
+        Ok(Ran { results: dist::gathered(comm, &results)?, seconds, sent })
+    })
+}
+
+/// Runs the command on the ranks that are asked for. The first rank alone prints and writes.
+pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    match (args.mpi, args.ranks) {
+        (true, Some(_)) => {
+            Err(invalid("--ranks", "MPI says how many ranks there are", "leave it out"))
+        }
+        (false, Some(ranks)) if ranks > MOST_THREADS => {
+            let reason = format!("more than {MOST_THREADS} threads as ranks");
+            let help = "start processes with mpiexec, and use --mpi";
+            Err(invalid(&format!("--ranks {ranks}"), &reason, help))
+        }
+        (false, Some(0)) => {
+            Err(invalid("--ranks 0", "there is nothing to run on", "use at least 1"))
+        }
+        (false, None) => run::run(args, Ranks::One, out),
+        (false, Some(ranks)) => run::run(args, Ranks::Threads(ranks), out),
+        (true, None) => under_mpi(args, out),
+    }
+}
+
+fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
+    let mpi = Mpi::world()?;
+    let is_first = mpi.rank() == 0;
+    let mut nowhere = io::sink();
+    let out = if is_first { out } else { &mut nowhere };
+    let arguments: Vec<String> = std::env::args().collect();
+    let mut failure = None;
+    let outcome = phase(&mpi, || {
+        same(&mpi, "the command line", arguments.join("\0").as_bytes())?;
+        let outputs = if is_first { args.outputs.clone() } else { vec![] };
+        let own = RunArgs { outputs, ..args.clone() };
+        run::run(&own, Ranks::Mpi(&mpi), out).map_err(|error| {
+            let told = match &error {
+                Failure::Diagnostic(diagnostic) => diagnostic.clone(),
+                Failure::File(file) => {
+                    Diagnostic::new(Code::InvalidTensor, file.to_string()).help(&file.help)
+                }
+            };
+            failure = Some(error);
+            told
+        })
+    });
+    let told = mpi.end(outcome, |told| {
+        if is_first {
+            // Some launchers end all ranks as soon as one has ended.
+            failure = Some(failure.take().unwrap_or_else(|| told.clone().into()));
+            let _ = failure.iter().try_for_each(|failure| tell(failure, args.json));
+        }
+    });
+    match told {
+        Ok(()) => Ok(()),
+        Err(told) => {
+            std::process::exit(i32::from(failure.unwrap_or_else(|| told.into()).exit_code()))
+        }
+    }
+}
+
+fn tell(failure: &Failure, as_json: bool) -> io::Result<()> {
+    if as_json {
+        let error = serde_json::json!({"error": json::failure(failure)});
+        return json::print(&mut io::stdout(), error);
+    }
+    failure.report();
+    Ok(())
+}

@@ -1,0 +1,68 @@
+//! `tamis run` on several ranks prints and writes what one process does.
+
+mod support;
+
+use std::fs;
+use support::{check, scratch, tamis};
+
+const MATRIX: &str = "A=data/bar.mtx.gz";
+
+/// The lines of a summary, but for the last, which tells times.
+fn summary(args: &[&str]) -> String {
+    let output = tamis(args);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let lines: Vec<&str> = text.lines().collect();
+    lines[..lines.len() - 1].join("\n")
+}
+
+#[test]
+fn threads_as_ranks_compute_what_one_process_does() {
+    let programs: &[&[&str]] = &[
+        &["y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense"],
+        &["y(j) = A(i,j) * x(i); s = y(j) * y(j)", "-i", MATRIX, "-g", "x=dense"],
+        &["C(i,j) = A(i,k) * A(k,j)", "-i", MATRIX],
+        &["C(i,j) = A(i,j) + A(j,i)", "-i", MATRIX, "-f", "C=csc"],
+        &["t = 2 * 3"],
+    ];
+    for program in programs {
+        let one = summary(&[&["run"], *program].concat());
+        for ranks in ["1", "2", "5"] {
+            let several = summary(&[&["run"], *program, &["--ranks", ranks]].concat());
+            assert_eq!(several, one, "{program:?} on {ranks} ranks");
+        }
+    }
+}
+
+#[test]
+fn the_first_rank_writes() {
+    let file = scratch("y.tns");
+    let output = format!("y={}", file.display());
+    let run = ["run", "y(i) = A(i,j) * x(j)", "-i", MATRIX, "-g", "x=dense", "-o", &output];
+    summary(&run);
+    let one = fs::read(&file).unwrap();
+    summary(&[&run[..], &["--ranks", "3"]].concat());
+    assert_eq!(fs::read(&file).unwrap(), one);
+}
+
+#[test]
+fn what_cannot_be_is_refused_once() {
+    let run = ["run", "y(i) = 2 * x(i)", "-g", "x=5:dense"];
+    check(&[&run[..], &["--ranks", "0"]].concat(), 2, "--ranks 0: there is nothing to run on");
+    check(&[&run[..], &["--ranks", "2", "--mpi"]].concat(), 2, "MPI says how many ranks there are");
+    check(&[&run[..], &["--ranks", "10000000000"]].concat(), 2, "more than 256 threads as ranks");
+    let overflow =
+        ["run", "y(i) = x(i) * x(i)", "-g", "x=5:dense", "-f", "x=dense{i8}", "-f", "y=dense{i8}"];
+    let failed = tamis(&[&overflow[..], &["--ranks", "3"]].concat());
+    let alone = tamis(&overflow);
+    assert_eq!(failed.status.code(), alone.status.code());
+    assert_eq!(failed.stderr, alone.stderr);
+}
+
+#[test]
+fn what_ranks_need_is_printed() {
+    let explain = ["explain", "y(i) = A(i,j) * x(j)", "-f", "A=csr", "--emit", "comm"];
+    check(&explain, 0, "x(j)  mode 1: what A(i,j) stores in mode 2");
+    let sum = ["explain", "y(j) = A(i,j) * x(i)", "-f", "A=csr", "--emit", "comm"];
+    check(&sum, 0, "y: parts of i on each rank, combined by sum in order");
+}
