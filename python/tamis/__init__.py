@@ -104,8 +104,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    if name == "array_api":
-        return importlib.import_module("tamis.array_api")
+    if name in ("array_api", "dask", "mpi"):
+        return importlib.import_module(f"tamis.{name}")
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'tamis' has no attribute {name!r}")

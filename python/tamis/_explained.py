@@ -26,7 +26,7 @@ class Explanation:
         self._operands = operands
 
     def stage(self, name: str) -> str:
-        """A stage of compilation as text: ``notation cin schedule graph lattice plan ir c cuda asm``."""
+        """A stage of compilation as text: ``notation cin schedule graph lattice plan comm ir c cuda asm``."""
         return self.kernel.explain(name)
 
     def __repr__(self) -> str:

@@ -29,7 +29,7 @@ class Kernel(_native.Kernel):
     arguments: tuple[Any, ...]
 
     def explain(self, stage: str) -> str:
-        """A stage of compilation as text: ``notation cin schedule graph lattice plan ir c cuda asm``.
+        """A stage of compilation as text: ``notation cin schedule graph lattice plan comm ir c cuda asm``.
         Operands are as they were in the last call; without one, as ``compile`` said, else dense."""
         check_text("stage", stage)
         return super().explain(stage)

@@ -32,6 +32,7 @@ pub fn test(profile: &str) -> bool {
                 OsStr::new("docs/guide/python.md"),
                 OsStr::new("docs/guide/python-examples.md"),
                 OsStr::new("docs/guide/python"),
+                OsStr::new("docs/guide/ranks.md"),
                 package.join("tamis").as_os_str(),
             ],
             Some(&package),

@@ -8,7 +8,7 @@
 use crate::convert::converted;
 use crate::effort::Effort;
 use crate::failure::{detached, guarded, interruptible, raised, refused};
-use crate::operand::{Operand, Owner, about, together};
+use crate::operand::{Operand, Owner, about, operands, together};
 use crate::result::{is_scipys, returned};
 use crate::scalar::Number;
 use crate::size::{Size, numbers};
@@ -48,9 +48,9 @@ pub struct Kernel {
 }
 
 /// A program compiled for operands stored in certain ways.
-struct Form {
+pub(crate) struct Form {
     operands: Vec<Stored>,
-    kernel: tamis::Kernel,
+    pub(crate) kernel: tamis::Kernel,
     /// Whether operands of SciPy's that are unordered are better sorted first.
     orders: bool,
     slow: Slow,
@@ -72,6 +72,24 @@ struct Operands<'k> {
 type Traced<'py> = (Vec<(String, Bound<'py, PyAny>)>, Option<&'static str>, f64, f64);
 
 impl Kernel {
+    /// What is compiled, and how.
+    pub(crate) fn source(&self) -> (&Program, &Options) {
+        (&self.program, &self.options)
+    }
+
+    /// Operands by name in the formats that the caller of `compile` asked for, sorted, for another thread.
+    pub(crate) fn owned_operands(
+        &self,
+        py: Python<'_>,
+        operands: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<(Vec<(String, Tensor)>, Owner)> {
+        let Operands { mut named, owner, loose } = self.bound(py, &PyTuple::empty(py), operands)?;
+        for at in loose {
+            named[at].1 = ordered(py, named[at].1.clone())?;
+        }
+        Ok((owned(&named), owner))
+    }
+
     /// The operands of a call, in the formats that the caller of `compile` asked for.
     fn bound<'k>(
         &'k self,
@@ -199,7 +217,7 @@ impl Kernel {
     }
 
     /// The program compiled for operands like these, now or before.
-    fn form(&self, operands: &[(&str, &Tensor)]) -> Result<Arc<Form>, Diagnostic> {
+    pub(crate) fn form(&self, operands: &[(&str, &Tensor)]) -> Result<Arc<Form>, Diagnostic> {
         let forms = || self.forms.lock().unwrap_or_else(PoisonError::into_inner);
         let suits = |form: &&Arc<Form>| {
             form.operands.len() == operands.len()
@@ -300,21 +318,6 @@ fn borrowed<N: AsRef<str>>(named: &[(N, Tensor)]) -> Vec<(&str, &Tensor)> {
 /// Operands for another thread.
 fn owned(named: &Named<'_>) -> Vec<(String, Tensor)> {
     named.iter().map(|(name, tensor)| ((*name).to_owned(), tensor.clone())).collect()
-}
-
-/// The operands of a program, in the order in which they are read.
-fn operands(program: &Program) -> Vec<String> {
-    let (mut written, mut names) = (vec![], vec![]);
-    for statement in &program.statements {
-        for access in statement.value.accesses() {
-            let name = &program.tensors[access.tensor].name;
-            if !written.contains(&access.tensor) && !names.contains(name) {
-                names.push(name.clone());
-            }
-        }
-        written.push(statement.result.tensor);
-    }
-    names
 }
 
 #[pymethods]
@@ -460,7 +463,7 @@ impl Kernel {
         self.options.schedule.to_string()
     }
 
-    /// A stage of compilation as text: `notation cin schedule graph lattice plan ir c cuda asm`.
+    /// A stage of compilation as text: `notation cin schedule graph lattice plan comm ir c cuda asm`.
     /// Operands are as they were in the last call; without one, as `compile` said, else dense.
     fn explain(&self, py: Python<'_>, stage: &str) -> PyResult<String> {
         let Some(stage) = Stage::parse(stage) else {

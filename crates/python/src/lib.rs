@@ -27,6 +27,7 @@
 //! | `axes` | axes of one element more or less, and positions of coordinates |
 //! | `tensor` `kernel` | what the classes `Tensor` and `Kernel` are made of |
 //! | `file` | reading and writing |
+//! | `ranks` `tasks` | programs on ranks of MPI, and as tasks |
 //!
 //! The files of `python/tamis`, each importing only those above it, but for imports inside of functions:
 //!
@@ -56,6 +57,9 @@
 //! | `_missing` | reductions that leave out NaN, weighted means |
 //! | `_functions` | NumPy's functions of tensors |
 //! | `_profile` `_explained` `_notebook` | what calls take, what programs become, both in notebooks |
+//! | `_pieces` | tensors in pieces that Dask's tasks make |
+//! | `dask` | programs as graphs of Dask's tasks |
+//! | `mpi` | programs on ranks of MPI |
 
 mod array;
 mod axes;
@@ -69,6 +73,7 @@ mod kernel;
 mod listed;
 mod memory;
 mod operand;
+mod ranks;
 mod result;
 mod scalar;
 mod select;
@@ -76,6 +81,7 @@ mod size;
 mod slow;
 mod sparse;
 mod stored;
+mod tasks;
 mod tensor;
 mod threads;
 
@@ -107,6 +113,10 @@ mod _native {
     use crate::memory::Memory;
     #[pymodule_export]
     use crate::operand::borrow;
+    #[pymodule_export]
+    use crate::ranks::{fail_on_ranks, run_on_ranks};
+    #[pymodule_export]
+    use crate::tasks::Tasks;
     #[pymodule_export]
     use crate::tensor::Tensor;
     #[pymodule_export]

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyDict;
 use tamis::Tensor;
+use tamis::notation::Program;
 
 /// The module with what is easier said in Python.
 const HELPERS: &str = "tamis._operands";
@@ -163,4 +164,19 @@ pub fn borrow(object: &Bound<'_, PyAny>, copy: bool) -> PyResult<tensor::Tensor>
         })
     };
     guarded(object.py(), || if copy { copying(made) } else { made() }).map(tensor::Tensor::new)
+}
+
+/// The operands of a program, in the order in which they are read.
+pub(crate) fn operands(program: &Program) -> Vec<String> {
+    let (mut written, mut names) = (vec![], vec![]);
+    for statement in &program.statements {
+        for access in statement.value.accesses() {
+            let name = &program.tensors[access.tensor].name;
+            if !written.contains(&access.tensor) && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        written.push(statement.result.tensor);
+    }
+    names
 }

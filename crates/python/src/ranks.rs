@@ -1,0 +1,81 @@
+//! Programs on several processes, by a communicator that mpi4py has.
+//!
+//! ```text
+//! run_on_ranks(kernel, comm.handle, A=A, x=x)     on every rank, with the whole of the same operands
+//! ```
+
+use crate::failure::{detached, guarded, raised};
+use crate::kernel::Kernel;
+use crate::result::returned;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tamis::dist::{self, Distributed, Mpi, phase, same};
+use tamis::{Code, Diagnostic};
+
+/// Tells the other ranks of a communicator, which compute a program, that this one has failed.
+#[pyfunction]
+pub(crate) fn fail_on_ranks(py: Python<'_>, handle: usize, reason: &str) -> PyResult<()> {
+    let fail = || {
+        // SAFETY: mpi4py's handles are communicators of the library that it has loaded.
+        let mpi = unsafe { Mpi::from_handle(handle) }?;
+        let failed = Diagnostic::new(Code::InvalidOption, reason);
+        let outcome: Result<(), Diagnostic> = phase(&mpi, || Err(failed));
+        Ok(mpi.end(outcome, |_| ()).is_ok())
+    };
+    detached(py, fail).map(drop)
+}
+
+/// Computes the last result on all ranks of a communicator together: each runs its part, and has the whole
+/// afterwards. An error of one rank is raised on all.
+#[pyfunction]
+#[pyo3(signature = (kernel, handle, **operands))]
+pub(crate) fn run_on_ranks<'py>(
+    py: Python<'py>,
+    kernel: &Bound<'py, Kernel>,
+    handle: usize,
+    operands: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let kernel = kernel.get();
+    let mut own = None;
+    // The others learn of a rank that could not read its operands.
+    let given = kernel.owned_operands(py, operands).map_err(|error| {
+        let told = Diagnostic::new(Code::InvalidTensor, error.value(py).to_string());
+        own = Some(error);
+        told
+    });
+    let run = || {
+        // SAFETY: mpi4py's handles are communicators of the library that it has loaded.
+        let mpi = unsafe { Mpi::from_handle(handle) }?;
+        let outcome = phase(&mpi, || {
+            let (program, options) = kernel.source();
+            let text = format!("{}\n{options:?}", program.source);
+            same(&mpi, "the program and its options", text.as_bytes())?;
+            let (named, owner) = given?;
+            let named: Vec<(&str, &tamis::Tensor)> =
+                named.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect();
+            let form = kernel.form(&named)?;
+            let split = |(name, tensor): &(&str, &tamis::Tensor)| {
+                Ok(((*name).to_owned(), Distributed::split(&mpi, tensor)?))
+            };
+            let parts: Vec<(String, Distributed)> =
+                named.iter().map(split).collect::<Result<_, Diagnostic>>()?;
+            let parts: Vec<(&str, &Distributed)> =
+                parts.iter().map(|(name, part)| (name.as_str(), part)).collect();
+            let results = form.kernel.run_distributed(&mpi, &parts)?;
+            let mut whole = dist::gathered(&mpi, &results)?;
+            let last = whole.pop().ok_or_else(|| {
+                Diagnostic::new(Code::Syntax, "the program computes nothing")
+                    .help("write a statement")
+            })?;
+            Ok((last.1, owner))
+        });
+        mpi.end(outcome, |_| ())
+    };
+    let outcome = detached(py, || Ok(run()))?;
+    let (last, owner) = match (outcome, own) {
+        (Ok(done), _) => done,
+        (Err(_), Some(error)) => return Err(error),
+        (Err(told), None) => return Err(raised(py, &told)),
+    };
+    guarded(py, || returned(py, last, owner))
+}
