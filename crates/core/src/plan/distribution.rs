@@ -200,7 +200,8 @@ enum Found {
 }
 
 impl Found {
-    fn and(self, other: Found) -> Found {
+    /// Where one of two nodes reads it.
+    fn or(self, other: Found) -> Found {
         match (self, other) {
             (Found::Elsewhere, _) | (_, Found::Elsewhere) => Found::Elsewhere,
             (Found::Nowhere, found) | (found, Found::Nowhere) => found,
@@ -240,6 +241,10 @@ impl Search<'_> {
     }
 
     /// Where a node reads an operand; `beside` has the coordinate of the variable there, if something has.
+    ///
+    /// What is sought: does every place that looks at this use of the operand, inside of loops over the variable,
+    /// look at a coordinate that another operand stores? Then entries at other coordinates are never seen. A
+    /// place is a value that is read, a lookup of the variable's level or of one below it, and a walk.
     fn found(
         self,
         node: &Node,
@@ -256,26 +261,26 @@ impl Search<'_> {
             Node::Loop(nest) => {
                 let background = nest.background.iter().map(|background| &background.node);
                 let nodes = nest.nodes().into_iter().chain(background);
-                let found = nodes.map(within).fold(Found::Nowhere, Found::and);
+                let found = nodes.map(within).fold(Found::Nowhere, Found::or);
                 match nest.drivers.iter().any(|driver| driver.access == *access) && beside.is_some()
                 {
-                    true => found.and(here()),
+                    true => found.or(here()),
                     false => found,
                 }
             }
             Node::Locate(locate) => {
                 let found = match &locate.absent {
-                    Absent::Does(absent) => within(&locate.present).and(within(absent)),
+                    Absent::Does(absent) => within(&locate.present).or(within(absent)),
                     Absent::Never | Absent::Nothing => within(&locate.present),
                 };
                 let is_own = self.program.derived.alias(locate.var) == var || beside.is_some();
                 match locate.access == *access && is_own {
-                    true => found.and(here()),
+                    true => found.or(here()),
                     false => found,
                 }
             }
-            Node::Where(temporary) => within(&temporary.producer).and(within(&temporary.consumer)),
-            Node::Sequence(parts) => parts.iter().map(within).fold(Found::Nowhere, Found::and),
+            Node::Where(temporary) => within(&temporary.producer).or(within(&temporary.consumer)),
+            Node::Sequence(parts) => parts.iter().map(within).fold(Found::Nowhere, Found::or),
             Node::Assign { rhs, .. } => match rhs.accesses().contains(&access) {
                 true => here(),
                 false => Found::Nowhere,
@@ -284,6 +289,7 @@ impl Search<'_> {
     }
 
     fn in_loop_over(self, nest: &Loop, access: &Access, var: IndexVar) -> Found {
+        // Any operand that is there will do: it has the coordinate.
         let beside = |present: Set| {
             let others = nest.drivers.iter().enumerate().filter(|(k, _)| present & (1 << k) != 0);
             others.map(|(_, driver)| driver).find_map(|driver| self.image(driver, access))
@@ -296,21 +302,21 @@ impl Search<'_> {
             match (own.is_some_and(|k| present & (1 << k) != 0), beside) {
                 (false, _) => found,
                 (true, None) => Found::Elsewhere,
-                (true, Some(image)) => found.and(Found::Beside(vec![image])),
+                (true, Some(image)) => found.or(Found::Beside(vec![image])),
             }
         };
         let found = match &nest.body {
             Body::Cases(cases) => {
-                cases.iter().map(|c| at(c.present, &c.node)).fold(Found::Nowhere, Found::and)
+                cases.iter().map(|c| at(c.present, &c.node)).fold(Found::Nowhere, Found::or)
             }
             Body::Sum(sum) => {
                 let terms = sum.terms.iter().map(|(k, node)| at(1 << k, node));
                 let consumer = at(sum.pattern, &sum.consumer);
-                terms.fold(Found::Nowhere, Found::and).and(consumer)
+                terms.fold(Found::Nowhere, Found::or).or(consumer)
             }
         };
         match &nest.background {
-            Some(background) => found.and(at(0, &background.node)),
+            Some(background) => found.or(at(0, &background.node)),
             None => found,
         }
     }
