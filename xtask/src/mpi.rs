@@ -58,9 +58,13 @@ pub fn test(profile: &str, args: &[&str]) -> bool {
     let build =
         ["build", "--quiet", "--profile", profile, "-p", "tamis-dist", "--example", "ranks"];
     let built = Command::new("cargo").args(build).status().is_ok_and(|status| status.success());
-    built
-        && MPIS.iter().all(|mpi| prepare(&environment(mpi), &[mpi.package.to_owned()]))
-        && checked(profile, on_hosts, kills).inspect_err(|why| println!("mpi: {why}")).is_ok()
+    if !MPIS.iter().all(|mpi| prepare(&environment(mpi), &[mpi.package.to_owned()])) {
+        println!(
+            "mpi tests were skipped: PyPI has no MPI library for this machine, or cannot be reached"
+        );
+        return built;
+    }
+    built && checked(profile, on_hosts, kills).inspect_err(|why| println!("mpi: {why}")).is_ok()
 }
 
 fn checked(profile: &str, on_hosts: bool, kills: usize) -> Result<(), String> {
