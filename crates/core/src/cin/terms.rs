@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Integers of 32 bits add up to 64 bits only where a sum has very many terms ([`MANY`]); then a kernel has
-//! [long sums](super::Kernel::long_sums).
+//! [long sums](super::Overflow::CheckedLong).
 
 use super::simplify::written;
 use super::{Kernel, Program, Stmt};
