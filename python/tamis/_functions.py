@@ -329,9 +329,7 @@ _OWN: dict[Any, Callable[..., Any]] = {
     np.einsum_path: _einsum_path,
     np.empty_like: _like(0),
     np.expand_dims: lambda a, axis: xp.expand_dims(a, axis),
-    np.meshgrid: lambda *xi, copy=True, sparse=False, indexing="xy": tuple(
-        xp.meshgrid(*xi, indexing=indexing)
-    ),
+    np.meshgrid: lambda *xi, indexing="xy": tuple(xp.meshgrid(*xi, indexing=indexing)),
     np.flip: lambda m, axis=None: xp.flip(m, axis=axis),
     np.fliplr: lambda m: xp.flip(m, axis=1),
     np.flipud: lambda m: xp.flip(m, axis=0),

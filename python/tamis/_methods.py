@@ -88,8 +88,8 @@ class Methods:
         return numpy.dot(self, other)
 
     def flatten(self) -> Any:
-        """All elements in the order of rows along one axis."""
-        return self.ravel()
+        """All elements in the order of rows along one axis, in arrays of their own."""
+        return self.ravel().copy()
 
     @property
     def imag(self) -> Any:

@@ -130,8 +130,13 @@ def joined(
     parts: Sequence[Any], shape: tuple[int, ...], axis: int, starts: Sequence[int], storage: str
 ) -> Whole:
     """The whole of pieces along an axis."""
-    offsets = [tuple(at if k == axis else 0 for k in range(len(shape))) for at in starts]
-    whole: Whole = assembled(list(parts), offsets, None, shape, storage)
+    ends = [*starts[1:], shape[axis]]
+    bounds = []
+    for begin, end in zip(starts, ends):
+        offset = tuple(begin if k == axis else 0 for k in range(len(shape)))
+        sizes = tuple(end - begin if k == axis else size for k, size in enumerate(shape))
+        bounds.append((offset, sizes))
+    whole: Whole = assembled(list(parts), bounds, None, shape, storage)
     return whole
 
 
@@ -196,19 +201,20 @@ def _told(tensor: Whole) -> tuple[Any, ...]:
 
 def assembled(
     chunks: Sequence[Any],
-    offsets: Sequence[tuple[int, ...]],
+    bounds: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
     clip: tuple[int, int, int] | None,
     shape: tuple[int, ...],
     storage: str,
 ) -> Any:
-    """A tensor of chunks that begin at these coordinates, or what of it has a coordinate of an axis
-    in an interval."""
+    """A tensor of chunks that begin at these coordinates and have these sizes, or what of it has a
+    coordinate of an axis in an interval."""
+    chunks = [of_shape(chunk, sizes) for chunk, (_, sizes) in zip(chunks, bounds)]
     if storage.startswith("dense") and all(isinstance(chunk, np.ndarray) for chunk in chunks):
-        return _copied(chunks, offsets, clip, shape, storage)
+        return _copied(chunks, bounds, clip, shape, storage)
     all_coords, all_values = [], []
-    for chunk, offset in zip(chunks, offsets):
+    for chunk, (offset, _) in zip(chunks, bounds):
         known = asarray(chunk)
-        known = known if known.format == storage.partition("{")[0] else known.asformat(storage)
+        known = known if known.storage == storage else known.asformat(storage)
         coords, values = known.entries()
         moved = [crd.astype(np.int64) + at for crd, at in zip(coords, offset)]
         if clip is not None:
@@ -225,15 +231,24 @@ def assembled(
     return Whole(_native.Tensor.of_entries(shape, coords, values, storage))
 
 
+def of_shape(chunk: Any, shape: Sequence[int]) -> Any:
+    """A piece, if it has the shape that was said of it."""
+    if tuple(np.shape(chunk) if isinstance(chunk, (list, tuple)) else chunk.shape) != tuple(shape):
+        raise invalid(f"a piece has shape {tuple(chunk.shape)}, not {tuple(shape)}", "say its own in shapes=")
+    return chunk
+
+
 def _copied(
     chunks: Sequence[Any],
-    offsets: Sequence[tuple[int, ...]],
+    bounds: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
     clip: tuple[int, int, int] | None,
     shape: tuple[int, ...],
     storage: str,
 ) -> np.ndarray[Any, Any]:
     made = np.empty(shape, dtype_of(storage))
-    for chunk, offset in zip(chunks, offsets):
+    for chunk, (offset, _) in zip(chunks, bounds):
+        if not np.can_cast(chunk.dtype, made.dtype):
+            raise invalid(f"a piece is of {chunk.dtype}, not of {made.dtype}", "say dtype=, or convert it")
         to, of = [], []
         for axis, (at, size) in enumerate(zip(offset, chunk.shape)):
             begin, end = (0, shape[axis]) if clip is None or axis != clip[0] else clip[1:]

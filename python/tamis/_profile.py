@@ -104,11 +104,11 @@ def profile() -> Profile:
     return Profile()
 
 
-def _called(kernel: Kernel, *arguments: Any, **named: Any) -> Any:
+def _called(kernel: Kernel, /, *arguments: Any, **named: Any) -> Any:
     return _traced(kernel, arguments, named)[-1][1]
 
 
-def _all_called(kernel: Kernel, *arguments: Any, **named: Any) -> dict[str, Any]:
+def _all_called(kernel: Kernel, /, *arguments: Any, **named: Any) -> dict[str, Any]:
     return dict(_traced(kernel, arguments, named))
 
 

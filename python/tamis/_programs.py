@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 from . import _native
@@ -16,6 +17,7 @@ KEPT = 512
 OPTIONS = ("format", "dtype", "dims", "shapes", "schedule", "backend", "fill_value", "strict")
 
 _kernels: dict[Any, Kernel] = {}
+_lock = Lock()
 
 
 class Kernel(_native.Kernel):
@@ -158,9 +160,10 @@ def check_text(name: str, value: Any, way_out: str = "write it as a str") -> Non
 
 def keep(kept: dict[Any, Any], key: Any, value: Any) -> None:
     """Keeps a value, and no more than so many: those that came first go."""
-    while len(kept) >= KEPT:
-        kept.pop(next(iter(kept)), None)
-    kept[key] = value
+    with _lock:
+        while len(kept) >= KEPT:
+            kept.pop(next(iter(kept)))
+        kept[key] = value
 
 
 def result_format(expression: str, format: str | None, fill_value: Any) -> str | None:

@@ -202,7 +202,7 @@ class Tensor(Operators, Methods, _native.Tensor):
         from ._rows import entries
 
         coords, values = entries(self.canonical())
-        found = coords if values.all() else [c[values != 0] for c in coords]
+        found = [c.copy() if values.all() else c[values != 0] for c in coords]
         order = None if _native.is_in_rows(self) else ordered(found)
         return tuple(c if order is None else c[order] for c in found)
 

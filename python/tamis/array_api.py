@@ -302,7 +302,8 @@ def reshape(x: Any, /, shape: tuple[int, ...], *, copy: Any = None) -> Any:
     """The elements in the order of rows in axes of other sizes."""
     if copy is False and tuple(shape) != x.shape and isinstance(x, Tensor):
         raise _moves.refused("coordinates of other axes are made anew", "leave out copy=False")
-    return x.reshape(shape)
+    made = x.reshape(shape)
+    return made.copy() if copy else made
 
 
 def expand_dims(x: Any, /, axis: Any) -> Any:

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 # Says what is missing where Dask is.
-from ._pieces import Tensor, assembled, dtype_of, from_delayed, invalid, read, storage_of
+from ._pieces import Tensor, assembled, dtype_of, from_delayed, invalid, of_shape, read, storage_of
 
 import dask.array as da
 from dask.delayed import Delayed, delayed
@@ -209,7 +209,8 @@ def _operand(name: str, value: Any, format: str | None, kinds: Sequence[Any]) ->
         raise refused(f"the shape of {name} is not known before it is computed", way_out)
     if isinstance(value, (bool, int, float, complex)):
         value = np.asarray(value, np.result_type(value, *kinds))
-    known = asarray(value)
+    # The caller may change its arrays before tasks run.
+    known = asarray(value, copy=True)
     if format is not None:
         known = known.asformat(format)
     blocks = np.empty((1,) * known.ndim, dtype=object)
@@ -236,7 +237,7 @@ def _scalar(dtype: Any) -> str:
 def _cut(operand: _Operand, clip: tuple[Any, int, int] | None) -> Any:
     """Chunks as one; or the elements whose coordinate of an axis lies in an interval."""
     cuts = [operand.cuts(axis) for axis in range(len(operand.shape))]
-    found, offsets, ends = [], [], []
+    found, bounds = [], []
     shape, begins = list(operand.shape), [0] * len(operand.shape)
     if clip is not None:
         axis, begin, end = clip
@@ -246,12 +247,10 @@ def _cut(operand: _Operand, clip: tuple[Any, int, int] | None) -> Any:
         last = [cuts[axis][k + 1] for axis, k in enumerate(place)]
         if clip is None or offset[axis] < end and last[axis] > begin:
             found.append(operand.blocks[place])
-            offsets.append(offset)
-            ends.append(last)
-    sizes = [np.subtract(last, begins).tolist() for last in ends]
-    if [list(offset) for offset in offsets] == [begins] and sizes == [shape]:
-        return found[0]
-    return delayed(assembled, pure=True)(found, offsets, clip, tuple(shape), operand.storage)
+            bounds.append((offset, tuple(np.subtract(last, offset).tolist())))
+    if bounds == [(tuple(begins), tuple(shape))]:
+        return delayed(of_shape, pure=True)(found[0], tuple(shape))
+    return delayed(assembled, pure=True)(found, bounds, clip, tuple(shape), operand.storage)
 
 
 #: The programs that tasks of this process ran.

@@ -28,7 +28,7 @@ pub(crate) fn fail_on_ranks(py: Python<'_>, handle: usize, reason: &str) -> PyRe
 /// Computes the last result on all ranks of a communicator together: each runs its part, and has the whole
 /// afterwards. An error of one rank is raised on all.
 #[pyfunction]
-#[pyo3(signature = (kernel, handle, **operands))]
+#[pyo3(signature = (kernel, handle, /, **operands))]
 pub(crate) fn run_on_ranks<'py>(
     py: Python<'py>,
     kernel: &Bound<'py, Kernel>,

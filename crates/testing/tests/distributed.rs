@@ -94,6 +94,27 @@ fn sums_over_the_cut_loop_are_added_as_in_one_process() {
     }
 }
 
+/// The compiler's own variables have dimensions of others, and are others; blocks of a list are cut by their elements.
+#[test]
+fn variables_of_one_dimension_are_not_one() {
+    let a = packed(&banded(40), "csr");
+    for ranks in [2, 7] {
+        let text = "R(i,j) = A(i,j); R(j,i[40::-1]) = 2 * R(i,j) + A(j,i)";
+        on_ranks(text, &[("A", &a)], ranks);
+        for blocks in
+            ["(i) -> (i/3: compressed, i%3: dense)", "(i) -> (i/3: compressed, i%3: hashed)"]
+        {
+            let list =
+                Coordinates::new(vec![40], vec![vec![4, 29, 38]], Values::F64(vec![1.0, 2.0, 3.0]));
+            let storage =
+                format::parse(blocks, Some(1)).unwrap().resolve(tamis::DataType::F64).unwrap();
+            let x = tamis::pack(&list.unwrap(), &storage, tamis::Duplicates::Refuse).unwrap();
+            on_ranks("y(j) = 2 * x(j)", &[("x", &x)], ranks);
+            on_ranks("y(i) = A(i,j) * x(j) + x(i)", &[("A", &a), ("x", &x)], ranks);
+        }
+    }
+}
+
 /// Entries that lie anyhow come to the ranks that own them, with about as many on each.
 #[test]
 fn entries_of_any_rank_come_to_their_owners() {

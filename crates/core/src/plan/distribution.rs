@@ -13,7 +13,7 @@
 //! `A` is walked, and nowhere else. A rank that runs the part needs no other elements.
 
 use super::{Absent, Body, CutBy, Driver, Join, Loop, Node, Plan, distinct};
-use crate::cin::{Kernel, Program, Root};
+use crate::cin::{Kernel, Program, Relation, Root, Scale};
 use crate::format::{Format, LevelMap, LevelSpec};
 use crate::iteration::lattice::Set;
 use crate::level::DENSE;
@@ -48,6 +48,8 @@ pub enum Distribution {
 pub struct Part {
     /// The variable whose coordinates are cut.
     pub var: IndexVar,
+    /// What iterations of the loop count of these.
+    pub scale: Scale,
     /// What is read.
     pub reads: Vec<Read>,
 }
@@ -80,19 +82,25 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     };
     let target = &program.tensors[kernel.result];
     let format = &target.storage.format;
-    let Root::Coordinates(var) = partition.scale.root else {
+    let is_of_coordinates = |scale: &Scale| matches!(scale.root, Root::Coordinates(_));
+    let scale = Scale::of(&program.derived, partition.var).filter(is_of_coordinates);
+    let Some(scale) = scale.filter(|_| is_of_coordinates(&partition.scale)) else {
         return Distribution::Everywhere("its outermost loop is over positions");
     };
-    if partition.cut != CutBy::Coordinates || !partition.scale.is_ordered() {
+    if partition.cut != CutBy::Coordinates || !scale.is_ordered() {
         return Distribution::Everywhere("the coordinates of its outermost loop have no order");
     }
-    let part = || Part { var, reads: reads(program, kernel, plan, var) };
+    let var = origin(program, partition.var);
+    let part = || {
+        let (scale, reads) = (scale.clone(), reads(program, kernel, plan, var));
+        Part { var, scale, reads }
+    };
     match partition.join {
         Join::Combine(op) if is_rows(format) => Distribution::Combined { part: part(), op },
         Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. }
             if may_split(format) =>
         {
-            let is_cut = |mode: &usize| program.derived.alias(target.modes[*mode]) == var;
+            let is_cut = |mode: &usize| target.modes[*mode] == var;
             // On a diagonal, parts write what follows each other in memory.
             let mut modes = [cut_mode(format).0].into_iter().chain(0..target.modes.len());
             match modes.find(is_cut) {
@@ -102,6 +110,19 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
         }
         _ => Distribution::Everywhere("entries of its parts would have to be combined"),
     }
+}
+
+/// The variable of the notation, or of the compiler's own, that a loop's variable was made from. Another one of the
+/// same dimension (`Derived::alias`) is another variable.
+fn origin(program: &Program, var: IndexVar) -> IndexVar {
+    let of = match (program.derived.relation(var), program.derived.map(var)) {
+        (Some(Relation::Fused { outer, .. }), _) => *outer,
+        (Some(Relation::Part { of, .. } | Relation::Place { of, .. }), _) => *of,
+        (Some(Relation::Same { of, .. }), _) => *of,
+        (None, Some(LevelMap::Div(of, _) | LevelMap::Mod(of, _))) => of,
+        _ => return var,
+    };
+    origin(program, of)
 }
 
 /// Whether tensors of a format may be held in parts: their entries come in one order, however they were made.
@@ -219,7 +240,7 @@ impl Found {
 
 impl Search<'_> {
     fn need(self, root: Option<&Node>, access: &Access, mode: usize) -> Need {
-        let var = self.program.derived.alias(access.indices[mode]);
+        let var = access.indices[mode];
         if access.is_sliced() || !self.is_free(access, mode) {
             return Need::All;
         }
@@ -255,9 +276,7 @@ impl Search<'_> {
         let here = || beside.map_or(Found::Elsewhere, |image| Found::Beside(vec![image]));
         let within = |node: &Node| self.found(node, access, var, beside);
         match node {
-            Node::Loop(nest) if self.program.derived.alias(nest.var) == var => {
-                self.in_loop_over(nest, access, var)
-            }
+            Node::Loop(nest) if nest.var == var => self.in_loop_over(nest, access, var),
             Node::Loop(nest) => {
                 let background = nest.background.iter().map(|background| &background.node);
                 let nodes = nest.nodes().into_iter().chain(background);
@@ -273,7 +292,7 @@ impl Search<'_> {
                     Absent::Does(absent) => within(&locate.present).or(within(absent)),
                     Absent::Never | Absent::Nothing => within(&locate.present),
                 };
-                let is_own = self.program.derived.alias(locate.var) == var || beside.is_some();
+                let is_own = locate.var == var || beside.is_some();
                 match locate.access == *access && is_own {
                     true => found.or(here()),
                     false => found,

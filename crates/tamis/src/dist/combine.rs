@@ -89,9 +89,12 @@ impl Step<'_> {
             if last == Some(iteration) {
                 continue;
             }
-            let Some(first) = self.begin_of(&cut.partition.scale, cut.var, at - 1) else {
+            let (dimension, size) = (self.dims[cut.var], |var| self.dims[var]);
+            let first = cut.scale.first(iteration as u64, dimension, &size);
+            let is_begin = self.begin_of(&cut.scale, cut.var, first) == Some(first);
+            if !is_begin || cut.scale.iteration(first, dimension, &size) != iteration as u64 {
                 return Ok(None);
-            };
+            }
             begins.push((first, iteration));
             last = Some(iteration);
         }

@@ -116,6 +116,8 @@ pub(super) struct Cut<'s> {
     pub(super) partition: &'s Partition,
     /// The variable whose coordinates are cut, and where the interval of each rank begins.
     pub(super) var: IndexVar,
+    /// What iterations of the loop count of these.
+    pub(super) scale: Scale,
     pub(super) starts: Vec<u64>,
     reads: Vec<Read>,
 }
@@ -191,18 +193,18 @@ impl<'s> Step<'s> {
     /// The outermost loop in a part for each rank; none where a rank would begin inside of an iteration.
     fn cut(self, values: &Given<'_>, part: plan::Part) -> Option<Cut<'s>> {
         let partition = self.lowered.partition.as_ref().ok()?;
-        let plan::Part { var, reads } = part;
-        let starts = self.starts(values, partition, (var, &reads))?;
-        Some(Cut { partition, var, starts, reads })
+        let starts = self.starts(values, &part)?;
+        let plan::Part { var, scale, reads } = part;
+        Some(Cut { partition, var, scale, starts, reads })
     }
 
     /// Where ranks begin: as the largest operand that is cut by the same variable is cut.
     fn starts(
         self,
         values: &Given<'_>,
-        partition: &Partition,
-        (var, reads): (IndexVar, &[Read]),
+        plan::Part { var, scale, reads }: &plan::Part,
     ) -> Option<Vec<u64>> {
+        let var = *var;
         let dimension = self.dims[var];
         let cut_alike = reads.iter().filter_map(|read| {
             let value = values[read.access.tensor.index()].as_deref()?;
@@ -214,7 +216,7 @@ impl<'s> Step<'s> {
             None => even(dimension, 1, self.comm.ranks()),
         };
         let aligned = |&start: &u64| match start < dimension {
-            true => self.begin_of(&partition.scale, var, start),
+            true => self.begin_of(scale, var, start),
             false => Some(start),
         };
         starts.iter().map(aligned).collect()
@@ -274,7 +276,7 @@ impl<'s> Step<'s> {
         let interval = own(&cut.starts, self.comm.rank());
         let size = |v: IndexVar| self.dims[v];
         let dimension = self.dims[cut.var];
-        let iteration = |at: u64| cut.partition.scale.iteration(at, dimension, &size) as i64;
+        let iteration = |at: u64| cut.scale.iteration(at, dimension, &size) as i64;
         let (begin, end) = (interval.start, interval.end);
         let call = self.kind.call(self.kernel.result, self.lowered, executable, &local, self.dims);
         let part = match interval.is_empty() {

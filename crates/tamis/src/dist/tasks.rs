@@ -149,8 +149,7 @@ fn pieces(
         }
         Distribution::Everywhere(why) => return Err(why.to_owned()),
     };
-    let scale = plan.parts.as_ref().map(|partition| &partition.scale);
-    if !scale.is_ok_and(cin::Scale::is_plain) {
+    if !part.scale.is_plain() {
         return Err("its outermost loop is over blocks of coordinates".to_owned());
     }
     let var = program.vars[part.var].clone();
@@ -228,7 +227,7 @@ fn cut_of(program: &cin::Program, part: &Part, id: TensorId) -> Result<Option<us
     let reads = part.reads.iter().filter(|read| read.access.tensor == id);
     let mut found: BTreeSet<Option<usize>> = BTreeSet::new();
     for read in reads {
-        let over = |v: IndexVar| program.derived.alias(v) == part.var;
+        let over = |v: IndexVar| v == part.var;
         let indices = read.access.indices.iter().enumerate();
         let modes: Vec<usize> = indices.filter(|&(_, &v)| over(v)).map(|(m, _)| m).collect();
         match modes[..] {
