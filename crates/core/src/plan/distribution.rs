@@ -97,6 +97,9 @@ pub fn distribution(program: &Program, kernel: &Kernel, plan: &Plan) -> Distribu
     };
     match partition.join {
         Join::Combine(op) if is_rows(format) => Distribution::Combined { part: part(), op },
+        Join::Pack { op: None, .. } if !format.is_plain() => {
+            Distribution::Everywhere("blocks of its result may be of several parts")
+        }
         Join::Shared { .. } | Join::Concatenate | Join::Pack { op: None, .. }
             if may_split(format) =>
         {
@@ -131,7 +134,8 @@ pub fn may_split(format: &Format) -> bool {
         let p = level.kind.properties();
         p.ordered || p.full
     };
-    !format.levels().is_empty() && format.levels().iter().all(in_order)
+    // An entry on one rank may store elements of others, which are read as entries there.
+    !format.levels().is_empty() && !format.spreads() && format.levels().iter().all(in_order)
 }
 
 /// Whether rows of the outermost mode follow each other in memory, and are all there.
@@ -263,9 +267,9 @@ impl Search<'_> {
 
     /// Where a node reads an operand; `beside` has the coordinate of the variable there, if something has.
     ///
-    /// What is sought: does every place that looks at this use of the operand, inside of loops over the variable,
-    /// look at a coordinate that another operand stores? Then entries at other coordinates are never seen. A
-    /// place is a value that is read, a lookup of the variable's level or of one below it, and a walk.
+    /// What is sought: whatever looks at this use of the operand, inside of loops over the variable, does it look at
+    /// a coordinate that another operand stores? Then entries at other coordinates are never seen. To look is to
+    /// read the value, to look up the variable's level or one below it, and to walk.
     fn found(
         self,
         node: &Node,
