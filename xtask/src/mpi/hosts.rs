@@ -46,7 +46,7 @@ impl Hosts {
         Ok(hosts)
     }
 
-    /// Starts ranks on both hosts, in turn: a command that takes what follows `mpiexec`.
+    /// A command that starts `mpiexec` for ranks on both hosts alternately. Arguments of `mpiexec` are added to it.
     pub fn mpiexec(&self, package: &str, mpiexec: &Path) -> Command {
         let mut command = Command::new(&self.ssh);
         command.arg(ADDRESSES[0]).arg(mpiexec);

@@ -61,7 +61,8 @@ pub enum Need {
     All,
     /// Those of the part.
     Part,
-    /// Those that other reads store in a mode, if they are needed: the number of the read, and the mode.
+    /// Those that needed entries of other operands have in a mode. Each is given by the number of the read and by
+    /// the mode.
     Image(Vec<(usize, usize)>),
 }
 

@@ -29,8 +29,8 @@ fn constant_background(cx: &Context<'_>, value: &Expr, compute: DataType) -> Opt
     }
 }
 
-/// The fill value of a result that does not say. Zero has no sign: `csr` results of `-A` are as
-/// those of `A`, and kernels that start sums from it store the same bits as those that pack.
+/// The fill value of a result for which the user gave none. It is 0 and never -0, also for `-A`: sums that
+/// start from the fill value then have the same bits as packed entries.
 pub(in crate::legalise) fn inferred_fill(
     cx: &Context<'_>,
     value: &Expr,

@@ -195,7 +195,7 @@ fn against_inner(cx: &Context<'_>, access: &Access, order: &[IndexVar]) -> bool 
     places.windows(2).any(|pair| pair[0] > pair[1])
 }
 
-/// Where commands begin by taking the loops apart, the order of those that are cheapest then.
+/// The cheapest loop order for a schedule whose first command splits the statement into several nests of loops.
 fn order_to_part(cx: &Context<'_>, task: &Task) -> Option<Order> {
     let vars = cx.request.apart.then(|| order_apart(cx, task)).flatten()?;
     let direct = |a: &Access| cx.access_methods().of(a, &vars, task) == AccessMethod::Direct;

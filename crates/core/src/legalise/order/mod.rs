@@ -121,8 +121,8 @@ fn candidate_orders(
     found
 }
 
-/// All orders, where those that operands are stored in form a cycle; of too many the first, and for each
-/// operand one that it is stored in.
+/// The loop orders to weigh where no order suits all operands. If there are too many: the first ones, and one for
+/// each operand in which that operand is stored.
 fn orders_of_each(cx: &Context<'_>, accesses: &[Access], basis: &[IndexVar]) -> Vec<Vec<IndexVar>> {
     let mut found = topological(basis, &[]);
     if found.len() < most_candidates(basis.len()) {

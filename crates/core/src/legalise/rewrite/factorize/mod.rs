@@ -179,7 +179,8 @@ fn plan(
     Some(best)
 }
 
-/// The loops of a product with many sums: those that share no factor run one after the other.
+/// The loops of a product that is summed over many variables. Sums that have no factor in common become loops
+/// after each other instead of inside each other.
 fn plan_separate(
     cx: &Context<'_>,
     product: &Product,
@@ -235,7 +236,7 @@ fn split_over(
     best
 }
 
-/// Of the variables that both sides of a split have, those that loops can begin with.
+/// A product is split in two, and both sides use some variables. Those of them that can be the outermost loops.
 fn shareable(cx: &Context<'_>, product: &Product, both: &[IndexVar]) -> Vec<IndexVar> {
     let edges = edges_of(cx, &product.factors, &product.open());
     let mut shared: Vec<IndexVar> = vec![];
