@@ -21,6 +21,11 @@ use tamis_core::cin::{self, KernelKind, Overflow, Role};
 use tamis_core::kind;
 use tamis_core::lower::Lowered;
 use tamis_core::pipeline::{self, Compiled};
+#[cfg(feature = "dist")]
+use tamis_core::plan::{
+    distribution::{Distribution, distribution},
+    plan,
+};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_ir::ir;
@@ -60,6 +65,9 @@ pub(crate) struct CompiledKind {
     cut: Cut,
     /// The kernels for sums of very many terms, once they are needed.
     long: OnceLock<Result<Box<CompiledKind>, Diagnostic>>,
+    /// How each runs on several ranks, once that is needed.
+    #[cfg(feature = "dist")]
+    distributions: OnceLock<Vec<Distribution>>,
 }
 
 impl CompiledKind {
@@ -99,6 +107,8 @@ impl CompiledKind {
             backend,
             cut,
             long,
+            #[cfg(feature = "dist")]
+            distributions: OnceLock::new(),
         })
     }
 
@@ -243,6 +253,14 @@ impl CompiledKind {
     pub(crate) fn loaded(&self) -> impl Iterator<Item = (&Lowered, &dyn Executable)> {
         let executables = self.executables.iter().map(|executable| &**executable);
         self.compiled.functions.iter().zip(executables)
+    }
+
+    /// How a kernel runs on several ranks.
+    #[cfg(feature = "dist")]
+    pub(crate) fn distribution(&self, k: usize) -> &Distribution {
+        let program = &self.compiled.program;
+        let of = |kernel| distribution(program, kernel, &plan(program, kernel));
+        &self.distributions.get_or_init(|| program.kernels.iter().map(of).collect())[k]
     }
 
     /// The backend whose code these run.

@@ -134,6 +134,9 @@ pub struct Kernel {
     pub(crate) binding: Mutex<Option<Arc<Binding>>>,
     /// The position in [`Backend::ALL`] of the one that ran last; beyond it before the first run.
     ran_on: AtomicUsize,
+    /// What ranks asked each other for in the last run.
+    #[cfg(feature = "dist")]
+    requests: crate::dist::Requests,
 }
 
 impl fmt::Debug for Kernel {
@@ -234,6 +237,8 @@ impl Kernel {
             scattered: formats.filter(|(_, format)| is_scattered(format)).collect(),
             binding: Mutex::new(None),
             ran_on: AtomicUsize::new(Backend::ALL.len()),
+            #[cfg(feature = "dist")]
+            requests: crate::dist::Requests::default(),
         })
     }
 
@@ -314,6 +319,11 @@ impl Kernel {
 
     pub(crate) fn shapes(&self) -> &BTreeMap<TensorId, Vec<u64>> {
         &self.shapes
+    }
+
+    #[cfg(feature = "dist")]
+    pub(crate) fn requests(&self) -> &crate::dist::Requests {
+        &self.requests
     }
 
     pub(crate) fn fused(&self) -> &CompiledKind {

@@ -73,6 +73,8 @@ impl Prepared {
                 parts.push((name.as_str(), Distributed::split(comm, tensor)?));
             }
             let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (*n, t)).collect();
+            // The second run knows what ranks asked for in the first.
+            self.kernel.run_distributed(comm, &parts)?;
             let results = self.kernel.run_distributed(comm, &parts)?;
             let gathered = results.iter().map(|(name, t)| Ok((name.clone(), t.gather(comm)?)));
             gathered.collect()

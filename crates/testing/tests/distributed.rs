@@ -94,6 +94,44 @@ fn sums_over_the_cut_loop_are_added_as_in_one_process() {
     }
 }
 
+/// A kernel that runs again asks anew where its operands have other entries, on any rank.
+#[test]
+fn requests_are_kept_only_for_the_same_entries() {
+    let n = 60;
+    let storage = format::parse("csr", Some(2)).unwrap().resolve(tamis::DataType::F64).unwrap();
+    let matrix = |shift: u64| {
+        let rows: Vec<u64> = (0..n).collect();
+        // Only rows of the last rank change with the shift.
+        let columns =
+            rows.iter().map(|row| if *row < 50 { (row + 9) % n } else { (row + shift) % n });
+        let vals = Values::F64((0..n).map(|row| 1.0 + row as f64).collect());
+        let list = Coordinates::new(vec![n, n], vec![rows.clone(), columns.collect()], vals);
+        tamis::pack(&list.unwrap(), &storage, tamis::Duplicates::Refuse).unwrap()
+    };
+    let x =
+        |k: u64| Tensor::dense(&[n], (0..n).map(|i| (i * k) as f64).collect::<Vec<f64>>()).unwrap();
+    let (first, x0) = (matrix(1), x(1));
+    let text = "y(i) = A(i,j) * x(j)";
+    let kernel = Kernel::compile(text, &[("A", &first), ("x", &x0)], &Options::default()).unwrap();
+    let sent = on_threads(4, |comm| {
+        let mut sent = vec![];
+        for (shift, k) in [(1, 1), (1, 2), (7, 3), (7, 4), (1, 5)] {
+            let (a, x) = (matrix(shift), x(k));
+            let expected = kernel.run(&[("A", &a), ("x", &x)])?;
+            let comm = Counted::new(comm);
+            let (a, x) = (Distributed::split(&comm, &a)?, Distributed::split(&comm, &x)?);
+            let results = kernel.run_distributed(&comm, &[("A", &a), ("x", &x)])?;
+            sent.push(comm.counts().sent);
+            assert_eq!(results["y"].gather(&comm)?, expected["y"], "{shift} {k}");
+        }
+        Ok(sent)
+    });
+    for sent in sent {
+        let sent = sent.unwrap();
+        assert!(sent[1] < sent[0] && sent[3] < sent[2] && sent[4] == sent[0], "{sent:?}");
+    }
+}
+
 /// The compiler's own variables have dimensions of others, and are others; blocks of a list are cut by their elements.
 #[test]
 fn variables_of_one_dimension_are_not_one() {

@@ -44,7 +44,8 @@ impl Step<'_> {
         let start = |k: usize| begins.get(k).map_or(dimension, |(at, _)| *at);
         cut.starts = firsts[..ranks].iter().map(|&k| start(k)).chain([dimension]).collect();
         let local = self.operands_of_part(values, &cut)?;
-        let call = self.kind.call(self.kernel.result, self.lowered, executable, &local, self.dims);
+        let call =
+            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
         let part = |k: usize| {
             let begin = if k == 0 { i64::MIN } else { begins[k].1 };
             let end = begins.get(k + 1).map_or(i64::MAX, |(_, at)| *at);
@@ -62,7 +63,8 @@ impl Step<'_> {
         cut: &Cut<'_>,
     ) -> Result<Option<Vec<(u64, i64)>>, Diagnostic> {
         let local = self.operands_of_part(values, cut)?;
-        let call = self.kind.call(self.kernel.result, self.lowered, executable, &local, self.dims);
+        let call =
+            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
         let Some(shares) = Shares::of(call) else { return Ok(None) };
         let stored = |id: TensorId| values[id.index()].as_deref().map(|t| t.stored as u64);
         if shares.is_small(&stored) {
@@ -91,7 +93,7 @@ impl Step<'_> {
             }
             let (dimension, size) = (self.dims[cut.var], |var| self.dims[var]);
             let first = cut.scale.first(iteration as u64, dimension, &size);
-            let is_begin = self.begin_of(&cut.scale, cut.var, first) == Some(first);
+            let is_begin = self.begin_of(cut.scale, cut.var, first) == Some(first);
             if !is_begin || cut.scale.iteration(first, dimension, &size) != iteration as u64 {
                 return Ok(None);
             }
@@ -133,7 +135,7 @@ impl Step<'_> {
 
     /// The parts of all ranks in their order as one: scalars on every rank, of others each has its rows.
     fn sum_of(self, parts: &[Tensor], op: ReduceOp) -> Result<Distributed, Diagnostic> {
-        let target = &self.program().tensors[self.kernel.result];
+        let target = &self.program().tensors[self.kernel().result];
         let storage = target.storage.clone();
         let dims: Vec<u64> = target.modes.iter().map(|&var| self.dims[var]).collect();
         let (ranks, rank) = (self.comm.ranks(), self.comm.rank());

@@ -58,7 +58,7 @@ impl Coords {
         Coords::Some(interval, list)
     }
 
-    /// Those that lie in an interval, if any do.
+    /// The coordinates of the set that lie in an interval; `None` if there are none.
     pub(super) fn within(&self, wanted: Range<u64>) -> Option<Coords> {
         let found = match self {
             Coords::All => Coords::Some(wanted, vec![]),

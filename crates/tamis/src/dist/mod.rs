@@ -23,6 +23,7 @@ mod tasks;
 mod tensor;
 mod wire;
 
+pub(crate) use fetch::Requests;
 pub use tamis_dist::{Communicator, Counted, Counts, Mpi, agree, on_threads, phase, same};
 pub use tasks::{Described, Pieces, Tasks};
 pub use tensor::Distributed;

@@ -10,7 +10,7 @@
 //! of their operands.
 
 use super::coords::Coords;
-use super::fetch::{Fetched, fetch, fetched};
+use super::fetch::{Fetched, Fetcher};
 use super::tensor::{Distributed, Held, Owners, even, own, rows_of, within};
 use super::wire::{Reader, put};
 use crate::binding::Values;
@@ -22,14 +22,15 @@ use std::sync::Arc;
 use tamis_core::cin::{self, Scale};
 use tamis_core::lower::{Binding, Lowered};
 use tamis_core::plan::Partition;
-use tamis_core::plan::distribution::{
-    self as plan, Distribution, Need, Read, cut_mode, distribution, is_rows,
-};
+use tamis_core::plan::distribution::{Distribution, Need, Part, Read, cut_mode, is_rows};
 use tamis_dist::{Communicator, phase, same};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
 use tamis_runtime::Tensor;
 use tamis_runtime::kernel::Executable;
+
+/// Entries are few if only one in so many coordinates has one.
+const FEW: u64 = 4;
 
 impl Kernel {
     /// Computes the results on all ranks together: each calls this with its parts of the same operands, and has
@@ -79,9 +80,9 @@ impl Kernel {
         let kind = self.fused().suited(&values, &binding.dims)?;
         let program = &kind.compiled().program;
         values.resize_with(program.tensors.len(), || None);
+        let fetcher = Fetcher::new(comm, Some(self.requests()));
         for (k, (lowered, executable)) in kind.loaded().enumerate() {
-            let step =
-                Step { comm, kind, kernel: &program.kernels[k], lowered, dims: &binding.dims };
+            let step = Step { comm, fetcher: &fetcher, kind, k, lowered, dims: &binding.dims };
             let result = step.run(executable, &values)?;
             values[program.kernels[k].result.index()] = Some(Cow::Owned(result));
             for temporary in kind.last_reads(k) {
@@ -106,7 +107,9 @@ impl Kernel {
 pub(super) struct Step<'s> {
     pub(super) comm: &'s dyn Communicator,
     pub(super) kind: &'s CompiledKind,
-    pub(super) kernel: &'s cin::Kernel,
+    pub(super) fetcher: &'s Fetcher<'s>,
+    /// The number of the kernel.
+    pub(super) k: usize,
     pub(super) lowered: &'s Lowered,
     pub(super) dims: &'s IdVec<IndexVar, u64>,
 }
@@ -117,9 +120,9 @@ pub(super) struct Cut<'s> {
     /// The variable whose coordinates are cut, and where the interval of each rank begins.
     pub(super) var: IndexVar,
     /// What iterations of the loop count of these.
-    pub(super) scale: Scale,
+    pub(super) scale: &'s Scale,
     pub(super) starts: Vec<u64>,
-    reads: Vec<Read>,
+    reads: &'s [Read],
 }
 
 pub(super) type Given<'v> = [Option<Cow<'v, Distributed>>];
@@ -167,16 +170,15 @@ impl<'s> Step<'s> {
         if self.comm.ranks() == 1 {
             return self.on_every_rank(executable, values);
         }
-        let plan = tamis_core::plan::plan(self.program(), self.kernel);
-        match distribution(self.program(), self.kernel, &plan) {
+        match self.kind.distribution(self.k) {
             Distribution::Parts { part, mode } => {
                 if let Some(cut) = self.cut(values, part) {
-                    return self.in_parts(executable, values, (&cut, mode));
+                    return self.in_parts(executable, values, (&cut, *mode));
                 }
             }
             Distribution::Combined { part, op } => {
                 if let Some(cut) = self.cut(values, part)
-                    && let Some(result) = self.combined(executable, values, (cut, op))?
+                    && let Some(result) = self.combined(executable, values, (cut, *op))?
                 {
                     return Ok(result);
                 }
@@ -190,28 +192,30 @@ impl<'s> Step<'s> {
         &self.kind.compiled().program
     }
 
-    /// The outermost loop in a part for each rank; none where a rank would begin inside of an iteration.
-    fn cut(self, values: &Given<'_>, part: plan::Part) -> Option<Cut<'s>> {
-        let partition = self.lowered.partition.as_ref().ok()?;
-        let starts = self.starts(values, &part)?;
-        let plan::Part { var, scale, reads } = part;
-        Some(Cut { partition, var, scale, starts, reads })
+    pub(super) fn kernel(self) -> &'s cin::Kernel {
+        &self.program().kernels[self.k]
     }
 
-    /// Where ranks begin: as the largest operand that is cut by the same variable is cut.
-    fn starts(
-        self,
-        values: &Given<'_>,
-        plan::Part { var, scale, reads }: &plan::Part,
-    ) -> Option<Vec<u64>> {
+    /// The outermost loop in a part for each rank; none where a rank would begin inside of an iteration.
+    fn cut(self, values: &Given<'_>, part: &'s Part) -> Option<Cut<'s>> {
+        let partition = self.lowered.partition.as_ref().ok()?;
+        let starts = self.starts(values, part)?;
+        let Part { var, scale, reads } = part;
+        Some(Cut { partition, var: *var, scale, starts, reads })
+    }
+
+    /// Where ranks begin: as an operand that is cut by the same variable is cut, the sparse one with most entries unless
+    /// these are few for so many coordinates, else the largest dense one.
+    fn starts(self, values: &Given<'_>, Part { var, scale, reads }: &Part) -> Option<Vec<u64>> {
         let var = *var;
         let dimension = self.dims[var];
         let cut_alike = reads.iter().filter_map(|read| {
             let value = values[read.access.tensor.index()].as_deref()?;
             let Owners::Intervals { mode, starts } = &value.owners else { return None };
-            (read.modes[*mode] == Need::Part).then_some((value.stored, starts))
+            let leads = !is_rows(&value.storage.format) && value.stored as u64 >= dimension / FEW;
+            (read.modes[*mode] == Need::Part).then_some(((leads, value.stored), starts))
         });
-        let starts = match cut_alike.max_by_key(|(stored, _)| *stored) {
+        let starts = match cut_alike.max_by_key(|(weight, _)| *weight) {
             Some((_, starts)) => starts.clone(),
             None => even(dimension, 1, self.comm.ranks()),
         };
@@ -245,11 +249,13 @@ impl<'s> Step<'s> {
         let mut local = vec![None; values.len()];
         for id in self.operands() {
             if let Some(value) = &values[id.index()] {
-                let whole = value.gather(self.comm)?;
+                let all = vec![Coords::All; value.dims.len()];
+                let whole = self.fetcher.tensor(value, &all)?;
                 local[id.index()] = Some(Cow::Owned(whole));
             }
         }
-        let call = self.kind.call(self.kernel.result, self.lowered, executable, &local, self.dims);
+        let call =
+            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
         Ok(Distributed::everyone(call.run()?))
     }
 
@@ -258,7 +264,7 @@ impl<'s> Step<'s> {
         let mut found = vec![];
         let of_binding = self.lowered.bindings.iter().filter_map(Binding::tensor);
         for id in of_binding.chain(self.lowered.like.map(|like| like.operand)) {
-            if id != self.kernel.result && !found.contains(&id) {
+            if id != self.kernel().result && !found.contains(&id) {
                 found.push(id);
             }
         }
@@ -278,7 +284,8 @@ impl<'s> Step<'s> {
         let dimension = self.dims[cut.var];
         let iteration = |at: u64| cut.scale.iteration(at, dimension, &size) as i64;
         let (begin, end) = (interval.start, interval.end);
-        let call = self.kind.call(self.kernel.result, self.lowered, executable, &local, self.dims);
+        let call =
+            self.kind.call(self.kernel().result, self.lowered, executable, &local, self.dims);
         let part = match interval.is_empty() {
             // Nothing is computed, but a result without entries is made.
             true => call.run_part(iteration(begin), iteration(begin)),
@@ -354,7 +361,7 @@ impl<'s> Step<'s> {
                 some.into_iter().zip(others).map(|(a, b)| a.or(b)).collect()
             });
             let needed = needed.unwrap_or_else(|| vec![Coords::All; value.dims.len()]);
-            local[id.index()] = Some(Cow::Owned(fetch(self.comm, value, &needed)?));
+            local[id.index()] = Some(Cow::Owned(self.fetcher.tensor(value, &needed)?));
         }
         Ok(local)
     }
@@ -404,7 +411,7 @@ impl<'s> Step<'s> {
             return value.image(mode);
         }
         let needed = known[read].as_deref().expect("images are of known reads");
-        let list = match fetched(self.comm, value, needed)? {
+        let list = match self.fetcher.elements(value, needed)? {
             Fetched::Entries(list) => list,
             Fetched::Tensor(tensor) => tensor.to_coordinates()?,
         };

@@ -1,7 +1,7 @@
 //! Tensors of which each rank holds a part.
 
 use super::coords::Coords;
-use super::fetch::fetch;
+use super::fetch::Fetcher;
 use crate::operand::Operand;
 use crate::pack;
 use std::collections::BTreeMap;
@@ -155,7 +155,8 @@ impl Distributed {
     /// # Errors
     /// When it does not fit in the memory of a rank.
     pub fn gather(&self, comm: &dyn Communicator) -> Result<Tensor, Diagnostic> {
-        phase(comm, || fetch(comm, self, &vec![Coords::All; self.dims.len()]))
+        let all = vec![Coords::All; self.dims.len()];
+        phase(comm, || Fetcher::new(comm, None).tensor(self, &all))
     }
 
     /// The dimension of each mode.
