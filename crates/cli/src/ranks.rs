@@ -94,6 +94,20 @@ pub fn run(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     }
 }
 
+/// Refuses what the ranks of MPI would do each in its way.
+fn check_alike(args: &RunArgs) -> Result<(), Failure> {
+    if args.tune {
+        let reason = "each rank would find other schedules fastest";
+        return Err(invalid("--tune", reason, "tune in one process, and give the schedule by -s"));
+    }
+    let is_standard = |input: &String| input.ends_with("=-");
+    if args.tensors.inputs.iter().any(is_standard) {
+        let reason = "standard input is of one rank";
+        return Err(invalid("-i -", reason, "give a file that every rank can read"));
+    }
+    Ok(())
+}
+
 fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mpi = Mpi::world()?;
     let is_first = mpi.rank() == 0;
@@ -103,13 +117,18 @@ fn under_mpi(args: &RunArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let mut failure = None;
     let outcome = phase(&mpi, || {
         same(&mpi, "the command line", arguments.join("\0").as_bytes())?;
-        let outputs = if is_first { args.outputs.clone() } else { vec![] };
-        let own = RunArgs { outputs, ..args.clone() };
-        run::run(&own, Ranks::Mpi(&mpi), out).map_err(|error| {
+        let mut own = || {
+            check_alike(args)?;
+            let outputs = if is_first { args.outputs.clone() } else { vec![] };
+            run::run(&RunArgs { outputs, ..args.clone() }, Ranks::Mpi(&mpi), out)
+        };
+        own().map_err(|error| {
             let told = match &error {
                 Failure::Diagnostic(diagnostic) => diagnostic.clone(),
                 Failure::File(file) => {
-                    Diagnostic::new(Code::InvalidTensor, file.to_string()).help(&file.help)
+                    let is_request = error.exit_code() == 2;
+                    let code = if is_request { Code::InvalidOption } else { Code::InvalidTensor };
+                    Diagnostic::new(code, file.to_string()).help(&file.help)
                 }
             };
             failure = Some(error);
@@ -138,4 +157,24 @@ fn tell(failure: &Failure, as_json: bool) -> io::Result<()> {
     }
     failure.report();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::check_alike;
+    use crate::args::{Cli, Command};
+    use clap::Parser;
+
+    #[test]
+    fn what_each_rank_would_do_in_its_way_is_refused() {
+        let check = |more: &[&str]| {
+            let run = ["tamis", "run", "y(i) = x(i)", "--mpi"];
+            let cli = Cli::try_parse_from(run.iter().chain(more)).unwrap();
+            let Command::Run(args) = cli.command else { panic!("another command") };
+            check_alike(&args).is_ok()
+        };
+        assert!(check(&["-i", "x=a-.tns"]));
+        assert!(!check(&["-i", "x=-"]));
+        assert!(!check(&["-i", "x=x.tns", "--tune"]));
+    }
 }

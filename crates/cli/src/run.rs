@@ -274,6 +274,7 @@ impl Report {
             _ => String::new(),
         };
         let sent = match self.runs.last().and_then(|run| run.sent) {
+            Some((1, _)) => ", 1 rank".to_owned(),
             Some((ranks, sent)) => format!(", {ranks} ranks, which sent {sent} bytes"),
             None => String::new(),
         };

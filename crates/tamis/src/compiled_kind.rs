@@ -68,6 +68,9 @@ pub(crate) struct CompiledKind {
     /// How each runs on several ranks, once that is needed.
     #[cfg(feature = "dist")]
     distributions: OnceLock<Vec<Distribution>>,
+    /// The kernels as text, once that is needed.
+    #[cfg(feature = "dist")]
+    text: OnceLock<String>,
 }
 
 impl CompiledKind {
@@ -109,6 +112,8 @@ impl CompiledKind {
             long,
             #[cfg(feature = "dist")]
             distributions: OnceLock::new(),
+            #[cfg(feature = "dist")]
+            text: OnceLock::new(),
         })
     }
 
@@ -261,6 +266,12 @@ impl CompiledKind {
         let program = &self.compiled.program;
         let of = |kernel| distribution(program, kernel, &plan(program, kernel));
         &self.distributions.get_or_init(|| program.kernels.iter().map(of).collect())[k]
+    }
+
+    /// The kernels as text: what decides their code.
+    #[cfg(feature = "dist")]
+    pub(crate) fn text(&self) -> &str {
+        self.text.get_or_init(|| cin::text::print(&self.compiled.program))
     }
 
     /// The backend whose code these run.

@@ -64,8 +64,11 @@ impl Kernel {
         operands: &[(&str, &Distributed)],
     ) -> Result<Results<Distributed>, Diagnostic> {
         phase(comm, || {
-            let program = self.program().source.as_bytes();
-            same(comm, "the program", program)?;
+            let cuts =
+                operands.iter().map(|(name, t)| format!("{name} {:?} {:?}", t.dims, t.owners));
+            let cuts = cuts.collect::<Vec<String>>().join("; ");
+            let text = format!("{}\n{cuts}", self.fused().text());
+            same(comm, "the program, its schedule and where operands are cut", text.as_bytes())?;
             self.in_phase(comm, operands)
         })
     }
