@@ -57,7 +57,7 @@ fn copy(case: &mut Case, i: Var, from: Array, n: i64) {
     ));
 }
 
-/// Keys of both signs, equal keys that keep their order, columns of every size.
+/// Keys of both signs, equal keys that keep their order, columns of every type.
 fn sort(elem: DataType) -> Case {
     let mut case = Case::new(&format!("compute_sort_{elem}"));
     let n = 100;
@@ -71,14 +71,21 @@ fn sort(elem: DataType) -> Case {
         _ => Buffer::I64(values.iter().map(|x| x * 1_000_000_007).collect()),
     };
     let (a, b) = (case.input("a", given(&first)), case.input("b", given(&second)));
-    let columns = [
+    let mut columns = vec![
         (case.local("first", elem), load(a, Expr::Var(i))),
         (case.local("second", elem), load(b, Expr::Var(i))),
-        (case.local("place", DataType::I32), Expr::Var(i)),
-        (case.local("flag", DataType::Bool), binary(BinaryOp::Mod, Expr::Var(i), int(2))),
-        (case.local("wide", DataType::F64), Expr::Convert(Register::F64, Box::new(Expr::Var(i)))),
-        (case.local("half", DataType::F32), Expr::Convert(Register::F32, Box::new(Expr::Var(i)))),
     ];
+    for carried in DataType::ALL.into_iter().filter(|elem| !elem.is_complex()) {
+        let number = match carried {
+            DataType::Bool => binary(BinaryOp::Mod, Expr::Var(i), int(2)),
+            _ => Expr::Var(i),
+        };
+        let number = match carried.register() {
+            Register::I64 | Register::Bool => number,
+            register => Expr::Convert(register, Box::new(number)),
+        };
+        columns.push((case.local(&format!("of_{carried}"), carried), number));
+    }
     let arrays: Vec<Array> = columns.iter().map(|(array, _)| *array).collect();
     for &array in &arrays {
         case.push(Stmt::Reserve { array, len: int(n) });

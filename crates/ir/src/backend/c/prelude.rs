@@ -349,7 +349,8 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
         "tamis_key",
         "static inline int64_t tamis_key(tamis_column c, int64_t k) {
   if (c.size == 8) return ((const int64_t *)c.data)[k];
-  return c.size == 4 ? ((const int32_t *)c.data)[k] : ((const uint8_t *)c.data)[k];
+  if (c.size == 4) return ((const int32_t *)c.data)[k];
+  return c.size == 2 ? ((const uint16_t *)c.data)[k] : ((const uint8_t *)c.data)[k];
 }",
     ),
     (
@@ -367,6 +368,7 @@ static __attribute__((noinline, cold, unused)) void *tamis_reserve(void *old, in
         "static inline void tamis_put(tamis_column c, int64_t k, uint64_t x) {
   if (c.size == 8) ((uint64_t *)c.data)[k] = x;
   else if (c.size == 4) ((uint32_t *)c.data)[k] = (uint32_t)x;
+  else if (c.size == 2) ((uint16_t *)c.data)[k] = (uint16_t)x;
   else ((uint8_t *)c.data)[k] = (uint8_t)x;
 }",
     ),
