@@ -64,6 +64,8 @@ const TIMEOUT: &str = "TAMIS_CC_TIMEOUT";
 /// Kernels take tenths of a second.
 const PATIENCE: Duration = Duration::from_secs(60);
 const LONGEST: Duration = Duration::from_secs(1_000_000);
+/// A file without text, by which compilers are asked for flags.
+const EMPTY: &str = "empty.c";
 
 /// The functions of the library's own by which it calls for memory.
 const RENAMED: [&str; 4] = [
@@ -212,6 +214,7 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         None => ["clang", "gcc", "cc"].map(OsString::from).to_vec(),
     };
     let folder = disk_cache::workspace().map_err(|why| failed(&why))?;
+    std::fs::write(folder.path().join(EMPTY), "").map_err(|e| failed(&e.to_string()))?;
     let until = Instant::now() + patience()?;
     for program in candidates {
         let ask =
@@ -219,7 +222,7 @@ fn find(named: Option<&str>, level: Level) -> Result<Compiler, Diagnostic> {
         match ask(&["--version"]) {
             Ok(output) if output.status.success() => {
                 let version = String::from_utf8_lossy(&output.stdout).into_owned();
-                return with_flags(&program, &version, level, &ask);
+                return with_flags(&program, &version, level, folder.path(), &ask);
             }
             Ok(_) | Err(Failure::Start(_)) => {}
             Err(failure) => return Err(told(&program, failure)),
@@ -243,6 +246,7 @@ fn with_flags(
     program: &OsStr,
     version: &str,
     level: Level,
+    folder: &Path,
     ask: Ask,
 ) -> Result<Compiler, Diagnostic> {
     let flags = [
@@ -256,12 +260,13 @@ fn with_flags(
         "-w",
     ];
     let mut flags: Vec<String> = flags.map(str::to_owned).to_vec();
-    let accepts =
-        |flag: &str| match ask(&["-Werror", flag, "-x", "c", "-c", "-o", "/dev/null", "/dev/null"])
-        {
-            Ok(output) => Ok(output.status.success()),
-            Err(failure) => Err(told(program, failure)),
-        };
+    // Compilers remove what has the name of their output: it is ours.
+    let [source, object] = [EMPTY, "empty.o"].map(|name| folder.join(name));
+    let (source, object) = (source.to_string_lossy(), object.to_string_lossy());
+    let accepts = |flag: &str| match ask(&["-Werror", flag, "-c", "-o", &object, &source]) {
+        Ok(output) => Ok(output.status.success()),
+        Err(failure) => Err(told(program, failure)),
+    };
     let first = |candidates: &mut dyn Iterator<Item = String>| -> Result<_, Diagnostic> {
         for flag in candidates {
             if accepts(&flag)? {

@@ -87,6 +87,26 @@ fn planted_entries_are_replaced() {
 /// Creates a file where a cache entry belongs.
 type Plant<'a> = Box<dyn Fn() + 'a>;
 
+/// A compiler removes what has the name of its output, `/dev/null` too where it may: each is in a folder of ours.
+#[test]
+fn compilers_write_to_folders_of_ours_alone() {
+    let site = Site::new();
+    let outputs = site.path("outputs");
+    let script = site.path("noting");
+    let noted = format!("[ \"$before\" = -o ] && echo \"$word\" >>{}", outputs.display());
+    let each = format!("before=; for word in \"$@\"; do {noted}; before=$word; done");
+    fs::write(&script, format!("#!/bin/sh\n{each}\nexec cc \"$@\"\n")).unwrap();
+    fs::set_permissions(&script, Permissions::from_mode(0o755)).unwrap();
+    let mut command = product(&site);
+    command.env("TAMIS_CC", &script);
+    is_right(command, "a compiler that notes");
+    let noted = fs::read_to_string(outputs).unwrap();
+    assert!(noted.lines().count() > 2, "{noted}");
+    for output in noted.lines() {
+        assert!(output.starts_with(site.path("").to_str().unwrap()), "{output}");
+    }
+}
+
 /// A folder that others may write to, or that is not the user's, is not used.
 #[test]
 fn folders_of_others_are_refused() {

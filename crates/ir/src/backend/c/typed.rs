@@ -305,7 +305,7 @@ fn sum(ty: Type) -> String {
         half /= 2;
     }
     format!(
-        "\n#if defined(__has_builtin) && __has_builtin(__builtin_shufflevector){steps}\n  return \
+        "\n#ifndef __has_builtin\n#define __has_builtin(name) 0\n#endif\n#if __has_builtin(__builtin_shufflevector){steps}\n  return \
          {whole}[0] + {whole}[1];\n#else\n  for (int n = {lanes} / 2; n > 0; n /= 2)\n    for (int \
          k = 0; k < n; k++) x[k] += x[k + n];\n  return x[0];\n#endif\n"
     )
