@@ -173,7 +173,8 @@ def var(
         squares = total(cut(np.abs(apart) ** 2), cut(np.abs(others) ** 2))
         if made.kind not in "iu":
             # The mean was rounded, by what distances from it add up to.
-            squares = np.maximum(squares - np.abs(total(apart, others)) ** 2 / size, 0)
+            rounded = np.abs(total(apart, others)) ** 2 / size
+            squares = np.maximum(squares - np.where(np.isfinite(rounded), rounded, 0), 0)
         alone = size * cut(np.abs(fill - cut(fill)) ** 2) / divisor
         result = spread((squares / divisor).astype(made), alone)
     if not keepdims:
@@ -204,7 +205,9 @@ def _var_by_sums(tensor: Tensor, axes: tuple[int, ...], size: int) -> Any:
         counts = total(np.ones(len(apart), dtype=bool))
         if not isinstance(counts, np.ndarray) or (2 * counts > size).any():
             return None
-        return np.maximum(total(squares) / size - np.abs(total(apart) / size) ** 2, 0)
+        found = np.maximum(total(squares) / size - np.abs(total(apart) / size) ** 2, 0)
+        # Squares may leave what floats hold where the spread is another.
+        return found if np.isfinite(found).all() else None
 
 
 def _only(x: Any, absent: Any) -> Any:

@@ -118,3 +118,12 @@ def test_a_variance_keeps_its_digits():
     x[:, 2] = 1e8
     t = tamis.asarray(x, format="csr")
     np.testing.assert_allclose(np.var(t, axis=0), np.var(x, axis=0), rtol=1e-9)
+
+
+@pytest.mark.parametrize("large", [1e155, 1e200, np.inf, np.nan])
+def test_variances_beyond_floats_are_numpys(large):
+    x = np.zeros((3, 9))
+    x[0, 1], x[1, 2], x[0, 5] = large, 3, 2
+    for axis in (None, 0, 1):
+        with np.errstate(all="ignore"):
+            np.testing.assert_array_equal(np.var(tamis.asarray(x, format="csr"), axis), np.var(x, axis))
