@@ -28,6 +28,9 @@ pub fn test(profile: &str) -> bool {
             &[
                 OsStr::new("-m"),
                 OsStr::new("pytest"),
+                OsStr::new("--numprocesses=auto"),
+                OsStr::new("--maxprocesses=4"),
+                OsStr::new("--dist=loadfile"),
                 OsStr::new("python/tests"),
                 OsStr::new("docs/guide/python.md"),
                 OsStr::new("docs/guide/python-examples.md"),
@@ -77,8 +80,9 @@ fn requirements(project: &str) -> Vec<String> {
 
 /// Builds the native module and puts it beside the Python files.
 fn build(profile: &str, target: &Path, package: &Path) -> bool {
+    // With the features that tests of the workspace have, for which all libraries are there already.
     let built = Command::new("cargo")
-        .args(["build", "--quiet", "--profile", profile, "-p", "tamis-python"])
+        .args(["build", "--quiet", "--profile", profile, "--workspace", "--lib"])
         .status();
     let (prefix, suffix) = (std::env::consts::DLL_PREFIX, std::env::consts::DLL_SUFFIX);
     let library = target.join(profile).join(format!("{prefix}tamis_native{suffix}"));

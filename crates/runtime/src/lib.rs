@@ -17,6 +17,7 @@
 //! | `bytes` | values as bytes, and back |
 //! | `tensor` | validated tensors |
 //! | `view` | tensors of borrowed arrays |
+//! | `neighbours` | arrays and matrices of `ndarray` and `sprs` as tensors, and back |
 //! | `quick` | seeing at once that arrays are valid |
 //! | `ascending` | sorting the coordinates of a row |
 //! | `radix` | stable parallel radix sort |
@@ -39,7 +40,8 @@
 //! | `threads` | the thread pool |
 //! | `processor` | the processor level that code is generated for: the one asked for, what it allows, what the machine has |
 //!
-//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`.
+//! The feature `c-tier` adds `cc`, `child`, `library`, `disk_cache` and `trusted`, the features `ndarray` and `sprs`
+//! add `neighbours`.
 
 mod ascending;
 pub mod budget;
@@ -63,6 +65,8 @@ pub mod kernel;
 #[cfg(feature = "c-tier")]
 mod library;
 pub mod memory;
+#[cfg(any(feature = "ndarray", feature = "sprs"))]
+mod neighbours;
 mod owned;
 pub mod pack;
 mod pages;

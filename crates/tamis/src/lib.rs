@@ -90,6 +90,8 @@
 //! | `cuda` | kernels on a GPU and the module `gpu`; implies `jit` and `c-tier` |
 //! | `io` | readers and writers of files, as the module `io` |
 //! | `dist` | programs on several processes, as the module `dist`; MPI is looked for when it is used |
+//! | `ndarray` | arrays of this crate as tensors and views, and tensors as arrays: `Tensor::try_from(array)`, `ArrayD::try_from(tensor)` |
+//! | `sprs` | the same for its matrices by rows or columns: `TensorView::try_from(&matrix)`, `CsMat::try_from(tensor)` |
 //!
 //! # Modules
 //!

@@ -1,0 +1,13 @@
+//! Arrays and matrices of other crates as tensors, and back: without a copy where the arrays are laid out alike.
+//!
+//! | feature | tensor of | view of | back |
+//! |---|---|---|---|
+//! | `ndarray` | `Array` | `ArrayView` in the order of its axes | `ArrayD`, from any format |
+//! | `sprs` | `CsMatI` by rows or columns | `&CsMatI` | `CsMatI`, from `csr` and `csc` |
+//!
+//! All are `TryFrom`. Elements and indices are of the types that [`crate::Element`] and [`crate::Index`] list.
+
+#[cfg(feature = "ndarray")]
+mod ndarray;
+#[cfg(feature = "sprs")]
+mod sprs;
