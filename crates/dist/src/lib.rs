@@ -26,7 +26,6 @@
 //! | `steps` | the same error everywhere, over any engine |
 //! | `threads` | ranks as threads of one process |
 //! | `mpi` | ranks as processes that an MPI library connects |
-//! | `text` | a text file cut into parts at its lines |
 //! | `counted` | how much went between ranks |
 
 mod bytes;
@@ -34,11 +33,9 @@ mod communicator;
 mod counted;
 mod mpi;
 mod steps;
-mod text;
 mod threads;
 
 pub use communicator::{Communicator, agree, phase, same};
 pub use counted::{Counted, Counts};
 pub use mpi::Mpi;
-pub use text::lines_of_part;
 pub use threads::on_threads;

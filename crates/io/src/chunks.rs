@@ -85,6 +85,16 @@ impl<'s> Chunks<'s> {
         Ok(chunks)
     }
 
+    /// The same, of a text before which so many lines of its file end.
+    pub fn behind(self, lines: u64) -> Chunks<'s> {
+        Chunks { lines, ..self }
+    }
+
+    /// How many lines end before the end of the chunk.
+    pub fn lines(&self) -> u64 {
+        self.lines + count_lines(self.bytes())
+    }
+
     /// A cursor where reading goes on, which ends with the chunk.
     pub fn cursor(&self) -> Cursor<'_> {
         let text = &self.bytes[..self.end];

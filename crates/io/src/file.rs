@@ -3,7 +3,7 @@
 use crate::chunks::Source;
 use crate::counted::Counted;
 use crate::error::{FileError, FileErrorCode, Parsed};
-use crate::header::{FILL_MARK, File, FileFormat, Layout, ReadOptions, WriteOptions};
+use crate::header::{FILL_MARK, File, FileFormat, Header, Layout, ReadOptions, WriteOptions};
 use crate::source::{GZIP_MAGIC, Gzip, Plain, not_readable};
 use crate::{frostt, matrix_market, npz, progress, rutherford_boeing, save};
 use flate2::Compression;
@@ -70,11 +70,16 @@ pub fn read_with(path: &Path, options: &ReadOptions) -> Result<File, FileError> 
         _ => frostt::read_source(source, path, options)?,
     };
     if format != FileFormat::RutherfordBoeing {
-        let said = |line: &String| line.strip_prefix(FILL_MARK).and_then(npz::scalar_of);
-        file.header.fill = file.header.comments.iter().find_map(said);
-        file.header.comments.retain(|line| said(line).is_none());
+        find_fill(&mut file.header);
     }
     Ok(file)
+}
+
+/// Takes the fill value out of the comments.
+pub(crate) fn find_fill(header: &mut Header) {
+    let said = |line: &String| line.strip_prefix(FILL_MARK).and_then(npz::scalar_of);
+    header.fill = header.comments.iter().find_map(said);
+    header.comments.retain(|line| said(line).is_none());
 }
 
 /// Whether a path is `-`: standard input or output.
@@ -111,7 +116,7 @@ fn like(path: &Path) -> Option<String> {
 }
 
 /// A file, whether it starts as gzip data does, and the format that its first bytes tell.
-fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>)> {
+pub(crate) fn opened(path: &Path) -> io::Result<(Plain, bool, Option<FileFormat>)> {
     let file = match is_standard(path) {
         true => std::fs::File::from(io::stdin().as_fd().try_clone_to_owned()?),
         false => std::fs::File::open(path)?,

@@ -29,5 +29,5 @@ mod values;
 mod write;
 
 pub use read::read_frostt;
-pub(crate) use read::read_source;
+pub(crate) use read::{COMMENTS, Head, largest, read_head, read_source};
 pub use write::write_frostt;

@@ -22,6 +22,7 @@
 //! | module | what it does |
 //! |---|---|
 //! | `file` | reading and writing by name |
+//! | `parts` | text files that are read in parts |
 //! | `header` | what a file says of itself |
 //! | `matrix_market` | `.mtx` |
 //! | `rutherford_boeing` | `.rb` and Harwell-Boeing |
@@ -29,6 +30,7 @@
 //! | `npz` | `.npz` of SciPy and binsparse |
 //! | `progress` | how far a file is |
 //! | `source` `chunks` | plain and compressed files, as chunks of whole lines |
+//! | `lines` | where a text is cut into parts |
 //! | `counted` | lists that count against the memory limit |
 //! | `text` `cursor` `number` `triplets` `triangles` `save` | lines, fields, numbers, entries, both sides of a diagonal, atomic writing |
 //! | `error` | diagnostics of files |
@@ -42,9 +44,11 @@ mod error;
 mod file;
 mod frostt;
 mod header;
+mod lines;
 mod matrix_market;
 mod npz;
 mod number;
+mod parts;
 mod progress;
 mod rutherford_boeing;
 mod save;
@@ -58,6 +62,8 @@ pub use file::{check_writable, is_standard, read, read_with, write};
 pub use frostt::{read_frostt, write_frostt};
 pub use header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry, WriteOptions};
 pub use matrix_market::{entries_written, read_matrix_market, write_matrix_market};
+pub use parts::{Cut, Found, Part, changed};
 pub use progress::{Progress, progress};
 pub use rutherford_boeing::{read_rutherford_boeing, write_rutherford_boeing};
+pub use tamis_runtime::temporary;
 pub use tamis_runtime::{Bf16, Coordinates, F16, Scalar, Values};

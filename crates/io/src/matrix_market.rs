@@ -14,5 +14,5 @@ mod read;
 mod write;
 
 pub use read::read_matrix_market;
-pub(crate) use read::read_source;
+pub(crate) use read::{Head, read_head, read_source};
 pub use write::{entries_written, write_matrix_market};

@@ -34,6 +34,32 @@ impl Source for Plain {
     }
 }
 
+/// A part of a file: so many bytes from where it is.
+pub(crate) struct Stretch {
+    pub file: File,
+    pub left: u64,
+}
+
+impl Source for Stretch {
+    fn fill(&mut self, into: &mut [u8]) -> Parsed<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(into.len());
+        loop {
+            match self.file.read(&mut into[..most]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(not_readable(&error)),
+                Ok(count) => {
+                    self.left -= count as u64;
+                    return Ok(count);
+                }
+            }
+        }
+    }
+
+    fn most(&self) -> Option<u64> {
+        Some(self.left)
+    }
+}
+
 /// A compressed file.
 pub(crate) struct Gzip {
     /// The member that is read; nothing behind the last.

@@ -146,6 +146,8 @@ impl Entry for [f64; 2] {
 /// The entries read so far, as the file has them.
 pub(crate) struct Triplets<V> {
     pub symmetry: Symmetry,
+    /// Whether all entries of the file are there, so that both sides of the diagonal can be compared.
+    is_whole: bool,
     pub rows: Vec<u64>,
     pub columns: Vec<u64>,
     pub values: Vec<V>,
@@ -179,7 +181,13 @@ impl<V: Entry> Triplets<V> {
     /// None yet.
     pub fn new(symmetry: Symmetry) -> Triplets<V> {
         let (rows, columns, values, lines) = (vec![], vec![], vec![], Lines::default());
-        Triplets { symmetry, rows, columns, values, lines, reservation: Reservation::default() }
+        let reservation = Reservation::default();
+        Triplets { symmetry, is_whole: true, rows, columns, values, lines, reservation }
+    }
+
+    /// Those of a part of the file.
+    pub fn of_part(self) -> Triplets<V> {
+        Triplets { is_whole: false, ..self }
     }
 
     /// How many there are.
@@ -257,7 +265,9 @@ impl<V: Entry> Triplets<V> {
     /// The matrix of these entries.
     pub fn finish(mut self, rows: u64, columns: u64) -> Parsed<Coordinates> {
         if self.symmetry != Symmetry::General {
-            triangles::check(&mut self)?;
+            if self.is_whole {
+                triangles::check(&mut self)?;
+            }
             self.mirror()?;
         }
         drop(self.reservation);
@@ -294,10 +304,10 @@ impl<V: Entry> Triplets<V> {
 impl Triplets<i64> {
     /// The same integers without sign, if none is below 0.
     fn without_sign(self) -> Option<Triplets<u64>> {
-        let Triplets { symmetry, rows, columns, values, lines, reservation } = self;
+        let Triplets { symmetry, is_whole, rows, columns, values, lines, reservation } = self;
         // Collected in the memory of those with sign.
         let values = values.into_iter().map(|x| u64::try_from(x).ok()).collect::<Option<_>>()?;
-        Some(Triplets { symmetry, rows, columns, values, lines, reservation })
+        Some(Triplets { symmetry, is_whole, rows, columns, values, lines, reservation })
     }
 }
 

@@ -6,9 +6,11 @@ use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, LARGEST};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries as counted};
 use crate::header::{Field, File, FileFormat, Header, Layout, ReadOptions, Symmetry};
+use crate::parts::Scope;
 use std::path::Path;
 use tamis_runtime::budget::Reservation;
 use tamis_runtime::{Coordinates, MAX_ORDER, Values};
+
 /// Reads a tensor from FROSTT text, plain or extended; `path` names the file in errors.
 ///
 /// Values are `f64`, or complex if any is; `i64` or `u64` where all are integers that one of these
@@ -33,7 +35,7 @@ pub(crate) fn read_source(
 }
 
 /// What a comment starts with; MLIR writes `;`.
-const COMMENTS: &[u8] = b"#;";
+pub(crate) const COMMENTS: &[u8] = b"#;";
 
 /// What stands before the entries.
 #[derive(Default)]
@@ -46,6 +48,29 @@ struct Preamble {
 }
 
 fn read_chunks(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<File> {
+    let head = read_head(chunks, options)?;
+    let coordinates = head.entries(chunks, &Scope::File { is_bounded: true })?;
+    let header = head.header(coordinates.vals(), coordinates.vals().len());
+    Ok(File { coordinates, header })
+}
+
+/// What stands before the entries, and what the first of them tells.
+#[derive(Debug)]
+pub(crate) struct Head {
+    comments: Vec<String>,
+    dims: Option<Vec<u64>>,
+    /// How many entries the file announces.
+    announced: Option<u64>,
+    /// The dimensions that the user knows.
+    known: Vec<Option<u64>>,
+    /// What coordinates may be, by what the file or the user says of them.
+    bounds: Vec<u64>,
+    /// Whether complex numbers are two fields.
+    pairs: bool,
+}
+
+/// Reads what stands before the entries, and goes on behind it.
+pub(crate) fn read_head(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<Head> {
     let mut cursor = chunks.cursor();
     let mut preamble = read_preamble(&mut cursor)?;
     if preamble.dims.is_none() && (preamble.extended || looks_extended(&cursor)) {
@@ -55,36 +80,63 @@ fn read_chunks(chunks: &mut Chunks, options: &ReadOptions) -> Parsed<File> {
         refuse_parti(&cursor)?;
     }
     let at = cursor.at();
+    let (bounds, pairs) = first_entry(cursor, &preamble, options)?;
     chunks.go_to(at);
-    let Entries { crds, vals, reservation } = read_entries(chunks, &preamble, options)?;
-    let stored = vals.len();
-    let vals = vals.finish()?;
-    let field = match vals {
-        Values::I64(_) => Field::Integer,
-        Values::U64(_) => Field::Unsigned,
-        Values::C128(_) => Field::Complex,
-        _ => Field::Real,
-    };
-    let dims = preamble.dims.unwrap_or_else(|| largest(&crds, &options.dims));
-    let header = Header {
-        format: FileFormat::Frostt,
-        layout: Layout::Coordinate,
-        field,
-        symmetry: Symmetry::General,
-        stored,
-        comments: preamble.comments.into_vec(),
-        fill: None,
-    };
-    drop(reservation);
-    let coordinates = Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)?;
-    Ok(File { coordinates, header })
+    let Preamble { comments, dims, announced, .. } = preamble;
+    let (comments, known) = (comments.into_vec(), options.dims.clone());
+    Ok(Head { comments, dims, announced, known, bounds, pairs })
 }
 
-/// The dimensions that are known, or else the largest coordinates.
-fn largest(crds: &[Vec<u64>], known: &[Option<u64>]) -> Vec<u64> {
-    let largest = |crd: &Vec<u64>| crd.iter().max().map_or(0, |max| max + 1);
-    let known = |mode: usize| known.get(mode).copied().flatten();
-    crds.iter().enumerate().map(|(m, crd)| known(m).unwrap_or_else(|| largest(crd))).collect()
+impl Head {
+    /// What a file of these values says about itself.
+    pub(crate) fn header(&self, vals: &Values, stored: usize) -> Header {
+        let field = match vals {
+            Values::I64(_) => Field::Integer,
+            Values::U64(_) => Field::Unsigned,
+            Values::C128(_) => Field::Complex,
+            _ => Field::Real,
+        };
+        Header {
+            format: FileFormat::Frostt,
+            layout: Layout::Coordinate,
+            field,
+            symmetry: Symmetry::General,
+            stored,
+            comments: self.comments.clone(),
+            fill: None,
+        }
+    }
+
+    /// How many modes there are.
+    pub(crate) fn order(&self) -> usize {
+        self.bounds.len()
+    }
+
+    /// How many entries the file announces.
+    pub(crate) fn announced(&self) -> Option<u64> {
+        self.announced
+    }
+
+    /// The dimensions of a file with these coordinates at most, counted from 1.
+    pub(crate) fn dims(&self, largest: &[u64]) -> Vec<u64> {
+        let known = |mode: usize| self.known.get(mode).copied().flatten();
+        let dim = |(m, &largest): (usize, &u64)| known(m).unwrap_or(largest);
+        self.dims.clone().unwrap_or_else(|| largest.iter().enumerate().map(dim).collect())
+    }
+
+    /// The entries from where reading goes on.
+    pub(crate) fn entries(&self, chunks: &mut Chunks, scope: &Scope) -> Parsed<Coordinates> {
+        let Entries { crds, vals, reservation } = read_entries(chunks, self, scope)?;
+        let vals = vals.finish()?;
+        drop(reservation);
+        let dims = self.dims(&largest(&crds));
+        Coordinates::new(dims, crds, vals).map_err(Flaw::of_list)
+    }
+}
+
+/// The largest coordinates, counted from 1.
+pub(crate) fn largest(crds: &[Vec<u64>]) -> Vec<u64> {
+    crds.iter().map(|crd| crd.iter().max().map_or(0, |max| max + 1)).collect()
 }
 
 /// The text of a comment, if the line is one.
@@ -234,20 +286,14 @@ impl Entries {
     }
 }
 
-/// How entries are written.
-struct Shape<'d> {
-    /// What coordinates may be, and what the file or the user says of them.
-    bounds: &'d [u64],
-    /// Whether complex numbers are two fields.
-    pairs: bool,
-}
-
-fn read_entries(
-    chunks: &mut Chunks,
+/// What coordinates may be, by the number of fields of the first entry where the file does not say; and whether
+/// complex numbers are two fields.
+fn first_entry(
+    mut cursor: Cursor,
     preamble: &Preamble,
     options: &ReadOptions,
-) -> Parsed<Entries> {
-    let mut cursor = chunks.cursor();
+) -> Parsed<(Vec<u64>, bool)> {
+    let start = cursor.clone();
     let has_entries = cursor.next_entry(COMMENTS);
     let fields = count_fields(&cursor);
     let order = match &preamble.dims {
@@ -268,41 +314,41 @@ fn read_entries(
     if order > MAX_ORDER {
         let message = format!("tensors have at most {MAX_ORDER} modes, and this one {order}");
         let help = "fuse some of its modes";
-        return Err(chunks.cursor().flaw(FileErrorCode::Unsupported, &message, help));
+        return Err(start.flaw(FileErrorCode::Unsupported, &message, help));
     }
     let known = |mode: usize| options.dims.get(mode).copied().flatten().unwrap_or(LARGEST);
     let bounds = match &preamble.dims {
         Some(dims) => dims.clone(),
         None => (0..order).map(known).collect(),
     };
-    let pairs = preamble.announced.is_some() && fields == order + 2;
-    let shape = Shape { bounds: &bounds, pairs };
-    let mut entries = Entries::new(order);
+    Ok((bounds, preamble.announced.is_some() && fields == order + 2))
+}
+
+fn read_entries(chunks: &mut Chunks, head: &Head, scope: &Scope) -> Parsed<Entries> {
+    let mut entries = Entries::new(head.order());
     loop {
         // The shortest line has a digit and what ends it for each field.
-        entries.reserve(chunks.in_chunk() / (2 * order + 2) + 1)?;
+        entries.reserve(chunks.in_chunk() / (2 * head.order() + 2) + 1)?;
         let mut cursor = chunks.cursor();
-        read_chunk(&mut cursor, preamble, &shape, &mut entries)?;
+        read_chunk(&mut cursor, head, &mut entries)?;
         let at = cursor.at();
         chunks.go_to(at);
         if !chunks.next()? {
-            check_announced(&chunks.cursor(), preamble.announced, entries.vals.len())?;
+            if scope.is_last() {
+                let found = scope.before() + entries.vals.len() as u64;
+                check_announced(&chunks.cursor(), head.announced, found)?;
+            }
             return Ok(entries);
         }
     }
 }
 
 /// Reads the entries up to the end of the chunk.
-fn read_chunk(
-    cursor: &mut Cursor,
-    preamble: &Preamble,
-    shape: &Shape,
-    entries: &mut Entries,
-) -> Parsed<()> {
-    let order = shape.bounds.len();
+fn read_chunk(cursor: &mut Cursor, head: &Head, entries: &mut Entries) -> Parsed<()> {
+    let order = head.order();
     while cursor.next_entry(b"") {
         if COMMENTS.contains(&cursor.peek()) {
-            skip_comment(cursor, preamble)?;
+            skip_comment(cursor, head)?;
             continue;
         }
         let line = cursor.at();
@@ -311,8 +357,8 @@ fn read_chunk(
             let help = "write its coordinates in front of each value, or only one value";
             return Err(cursor.flaw(FileErrorCode::Syntax, message, help));
         }
-        if let Err(flaw) = read_entry(cursor, shape, entries) {
-            return Err(ragged(&cursor.moved_to(line), flaw, order, shape.pairs));
+        if let Err(flaw) = read_entry(cursor, head, entries) {
+            return Err(ragged(&cursor.moved_to(line), flaw, order, head.pairs));
         }
     }
     Ok(())
@@ -320,10 +366,10 @@ fn read_chunk(
 
 /// Moves over a comment between entries, which may say nothing about them.
 #[cold]
-fn skip_comment(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<()> {
+fn skip_comment(cursor: &mut Cursor, head: &Head) -> Parsed<()> {
     let here = cursor.clone();
     let comment = comment_of(cursor.rest_of_line()).unwrap_or_default();
-    if preamble.dims.is_none() && is_dims(&comment) {
+    if head.dims.is_none() && is_dims(&comment) {
         let message = "the dimensions stand after the first entry";
         let help = "move this line to the start of the file";
         return Err(here.flaw(FileErrorCode::Syntax, message, help));
@@ -332,11 +378,11 @@ fn skip_comment(cursor: &mut Cursor, preamble: &Preamble) -> Parsed<()> {
 }
 
 #[inline(always)]
-fn read_entry(cursor: &mut Cursor, shape: &Shape, entries: &mut Entries) -> Parsed<()> {
-    for (mode, (crd, &dim)) in entries.crds.iter_mut().zip(shape.bounds).enumerate() {
+fn read_entry(cursor: &mut Cursor, head: &Head, entries: &mut Entries) -> Parsed<()> {
+    for (mode, (crd, &dim)) in entries.crds.iter_mut().zip(&head.bounds).enumerate() {
         crd.push(cursor.coordinate(Item::Mode(mode + 1), dim)?);
     }
-    if shape.pairs {
+    if head.pairs {
         entries.vals.push_complex([cursor.float()?, cursor.float()?])?;
     } else {
         entries.vals.read(cursor)?;
@@ -355,14 +401,14 @@ fn ragged(line: &Cursor, flaw: Box<Flaw>, order: usize, pairs: bool) -> Box<Flaw
     line.ragged(flaw, order + 1 + usize::from(pairs), &fields)
 }
 
-fn check_announced(cursor: &Cursor, announced: Option<u64>, found: usize) -> Parsed<()> {
+fn check_announced(cursor: &Cursor, announced: Option<u64>, found: u64) -> Parsed<()> {
     match announced {
-        Some(count) if count > found as u64 => {
+        Some(count) if count > found => {
             let message =
                 format!("the header announces {}, the file ends after {found}", counted(count));
             Err(truncated(cursor, message))
         }
-        Some(count) if count < found as u64 => Err(cursor.flaw(
+        Some(count) if count < found => Err(cursor.flaw(
             FileErrorCode::Syntax,
             format!("the header announces {}, the file has {found}", counted(count)),
             "correct the number of entries in the header",

@@ -5,6 +5,7 @@ use crate::counted::Counted;
 use crate::cursor::{Cursor, Item, shown};
 use crate::error::{FileError, FileErrorCode, Flaw, Parsed, entries};
 use crate::header::{Field, File, FileFormat, Header, Layout, Symmetry};
+use crate::parts::Scope;
 use crate::triplets::{Entry, One, Triplets, integers, too_large};
 use std::path::Path;
 use tamis_runtime::Coordinates;
@@ -30,46 +31,89 @@ pub(crate) fn read_source(source: &mut dyn Source, path: &Path) -> Result<File, 
 }
 
 /// The first line of the file.
+#[derive(Debug)]
 struct Banner {
     layout: Layout,
     field: Field,
     symmetry: Symmetry,
 }
 
+/// What stands before the entries.
+#[derive(Debug)]
+pub(crate) struct Head {
+    banner: Banner,
+    comments: Vec<String>,
+    sizes: Sizes,
+}
+
 fn read_chunks(chunks: &mut Chunks) -> Parsed<File> {
+    let head = read_head(chunks)?;
+    let is_bounded = chunks.left(0).is_some();
+    let coordinates = head.entries(chunks, &Scope::File { is_bounded })?;
+    Ok(File { coordinates, header: head.header() })
+}
+
+/// Reads what stands before the entries, and goes on behind it.
+pub(crate) fn read_head(chunks: &mut Chunks) -> Parsed<Head> {
     let mut cursor = chunks.cursor();
     let banner = read_banner(&mut cursor)?;
-    let comments = read_comments(&mut cursor)?;
+    let comments = read_comments(&mut cursor)?.into_vec();
     let sizes = read_sizes(&mut cursor, &banner)?;
-    let (at, room) = (cursor.at(), chunks.left(cursor.at()));
-    check_room(&cursor, &sizes, room)?;
+    let at = cursor.at();
+    check_room(&cursor, &sizes, chunks.left(at))?;
     chunks.go_to(at);
-    let stored = sizes.stored as usize;
-    let (rows, columns, symmetry) = (sizes.rows, sizes.columns, banner.symmetry);
-    let reading = Reading { chunks, sizes, symmetry, next: (0, 0), is_bounded: room.is_some() };
-    let coordinates = match banner.field {
-        Field::Real => reading.all::<f64>()?,
-        Field::Integer => {
-            let (mut reading, triplets) = reading.begun()?;
-            let pinned = |reading: &Reading, flaw| reading.chunks.pinned(flaw);
-            let (signed, unsigned) = (Reading::fill::<i64>, Reading::fill::<u64>);
-            integers(&mut reading, triplets, (rows, columns), signed, unsigned, pinned)?
+    Ok(Head { banner, comments, sizes })
+}
+
+impl Head {
+    /// What the file says about itself.
+    pub(crate) fn header(&self) -> Header {
+        let Banner { layout, field, symmetry } = self.banner;
+        let stored = self.sizes.stored as usize;
+        let (format, comments) = (FileFormat::MatrixMarket, self.comments.clone());
+        Header { format, layout, field, symmetry, stored, comments, fill: None }
+    }
+
+    /// Rows and columns.
+    pub(crate) fn dims(&self) -> Vec<u64> {
+        vec![self.sizes.rows, self.sizes.columns]
+    }
+
+    /// The entries from where reading goes on, in full.
+    pub(crate) fn entries(&self, chunks: &mut Chunks, scope: &Scope) -> Parsed<Coordinates> {
+        let (sizes, symmetry) = (&self.sizes, self.banner.symmetry);
+        let reading = Reading { chunks, sizes, symmetry, next: (0, 0), scope };
+        match self.banner.field {
+            Field::Real => reading.all::<f64>(),
+            Field::Integer if scope.has_negative() => reading.all::<i64>(),
+            Field::Integer => {
+                let size = (sizes.rows, sizes.columns);
+                let (mut reading, triplets) = reading.begun()?;
+                let pinned = |reading: &Reading, flaw| reading.chunks.pinned(flaw);
+                let (signed, unsigned) = (Reading::fill::<i64>, Reading::fill::<u64>);
+                integers(&mut reading, triplets, size, signed, unsigned, pinned)
+            }
+            Field::Unsigned => reading.all::<u64>(),
+            Field::Pattern => reading.all::<One>(),
+            Field::Complex => reading.all::<[f64; 2]>(),
         }
-        Field::Unsigned => reading.all::<u64>()?,
-        Field::Pattern => reading.all::<One>()?,
-        Field::Complex => reading.all::<[f64; 2]>()?,
-    };
-    let Banner { layout, field, symmetry } = banner;
-    let header = Header {
-        format: FileFormat::MatrixMarket,
-        layout,
-        field,
-        symmetry,
-        stored,
-        comments: comments.into_vec(),
-        fill: None,
-    };
-    Ok(File { coordinates, header })
+    }
+
+    /// How many values of an array the chunks have.
+    pub(crate) fn count(&self, chunks: &mut Chunks) -> Parsed<u64> {
+        let fields = if self.banner.field == Field::Complex { 2 } else { 1 };
+        let mut count = 0;
+        loop {
+            let mut cursor = chunks.cursor();
+            while cursor.next_entry(b"%") {
+                cursor.take_field();
+                count += 1;
+            }
+            if !chunks.next()? {
+                return Ok(count / fields);
+            }
+        }
+    }
 }
 
 const BANNER_HELP: &str = "the first line is: %%MatrixMarket matrix coordinate|array \
@@ -154,6 +198,7 @@ fn read_comments(cursor: &mut Cursor) -> Parsed<Counted<String>> {
 }
 
 /// The line of sizes.
+#[derive(Debug)]
 struct Sizes {
     rows: u64,
     columns: u64,
@@ -210,15 +255,14 @@ fn check_room(cursor: &Cursor, sizes: &Sizes, bytes: Option<u64>) -> Parsed<()> 
     }
 }
 
-/// The entries of a file, which are read chunk by chunk.
+/// The entries of a file or of a part of it, which are read chunk by chunk.
 struct Reading<'c, 's> {
     chunks: &'c mut Chunks<'s>,
-    sizes: Sizes,
+    sizes: &'c Sizes,
     symmetry: Symmetry,
     /// The row and column of the next value of an array, each column from its first stored row on.
     next: (u64, u64),
-    /// Whether the size of the file confirmed the number of entries.
-    is_bounded: bool,
+    scope: &'c Scope,
 }
 
 impl<'c, 's> Reading<'c, 's> {
@@ -231,10 +275,12 @@ impl<'c, 's> Reading<'c, 's> {
 
     /// Before the first entry, with room for all where the file may have so many.
     fn begun<V: Entry>(mut self) -> Parsed<(Reading<'c, 's>, Triplets<V>)> {
-        self.next = (self.first_row(0), 0);
+        self.next = self.value(self.scope.before());
         let mut triplets = Triplets::new(self.symmetry);
-        if self.is_bounded {
-            triplets.reserve(self.sizes.stored as usize)?;
+        match self.scope {
+            Scope::File { is_bounded: true } => triplets.reserve(self.sizes.stored as usize)?,
+            Scope::File { is_bounded: false } => {}
+            Scope::Part { .. } => triplets = triplets.of_part(),
         }
         Ok((self, triplets))
     }
@@ -242,18 +288,19 @@ impl<'c, 's> Reading<'c, 's> {
     /// Reads the entries that are missing, from where reading goes on: in front of one that could
     /// not be read.
     fn fill<V: Entry>(&mut self, triplets: &mut Triplets<V>) -> Parsed<()> {
-        let stored = self.sizes.stored as usize;
+        let (stored, before) = (self.sizes.stored as usize, self.scope.before() as usize);
+        let most = if self.scope.is_known() { stored.saturating_sub(before) } else { usize::MAX };
         loop {
             let shortest = if self.sizes.layout == Layout::Array { 2 } else { 4 };
             let fitting = self.chunks.in_chunk() / shortest + 1;
-            triplets.reserve(fitting.min(stored - triplets.len()))?;
+            triplets.reserve(fitting.min(most - triplets.len()))?;
             let (at, read) = match self.sizes.layout {
-                Layout::Coordinate => self.fill_lines(triplets),
-                Layout::Array => self.fill_values(triplets),
+                Layout::Coordinate => self.fill_lines(triplets, most),
+                Layout::Array => self.fill_values(triplets, most),
             };
             self.chunks.go_to(at);
             read?;
-            if triplets.len() == stored {
+            if triplets.len() == most {
                 let mut cursor = self.chunks.cursor();
                 if cursor.next_entry(b"%") {
                     return Err(expected_end(&cursor, stored));
@@ -262,19 +309,22 @@ impl<'c, 's> Reading<'c, 's> {
             if self.chunks.next()? {
                 continue;
             }
-            return match triplets.len() == stored {
+            return match triplets.len() == most || !self.scope.is_last() {
                 true => Ok(()),
-                false => Err(missing(&self.chunks.cursor(), stored, triplets.len())),
+                false => Err(missing(&self.chunks.cursor(), stored, before + triplets.len())),
             };
         }
     }
 
     /// Reads the entries of the chunk; where it stopped, and why if that is not the end of the chunk.
-    fn fill_lines<V: Entry>(&self, triplets: &mut Triplets<V>) -> (usize, Parsed<()>) {
-        let (rows, columns, stored) =
-            (self.sizes.rows, self.sizes.columns, self.sizes.stored as usize);
+    fn fill_lines<V: Entry>(
+        &self,
+        triplets: &mut Triplets<V>,
+        most: usize,
+    ) -> (usize, Parsed<()>) {
+        let (rows, columns) = (self.sizes.rows, self.sizes.columns);
         let mut cursor = self.chunks.cursor();
-        while triplets.len() < stored && cursor.next_entry(b"%") {
+        while triplets.len() < most && cursor.next_entry(b"%") {
             let (at, line) = (cursor.at(), cursor.line());
             let read = match read_entry::<V>(&mut cursor, rows, columns) {
                 Ok((row, column, value)) => triplets.push(row, column, value, (at, line)),
@@ -288,12 +338,15 @@ impl<'c, 's> Reading<'c, 's> {
     }
 
     /// Reads the values of an array in the chunk, as [`Reading::fill_lines`] does.
-    fn fill_values<V: Entry>(&mut self, triplets: &mut Triplets<V>) -> (usize, Parsed<()>) {
-        let stored = self.sizes.stored as usize;
+    fn fill_values<V: Entry>(
+        &mut self,
+        triplets: &mut Triplets<V>,
+        most: usize,
+    ) -> (usize, Parsed<()>) {
         let mut cursor = self.chunks.cursor();
         let (mut row, mut column) = self.next;
         let mut read = Ok(());
-        while triplets.len() < stored && cursor.next_entry(b"%") {
+        while triplets.len() < most && cursor.next_entry(b"%") {
             let start = cursor.clone();
             let place = (cursor.at(), cursor.line());
             let pushed = V::read(&mut cursor).and_then(|x| triplets.push(row, column, x, place));
@@ -310,6 +363,24 @@ impl<'c, 's> Reading<'c, 's> {
         let at = cursor.at();
         self.next = (row, column);
         (at, read)
+    }
+
+    /// The row and column of a value of an array, by how many are before it.
+    fn value(&self, mut before: u64) -> (u64, u64) {
+        let mut column = match self.symmetry {
+            Symmetry::General => before / self.sizes.rows.max(1),
+            _ => 0,
+        };
+        before -= column * self.sizes.rows;
+        while self.symmetry != Symmetry::General && column < self.sizes.columns {
+            let rows = self.sizes.rows - self.first_row(column);
+            if before < rows {
+                break;
+            }
+            before -= rows;
+            column += 1;
+        }
+        (self.first_row(column) + before, column)
     }
 
     /// The first row of a column that an array stores.

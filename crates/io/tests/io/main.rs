@@ -7,6 +7,7 @@ mod frostt;
 mod matrix_market;
 mod npz;
 mod odd;
+mod parts;
 mod random;
 mod round_trip;
 mod rutherford_boeing;

@@ -1,7 +1,7 @@
-//! A text file cut into parts at its lines, so that several ranks can read it.
+//! A text file cut into parts at its lines, so that several readers share it or one reads it part by part.
 //!
 //! ```text
-//! "1 1 a\n1 2 b\n2 1 c\n"   by 2 ranks   0..12: "1 1 a\n1 2 b\n"   12..18: "2 1 c\n"
+//! "1 1 a\n1 2 b\n2 1 c\n"   in 2 parts   0..12: "1 1 a\n1 2 b\n"   12..18: "2 1 c\n"
 //! ```
 
 /// How many bytes are read at once to find the end of a line.
@@ -17,20 +17,7 @@ const CHUNK: u64 = 1 << 12;
 /// # Errors
 ///
 /// The first error of `read_at`.
-///
-/// ```
-/// use tamis_dist::lines_of_part;
-///
-/// let text = b"first\nsecond\nthird";
-/// let read_at = |at: u64, bytes: &mut [u8]| {
-///     bytes.copy_from_slice(&text[at as usize..][..bytes.len()]);
-///     Ok::<(), std::io::Error>(())
-/// };
-/// assert_eq!(lines_of_part(18, 0, 2, read_at)?, (0, 13));
-/// assert_eq!(lines_of_part(18, 1, 2, read_at)?, (13, 18));
-/// # Ok::<(), std::io::Error>(())
-/// ```
-pub fn lines_of_part<E>(
+pub(crate) fn lines_of_part<E>(
     length: u64,
     rank: usize,
     ranks: usize,

@@ -1,0 +1,429 @@
+//! Text files that are read in parts, cut at their lines: by several ranks at once, or one part after the other.
+//!
+//! ```text
+//! %%MatrixMarket matrix coordinate real general
+//! 3 3 4                        the head, which is read first
+//! 1 1 0.5   2 1 4              part 0 of 2
+//! 3 1 1     3 3 2              part 1 of 2
+//! ```
+//!
+//! A part is read without the others. What the whole file has to be (as many entries as its header announces,
+//! numbers of one type) is checked once all parts were [`Found`]. A part that is told what is before it fails by
+//! what the whole file fails by, at the same line.
+
+use crate::chunks::Chunks;
+use crate::counted::Counted;
+use crate::error::{FileError, FileErrorCode, Flaw, Parsed};
+use crate::file::{find_fill, is_standard, opened};
+use crate::header::{Field, FileFormat, Header, Layout, ReadOptions, Symmetry};
+use crate::lines::lines_of_part;
+use crate::source::{Stretch, not_readable};
+use crate::{frostt, matrix_market, number};
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use tamis_runtime::{Coordinates, Values};
+
+/// What is read of a file.
+pub(crate) enum Scope {
+    /// All of it; whether its size confirmed the number of entries.
+    File { is_bounded: bool },
+    /// A part.
+    Part {
+        /// What is before it, if that is known.
+        before: Option<Found>,
+        is_last: bool,
+    },
+}
+
+impl Scope {
+    /// How many entries are before it, as far as known.
+    pub fn before(&self) -> u64 {
+        match self {
+            Scope::Part { before: Some(before), .. } => before.entries,
+            _ => 0,
+        }
+    }
+
+    /// Whether it is known what is before it.
+    pub fn is_known(&self) -> bool {
+        !matches!(self, Scope::Part { before: None, .. })
+    }
+
+    /// Whether the file ends with it, and what is before it is known.
+    pub fn is_last(&self) -> bool {
+        match self {
+            Scope::File { .. } => true,
+            Scope::Part { before, is_last } => *is_last && before.is_some(),
+        }
+    }
+
+    /// Whether the file is known to have an integer below 0.
+    pub fn has_negative(&self) -> bool {
+        matches!(self, Scope::Part { before: Some(before), .. } if before.marks & NEGATIVE != 0)
+    }
+}
+
+/// What parts of a file have. Of several parts it is joined.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Found {
+    /// How many lines.
+    pub lines: u64,
+    /// How many entries, as the file has them.
+    pub entries: u64,
+    /// Kinds of values and of entries, a bit each.
+    pub marks: u64,
+    /// The largest coordinate of each mode, counted from 1.
+    pub largest: Vec<u64>,
+}
+
+/// A number with a fraction.
+const FRACTION: u64 = 1;
+/// Integers that no float is.
+const EXACT: u64 = 1 << 1;
+/// An integer below 0, above 2^63 - 1, and one that neither 64 bits with nor without a sign hold.
+const NEGATIVE: u64 = 1 << 2;
+const ABOVE: u64 = 1 << 3;
+const BEYOND: u64 = 1 << 4;
+const COMPLEX: u64 = 1 << 5;
+/// Entries of a symmetric matrix below its diagonal and above it.
+const LOWER: u64 = 1 << 6;
+const UPPER: u64 = 1 << 7;
+
+impl Found {
+    /// Of these parts and of the next ones.
+    pub fn join(&mut self, next: &Found) {
+        self.lines += next.lines;
+        self.entries = self.entries.saturating_add(next.entries);
+        self.marks |= next.marks;
+        self.largest.resize(self.largest.len().max(next.largest.len()), 0);
+        self.largest.iter_mut().zip(&next.largest).for_each(|(all, &own)| *all = own.max(*all));
+    }
+}
+
+/// A part of a file that was read.
+#[derive(Debug)]
+pub struct Part {
+    /// The entries, of a symmetric matrix in full; [`Cut::finished`] gives them the dimensions and the type of the
+    /// whole.
+    coordinates: Coordinates,
+    /// What was found.
+    pub found: Found,
+}
+
+impl Part {
+    /// How many entries it has in full.
+    pub fn entries(&self) -> u64 {
+        self.coordinates.vals().len() as u64
+    }
+}
+
+/// A file that is read in parts.
+///
+/// ```
+/// use std::path::Path;
+/// use tamis_io::{Cut, Found, ReadOptions};
+///
+/// # let folder = tamis_io::temporary::Temporary::folder(&std::env::temp_dir()).unwrap();
+/// # let path = &folder.path().join("A.tns");
+/// std::fs::write(path, "# dims: 9 9\n1 1 0.5\n2 1 4\n3 1 1\n9 9 2\n").unwrap();
+/// let cut = Cut::open(path, &ReadOptions::default()).expect("text can be cut");
+/// let parts = [cut.read(0, 2, None)?, cut.read(1, 2, None)?];
+/// let mut all = Found::default();
+/// parts.iter().for_each(|part| all.join(&part.found));
+/// assert!(cut.is_sound(&all) && all.entries == 4);
+/// for part in parts {
+///     assert_eq!(cut.finished(part, &all)?.dims(), [9, 9]);
+/// }
+/// # Ok::<(), tamis_io::FileError>(())
+/// ```
+#[derive(Debug)]
+pub struct Cut {
+    path: PathBuf,
+    head: Head,
+    /// The first byte of the entries, and how many lines end before it.
+    start: u64,
+    lines: u64,
+    /// How many bytes follow.
+    length: u64,
+}
+
+#[derive(Debug)]
+enum Head {
+    Matrix(matrix_market::Head),
+    Tensor(frostt::Head),
+}
+
+impl Cut {
+    /// A file that can be read in parts: plain text of Matrix Market or FROSTT that begins well. None for others, of
+    /// which [`read_with`](crate::read_with) tells what is wrong, if anything is.
+    pub fn open(path: &Path, options: &ReadOptions) -> Option<Cut> {
+        let format = FileFormat::of(path)?;
+        if is_standard(path) || !matches!(format, FileFormat::MatrixMarket | FileFormat::Frostt) {
+            return None;
+        }
+        let (mut plain, is_gzip, _) = opened(path).ok()?;
+        let size = plain.size.filter(|_| !is_gzip)?;
+        let (head, start, lines) = match format {
+            FileFormat::MatrixMarket => {
+                let mut chunks = Chunks::new(&mut plain, 2, b"%").ok()?;
+                let head = matrix_market::read_head(&mut chunks).ok()?;
+                (Head::Matrix(head), chunks.cursor().at(), chunks.cursor().line() - 1)
+            }
+            _ => {
+                let mut chunks = Chunks::new(&mut plain, 3, frostt::COMMENTS).ok()?;
+                let head = frostt::read_head(&mut chunks, options).ok()?;
+                (Head::Tensor(head), chunks.cursor().at(), chunks.cursor().line() - 1)
+            }
+        };
+        if matches!(&head, Head::Tensor(head) if head.order() == 0) {
+            return None;
+        }
+        let (path, start) = (path.to_path_buf(), start as u64);
+        Some(Cut { path, head, start, lines, length: size.checked_sub(start)? })
+    }
+
+    /// What the file says about itself before its entries; those of FROSTT do not tell their kind there.
+    pub fn header(&self) -> Header {
+        let mut header = match &self.head {
+            Head::Matrix(head) => head.header(),
+            Head::Tensor(head) => head.header(&Values::F64(vec![]), 0),
+        };
+        find_fill(&mut header);
+        header
+    }
+
+    /// How many bytes of entries the file has.
+    pub fn bytes(&self) -> u64 {
+        self.length
+    }
+
+    /// The dimensions of the whole, once all parts were found.
+    pub fn dims(&self, all: &Found) -> Vec<u64> {
+        match &self.head {
+            Head::Matrix(head) => head.dims(),
+            Head::Tensor(head) => head.dims(&all.largest),
+        }
+    }
+
+    /// Whether parts are read only where it is known what is before them: values of an array, whose coordinates are
+    /// not in the file.
+    pub fn needs_before(&self) -> bool {
+        matches!(&self.head, Head::Matrix(head) if head.header().layout == Layout::Array)
+    }
+
+    /// Counts lines and entries of a part of an array.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn count(&self, part: usize, parts: usize) -> Result<Found, FileError> {
+        let (mut source, _) = self.stretch(part, parts)?;
+        let mut chunks = self.chunks(&mut source, None)?;
+        let counted = match &self.head {
+            Head::Matrix(head) => head.count(&mut chunks),
+            Head::Tensor(_) => Ok(0),
+        };
+        let entries = counted.map_err(|flaw| chunks.locate(flaw, &self.path))?;
+        Ok(Found { lines: chunks.lines() - self.lines, entries, ..Found::default() })
+    }
+
+    /// Reads a part, by its number of so many. With what is before it, an error has the line of the file, and the
+    /// number of entries is checked.
+    ///
+    /// # Errors
+    /// When the file cannot be read, or its content is not what its format demands.
+    pub fn read(
+        &self,
+        part: usize,
+        parts: usize,
+        before: Option<&Found>,
+    ) -> Result<Part, FileError> {
+        let (mut source, is_last) = self.stretch(part, parts)?;
+        let mut chunks = self.chunks(&mut source, before)?;
+        let scope = Scope::Part { before: before.cloned(), is_last };
+        let read = match &self.head {
+            Head::Matrix(head) => head.entries(&mut chunks, &scope),
+            Head::Tensor(head) => head.entries(&mut chunks, &scope),
+        };
+        let coordinates = read.map_err(|flaw| chunks.locate(flaw, &self.path))?;
+        let lines = chunks.lines() - self.lines - before.map_or(0, |before| before.lines);
+        let found = self.found(&coordinates, lines);
+        Ok(Part { coordinates, found })
+    }
+
+    /// Whether the whole file is what its header says, by what all parts found. Where it is not, one of them fails
+    /// when it is read again and told what is before it, with the marks of all.
+    pub fn is_sound(&self, all: &Found) -> bool {
+        match &self.head {
+            Head::Matrix(head) => {
+                let Header { stored, field, .. } = head.header();
+                let both = NEGATIVE | ABOVE;
+                let is_typed = field != Field::Integer || all.marks & both != both;
+                all.entries == stored as u64 && is_typed
+            }
+            Head::Tensor(head) => head.announced().is_none_or(|count| count == all.entries),
+        }
+    }
+
+    /// What is wrong with a file that is not sound: its parts are read again, each told what is before it.
+    pub fn flaw(&self, parts: usize, all: &Found) -> FileError {
+        let mut before = Found { marks: all.marks, ..Found::default() };
+        for part in 0..parts {
+            match self.read(part, parts, Some(&before)) {
+                Ok(part) => before.join(&part.found),
+                Err(error) => return error,
+            }
+        }
+        changed(&self.path)
+    }
+
+    /// Whether entries have to be compared across parts: a symmetric matrix is stored on both sides of its
+    /// diagonal.
+    pub fn is_two_sided(&self, all: &Found) -> bool {
+        all.marks & (LOWER | UPPER) == LOWER | UPPER
+    }
+
+    /// The entries of a part as those of the whole: with its dimensions and its type of values.
+    ///
+    /// # Errors
+    /// When they do not fit in memory.
+    pub fn finished(&self, part: Part, all: &Found) -> Result<Coordinates, FileError> {
+        let (_, crds, vals) = part.coordinates.into_parts();
+        let cast = self.cast(vals, all.marks);
+        let list = cast.and_then(|vals| {
+            Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list)
+        });
+        list.map_err(|flaw| flaw.of_file(&self.path))
+    }
+
+    /// The bytes of a part, and whether the file ends with them.
+    fn stretch(&self, part: usize, parts: usize) -> Result<(Stretch, bool), FileError> {
+        let failed = |error| not_readable(&error).of_file(&self.path);
+        let mut file = File::open(&self.path).map_err(failed)?;
+        let read_at = |at: u64, bytes: &mut [u8]| file.read_exact_at(bytes, self.start + at);
+        let (start, end) = lines_of_part(self.length, part, parts, read_at).map_err(failed)?;
+        file.seek(SeekFrom::Start(self.start + start)).map_err(failed)?;
+        // Behind the last line are empty parts.
+        let is_last = end == self.length && (start < end || part == 0);
+        Ok((Stretch { file, left: end - start }, is_last))
+    }
+
+    fn chunks<'s>(
+        &self,
+        source: &'s mut Stretch,
+        before: Option<&Found>,
+    ) -> Result<Chunks<'s>, FileError> {
+        let lines = self.lines + before.map_or(0, |before| before.lines);
+        let chunks = Chunks::new(source, 0, b"").map_err(|flaw| flaw.of_file(&self.path))?;
+        Ok(chunks.behind(lines))
+    }
+
+    /// What is told of a part.
+    fn found(&self, list: &Coordinates, lines: u64) -> Found {
+        let (mut entries, mut marks) = (list.vals().len() as u64, 0);
+        match &self.head {
+            Head::Matrix(head) if head.header().symmetry != Symmetry::General => {
+                let [rows, columns] = list.crds() else { unreachable!("a matrix has two modes") };
+                let mut pairs = rows.iter().zip(columns);
+                // Behind each entry beside the diagonal is its mirror.
+                entries = 0;
+                while let Some((row, column)) = pairs.next() {
+                    entries += 1;
+                    if row != column {
+                        marks |= if row > column { LOWER } else { UPPER };
+                        pairs.next();
+                    }
+                }
+            }
+            _ => {}
+        }
+        let is_typed = match &self.head {
+            Head::Matrix(head) => head.header().field != Field::Integer,
+            Head::Tensor(_) => false,
+        };
+        let largest = match &self.head {
+            Head::Matrix(_) => vec![],
+            Head::Tensor(_) => frostt::largest(list.crds()),
+        };
+        if !is_typed {
+            marks |= marks_of(list.vals());
+        }
+        Found { lines, entries, marks, largest }
+    }
+
+    /// Values in the type that all parts have together.
+    fn cast(&self, vals: Values, marks: u64) -> Parsed<Values> {
+        let has = |mark: u64| marks & mark != 0;
+        let wanted = match &self.head {
+            Head::Matrix(head) if head.header().field == Field::Integer => {
+                if has(ABOVE) { Wanted::Unsigned } else { Wanted::Signed }
+            }
+            Head::Matrix(_) => return Ok(vals),
+            Head::Tensor(_) if has(COMPLEX) => Wanted::Complex,
+            Head::Tensor(_) if has(FRACTION | BEYOND) || !has(EXACT) => Wanted::Real,
+            Head::Tensor(_) if !has(ABOVE) => Wanted::Signed,
+            Head::Tensor(_) if has(NEGATIVE) => Wanted::Real,
+            Head::Tensor(_) => Wanted::Unsigned,
+        };
+        let whole = |x: f64| number::whole(x).unwrap_or(0);
+        Ok(match (wanted, vals) {
+            (Wanted::Complex, Values::F64(v)) => Values::C128(others(v, |x| [x, 0.0])?),
+            (Wanted::Complex, Values::I64(v)) => Values::C128(others(v, |x| [x as f64, 0.0])?),
+            (Wanted::Complex, Values::U64(v)) => Values::C128(others(v, |x| [x as f64, 0.0])?),
+            (Wanted::Real, Values::I64(v)) => Values::F64(others(v, |x| x as f64)?),
+            (Wanted::Real, Values::U64(v)) => Values::F64(others(v, |x| x as f64)?),
+            (Wanted::Signed, Values::F64(v)) => Values::I64(others(v, |x| whole(x) as i64)?),
+            (Wanted::Unsigned, Values::F64(v)) => Values::U64(others(v, |x| whole(x) as u64)?),
+            (Wanted::Unsigned, Values::I64(v)) => Values::U64(others(v, |x| x as u64)?),
+            (_, vals) => vals,
+        })
+    }
+}
+
+/// The type of the values of a file.
+#[derive(Clone, Copy)]
+enum Wanted {
+    Real,
+    Signed,
+    Unsigned,
+    Complex,
+}
+
+fn others<T: Copy, U>(all: Vec<T>, other: impl Fn(T) -> U) -> Parsed<Vec<U>> {
+    let mut made = Counted::with_room(all.len())?.into_vec();
+    made.extend(all.into_iter().map(other));
+    Ok(made)
+}
+
+/// The kinds of values that decide the type of a file's values.
+fn marks_of(vals: &Values) -> u64 {
+    let of_integer = |x: i128| {
+        let is_above = x > i128::from(i64::MAX);
+        let is_beyond = x < i128::from(i64::MIN) || x > i128::from(u64::MAX);
+        [(x < 0, NEGATIVE), (is_above, ABOVE), (is_beyond, BEYOND)]
+            .iter()
+            .fold(0, |marks, &(is, mark)| if is { marks | mark } else { marks })
+    };
+    match vals {
+        Values::I64(v) => EXACT | if v.iter().any(|&x| x < 0) { NEGATIVE } else { 0 },
+        Values::U64(v) => EXACT | if v.iter().any(|&x| x > i64::MAX as u64) { ABOVE } else { 0 },
+        Values::F64(v) => {
+            let mut marks = 0;
+            for &x in v {
+                match number::whole(x) {
+                    Some(whole) => marks |= of_integer(whole),
+                    None => return FRACTION,
+                }
+            }
+            marks
+        }
+        _ => COMPLEX,
+    }
+}
+
+/// What is told of a file that was not the same when it was read again.
+pub fn changed(path: &Path) -> FileError {
+    let message = "the file changed while it was read";
+    FileError::whole(FileErrorCode::NotReadable, path, message, "read it when nobody writes it")
+}
