@@ -1,19 +1,20 @@
 //! Operands: from files, numbers and generators to tensors.
 
 use crate::args::TensorArgs;
-use crate::dimensions::{Dimensions, dimensions, known};
+use crate::dimensions::{Dimensions, dimensions};
 use crate::failure::{Failure, assignment, invalid, suggested};
-use crate::generate::{Generator, Shape};
+use crate::generate::Generator;
 use crate::given::{check_all_given, next, order_of, other_order, twice};
+use crate::lists::{About, List, Listed, files};
 use crate::progress;
+use crate::ranks::{Operand, Ranks};
 use std::collections::BTreeMap;
-use std::path::Path;
+use tamis::dist::Distributed;
 use tamis::notation::Program;
 use tamis::{
-    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, IndexWidth, Scalar, Storage,
-    Strictness, Tensor, Values,
+    Code, Coordinates, DataType, Diagnostic, Duplicates, FormatSpec, Storage, Strictness, Values,
 };
-use tamis_io::{File, FileFormat, ReadOptions};
+use tamis_io::FileFormat;
 
 /// The element type of `--dtype`.
 pub fn datatype(args: &TensorArgs) -> Result<Option<DataType>, Failure> {
@@ -80,8 +81,9 @@ pub fn operands(
     args: &TensorArgs,
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
-) -> Result<Vec<(String, Tensor)>, Failure> {
-    let mut lists = files(program, args)?;
+    ranks: Ranks<'_>,
+) -> Result<Vec<(String, Operand)>, Failure> {
+    let mut lists = files(program, args, ranks)?;
     let sizes = sizes(program, args, &lists)?;
     let mut operands = BTreeMap::new();
     for text in &args.generators {
@@ -99,10 +101,11 @@ pub fn operands(
         }
         let stored = generator.stored(&name, &dims, &storage)?;
         let known = match stored {
-            Some(tensor) => operands.insert(name.clone(), tensor).is_some(),
+            Some(tensor) => operands.insert(name.clone(), Operand::Whole(tensor)).is_some(),
             None => {
                 let list = generator.fill(&name, &dims, datatype)?;
-                let list = List { datatype: list.vals().datatype(), shape, list, fill: None };
+                let datatype = list.vals().datatype();
+                let list = List { datatype, shape, list: Listed::Whole(list), fill: None };
                 lists.insert(name.clone(), list).is_some()
             }
         };
@@ -114,9 +117,16 @@ pub fn operands(
     for (name, list) in lists {
         let storage = list.about().storage(formats.get(&name), dtype)?;
         let _packing = progress::stage(format!("packing {name}"));
-        let tensor = tamis::pack(&list.list, &storage, Duplicates::Sum)
-            .map_err(|d| of_operand(d, &name, &list.list, &storage))?;
-        operands.insert(name, tensor);
+        let packed = match &list.list {
+            Listed::Whole(list) => tamis::pack(list, &storage, Duplicates::Sum)
+                .map(Operand::Whole)
+                .map_err(|d| of_operand(d, &name, list, &storage)),
+            Listed::OfRanks { parts, .. } => ranks
+                .each(|comm, rank| Distributed::from_entries(comm, &parts[rank], &storage))
+                .map(Operand::OfRanks)
+                .map_err(|d| Diagnostic { message: format!("{name}: {}", d.message), ..d }),
+        };
+        operands.insert(name, packed?);
     }
     Ok(operands.into_iter().collect())
 }
@@ -189,7 +199,7 @@ pub fn storages(
     formats: &BTreeMap<String, FormatSpec>,
     dtype: Option<DataType>,
 ) -> Result<Known, Failure> {
-    let lists = files(program, args)?;
+    let lists = files(program, args, Ranks::One)?;
     let sizes = sizes(program, args, &lists)?;
     let dimensions = dimensions(program, &args.dimensions)?;
     let mut known = Known {
@@ -202,7 +212,7 @@ pub fn storages(
     for (name, list) in &lists {
         known.entries.insert(name.clone(), list.about().entries);
         let storage = list.about().storage(formats.get(name), dtype)?;
-        let longest = list.list.longest_row(&storage.format);
+        let longest = list.list.longest_row(&storage);
         known.longest.extend(longest.map(|n| (name.clone(), n)));
         let stored = if is_result(program, name) { &mut known.earlier } else { &mut known.formats };
         stored.insert(name.clone(), spec(storage));
@@ -236,65 +246,6 @@ fn spec(storage: Storage) -> FormatSpec {
     }
 }
 
-/// An operand before it is stored.
-struct List {
-    list: Coordinates,
-    /// The type that it has where nothing else is said.
-    datatype: DataType,
-    shape: Shape,
-    /// The fill value that its file says.
-    fill: Option<Scalar>,
-}
-
-impl List {
-    /// Of text without types: floats or complex numbers, though the list may hold integers, to
-    /// have them exact.
-    fn of_text(list: Coordinates) -> List {
-        let is_complex = list.vals().datatype().is_complex();
-        let datatype = if is_complex { DataType::C128 } else { DataType::F64 };
-        List { list, datatype, shape: Shape::Sparse, fill: None }
-    }
-
-    fn about(&self) -> About<'_> {
-        About {
-            dims: self.list.dims(),
-            entries: self.list.vals().len() as u64,
-            datatype: self.datatype,
-            shape: self.shape,
-            fill: self.fill,
-        }
-    }
-}
-
-/// The operands of `-i` by name.
-fn files(program: &Program, args: &TensorArgs) -> Result<BTreeMap<String, List>, Failure> {
-    let mut lists = BTreeMap::new();
-    let given = dimensions(program, &args.dimensions)?;
-    let mut standard: Option<&str> = None;
-    for text in &args.inputs {
-        let named =
-            |option: &[String], n: &str| option.iter().any(|o| o.split('=').next() == Some(n));
-        let is_given = |n: &str| named(&args.inputs, n) || named(&args.generators, n);
-        let (name, file) = assignment("-i", text, || next(program, is_given))?;
-        let order = order_of(program, name)?;
-        if tamis_io::is_standard(Path::new(file))
-            && let Some(other) = standard.replace(name)
-        {
-            let reason = format!("{other} is read from standard input already");
-            return Err(invalid(&format!("-i {text}"), &reason, "read one of them from a file"));
-        }
-        let dims = known(program, name, order, &given);
-        // It may be said for a result alone.
-        let otherwise = standard_format(&args.formats);
-        let options = ReadOptions { dims, otherwise, ..ReadOptions::default() };
-        let list = read(program, name, file, order, &options)?;
-        if lists.insert(name.to_owned(), list).is_some() {
-            return Err(twice("-i", name));
-        }
-    }
-    Ok(lists)
-}
-
 /// An operand of `-g`.
 struct Generated {
     name: String,
@@ -315,83 +266,6 @@ fn generated(program: &Program, text: &str, sizes: &Dimensions) -> Result<Genera
         return Err(other_order(program, name, order, given, dims.len()));
     }
     Ok(Generated { name: name.to_owned(), dims, generator })
-}
-
-/// What decides how an operand is stored, beside its format.
-struct About<'t> {
-    dims: &'t [u64],
-    entries: u64,
-    datatype: DataType,
-    shape: Shape,
-    fill: Option<Scalar>,
-}
-
-impl About<'_> {
-    /// The storage of a format, or of the usual one.
-    fn storage(
-        &self,
-        spec: Option<&FormatSpec>,
-        dtype: Option<DataType>,
-    ) -> Result<Storage, Failure> {
-        let order = self.dims.len();
-        let spec = match (spec, self.shape) {
-            (Some(spec), _) => spec.clone(),
-            (None, Shape::Dense) => tamis::format::parse("dense", Some(order))?,
-            (None, Shape::Sparse) => {
-                let usual = tamis::usual_format(self.dims, self.entries);
-                tamis::format::parse(usual, Some(order))?
-            }
-        };
-        let spec = FormatSpec { fill: spec.fill.or(self.fill), ..spec };
-        let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
-        let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
-        let width = IndexWidth::for_max(largest);
-        storage.pos = spec.pos.unwrap_or(width);
-        storage.crd = spec.crd.unwrap_or(width);
-        Ok(storage)
-    }
-}
-
-/// A file, or a number for a scalar.
-fn read(
-    program: &Program,
-    name: &str,
-    file: &str,
-    order: usize,
-    options: &ReadOptions,
-) -> Result<List, Failure> {
-    if order == 0
-        && let Some(value) = Scalar::parse(file)
-    {
-        let vals = match value {
-            Scalar::C128(z) => Values::C128(vec![z]),
-            Scalar::I64(x) => Values::I64(vec![x]),
-            Scalar::U64(x) => Values::U64(vec![x]),
-            real => Values::F64(vec![real.as_f64()]),
-        };
-        return Ok(List::of_text(Coordinates::new(vec![], vec![], vals)?));
-    }
-    let File { coordinates: list, header } = progress::read(Path::new(file), options)?;
-    let (mut dims, mut crds, vals) = list.into_parts();
-    // Matrix files hold vectors as n x 1 and scalars as 1 x 1.
-    while dims.len() > order && dims.last() == Some(&1) {
-        dims.pop();
-        crds.pop();
-    }
-    if dims.len() > order && dims.first() == Some(&1) {
-        dims.remove(0);
-        crds.remove(0);
-    }
-    if dims.len() != order {
-        let given = format!("{file} holds a tensor of order {}", dims.len());
-        return Err(other_order(program, name, order, given, dims.len()));
-    }
-    let list = Coordinates::new(dims, crds, vals)?;
-    let list = match header.format {
-        FileFormat::Frostt => List::of_text(list),
-        _ => List { datatype: list.vals().datatype(), list, shape: Shape::Sparse, fill: None },
-    };
-    Ok(List { fill: header.fill, ..list })
 }
 
 /// Dimensions by files, explicit generators and `-d`.

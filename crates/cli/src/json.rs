@@ -8,6 +8,7 @@
 use crate::failure::Failure;
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use tamis::dist::Distributed;
 use tamis::{Diagnostic, Place, Scalar, Tensor};
 use tamis_io::FileError;
 
@@ -46,6 +47,24 @@ pub fn tensor(name: &str, tensor: &Tensor) -> Value {
         "nnz": tensor.nnz(),
         "bytes": tensor.bytes(),
         "value": first.filter(|_| tensor.dims().is_empty()).map(scalar),
+    })
+}
+
+/// What a tensor is of which ranks have parts.
+pub fn distributed(name: &str, part: &Distributed) -> Value {
+    if let Some(whole) = part.whole() {
+        return tensor(name, whole);
+    }
+    let storage = part.storage();
+    json!({
+        "name": name,
+        "dims": part.dims(),
+        "format": storage.format.to_string(),
+        "type": storage.datatype.name(),
+        "fill": scalar(storage.fill),
+        "nnz": part.stored(),
+        "bytes": null,
+        "value": null,
     })
 }
 

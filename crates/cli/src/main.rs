@@ -8,7 +8,8 @@
 //! | `args` `names` | the command line; values that shells complete |
 //! | `run` `explain` `build` `convert` `info` `formats` | the commands |
 //! | `ranks` | `run` on several ranks: processes that MPI started, or threads |
-//! | `inputs` `given` `dimensions` `generate` | operands from files and generators |
+//! | `parts` | files that ranks read in parts |
+//! | `inputs` `lists` `given` `dimensions` `generate` | operands from files and generators |
 //! | `introduction` | what a program computes, in plain words |
 //! | `recommend` | formats by what is measured, with their bytes |
 //! | `picture` | where entries are, and how long rows are |
@@ -32,7 +33,9 @@ mod info;
 mod inputs;
 mod introduction;
 mod json;
+mod lists;
 mod names;
+mod parts;
 mod picture;
 mod progress;
 mod ranks;

@@ -6,7 +6,8 @@ use crate::{json, run};
 use std::io::{self, Write};
 use std::time::Instant;
 use tamis::dist::{self, Communicator, Counted, Distributed, Mpi, agree, on_threads, phase, same};
-use tamis::{Code, Diagnostic, Kernel, Results, Tensor};
+use tamis::notation::Program;
+use tamis::{Code, Diagnostic, Kernel, Options, Results, Tensor};
 
 /// More threads as ranks are of no use.
 const MOST_THREADS: usize = 256;
@@ -23,21 +24,115 @@ pub enum Ranks<'m> {
 }
 
 impl Ranks<'_> {
-    /// Runs a kernel; the results are whole.
-    pub fn run(self, kernel: &Kernel, operands: &[(&str, &Tensor)]) -> Result<Ran, Diagnostic> {
+    /// Whether there are several, so that each has a part of the operands.
+    pub fn are_several(self) -> bool {
         match self {
-            Ranks::One => {
-                let start = Instant::now();
-                let results = kernel.run(operands)?;
-                Ok(Ran { results, seconds: start.elapsed().as_secs_f64(), sent: None })
-            }
-            Ranks::Threads(ranks) => {
-                let of_ranks = on_threads(ranks, |comm| distributed(comm, kernel, operands));
-                of_ranks.into_iter().next().expect("there is a rank")
-            }
-            Ranks::Mpi(mpi) => distributed(mpi, kernel, operands),
+            Ranks::One => false,
+            Ranks::Threads(ranks) => ranks > 1,
+            Ranks::Mpi(mpi) => mpi.ranks() > 1,
         }
     }
+
+    /// Does work on the ranks of this process, which are numbered; what each gave.
+    pub fn each<T: Send>(
+        self,
+        work: impl Fn(&dyn Communicator, usize) -> Result<T, Diagnostic> + Sync,
+    ) -> Result<Vec<T>, Diagnostic> {
+        match self {
+            Ranks::One => Ok(vec![]),
+            Ranks::Threads(ranks) => {
+                on_threads(ranks, |comm| work(comm, comm.rank())).into_iter().collect()
+            }
+            Ranks::Mpi(mpi) => Ok(vec![work(mpi, 0)?]),
+        }
+    }
+}
+
+/// An operand.
+pub enum Operand {
+    /// All of it.
+    Whole(Tensor),
+    /// What each rank of this process has.
+    OfRanks(Vec<Distributed>),
+}
+
+/// The operands of a program by name.
+pub enum Operands {
+    /// All of them.
+    Whole(Vec<(String, Tensor)>),
+    /// What each rank of this process has.
+    OfRanks(Vec<Vec<(String, Distributed)>>),
+}
+
+impl Operands {
+    /// Operands on the ranks: those that are whole are split.
+    pub fn on(ranks: Ranks<'_>, all: Vec<(String, Operand)>) -> Result<Operands, Diagnostic> {
+        let mut whole = vec![];
+        let mut of_ranks: Vec<Vec<(String, Distributed)>> = ranks.each(|_, _| Ok(vec![]))?;
+        for (name, operand) in all {
+            let parts = match operand {
+                Operand::Whole(tensor) if of_ranks.is_empty() => {
+                    whole.push((name, tensor));
+                    continue;
+                }
+                Operand::Whole(tensor) => {
+                    ranks.each(|comm, _| phase(comm, || Distributed::split(comm, &tensor)))?
+                }
+                Operand::OfRanks(parts) => parts,
+            };
+            of_ranks.iter_mut().zip(parts).for_each(|(all, part)| all.push((name.clone(), part)));
+        }
+        match of_ranks.is_empty() {
+            true => Ok(Operands::Whole(whole)),
+            false => Ok(Operands::OfRanks(of_ranks)),
+        }
+    }
+
+    /// A program compiled for them.
+    pub fn compile(&self, program: Program, options: &Options) -> Result<Kernel, Diagnostic> {
+        match self {
+            Operands::Whole(all) => Kernel::of_program(program, &named(all), options),
+            Operands::OfRanks(all) => Kernel::of_distributed(program, &named(&all[0]), options),
+        }
+    }
+
+    /// What is going to be slow.
+    pub fn warnings(&self, kernel: &Kernel) -> Result<Vec<Diagnostic>, Diagnostic> {
+        match self {
+            Operands::Whole(all) => kernel.warnings(&named(all)),
+            Operands::OfRanks(all) => kernel.warnings_of_distributed(&named(&all[0])),
+        }
+    }
+
+    /// What they are.
+    pub fn json(&self) -> Vec<serde_json::Value> {
+        match self {
+            Operands::Whole(all) => all.iter().map(|(name, t)| json::tensor(name, t)).collect(),
+            Operands::OfRanks(all) => {
+                all[0].iter().map(|(name, t)| json::distributed(name, t)).collect()
+            }
+        }
+    }
+
+    /// Runs a kernel; the results are whole.
+    pub fn run(&self, ranks: Ranks<'_>, kernel: &Kernel) -> Result<Ran, Diagnostic> {
+        match self {
+            Operands::Whole(all) => {
+                let start = Instant::now();
+                let results = kernel.run(&named(all))?;
+                Ok(Ran { results, seconds: start.elapsed().as_secs_f64(), sent: None })
+            }
+            Operands::OfRanks(all) => {
+                let ran = ranks.each(|comm, rank| distributed(comm, kernel, &named(&all[rank])))?;
+                Ok(ran.into_iter().next().expect("there is a rank"))
+            }
+        }
+    }
+}
+
+/// Operands as kernels take them.
+pub fn named<T>(all: &[(String, T)]) -> Vec<(&str, &T)> {
+    all.iter().map(|(name, tensor)| (name.as_str(), tensor)).collect()
 }
 
 /// What a run gave.
@@ -52,19 +147,13 @@ pub struct Ran {
 fn distributed(
     comm: &dyn Communicator,
     kernel: &Kernel,
-    operands: &[(&str, &Tensor)],
+    operands: &[(&str, &Distributed)],
 ) -> Result<Ran, Diagnostic> {
     phase(comm, || {
-        let split = |(name, tensor): &(&str, &Tensor)| {
-            Ok((name.to_string(), Distributed::split(comm, tensor)?))
-        };
-        let parts: Vec<(String, Distributed)> =
-            operands.iter().map(split).collect::<Result<_, Diagnostic>>()?;
-        let parts: Vec<(&str, &Distributed)> = parts.iter().map(|(n, t)| (n.as_str(), t)).collect();
         let counted = Counted::new(comm);
         agree(comm, Ok(()))?;
         let start = Instant::now();
-        let results = kernel.run_distributed(&counted, &parts)?;
+        let results = kernel.run_distributed(&counted, operands)?;
         let seconds = start.elapsed().as_secs_f64();
         let sent = comm.all_gather(&counted.counts().sent.to_le_bytes())?;
         let sent =

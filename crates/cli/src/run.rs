@@ -2,7 +2,7 @@
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, assignment, invalid, note, suggested, tell};
-use crate::ranks::Ranks;
+use crate::ranks::{Operand, Operands, Ranks, named};
 use crate::{inputs, json, progress};
 use serde_json::json;
 use std::io::{self, Write};
@@ -26,8 +26,9 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let formats = inputs::formats(&program, &args.tensors.formats)?;
     let outputs = outputs(&program, args)?;
     let start = Instant::now();
-    let held = inputs::operands(&program, &args.tensors, &formats, dtype)?;
-    let operands: Vec<(&str, &Tensor)> = held.iter().map(|(n, t)| (n.as_str(), t)).collect();
+    // Tuning runs in this process.
+    let readers = if args.tune { Ranks::One } else { ranks };
+    let mut operands = inputs::operands(&program, &args.tensors, &formats, dtype, readers)?;
     let operand_seconds = start.elapsed().as_secs_f64();
     let dimensions = crate::dimensions::dimensions(&program, &args.tensors.dimensions)?;
     let of_result = |(name, _): &(String, _)| inputs::is_result(&program, name);
@@ -44,10 +45,12 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
     let mut told = vec![];
     if args.tune {
         // Each schedule runs: what is slow is said before.
-        let kernel = Kernel::of_program(program.clone(), &operands, &options)?;
-        told = warned(&kernel, &operands, &[], args)?;
+        let all = Operands::on(Ranks::One, operands)?;
+        told = warned(&all.compile(program.clone(), &options)?, &all, &[], args)?;
         let _tuning = progress::stage("tuning");
-        let tuned = tamis::tune(&program, &operands, &options)?;
+        let Operands::Whole(all) = all else { unreachable!("one process has all") };
+        let tuned = tamis::tune(&program, &named(&all), &options)?;
+        operands = all.into_iter().map(|(name, tensor)| (name, Operand::Whole(tensor))).collect();
         if !args.json {
             match writes_standard(&outputs) {
                 true => show(&mut io::stderr(), &tuned)?,
@@ -56,6 +59,7 @@ pub fn run(args: &RunArgs, ranks: Ranks<'_>, out: &mut dyn Write) -> Result<(), 
         }
         options.schedule = tuned.schedule;
     }
+    let operands = Operands::on(ranks, operands)?;
     let (kernel, compile_ms) = compiled(program, &operands, &options)?;
     note_host(&kernel, backend);
     let warnings = warned(&kernel, &operands, &told, args)?;
@@ -87,11 +91,11 @@ fn check_times(count: usize) -> Result<(), Failure> {
 /// What is slow about a kernel, said unless it was before or nobody wants to know.
 fn warned(
     kernel: &Kernel,
-    operands: &[(&str, &Tensor)],
+    operands: &Operands,
     told: &[Diagnostic],
     args: &RunArgs,
 ) -> Result<Vec<Diagnostic>, Diagnostic> {
-    let warnings = kernel.warnings(operands)?;
+    let warnings = operands.warnings(kernel)?;
     if !args.quiet && !args.json {
         warnings.iter().filter(|warning| !told.contains(warning)).for_each(|warning| tell(warning));
     }
@@ -101,12 +105,12 @@ fn warned(
 /// The kernel of a program, and how many milliseconds its compilation took.
 fn compiled(
     program: tamis::notation::Program,
-    operands: &[(&str, &Tensor)],
+    operands: &Operands,
     options: &Options,
 ) -> Result<(Kernel, f64), Diagnostic> {
     let _compiling = progress::stage("compiling");
     let start = Instant::now();
-    let kernel = Kernel::of_program(program, operands, options)?;
+    let kernel = operands.compile(program, options)?;
     Ok((kernel, start.elapsed().as_secs_f64() * 1e3))
 }
 
@@ -154,7 +158,7 @@ struct Run {
 fn runs(
     kernel: &Kernel,
     ranks: Ranks<'_>,
-    operands: &[(&str, &Tensor)],
+    operands: &Operands,
     count: usize,
 ) -> Result<(Named, Vec<Run>), Failure> {
     let mut runs = vec![];
@@ -165,7 +169,7 @@ fn runs(
             runs => format!("computing, run {run} of {runs}"),
         });
         drop(std::mem::take(&mut results));
-        let ran = ranks.run(kernel, operands)?;
+        let ran = operands.run(ranks, kernel)?;
         results = ran.results;
         runs.push(Run { seconds: ran.seconds, ran_on: kernel.ran_on(), sent: ran.sent });
     }
@@ -217,7 +221,7 @@ impl Report {
         &self,
         out: &mut dyn Write,
         kernel: &Kernel,
-        operands: &[(&str, &Tensor)],
+        operands: &Operands,
         results: &[(String, Tensor)],
     ) -> io::Result<()> {
         let ran_on = |run: &Run| run.ran_on.unwrap_or(self.backend).name();
@@ -229,11 +233,10 @@ impl Report {
                    "cut": cut})
         });
         let results = results.iter().map(|(name, tensor)| json::tensor(name, tensor));
-        let operands = operands.iter().map(|(name, tensor)| json::tensor(name, tensor));
         let seconds: Vec<f64> = self.runs.iter().map(|run| run.seconds).collect();
         let object = json!({
             "results": results.collect::<Vec<_>>(),
-            "operands": operands.collect::<Vec<_>>(),
+            "operands": operands.json(),
             "kernels": kernels.collect::<Vec<_>>(),
             "backend": self.backend.name(),
             "ran_on": self.runs.iter().map(ran_on).collect::<Vec<_>>(),

@@ -291,9 +291,8 @@ impl Cut {
     pub fn finished(&self, part: Part, all: &Found) -> Result<Coordinates, FileError> {
         let (_, crds, vals) = part.coordinates.into_parts();
         let cast = self.cast(vals, all.marks);
-        let list = cast.and_then(|vals| {
-            Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list)
-        });
+        let list = cast
+            .and_then(|vals| Coordinates::new(self.dims(all), crds, vals).map_err(Flaw::of_list));
         list.map_err(|flaw| flaw.of_file(&self.path))
     }
 
@@ -357,7 +356,11 @@ impl Cut {
         let has = |mark: u64| marks & mark != 0;
         let wanted = match &self.head {
             Head::Matrix(head) if head.header().field == Field::Integer => {
-                if has(ABOVE) { Wanted::Unsigned } else { Wanted::Signed }
+                if has(ABOVE) {
+                    Wanted::Unsigned
+                } else {
+                    Wanted::Signed
+                }
             }
             Head::Matrix(_) => return Ok(vals),
             Head::Tensor(_) if has(COMPLEX) => Wanted::Complex,

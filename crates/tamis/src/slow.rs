@@ -5,6 +5,8 @@
 //! ```
 
 use crate::Kernel;
+use crate::binding::Values;
+use crate::operand::Operand;
 use std::borrow::Cow;
 use tamis_core::cin::terms::Sizes;
 use tamis_core::steps;
@@ -45,8 +47,19 @@ impl Kernel {
         operands: &[(&str, &Tensor)],
         floor: f64,
     ) -> Result<Vec<Diagnostic>, Diagnostic> {
-        let (values, dims) = self.bind(operands)?;
-        let of = |value: &Cow<'_, Tensor>| value.vals().len() as u64;
+        self.warned(operands, floor)
+    }
+
+    /// The same of operands wherever they are.
+    pub(crate) fn warned<T: Operand>(
+        &self,
+        operands: &[(&str, &T)],
+        floor: f64,
+    ) -> Result<Vec<Diagnostic>, Diagnostic> {
+        let mut values = Values::new();
+        let binding = self.bound(operands, &mut values)?;
+        let dims = &binding.dims;
+        let of = |value: &Cow<'_, T>| value.stored() as u64;
         // Each loop has a variable of its own, and searches take fewer steps than there are values.
         let most = values.iter().flatten().fold(1.0, |n, value| n + of(value) as f64);
         if dims.iter().fold(most, |n, &d| n * d.max(1) as f64) < floor {

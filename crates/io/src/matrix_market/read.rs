@@ -317,11 +317,7 @@ impl<'c, 's> Reading<'c, 's> {
     }
 
     /// Reads the entries of the chunk; where it stopped, and why if that is not the end of the chunk.
-    fn fill_lines<V: Entry>(
-        &self,
-        triplets: &mut Triplets<V>,
-        most: usize,
-    ) -> (usize, Parsed<()>) {
+    fn fill_lines<V: Entry>(&self, triplets: &mut Triplets<V>, most: usize) -> (usize, Parsed<()>) {
         let (rows, columns) = (self.sizes.rows, self.sizes.columns);
         let mut cursor = self.chunks.cursor();
         while triplets.len() < most && cursor.next_entry(b"%") {

@@ -15,14 +15,16 @@ use super::tensor::{Distributed, Held, Owners, even, own, rows_of, within};
 use super::wire::{Reader, put};
 use crate::binding::Values;
 use crate::compiled_kind::CompiledKind;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Options};
 use crate::results::Results;
 use std::borrow::Cow;
 use std::sync::Arc;
 use tamis_core::cin::{self, Scale};
 use tamis_core::lower::{Binding, Lowered};
+use tamis_core::notation;
 use tamis_core::plan::Partition;
 use tamis_core::plan::distribution::{Distribution, Need, Part, Read, cut_mode, is_rows};
+use tamis_core::steps;
 use tamis_dist::{Communicator, phase, same};
 use tamis_ir::diagnostic::Diagnostic;
 use tamis_ir::ids::{Id, IdVec, IndexVar, TensorId};
@@ -33,6 +35,29 @@ use tamis_runtime::kernel::Executable;
 const FEW: u64 = 4;
 
 impl Kernel {
+    /// Compiles a program for operands of which each rank holds a part; every rank compiles the same.
+    ///
+    /// # Errors
+    /// Those of [`Kernel::compile`].
+    pub fn of_distributed(
+        program: notation::Program,
+        operands: &[(&str, &Distributed)],
+        options: &Options,
+    ) -> Result<Kernel, Diagnostic> {
+        Kernel::of_operands(program, operands, options)
+    }
+
+    /// What is going to be slow, as [`Kernel::warnings`] has it.
+    ///
+    /// # Errors
+    /// When the operands are not those of the kernel.
+    pub fn warnings_of_distributed(
+        &self,
+        operands: &[(&str, &Distributed)],
+    ) -> Result<Vec<Diagnostic>, Diagnostic> {
+        self.warned(operands, steps::FLOOR)
+    }
+
     /// Computes the results on all ranks together: each calls this with its parts of the same operands, and has
     /// its parts of the results afterwards. They have the bits that one process computes.
     ///

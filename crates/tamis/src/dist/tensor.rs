@@ -182,6 +182,14 @@ impl Distributed {
         }
     }
 
+    /// The tensor, where this rank has all of it.
+    pub fn whole(&self) -> Option<&Tensor> {
+        match &self.part {
+            Held::Whole(tensor) => Some(tensor),
+            Held::Rows(_) | Held::Entries(_) => None,
+        }
+    }
+
     /// How many values this rank stores.
     pub fn held(&self) -> usize {
         match &self.part {

@@ -1,0 +1,243 @@
+//! Operands as lists of entries, before they are stored: from files and numbers.
+//!
+//! ```text
+//! -i A=A.mtx --ranks 4       four lists, one for each rank
+//! ```
+
+use crate::args::TensorArgs;
+use crate::dimensions::{dimensions, known};
+use crate::failure::{Failure, assignment, invalid};
+use crate::generate::Shape;
+use crate::given::{next, order_of, other_order, twice};
+use crate::inputs::standard_format;
+use crate::parts::{self, OfRank};
+use crate::progress;
+use crate::ranks::Ranks;
+use std::collections::BTreeMap;
+use std::path::Path;
+use tamis::notation::Program;
+use tamis::{Coordinates, DataType, FormatSpec, IndexWidth, Scalar, Storage, Values};
+use tamis_io::{File, FileError, FileFormat, Header, ReadOptions};
+
+/// The operands of `-i` by name.
+pub fn files(
+    program: &Program,
+    args: &TensorArgs,
+    ranks: Ranks<'_>,
+) -> Result<BTreeMap<String, List>, Failure> {
+    let mut lists = BTreeMap::new();
+    let given = dimensions(program, &args.dimensions)?;
+    let mut standard: Option<&str> = None;
+    for text in &args.inputs {
+        let named =
+            |option: &[String], n: &str| option.iter().any(|o| o.split('=').next() == Some(n));
+        let is_given = |n: &str| named(&args.inputs, n) || named(&args.generators, n);
+        let (name, file) = assignment("-i", text, || next(program, is_given))?;
+        let order = order_of(program, name)?;
+        if tamis_io::is_standard(Path::new(file))
+            && let Some(other) = standard.replace(name)
+        {
+            let reason = format!("{other} is read from standard input already");
+            return Err(invalid(&format!("-i {text}"), &reason, "read one of them from a file"));
+        }
+        let dims = known(program, name, order, &given);
+        // It may be said for a result alone.
+        let otherwise = standard_format(&args.formats);
+        let options = ReadOptions { dims, otherwise, ..ReadOptions::default() };
+        let list = read(program, (name, file), order, &options, ranks)?;
+        if lists.insert(name.to_owned(), list).is_some() {
+            return Err(twice("-i", name));
+        }
+    }
+    Ok(lists)
+}
+
+/// Entries before they are stored.
+pub enum Listed {
+    /// All of them.
+    Whole(Coordinates),
+    /// Those of each rank of this process, and how many all ranks have.
+    OfRanks { parts: Vec<Coordinates>, entries: u64 },
+}
+
+impl Listed {
+    /// The dimension of each mode.
+    pub fn dims(&self) -> &[u64] {
+        match self {
+            Listed::Whole(list) => list.dims(),
+            Listed::OfRanks { parts, .. } => parts[0].dims(),
+        }
+    }
+
+    /// How many entries there are.
+    pub fn entries(&self) -> u64 {
+        match self {
+            Listed::Whole(list) => list.vals().len() as u64,
+            Listed::OfRanks { entries, .. } => *entries,
+        }
+    }
+
+    fn datatype(&self) -> DataType {
+        match self {
+            Listed::Whole(list) => list.vals().datatype(),
+            Listed::OfRanks { parts, .. } => parts[0].vals().datatype(),
+        }
+    }
+
+    /// How many entries the longest row has, where that is known.
+    pub fn longest_row(&self, storage: &Storage) -> Option<u64> {
+        match self {
+            Listed::Whole(list) => list.longest_row(&storage.format),
+            Listed::OfRanks { .. } => None,
+        }
+    }
+}
+
+/// An operand before it is stored.
+pub struct List {
+    /// The entries.
+    pub list: Listed,
+    /// The type that it has where nothing else is said.
+    pub datatype: DataType,
+    /// What it is without a format.
+    pub shape: Shape,
+    /// The fill value that its file says.
+    pub fill: Option<Scalar>,
+}
+
+impl List {
+    /// Of text without types: floats or complex numbers, though the list may hold integers, to
+    /// have them exact.
+    fn of_text(list: Listed) -> List {
+        let is_complex = list.datatype().is_complex();
+        let datatype = if is_complex { DataType::C128 } else { DataType::F64 };
+        List { list, datatype, shape: Shape::Sparse, fill: None }
+    }
+
+    /// What decides how it is stored.
+    pub fn about(&self) -> About<'_> {
+        About {
+            dims: self.list.dims(),
+            entries: self.list.entries(),
+            datatype: self.datatype,
+            shape: self.shape,
+            fill: self.fill,
+        }
+    }
+}
+
+/// What decides how an operand is stored, beside its format.
+pub struct About<'t> {
+    pub dims: &'t [u64],
+    pub entries: u64,
+    pub datatype: DataType,
+    pub shape: Shape,
+    pub fill: Option<Scalar>,
+}
+
+impl About<'_> {
+    /// The storage of a format, or of the usual one.
+    pub fn storage(
+        &self,
+        spec: Option<&FormatSpec>,
+        dtype: Option<DataType>,
+    ) -> Result<Storage, Failure> {
+        let order = self.dims.len();
+        let spec = match (spec, self.shape) {
+            (Some(spec), _) => spec.clone(),
+            (None, Shape::Dense) => tamis::format::parse("dense", Some(order))?,
+            (None, Shape::Sparse) => {
+                let usual = tamis::usual_format(self.dims, self.entries);
+                tamis::format::parse(usual, Some(order))?
+            }
+        };
+        let spec = FormatSpec { fill: spec.fill.or(self.fill), ..spec };
+        let mut storage = spec.resolve(dtype.unwrap_or(self.datatype))?;
+        let largest = self.dims.iter().copied().max().unwrap_or(0).max(self.entries);
+        let width = IndexWidth::for_max(largest);
+        storage.pos = spec.pos.unwrap_or(width);
+        storage.crd = spec.crd.unwrap_or(width);
+        Ok(storage)
+    }
+}
+
+/// A file, or a number for a scalar.
+fn read(
+    program: &Program,
+    (name, file): (&str, &str),
+    order: usize,
+    options: &ReadOptions,
+    ranks: Ranks<'_>,
+) -> Result<List, Failure> {
+    if order == 0
+        && let Some(value) = Scalar::parse(file)
+    {
+        let vals = match value {
+            Scalar::C128(z) => Values::C128(vec![z]),
+            Scalar::I64(x) => Values::I64(vec![x]),
+            Scalar::U64(x) => Values::U64(vec![x]),
+            real => Values::F64(vec![real.as_f64()]),
+        };
+        return Ok(List::of_text(Listed::Whole(Coordinates::new(vec![], vec![], vals)?)));
+    }
+    let shaped = |list: Coordinates| {
+        let (dims, crds, vals) = of_order(list, order);
+        match dims.len() == order {
+            true => Ok(Coordinates::new(dims, crds, vals)?),
+            false => {
+                let given = format!("{file} holds a tensor of order {}", dims.len());
+                Err(other_order(program, name, order, given, dims.len()))
+            }
+        }
+    };
+    let path = Path::new(file);
+    let (list, header) = match read_in_parts(path, options, ranks)? {
+        Some((parts, entries, header)) => {
+            let parts = parts.into_iter().map(shaped).collect::<Result<_, Failure>>()?;
+            (Listed::OfRanks { parts, entries }, header)
+        }
+        None => {
+            let File { coordinates, header } = progress::read(path, options)?;
+            (Listed::Whole(shaped(coordinates)?), header)
+        }
+    };
+    let list = match header.format {
+        FileFormat::Frostt => List::of_text(list),
+        _ => List { datatype: list.datatype(), list, shape: Shape::Sparse, fill: None },
+    };
+    Ok(List { fill: header.fill, ..list })
+}
+
+/// The lists of the ranks of this process, how many entries all ranks have, and what the file says; none where each
+/// rank reads all of the file.
+fn read_in_parts(
+    path: &Path,
+    options: &ReadOptions,
+    ranks: Ranks<'_>,
+) -> Result<Option<(Vec<Coordinates>, u64, Header)>, Failure> {
+    if !ranks.are_several() {
+        return Ok(None);
+    }
+    let _reading = progress::stage(format!("reading {}", path.display()));
+    let read = ranks.each(|comm, _| parts::read(comm, path, options))?;
+    let read = read.into_iter().collect::<Result<Option<Vec<OfRank>>, FileError>>()?;
+    Ok(read.and_then(|read| {
+        let (entries, header) = read.first().map(|one| (one.entries, one.header.clone()))?;
+        Some((read.into_iter().map(|one| one.list).collect(), entries, header))
+    }))
+}
+
+/// The parts of a list without modes of a single coordinate that an operand of this order does not have: matrix
+/// files hold vectors as n x 1 and scalars as 1 x 1.
+fn of_order(list: Coordinates, order: usize) -> (Vec<u64>, Vec<Vec<u64>>, Values) {
+    let (mut dims, mut crds, vals) = list.into_parts();
+    while dims.len() > order && dims.last() == Some(&1) {
+        dims.pop();
+        crds.pop();
+    }
+    if dims.len() > order && dims.first() == Some(&1) {
+        dims.remove(0);
+        crds.remove(0);
+    }
+    (dims, crds, vals)
+}
